@@ -1,0 +1,646 @@
+-- Time and ids --------------------------------------------------------------------------------
+
+-- The only clock (D35). Milliseconds, because that is what the API shows: a job read back must
+-- not look older or newer than it is. Tests and development servers replace it by a shifted one.
+create function jobferry_now() returns timestamptz
+language sql volatile parallel safe
+as $$ select date_trunc('milliseconds', clock_timestamp()) $$;
+
+create sequence jobferry_id_seq cycle;
+
+-- 24 hex digits that grow with time: 12 of milliseconds, 4 of a counter, 8 of chance. So the
+-- primary key is also the order of creation, and a range of time is a range of ids.
+create function jobferry_id(at timestamptz default jobferry_now()) returns text
+language sql volatile
+as $$
+  select lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
+      || lpad(to_hex(nextval('jobferry_id_seq') & 65535), 4, '0')
+      || substr(replace(gen_random_uuid()::text, '-', ''), 1, 8)
+$$;
+
+-- The smallest id that a row created at this moment can have.
+create function jobferry_first_id(at timestamptz) returns text
+language sql immutable
+as $$ select rpad(lpad(to_hex(greatest(0, extract(epoch from at) * 1000)::bigint), 12, '0'), 24, '0') $$;
+
+-- One number per claim. Gaps are fine, repeats are not.
+create sequence jobferry_claim_token_seq;
+-- One number per running worker process; it holds a session advisory lock on it.
+create sequence jobferry_worker_id_seq as integer cycle;
+
+-- Tables ----------------------------------------------------------------------------------------
+-- Ids compare bytewise ("C"): faster, and the same order under every database locale.
+
+create table account (
+  id         text collate "C" not null default jobferry_id() primary key,
+  name       text not null,
+  plan       text not null,
+  created_at timestamptz(3) not null default jobferry_now()
+);
+
+create table api_key (
+  id           text collate "C" not null default jobferry_id() primary key,
+  account_id   text collate "C" not null,
+  hash         text not null,
+  prefix       text not null,
+  last_four    text not null,
+  created_at   timestamptz(3) not null default jobferry_now(),
+  last_used_at timestamptz(3),
+  revoked_at   timestamptz(3),
+  constraint api_key_hash_is_sha256 check (hash ~ '^[0-9a-f]{64}$'),
+  constraint api_key_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
+);
+create unique index api_key_hash_key on api_key (hash);
+create index api_key_account_id_idx on api_key (account_id);
+
+create table queue (
+  id                 text collate "C" not null default jobferry_id() primary key,
+  account_id         text collate "C" not null,
+  name               text not null,
+  webhook_url        text not null,
+  signing_secret     text not null,
+  max_attempts       integer not null,
+  max_defers         integer not null,
+  concurrency        integer not null,
+  dlq_enabled        boolean not null,
+  mode               text not null,
+  rate_limit_max     integer,
+  rate_limit_window  double precision not null,
+  ack_timeout        double precision not null,
+  ack_timeout_action text not null,
+  backoff_type       text not null,
+  backoff_delay      double precision not null,
+  created_at         timestamptz(3) not null default jobferry_now(),
+  deleted_at         timestamptz(3),
+  hold_until         timestamptz(3),
+  probe_job_id       text collate "C",
+  rate_window_start  timestamptz(3),
+  rate_window_used   integer not null default 0,
+  constraint queue_name_form check (name ~ '^[a-z0-9_-]{1,64}$'),
+  constraint queue_max_attempts_bounds check (max_attempts between 1 and 25),
+  constraint queue_max_defers_bounds check (max_defers between 0 and 1000),
+  constraint queue_concurrency_bounds check (concurrency between 1 and 500),
+  constraint queue_mode_values check (mode in ('standard', 'ack')),
+  constraint queue_rate_limit_max_bounds check (rate_limit_max >= 1),
+  constraint queue_rate_limit_window_bounds check (rate_limit_window between 0.001 and 3600),
+  constraint queue_ack_timeout_bounds check (ack_timeout between 0.001 and 86400),
+  constraint queue_ack_timeout_action_values check (ack_timeout_action in ('retry', 'dead')),
+  constraint queue_backoff_type_values check (backoff_type in ('fixed', 'exponential')),
+  constraint queue_backoff_delay_bounds check (backoff_delay between 0 and 3600),
+  constraint queue_probe_only_while_held check (probe_job_id is null or hold_until is not null),
+  constraint queue_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
+) with (fillfactor = 70); -- claims rewrite rate window and probe in place
+create index queue_account_id_id_idx on queue (account_id, id);
+-- A name is free again as soon as its queue is deleted (spec "Deleting a queue").
+create unique index queue_live_name_key on queue (account_id, name) where deleted_at is null;
+
+create table job (
+  id                 text collate "C" not null default jobferry_id() primary key,
+  account_id         text collate "C" not null,
+  queue_id           text collate "C" not null,
+  status             text not null default 'pending',
+  attempts           integer not null default 0,
+  max_attempts       integer not null,
+  backoff_type       text not null,
+  backoff_delay      double precision not null,
+  defer_count        integer not null default 0,
+  idempotency_key    text collate "C",
+  payload            text not null,
+  scheduled_for      timestamptz(3) not null,
+  deliver_by         timestamptz(3) not null,
+  last_error         text,
+  created_at         timestamptz(3) not null,
+  completed_at       timestamptz(3),
+  dead_reason        text,
+  replay_of          text collate "C",
+  claim_token        bigint not null default 0,
+  worker_id          integer,
+  deadline           timestamptz(3),
+  interruptions      integer not null default 0,
+  history_count      integer not null default 0,
+  mode               text,
+  max_defers         integer,
+  ack_timeout_action text,
+  answer_status_code integer,
+  answer_ms          integer,
+  answer_body        text,
+  constraint job_status_values check (status in ('pending', 'processing', 'awaiting_ack', 'completed', 'dead')),
+  constraint job_attempts_bounds check (attempts between 0 and max_attempts),
+  constraint job_defer_count_bounds check (defer_count between 0 and 1000),
+  constraint job_idempotency_key_length check (char_length(idempotency_key) <= 255),
+  constraint job_completed_has_time check ((status = 'completed') = (completed_at is not null)),
+  constraint job_dead_has_reason check ((status = 'dead') = (dead_reason is not null)),
+  constraint job_in_flight_has_deadline check ((status in ('processing', 'awaiting_ack')) = (deadline is not null)),
+  constraint job_processing_has_worker check ((status = 'processing') = (worker_id is not null)),
+  constraint job_queue_id_fkey foreign key (queue_id) references queue (id) on delete restrict on update cascade
+) with (fillfactor = 85);
+-- A queue's job list, newest first.
+create index job_queue_id_id_idx on job (queue_id, id);
+-- What claim takes: the due jobs of a queue in order.
+create index job_due_idx on job (queue_id, scheduled_for, id) where status = 'pending';
+-- What claim counts, and what the deadline tasks look for.
+create index job_in_flight_idx on job (queue_id, deadline) where status in ('processing', 'awaiting_ack');
+-- What the lifetime sweep looks for (D8).
+create index job_deliver_by_idx on job (deliver_by) where status = 'pending';
+create unique index job_idempotency_key_key on job (queue_id, idempotency_key) where idempotency_key is not null;
+
+create table attempt (
+  job_id              text collate "C" not null,
+  ordinal             integer not null,
+  attempt             integer not null,
+  status              text not null,
+  error               text,
+  webhook_status_code integer,
+  "timestamp"         timestamptz(3) not null,
+  duration_ms         integer,
+  response_body       text,
+  primary key (job_id, ordinal),
+  constraint attempt_number_bounds check (attempt >= 1),
+  constraint attempt_status_values check (status in ('success', 'failed', 'nacked', 'deferred')),
+  constraint attempt_job_id_fkey foreign key (job_id) references job (id) on delete cascade on update cascade
+);
+
+create table dead_letter (
+  id              text collate "C" not null default jobferry_id() primary key,
+  job_id          text collate "C" not null,
+  queue_id        text collate "C" not null,
+  reason          text not null,
+  dead_at         timestamptz(3) not null,
+  replayed_at     timestamptz(3),
+  replayed_job_id text collate "C",
+  constraint dead_letter_replayed_together check ((replayed_at is null) = (replayed_job_id is null)),
+  constraint dead_letter_job_id_fkey foreign key (job_id) references job (id) on delete cascade on update cascade,
+  constraint dead_letter_queue_id_fkey foreign key (queue_id) references queue (id) on delete cascade on update cascade
+);
+create unique index dead_letter_job_id_key on dead_letter (job_id);
+create index dead_letter_queue_id_id_idx on dead_letter (queue_id, id);
+-- `all: true` takes the oldest not yet replayed.
+create index dead_letter_open_idx on dead_letter (queue_id, id) where replayed_at is null;
+
+create table usage (
+  account_id text collate "C" not null,
+  month      text not null,
+  attempts   bigint not null default 0,
+  primary key (account_id, month),
+  constraint usage_month_form check (month ~ '^\d{4}-\d{2}$'),
+  constraint usage_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
+) with (fillfactor = 50); -- one row per account is rewritten by every claim
+
+create function jobferry_month(at timestamptz) returns text
+language sql stable
+as $$ select to_char(at at time zone 'UTC', 'YYYY-MM') $$;
+
+-- Whether an account has used up its plan's attempts of this month. Null means no limit.
+create function jobferry_limit_reached(p_account text, p_limit bigint, p_at timestamptz) returns boolean
+language sql stable
+as $$
+  select p_limit is not null and coalesce(
+    (select attempts from usage where account_id = p_account and month = jobferry_month(p_at)), 0) >= p_limit
+$$;
+
+-- Wake-ups --------------------------------------------------------------------------------------
+-- A graphile-worker row says "this queue may have work at that time" and nothing more. One row per
+-- queue and second, so that a busy queue has few. It fires a second early, and the process that
+-- takes it waits for the exact moment with a timer of its own (docs/architecture.md).
+create function jobferry_wake(p_task text, p_queue text, p_due timestamptz) returns void
+language plpgsql
+as $$
+declare
+  v_now timestamptz := jobferry_now();
+  v_early timestamptz := date_trunc('second', p_due) - interval '1 second';
+  v_key text;
+begin
+  if v_early <= v_now then
+    v_key := p_task || ':' || p_queue || ':now';
+  else
+    v_key := p_task || ':' || p_queue || ':' || extract(epoch from v_early)::bigint;
+    -- Not yet due, so nobody can take it before we commit: leaving it is safe, and saves a busy
+    -- queue from rewriting the same row for every job.
+    perform from graphile_worker.jobs where key = v_key and locked_at is null
+      and run_at > clock_timestamp() + interval '100 milliseconds';
+    if found then return; end if;
+  end if;
+  -- add_job answers null when another transaction fights for the key; one of the tries without
+  -- success costs latency only, because workers also look by themselves.
+  for i in 1..3 loop
+    perform from graphile_worker.add_job(
+      p_task,
+      json_build_object('queueId', p_queue),
+      run_at => clock_timestamp() + greatest(v_early - v_now, interval '0'),
+      job_key => v_key
+    ) as added where added.id is not null;
+    exit when found;
+  end loop;
+end
+$$;
+
+-- Publish -----------------------------------------------------------------------------------------
+-- A batch of publishes of any accounts and queues, each with its own answer:
+--   created | existing | queue_not_found | limit_reached | retry
+-- `retry` means that another publish with the same key got in between (of this batch or of another
+-- process): asked again, it finds that one (D18).
+create function jobferry_publish(p_items json, p_retention interval, p_lifetime interval) returns json
+language plpgsql
+as $$
+declare
+  v_now timestamptz := jobferry_now();
+  v_result json;
+  v_wakes json;
+  v_wake record;
+begin
+  -- Keys past retention are outside the dedupe window, swept or not (D31).
+  update job set idempotency_key = null
+   where id in (
+     select j.id from json_to_recordset(p_items) as i("accountId" text, "queue" text, "key" text)
+       join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
+       join job j on j.queue_id = q.id and j.idempotency_key = i."key"
+      where i."key" is not null and j.created_at <= v_now - p_retention
+      order by j.id for update of j);
+
+  with item as materialized (
+    select i.*, jobferry_id(v_now) as id, q.id as queue_id, q.max_attempts, q.backoff_type, q.backoff_delay,
+           v_now + i."delayMs" * interval '1 millisecond' as scheduled_for
+      from json_to_recordset(p_items) with ordinality
+             as i("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint, n bigint)
+      left join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
+     order by i.n
+  ), existing as materialized (
+    select item.n, j.id, j.status, j.created_at
+      from item join job j on j.queue_id = item.queue_id and j.idempotency_key = item."key"
+  ), refused as materialized (
+    select n from item where queue_id is not null and jobferry_limit_reached("accountId", "limit", v_now)
+  ), created as (
+    insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, idempotency_key,
+                     payload, scheduled_for, deliver_by, created_at)
+    select id, "accountId", queue_id, max_attempts, backoff_type, backoff_delay, "key",
+           "payload", scheduled_for, scheduled_for + p_lifetime, v_now
+      from item
+     where queue_id is not null and n not in (select n from existing) and n not in (select n from refused)
+     order by queue_id, "key", n
+        on conflict (queue_id, idempotency_key) where idempotency_key is not null do nothing
+    returning id, queue_id, scheduled_for
+  )
+  select (select json_agg(json_build_object(
+            'outcome', case when item.queue_id is null then 'queue_not_found'
+                            when existing.n is not null then 'existing'
+                            when refused.n is not null then 'limit_reached'
+                            when created.id is not null then 'created'
+                            else 'retry' end,
+            'id', coalesce(existing.id, created.id),
+            'status', coalesce(existing.status, 'pending'),
+            'createdAt', extract(epoch from coalesce(existing.created_at, v_now)) * 1000,
+            'queueId', item.queue_id) order by item.n)
+            from item
+            left join existing on existing.n = item.n
+            left join refused on refused.n = item.n
+            left join created on created.id = item.id),
+         (select json_agg(json_build_object('queueId', w.queue_id, 'due', w.due))
+            from (select queue_id, min(scheduled_for) as due
+                    from created group by queue_id, date_trunc('second', scheduled_for)) w)
+    into v_result, v_wakes;
+
+  for v_wake in
+    select * from json_to_recordset(coalesce(v_wakes, '[]')) as w("queueId" text, due timestamptz) order by 1, 2
+  loop
+    perform jobferry_wake('deliver', v_wake."queueId", v_wake.due);
+  end loop;
+  return v_result;
+end
+$$;
+
+-- Claim -------------------------------------------------------------------------------------------
+-- Takes up to p_capacity due jobs of a queue for a worker, never more than concurrency, rate window,
+-- hold and probe allow, over any number of workers. At least one row comes back: the claimed jobs, or
+-- one row without a job. `wait_ms` says when another claim can give something without any other
+-- event; null means that only an event (a settle, a publish) can.
+--
+-- The advisory lock comes first and alone: what is counted in a later statement has a snapshot from
+-- after the wait, so it sees what the previous holder committed. The row lock on the queue orders
+-- claims against edits, holds and deletion.
+create function jobferry_claim(p_queue text, p_capacity integer, p_worker integer, p_lease interval)
+returns table (
+  claimed_at timestamptz, wait_ms float8, queue_deleted boolean,
+  id text, claim_token bigint, account_id text, queue_name text, webhook_url text, signing_secret text,
+  payload text, created_at timestamptz, scheduled_for timestamptz, deliver_by timestamptz, last_error text,
+  attempts integer, max_attempts integer, defer_count integer, interruptions integer,
+  backoff_type text, backoff_delay float8,
+  mode text, max_defers integer, ack_timeout float8, ack_timeout_action text, is_probe boolean
+)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  q queue%rowtype;
+  v_now timestamptz;
+  v_slots integer;
+  v_room integer;
+  v_is_probe boolean := false;
+  v_waits_for_event boolean := false;
+  v_window_end timestamptz;
+  v_not_before timestamptz;
+  v_next timestamptz;
+  v_wait float8;
+  v_ids text[] := '{}';
+begin
+  perform pg_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0));
+  select * into q from queue where queue.id = p_queue for no key update;
+  v_now := jobferry_now();
+  if q.id is null or q.deleted_at is not null then
+    claimed_at := v_now;
+    queue_deleted := true;
+    return next;
+    return;
+  end if;
+
+  -- In flight = processing + awaiting_ack (D11).
+  select q.concurrency - count(*) into v_slots
+    from job where job.queue_id = p_queue and job.status in ('processing', 'awaiting_ack');
+  v_room := least(v_slots, p_capacity);
+  v_waits_for_event := v_slots <= 0;
+
+  -- A held queue releases one job when the hold has ended, and no other before that one ended (D14).
+  if q.probe_job_id is not null then
+    perform from job where job.id = q.probe_job_id and job.status in ('processing', 'awaiting_ack');
+    if found then
+      v_room := 0;
+      v_waits_for_event := true;
+    else
+      q.probe_job_id := null; -- removed by retention: it can no longer say anything
+      if q.hold_until <= v_now then q.hold_until := null; end if;
+      update queue set probe_job_id = null, hold_until = q.hold_until where queue.id = p_queue;
+    end if;
+  end if;
+  if q.probe_job_id is null and q.hold_until is not null then
+    if q.hold_until > v_now then
+      v_room := 0;
+      v_not_before := q.hold_until;
+    else
+      v_room := least(v_room, 1);
+      v_is_probe := true;
+    end if;
+  end if;
+
+  -- Fixed windows aligned to the epoch (D16). numeric: a float would misjudge a window's first instant.
+  if q.rate_limit_max is not null then
+    declare
+      v_length numeric := q.rate_limit_window::numeric;
+      v_start numeric := floor(extract(epoch from v_now) / v_length) * v_length;
+    begin
+      if q.rate_window_start is distinct from to_timestamp(v_start::float8)::timestamptz(3) then
+        q.rate_window_start := to_timestamp(v_start::float8);
+        q.rate_window_used := 0;
+      end if;
+      v_window_end := to_timestamp(ceil((v_start + v_length) * 1000)::float8 / 1000);
+      v_room := least(v_room, q.rate_limit_max - q.rate_window_used);
+    end;
+  end if;
+
+  if v_room > 0 then
+    v_ids := array(
+      select job.id from job
+       where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= v_now and job.deliver_by > v_now
+       order by job.scheduled_for, job.id
+       limit v_room
+         for no key update skip locked);
+  end if;
+
+  if cardinality(v_ids) > 0 then
+    q.rate_window_used := q.rate_window_used + cardinality(v_ids);
+    if v_is_probe then
+      q.probe_job_id := v_ids[1];
+      v_waits_for_event := true;
+    end if;
+    if v_is_probe or q.rate_limit_max is not null then
+      update queue set rate_window_start = q.rate_window_start, rate_window_used = q.rate_window_used,
+                       probe_job_id = q.probe_job_id
+       where queue.id = p_queue;
+    end if;
+    v_waits_for_event := v_waits_for_event or cardinality(v_ids) >= v_slots;
+  end if;
+
+  if not v_waits_for_event then
+    if q.rate_limit_max is not null and q.rate_window_used >= q.rate_limit_max then
+      v_not_before := greatest(v_not_before, v_window_end);
+    end if;
+    select job.scheduled_for into v_next from job
+     where job.queue_id = p_queue and job.status = 'pending' and job.deliver_by > v_now
+       and job.id <> all (v_ids)
+     order by job.scheduled_for limit 1;
+    if v_next is not null then
+      v_wait := greatest(0, extract(epoch from greatest(v_next, v_not_before) - v_now) * 1000);
+      -- A job's own wake-up has been used up when it is the hold or the window that stops it.
+      if v_not_before > v_next then perform jobferry_wake('deliver', p_queue, v_not_before); end if;
+    end if;
+  end if;
+
+  if cardinality(v_ids) = 0 then
+    claimed_at := v_now;
+    wait_ms := v_wait;
+    queue_deleted := false;
+    return next;
+    return;
+  end if;
+
+  return query
+    with claimed as (
+      update job set status = 'processing', attempts = job.attempts + 1,
+                     claim_token = nextval('jobferry_claim_token_seq'), worker_id = p_worker,
+                     deadline = v_now + p_lease, mode = q.mode, max_defers = q.max_defers,
+                     ack_timeout_action = q.ack_timeout_action
+       where job.id = any (v_ids)
+      returning job.*
+    )
+    select v_now, v_wait, false, c.id, c.claim_token, c.account_id, q.name, q.webhook_url, q.signing_secret,
+           c.payload, c.created_at::timestamptz, c.scheduled_for::timestamptz, c.deliver_by::timestamptz, c.last_error,
+           c.attempts, c.max_attempts, c.defer_count, c.interruptions, c.backoff_type, c.backoff_delay,
+           c.mode, c.max_defers, q.ack_timeout, c.ack_timeout_action, v_is_probe
+      from claimed c order by c.scheduled_for, c.id;
+  perform jobferry_wake('timeout', p_queue, v_now + p_lease);
+  -- Last, because claims of all queues of an account meet at this row.
+  insert into usage as u (account_id, month, attempts)
+  values (q.account_id, jobferry_month(v_now), cardinality(v_ids))
+  on conflict (account_id, month) do update set attempts = u.attempts + excluded.attempts;
+end
+$$;
+
+-- Settle ------------------------------------------------------------------------------------------
+-- Writes a batch of transitions of any queues. Each applies only where status and claim token are
+-- still what the decision was based on; the answer is the list of ids that were applied. An id that
+-- is missing lost a race, which is normal. Waits are relative, so that nothing is ever early.
+create function jobferry_settle(p_items json) returns text[]
+language plpgsql
+as $$
+declare
+  v_now timestamptz;
+  v_applied json;
+  v_row record;
+begin
+  -- Locks in id order, so that two batches cannot deadlock; then the clock, which has not moved on
+  -- while we waited.
+  perform from job
+    where job.id in (select i.id from json_to_recordset(p_items) as i(id text)) order by job.id for no key update;
+  v_now := jobferry_now();
+
+  with item as materialized (
+    select * from json_to_recordset(p_items) as i(
+      id text, expected text, token bigint,
+      status text, attempts integer, "deferCount" integer, interruptions integer, "waitMs" float8,
+      "lastError" text, "deadReason" text,
+      "entryAttempt" integer, "entryStatus" text, "entryError" text, "entryCode" integer,
+      "answerCode" integer, "answerMs" integer, "answerBody" text,
+      effect text, "effectMs" float8)
+  ), decided as materialized (
+    -- A job must not go back to a queue that is gone (D17).
+    select item.*, j.queue_id,
+           q.dlq_enabled and q.deleted_at is null as keeps_dead_letters,
+           case when item.status = 'pending' and q.deleted_at is not null then 'dead' else item.status end as final,
+           case when item.status = 'pending' and q.deleted_at is not null then 'queue_deleted'
+                else item."deadReason" end as reason,
+           j.answer_ms, j.answer_body
+      from item
+      join job j on j.id = item.id and j.status = item.expected and j.claim_token = item.token
+      join queue q on q.id = j.queue_id
+  ), settled as (
+    update job set
+      status = d.final, attempts = d.attempts, defer_count = d."deferCount", interruptions = d.interruptions,
+      last_error = case when d.reason = 'queue_deleted' then d.reason else d."lastError" end,
+      dead_reason = d.reason,
+      scheduled_for = case when d.final = 'pending' then v_now + d."waitMs" * interval '1 millisecond'
+                           else job.scheduled_for end,
+      deadline = case when d.final = 'awaiting_ack' then v_now + d."waitMs" * interval '1 millisecond' end,
+      completed_at = case when d.final = 'completed' then v_now end,
+      worker_id = null,
+      history_count = job.history_count + case when d."entryStatus" is null then 0 else 1 end,
+      answer_status_code = case when d.final = 'awaiting_ack' then d."answerCode" end,
+      answer_ms = case when d.final = 'awaiting_ack' then d."answerMs" end,
+      answer_body = case when d.final = 'awaiting_ack' then d."answerBody" end
+    from decided d
+    where job.id = d.id and job.status = d.expected and job.claim_token = d.token
+    returning job.id, job.queue_id, job.status, job.scheduled_for, job.deadline, job.history_count
+  ), entries as (
+    insert into attempt (job_id, ordinal, attempt, status, error, webhook_status_code, "timestamp", duration_ms, response_body)
+    select s.id, s.history_count, d."entryAttempt", d."entryStatus", d."entryError", d."entryCode", v_now,
+           coalesce(d."answerMs", d.answer_ms), coalesce(d."answerBody", d.answer_body)
+      from settled s join decided d on d.id = s.id
+     where d."entryStatus" is not null
+  ), letters as (
+    insert into dead_letter (id, job_id, queue_id, reason, dead_at)
+    select jobferry_id(v_now), s.id, s.queue_id, d.reason, v_now
+      from settled s join decided d on d.id = s.id
+     where s.status = 'dead' and d.keeps_dead_letters
+     order by s.id
+  )
+  select json_agg(json_build_object(
+           'id', s.id, 'queueId', s.queue_id, 'status', s.status, 'was', d.expected,
+           'due', case s.status when 'pending' then s.scheduled_for when 'awaiting_ack' then s.deadline end,
+           'effect', d.effect, 'effectMs', d."effectMs"))
+    into v_applied
+    from settled s join decided d on d.id = s.id;
+  if v_applied is null then return '{}'; end if;
+
+  -- All queue rows before any wake-up: a claim holds a queue row and then asks for wake-ups.
+  for v_row in
+    select "queueId" as queue_id, id, effect, "effectMs" as ms
+      from json_to_recordset(v_applied) as a(id text, "queueId" text, effect text, "effectMs" float8)
+     where effect is not null order by 1, 2
+  loop
+    if v_row.effect = 'hold' then
+      update queue set hold_until = greatest(hold_until, v_now + v_row.ms * interval '1 millisecond'),
+                       probe_job_id = nullif(probe_job_id, v_row.id)
+       where id = v_row.queue_id;
+    else
+      update queue set hold_until = case when hold_until > v_now then hold_until end, probe_job_id = null
+       where id = v_row.queue_id and probe_job_id = v_row.id;
+    end if;
+  end loop;
+
+  for v_row in
+    -- A freed slot may let a waiting job go; a job sent back has a time of its own.
+    select w.task, w.queue_id, min(w.due) as due
+      from (
+        select case when a.status = 'awaiting_ack' then 'timeout' else 'deliver' end as task, a."queueId" as queue_id, a.due
+          from json_to_recordset(v_applied) as a("queueId" text, status text, due timestamptz) where a.due is not null
+        union all
+        select 'deliver', f.queue_id, v_now
+          from (select distinct a."queueId" as queue_id
+                  from json_to_recordset(v_applied) as a("queueId" text, status text, was text)
+                 where a.was <> 'pending' and a.status <> 'awaiting_ack') f
+         where exists (select from job where job.queue_id = f.queue_id and job.status = 'pending'
+                          and job.scheduled_for <= v_now)
+      ) w
+     group by w.task, w.queue_id, date_trunc('second', w.due) order by 1, 2, 3
+  loop
+    perform jobferry_wake(v_row.task, v_row.queue_id, v_row.due);
+  end loop;
+  return array(select a.id from json_to_recordset(v_applied) as a(id text));
+end
+$$;
+
+-- Replay ------------------------------------------------------------------------------------------
+-- New jobs from dead letters of a queue (D19): p_ids, or with null the oldest p_max not yet replayed.
+-- One answer per entry: replayed | already_replayed | not_found, or limit_reached for all.
+create function jobferry_replay(
+  p_queue text, p_ids text[], p_max integer, p_limit bigint, p_retention interval, p_lifetime interval
+) returns json
+language plpgsql
+as $$
+declare
+  v_now timestamptz := jobferry_now();
+  q queue%rowtype;
+  v_taken text[];
+  v_jobs json;
+begin
+  select * into q from queue where id = p_queue and deleted_at is null for key share;
+  if q.id is null then return json_build_object('outcome', 'queue_deleted'); end if;
+  if jobferry_limit_reached(q.account_id, p_limit, v_now) then
+    return json_build_object('outcome', 'limit_reached');
+  end if;
+  if p_ids is null then
+    -- Entries that a racing call is replaying are its own.
+    v_taken := array(
+      select id from dead_letter
+       where queue_id = p_queue and replayed_at is null and job_id >= jobferry_first_id(v_now - p_retention)
+       order by id limit p_max for no key update skip locked);
+  else
+    -- Wait for racing calls instead: the loser then sees "already replayed".
+    perform from dead_letter where queue_id = p_queue and id = any (p_ids) order by id for no key update;
+    v_taken := array(
+      select id from dead_letter
+       where queue_id = p_queue and id = any (p_ids) and replayed_at is null
+         and job_id >= jobferry_first_id(v_now - p_retention)
+       order by id);
+  end if;
+
+  with source as materialized (
+    select d.id as letter_id, jobferry_id(v_now) as new_id, j.id as job_id, j.account_id, j.payload
+      from dead_letter d join job j on j.id = d.job_id
+     where d.id = any (v_taken) order by d.id
+  ), created as (
+    insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload,
+                     scheduled_for, deliver_by, created_at, replay_of)
+    select new_id, account_id, p_queue, q.max_attempts, q.backoff_type, q.backoff_delay, payload,
+           v_now, v_now + p_lifetime, v_now, job_id
+      from source
+  ), marked as (
+    update dead_letter set replayed_at = v_now, replayed_job_id = s.new_id
+      from source s where dead_letter.id = s.letter_id
+  )
+  select json_agg(json_build_object('id', letter_id, 'replayedJobId', new_id) order by letter_id)
+    into v_jobs from source;
+  if v_jobs is not null then perform jobferry_wake('deliver', p_queue, v_now); end if;
+
+  return json_build_object(
+    'outcome', 'done',
+    'createdAt', extract(epoch from v_now) * 1000,
+    'jobs', coalesce(v_jobs, '[]'),
+    'skipped', (select coalesce(json_agg(json_build_object('id', asked.id, 'reason',
+                   case when d.id is null then 'not_found' else 'already_replayed' end) order by asked.n), '[]')
+                  from unnest(p_ids) with ordinality as asked(id, n)
+                  left join dead_letter d on d.id = asked.id and d.queue_id = p_queue
+                        and d.job_id >= jobferry_first_id(v_now - p_retention)
+                 where asked.id <> all (v_taken)),
+    'remaining', (select count(*) from dead_letter
+                   where queue_id = p_queue and replayed_at is null and id <> all (v_taken)
+                     and job_id >= jobferry_first_id(v_now - p_retention)));
+end
+$$;

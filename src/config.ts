@@ -1,0 +1,210 @@
+import { BlockList } from 'node:net';
+import { z } from 'zod';
+import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
+import type { QueueSettings } from './domain/queue.ts';
+
+export type Role = 'all' | 'api' | 'worker';
+
+/** Everything that the environment decides, parsed once. Times are milliseconds. */
+export interface Config {
+  readonly role: Role;
+  readonly host: string;
+  readonly port: number;
+  /** Undefined: embedded PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly allowUnsafeDurability: boolean;
+  readonly bootstrapApiKey: string | undefined;
+  readonly bootstrapPlan: string;
+  readonly webhookAllowCidrs: readonly string[];
+  readonly webhookTimeoutMs: number;
+  readonly jobRetentionMs: number;
+  readonly jobLifetimeMs: number;
+  readonly retentionSweepMs: number;
+  readonly plans: PlanTable;
+  readonly signatureHeader: string;
+  readonly templates: Readonly<Record<string, Partial<QueueSettings>>>;
+  readonly maxBodyBytes: number;
+  readonly workerCapacity: number;
+  readonly logLevel: string;
+  readonly graphiql: boolean;
+}
+
+/** One or more variables are wrong; each line names one. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+const seconds = (fallback: number, min: number, max: number) =>
+  z.coerce
+    .number({ invalid_type_error: 'must be a number of seconds' })
+    .min(min)
+    .max(max)
+    .default(fallback)
+    .transform((value) => Math.round(value * 1000));
+const integer = (fallback: number, min: number, max: number) =>
+  z.coerce.number({ invalid_type_error: 'must be a whole number' }).int().min(min).max(max).default(fallback);
+const flag = (fallback: boolean) =>
+  z
+    .enum(['0', '1', 'false', 'true'])
+    .transform((value) => value === '1' || value === 'true')
+    .default(fallback ? '1' : '0');
+
+const limit = z.number().int().min(0).nullable();
+const plan = z
+  .object({
+    queues: limit,
+    monthlyAttempts: limit,
+    includedAttempts: z.number().int().min(0),
+    maxAttempts: z.number().int().min(1).max(25),
+    maxDefers: z.number().int().min(0).max(1000),
+    window: z.number().positive(),
+  })
+  .strict();
+const template = z
+  .object({
+    mode: z.enum(['standard', 'ack']),
+    ackTimeout: z.number().min(0.001).max(86_400),
+    backoffType: z.enum(['fixed', 'exponential']),
+    backoffDelay: z.number().min(0).max(3600),
+    maxAttempts: z.number().int().min(1).max(25),
+    maxDefers: z.number().int().min(0).max(1000),
+    concurrency: z.number().int().min(1).max(500),
+  })
+  .partial()
+  .strict();
+
+const DEFAULT_TEMPLATES = {
+  anthropic: { mode: 'ack', ackTimeout: 600, backoffType: 'exponential' },
+  openai: { mode: 'ack', ackTimeout: 300, backoffType: 'exponential' },
+} as const;
+
+const LOOPBACK = '127.0.0.0/8,::1/128';
+const MAX_PERIOD = 366 * 86_400;
+
+const environment = z.object({
+  ROLE: z.enum(['all', 'api', 'worker']).default('all'),
+  HOST: z.string().min(1).optional(),
+  PORT: integer(8080, 0, 65_535),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+    .optional(),
+  DATA_DIR: z.string().min(1).default('.data'),
+  ALLOW_UNSAFE_DURABILITY: flag(false),
+  BOOTSTRAP_API_KEY: z
+    .string()
+    .regex(/^[\x21-\x7e]{16,255}$/, 'must be 16 to 255 printable characters without spaces')
+    .optional(),
+  BOOTSTRAP_PLAN: z.string().default('pro'),
+  WEBHOOK_ALLOW_CIDRS: z
+    .string()
+    .optional()
+    .transform((text, context) => (text === undefined ? undefined : cidrs(text, context))),
+  WEBHOOK_TIMEOUT_SECONDS: seconds(15, 0.05, 600),
+  JOB_RETENTION_SECONDS: seconds(259_200, 1, MAX_PERIOD),
+  JOB_LIFETIME_SECONDS: seconds(86_400, 1, MAX_PERIOD),
+  RETENTION_SWEEP_SECONDS: seconds(60, 0.1, 86_400),
+  PLANS: json(z.record(plan.partial())),
+  SIGNATURE_HEADER: z
+    .string()
+    .toLowerCase()
+    .regex(/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'must be the name of an HTTP header')
+    .default('x-service-signature'),
+  TEMPLATES: json(z.record(template)),
+  MAX_BODY_BYTES: integer(1_048_576, 1024, 64 * 1_048_576),
+  WORKER_CAPACITY: integer(1000, 1, 100_000),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  GRAPHIQL: flag(true).optional(),
+  NODE_ENV: z.string().optional(),
+});
+
+/** @throws ConfigError naming every wrong variable; values are not repeated, some are secrets */
+export function parseConfig(env: NodeJS.ProcessEnv): Config {
+  // A variable set to nothing is a variable not set: compose files and shells do that all the time.
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => value !== '' || name === 'WEBHOOK_ALLOW_CIDRS'),
+  );
+  const parsed = environment.safeParse(given);
+  if (!parsed.success) throw new ConfigError(problems(parsed.error));
+  const e = parsed.data;
+  const production = e.NODE_ENV === 'production';
+  const plans = mergePlans(e.PLANS ?? {});
+  if (plans[e.BOOTSTRAP_PLAN] === undefined) {
+    throw new ConfigError(`BOOTSTRAP_PLAN: must be one of ${Object.keys(plans).join(', ')}`);
+  }
+  return Object.freeze({
+    role: e.ROLE,
+    host: e.HOST ?? (e.DATABASE_URL === undefined ? '127.0.0.1' : '0.0.0.0'),
+    port: e.PORT,
+    databaseUrl: e.DATABASE_URL,
+    dataDir: e.DATA_DIR,
+    allowUnsafeDurability: e.ALLOW_UNSAFE_DURABILITY,
+    bootstrapApiKey: e.BOOTSTRAP_API_KEY,
+    bootstrapPlan: e.BOOTSTRAP_PLAN,
+    webhookAllowCidrs: e.WEBHOOK_ALLOW_CIDRS ?? (production ? [] : LOOPBACK.split(',')),
+    webhookTimeoutMs: e.WEBHOOK_TIMEOUT_SECONDS,
+    jobRetentionMs: e.JOB_RETENTION_SECONDS,
+    jobLifetimeMs: e.JOB_LIFETIME_SECONDS,
+    retentionSweepMs: e.RETENTION_SWEEP_SECONDS,
+    plans,
+    signatureHeader: e.SIGNATURE_HEADER,
+    templates: (e.TEMPLATES ?? DEFAULT_TEMPLATES) as Config['templates'],
+    maxBodyBytes: e.MAX_BODY_BYTES,
+    workerCapacity: e.WORKER_CAPACITY,
+    logLevel: e.LOG_LEVEL,
+    graphiql: e.GRAPHIQL ?? !production,
+  });
+}
+
+/** PLANS over the built-in table, field by field; a new plan must be complete. */
+function mergePlans(overrides: Record<string, object>): PlanTable {
+  const merged: Record<string, Plan> = { ...DEFAULT_PLANS };
+  for (const [name, fields] of Object.entries(overrides)) {
+    const complete = plan.safeParse({ ...DEFAULT_PLANS[name], ...fields });
+    if (!complete.success) throw new ConfigError(`PLANS: ${name}: ${problems(complete.error)}`);
+    merged[name] = complete.data;
+  }
+  return merged;
+}
+
+function json<T extends z.ZodTypeAny>(schema: T) {
+  return z
+    .string()
+    .transform((text, context): unknown => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        context.addIssue({ code: 'custom', message: 'must be JSON' });
+        return z.NEVER;
+      }
+    })
+    .pipe(schema)
+    .optional();
+}
+
+function cidrs(text: string, context: z.RefinementCtx): string[] {
+  const list = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+  for (const entry of list) {
+    if (!isCidr(entry)) context.addIssue({ code: 'custom', message: `"${entry}" is not a CIDR block` });
+  }
+  return list;
+}
+
+function isCidr(entry: string): boolean {
+  const [address, bits, ...rest] = entry.split('/');
+  if (address === undefined || bits === undefined || rest.length > 0 || !/^\d{1,3}$/.test(bits)) return false;
+  try {
+    new BlockList().addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function problems(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n');
+}

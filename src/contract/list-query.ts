@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { LIMITS } from '../domain/queue.ts';
+
+/**
+ * Query values arrive as text, or as an array when the parameter is repeated, which is refused.
+ * `Input` is what a typed client may pass.
+ */
+function queryValue<Output, Input>(
+  read: (text: string) => Output | undefined,
+  expected: string,
+): z.ZodType<Output, z.ZodTypeDef, Input> {
+  const schema = z.unknown().transform((value, context): Output => {
+    const output = typeof value === 'string' ? read(value) : undefined;
+    if (output !== undefined) return output;
+    const message = Array.isArray(value) ? 'must be given once' : expected;
+    context.addIssue({ code: z.ZodIssueCode.custom, message });
+    return z.NEVER;
+  });
+  return schema as z.ZodType<Output, z.ZodTypeDef, unknown> as z.ZodType<Output, z.ZodTypeDef, Input>;
+}
+
+function wholeNumber(bounds: { readonly min: number; readonly max: number }) {
+  return queryValue<number, number | string>((text) => {
+    if (!/^[0-9]+$/.test(text)) return undefined;
+    const number = Number(text);
+    return number >= bounds.min && number <= bounds.max ? number : undefined;
+  }, `must be a whole number from ${bounds.min} to ${bounds.max}`);
+}
+
+const DATE_TIME =
+  /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<time>\d{2}:\d{2}:\d{2})(?:\.\d+)?(?:Z|[+-](?<offset>\d{2}:\d{2}))$/;
+
+/**
+ * A strict RFC 3339 date-time. `Date` alone takes `0` for the year 2000 and 30 February for 2 March,
+ * and PostgreSQL takes `infinity`. A plain date is refused, because it does not say in which zone.
+ */
+export function parseDateTime(text: string): Date | undefined {
+  const { year, month, day, time = '', offset = '00:00' } = DATE_TIME.exec(text)?.groups ?? {};
+  if (year === undefined || !isClockTime(time) || !isClockTime(`${offset}:00`)) return undefined;
+  const midnight = new Date(`${year}-${month}-${day}T00:00:00Z`);
+  if (Number.isNaN(midnight.getTime()) || midnight.getUTCDate() !== Number(day)) return undefined;
+  const date = new Date(text);
+  // An offset can move the last day of 9999 into a year that ISO 8601 writes with six digits.
+  return date.getUTCFullYear() <= 9999 ? date : undefined;
+}
+
+/** ISO 8601 also knows 24:00:00 and RFC 3339 leap seconds; `Date` takes the one and not the other. */
+function isClockTime(text: string): boolean {
+  return /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text);
+}
+
+const dateTime = queryValue<Date, string>(parseDateTime, 'must be an RFC 3339 date-time such as 2026-01-31T12:00:00Z');
+
+/** Spec: page, limit, from and to of both lists. */
+export const listQuery = z.object({
+  page: wholeNumber(LIMITS.page).default('1'),
+  limit: wholeNumber(LIMITS.pageSize).default(String(LIMITS.pageSize.default)),
+  from: dateTime.optional(),
+  to: dateTime.optional(),
+});
+
+const INCLUDE_REPLAYED: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null, '': null };
+
+/** "boolean or null" in the spec: absent or null means the default. */
+export const includeReplayed = queryValue<boolean | null, boolean | null | string>(
+  (text) => (Object.hasOwn(INCLUDE_REPLAYED, text) ? INCLUDE_REPLAYED[text] : undefined),
+  'must be true, false or null',
+);
+
+/** A literal substring; a longer one than a key can be (4 bytes a character at most) matches nothing. */
+export const idempotencyKeyFilter = queryValue<string, string>(
+  (text) => (text.includes('\0') || text.length > LIMITS.idempotencyKeyLength * 4 ? undefined : text),
+  `must be at most ${LIMITS.idempotencyKeyLength * 4} characters long, without NUL`,
+);

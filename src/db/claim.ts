@@ -1,0 +1,91 @@
+import type { DeliveryRules, JobState } from '../domain/transition.ts';
+import type { Database, Statement } from './database.ts';
+import { type StoredJobRow, toJobState } from './stored-job.ts';
+
+/** A job that is ours to deliver until the lease ends. */
+export interface ClaimedJob {
+  id: string;
+  token: string;
+  accountId: string;
+  queueId: string;
+  queueName: string;
+  webhookUrl: string;
+  signingSecret: string;
+  payload: string;
+  createdAt: Date;
+  scheduledFor: Date;
+  state: JobState;
+  rules: DeliveryRules;
+}
+
+export interface Claim {
+  /** Database time in milliseconds. */
+  now: number;
+  /** Milliseconds until another claim can give something by itself; null when only an event can. */
+  waitMs: number | null;
+  /** Nothing of this queue will be delivered any more (D17). */
+  queueDeleted: boolean;
+  jobs: ClaimedJob[];
+}
+
+export interface ClaimRequest {
+  queueId: string;
+  capacity: number;
+  workerId: number;
+  leaseMs: number;
+}
+
+interface ClaimRow extends Omit<StoredJobRow, 'queue_id' | 'now' | 'answer_status_code' | 'status'> {
+  claimed_at: Date;
+  wait_ms: number | null;
+  queue_deleted: boolean;
+  account_id: string;
+  queue_name: string;
+  webhook_url: string;
+  signing_secret: string;
+  payload: string;
+  created_at: Date;
+  scheduled_for: Date;
+}
+
+const CLAIM: Statement = {
+  name: 'claim',
+  text: `select * from jobferry_claim($1, $2, $3, $4 * interval '1 ms')`,
+};
+
+/** Takes due jobs of a queue, as many as capacity, concurrency, rate window, hold and probe allow. */
+export async function claim(db: Database, request: ClaimRequest): Promise<Claim> {
+  const { queueId, capacity, workerId, leaseMs } = request;
+  const rows = await db.query<ClaimRow>(CLAIM, [queueId, capacity, workerId, leaseMs]);
+  const head = rows[0];
+  if (head === undefined) throw new Error('claim answered no row');
+  return {
+    now: head.claimed_at.getTime(),
+    waitMs: head.wait_ms,
+    queueDeleted: head.queue_deleted,
+    jobs: head.id === null ? [] : rows.map((row) => toClaimedJob(queueId, row)),
+  };
+}
+
+function toClaimedJob(queueId: string, row: ClaimRow): ClaimedJob {
+  return {
+    id: row.id,
+    token: String(row.claim_token),
+    accountId: row.account_id,
+    queueId,
+    queueName: row.queue_name,
+    webhookUrl: row.webhook_url,
+    signingSecret: row.signing_secret,
+    payload: row.payload,
+    createdAt: row.created_at,
+    scheduledFor: row.scheduled_for,
+    state: toJobState({ ...row, status: 'processing', answer_status_code: null }),
+    rules: {
+      mode: row.mode,
+      maxDefers: row.max_defers,
+      ackTimeout: row.ack_timeout,
+      ackTimeoutAction: row.ack_timeout_action,
+      isProbe: row.is_probe,
+    },
+  };
+}

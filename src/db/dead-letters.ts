@@ -1,0 +1,102 @@
+import type { DeadLetterDocument } from '../domain/job.ts';
+import type { Database, Statement } from './database.ts';
+import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs.ts';
+import type { Periods } from './publish.ts';
+
+interface DeadLetterRow {
+  id: string;
+  job_id: string;
+  queue: string;
+  payload: string;
+  history: HistoryJson[] | null;
+  dead_at: Date;
+  replayed_at: Date | null;
+  replayed_job_id: string | null;
+}
+
+export interface DeadLetterFilter {
+  queueId: string;
+  from: Date;
+  to?: Date | undefined;
+  includeReplayed: boolean;
+  /** Entries go with their job (spec "Retention"), swept or not. */
+  retentionMs: number;
+}
+
+/** A page of a queue's dead letters, most recently dead first, and how many match. */
+export async function listDeadLetterDocuments(
+  db: Database,
+  filter: DeadLetterFilter,
+  page: { limit: number; offset: number },
+): Promise<{ jobs: DeadLetterDocument[]; total: number }> {
+  const conditions = [
+    'd.queue_id = $1',
+    'd.id >= jobferry_first_id($2)',
+    `d.job_id >= jobferry_first_id((select jobferry_now()) - $3 * interval '1 ms')`,
+  ];
+  const values: unknown[] = [filter.queueId, filter.from, filter.retentionMs];
+  if (filter.to !== undefined) {
+    values.push(filter.to);
+    conditions.push(`d.id < jobferry_first_id($${values.length}::timestamptz + interval '1 ms')`);
+  }
+  if (!filter.includeReplayed) conditions.push('d.replayed_at is null');
+  const where = conditions.join(' and ');
+  const bounds = `limit $${values.length + 1} offset $${values.length + 2}`;
+  const [counted, rows] = await Promise.all([
+    db.one<{ total: number }>(`select count(*) as total from dead_letter d where ${where}`, values),
+    db.query<DeadLetterRow>(
+      `select d.id, d.job_id, q.name as queue, j.payload, ${HISTORY_OF_J}, d.dead_at, d.replayed_at, d.replayed_job_id
+         from dead_letter d join job j on j.id = d.job_id join queue q on q.id = d.queue_id
+        where ${where} order by d.id desc ${bounds}`,
+      [...values, page.limit, page.offset],
+    ),
+  ]);
+  return { jobs: rows.map(toDocument), total: counted?.total ?? 0 };
+}
+
+function toDocument(row: DeadLetterRow): DeadLetterDocument {
+  return {
+    id: row.id,
+    originalJobId: row.job_id,
+    queue: row.queue,
+    payload: row.payload,
+    history: toHistory(row.history),
+    deadAt: row.dead_at,
+    replayedAt: row.replayed_at,
+    replayedJobId: row.replayed_job_id,
+  };
+}
+
+export type ReplayAnswer =
+  | { outcome: 'queue_deleted' }
+  | { outcome: 'limit_reached' }
+  | {
+      outcome: 'done';
+      /** Milliseconds, the same for all jobs of the call. */
+      createdAt: number;
+      jobs: { id: string; replayedJobId: string }[];
+      skipped: { id: string; reason: 'not_found' | 'already_replayed' }[];
+      remaining: number;
+    };
+
+const REPLAY: Statement = {
+  name: 'replay',
+  text: `select jobferry_replay($1, $2, $3, $4, $5 * interval '1 ms', $6 * interval '1 ms') as answer`,
+};
+
+/**
+ * Makes new jobs of dead letters in one commit.
+ * @param ids null takes the `max` oldest that are not yet replayed
+ * @param limit the plan's monthly attempts, or null
+ */
+export async function replay(
+  db: Database,
+  request: { queueId: string; ids: string[] | null; max: number; limit: number | null },
+  periods: Periods,
+): Promise<ReplayAnswer> {
+  const { queueId, ids, max, limit } = request;
+  const values = [queueId, ids, max, limit, periods.retentionMs, periods.lifetimeMs];
+  const row = await db.one<{ answer: ReplayAnswer }>(REPLAY, values);
+  if (row === null) throw new Error('replay answered no row');
+  return row.answer;
+}

@@ -1,0 +1,106 @@
+import type { HistoryEntry, JobDocument, JobStatus } from '../domain/job.ts';
+import type { Database, Statement } from './database.ts';
+
+interface JobRow {
+  id: string;
+  queue: string;
+  status: JobStatus;
+  attempts: number;
+  max_attempts: number;
+  defer_count: number;
+  idempotency_key: string | null;
+  payload: string;
+  scheduled_for: Date;
+  last_error: string | null;
+  created_at: Date;
+  completed_at: Date | null;
+  history: HistoryJson[] | null;
+}
+
+/** As `json_agg` gives it: the time is milliseconds. */
+export type HistoryJson = Omit<HistoryEntry, 'timestamp'> & { timestamp: number };
+
+/** History of the job `j` of the surrounding query, as one JSON value. */
+export const HISTORY_OF_J = `(
+  select json_agg(json_build_object(
+           'attempt', a.attempt, 'status', a.status, 'error', a.error, 'webhookStatusCode', a.webhook_status_code,
+           'timestamp', extract(epoch from a."timestamp") * 1000) order by a.ordinal)
+    from attempt a where a.job_id = j.id) as history`;
+
+const DOCUMENT = `
+  select j.id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count, j.idempotency_key, j.payload,
+         j.scheduled_for, j.last_error, j.created_at, j.completed_at, ${HISTORY_OF_J}
+    from job j join queue q on q.id = j.queue_id`;
+
+const GET: Statement = {
+  name: 'job-document',
+  text: `${DOCUMENT} where j.id = $1 and j.account_id = $2 and j.created_at > jobferry_now() - $3 * interval '1 ms'`,
+};
+
+export async function getJobDocument(
+  db: Database,
+  jobId: string,
+  accountId: string,
+  retentionMs: number,
+): Promise<JobDocument | null> {
+  const row = await db.one<JobRow>(GET, [jobId, accountId, retentionMs]);
+  return row === null ? null : toDocument(row);
+}
+
+export interface JobFilter {
+  queueId: string;
+  from: Date;
+  to?: Date | undefined;
+  status?: JobStatus | undefined;
+  /** Literal, case-insensitive. */
+  idempotencyKey?: string | undefined;
+}
+
+/** A page of a queue's jobs, newest first, and how many match. */
+export async function listJobDocuments(
+  db: Database,
+  filter: JobFilter,
+  page: { limit: number; offset: number },
+): Promise<{ jobs: JobDocument[]; total: number }> {
+  // Ids grow with time, so a range of time is a range of the index (queue_id, id).
+  const conditions = ['j.queue_id = $1', 'j.id >= jobferry_first_id($2)'];
+  const values: unknown[] = [filter.queueId, filter.from];
+  const add = (condition: (placeholder: string) => string, value: unknown) => {
+    values.push(value);
+    conditions.push(condition(`$${values.length}`));
+  };
+  if (filter.to !== undefined) add((p) => `j.id < jobferry_first_id(${p}::timestamptz + interval '1 ms')`, filter.to);
+  if (filter.status !== undefined) add((p) => `j.status = ${p}`, filter.status);
+  if (filter.idempotencyKey !== undefined) {
+    add((p) => `position(lower(${p}) in lower(j.idempotency_key)) > 0`, filter.idempotencyKey);
+  }
+  const where = conditions.join(' and ');
+  const bounds = `limit $${values.length + 1} offset $${values.length + 2}`;
+  const [counted, rows] = await Promise.all([
+    db.one<{ total: number }>(`select count(*) as total from job j where ${where}`, values),
+    db.query<JobRow>(`${DOCUMENT} where ${where} order by j.id desc ${bounds}`, [...values, page.limit, page.offset]),
+  ]);
+  return { jobs: rows.map(toDocument), total: counted?.total ?? 0 };
+}
+
+function toDocument(row: JobRow): JobDocument {
+  return {
+    id: row.id,
+    queue: row.queue,
+    status: row.status,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    deferCount: row.defer_count,
+    idempotencyKey: row.idempotency_key,
+    payload: row.payload,
+    scheduledFor: row.scheduled_for,
+    lastError: row.last_error,
+    history: toHistory(row.history),
+    createdAt: row.created_at,
+    completedAt: row.completed_at,
+  };
+}
+
+export function toHistory(entries: HistoryJson[] | null): HistoryEntry[] {
+  return (entries ?? []).map((entry) => ({ ...entry, timestamp: new Date(entry.timestamp) }));
+}

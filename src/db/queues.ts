@@ -1,0 +1,151 @@
+import { invalidField, notFound } from '../domain/errors.ts';
+import type { AckTimeoutAction, BackoffType, Queue, QueueMode, QueueSettings } from '../domain/queue.ts';
+import { guarded } from './accounts.ts';
+import type { Database, Statement } from './database.ts';
+import type { Prisma, Queue as QueueRow } from './generated/client.ts';
+import type { PrismaClient } from './prisma.ts';
+
+/** What the account's other queues use up, for the limits that span them. */
+export interface QueueTotals {
+  count: number;
+  concurrency: number;
+}
+
+/** Everything but the secret, so that no read can leak it. */
+const VISIBLE = {
+  id: true,
+  name: true,
+  webhookUrl: true,
+  maxAttempts: true,
+  maxDefers: true,
+  concurrency: true,
+  dlqEnabled: true,
+  mode: true,
+  rateLimitMax: true,
+  rateLimitWindow: true,
+  ackTimeout: true,
+  ackTimeoutAction: true,
+  backoffType: true,
+  backoffDelay: true,
+  createdAt: true,
+} as const satisfies Prisma.QueueSelect;
+
+export async function listQueues(prisma: PrismaClient, accountId: string): Promise<Queue[]> {
+  const rows = await guarded(() =>
+    prisma.queue.findMany({ where: { accountId, deletedAt: null }, select: VISIBLE, orderBy: { id: 'asc' } }),
+  );
+  return rows.map(toQueue);
+}
+
+export async function findQueue(prisma: PrismaClient, accountId: string, queueId: string): Promise<Queue | null> {
+  const row = await guarded(() =>
+    prisma.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select: VISIBLE }),
+  );
+  return row === null ? null : toQueue(row);
+}
+
+/**
+ * Creates a queue. `check` sees what the account's live queues use, and throws to refuse; no other
+ * create or update of the account runs in between.
+ * @throws JobferryError `invalid_fields` when the name is in use (D23)
+ */
+export async function createQueue(
+  prisma: PrismaClient,
+  accountId: string,
+  queue: QueueSettings & { name: string; signingSecret: string },
+  check: (others: QueueTotals) => void,
+): Promise<Queue> {
+  return exclusively(prisma, accountId, async (tx) => {
+    const clash = await tx.queue.findFirst({
+      where: { accountId, name: queue.name, deletedAt: null },
+      select: { id: true },
+    });
+    if (clash !== null) throw invalidField('name', `a queue named ${queue.name} exists already`);
+    check(await totals(tx, accountId, null));
+    return toQueue(await tx.queue.create({ data: { accountId, ...queue }, select: VISIBLE }));
+  });
+}
+
+/**
+ * Changes settings. `check` sees the present queue and what the others use, and throws to refuse.
+ * @throws JobferryError `not_found`
+ */
+export async function updateQueue(
+  prisma: PrismaClient,
+  ids: { accountId: string; queueId: string },
+  changes: Partial<QueueSettings>,
+  check: (present: Queue, others: QueueTotals) => void,
+): Promise<Queue> {
+  const { accountId, queueId } = ids;
+  return exclusively(prisma, accountId, async (tx) => {
+    const row = await tx.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select: VISIBLE });
+    if (row === null) throw notFound('queue');
+    check(toQueue(row), await totals(tx, accountId, queueId));
+    if (Object.keys(changes).length === 0) return toQueue(row);
+    return toQueue(await tx.queue.update({ where: { id: queueId }, data: changes, select: VISIBLE }));
+  });
+}
+
+const DELETE: Statement = {
+  name: 'delete-queue',
+  text: `
+    with gone as (
+      update queue set deleted_at = jobferry_now(), hold_until = null, probe_job_id = null
+       where id = $1 and account_id = $2 and deleted_at is null returning id
+    )
+    select id, jobferry_wake('deliver', id, jobferry_now()) from gone`,
+};
+
+/** Makes a tombstone of the queue: no delivery starts any more. False when there is no such live queue. */
+export async function deleteQueue(db: Database, accountId: string, queueId: string): Promise<boolean> {
+  return (await db.query(DELETE, [queueId, accountId])).length > 0;
+}
+
+const STATE: Statement = {
+  name: 'queue-state',
+  text: 'select deleted_at is not null as deleted from queue where id = $1 and account_id = $2',
+};
+
+/** Whether the account's queue is alive, a tombstone, or unknown. */
+export async function queueState(
+  db: Database,
+  accountId: string,
+  queueId: string,
+): Promise<'live' | 'deleted' | 'unknown'> {
+  const row = await db.one<{ deleted: boolean }>(STATE, [queueId, accountId]);
+  if (row === null) return 'unknown';
+  return row.deleted ? 'deleted' : 'live';
+}
+
+/** Creates and updates of one account, one after the other: their limits span all its queues. */
+async function exclusively<T>(
+  prisma: PrismaClient,
+  accountId: string,
+  work: (tx: Prisma.TransactionClient) => Promise<T>,
+): Promise<T> {
+  return guarded(() =>
+    prisma.$transaction(async (tx) => {
+      await tx.$queryRaw`select id from account where id = ${accountId} for update`;
+      return work(tx);
+    }),
+  );
+}
+
+async function totals(tx: Prisma.TransactionClient, accountId: string, except: string | null): Promise<QueueTotals> {
+  const others = await tx.queue.aggregate({
+    where: { accountId, deletedAt: null, ...(except === null ? {} : { id: { not: except } }) },
+    _count: true,
+    _sum: { concurrency: true },
+  });
+  return { count: others._count, concurrency: others._sum.concurrency ?? 0 };
+}
+
+/** CHECK constraints keep these columns within the domain's unions. */
+function toQueue(row: Pick<QueueRow, keyof typeof VISIBLE>): Queue {
+  return {
+    ...row,
+    mode: row.mode as QueueMode,
+    ackTimeoutAction: row.ackTimeoutAction as AckTimeoutAction,
+    backoffType: row.backoffType as BackoffType,
+  };
+}

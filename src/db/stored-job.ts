@@ -1,0 +1,131 @@
+import type { JobStatus } from '../domain/job.ts';
+import type { AckTimeoutAction, BackoffType, QueueMode } from '../domain/queue.ts';
+import type { DeliveryRules, JobState } from '../domain/transition.ts';
+import type { Database, Statement } from './database.ts';
+
+/** A job as a transition needs it, with what fences the result. */
+export interface StoredJob {
+  id: string;
+  queueId: string;
+  token: string;
+  state: JobState;
+  rules: DeliveryRules;
+  /** Database time of the read, in milliseconds. */
+  now: number;
+}
+
+export interface StoredJobRow {
+  id: string;
+  queue_id: string;
+  claim_token: number;
+  status: JobStatus;
+  attempts: number;
+  max_attempts: number;
+  defer_count: number;
+  interruptions: number;
+  backoff_type: BackoffType;
+  backoff_delay: number;
+  deliver_by: Date;
+  last_error: string | null;
+  answer_status_code: number | null;
+  mode: QueueMode;
+  max_defers: number;
+  ack_timeout: number;
+  ack_timeout_action: AckTimeoutAction;
+  is_probe: boolean;
+  now: Date;
+}
+
+// A job that was never claimed has no snapshot of the rules yet (D5).
+const SELECT = `
+  select j.id, j.queue_id, j.claim_token, j.status, j.attempts, j.max_attempts, j.defer_count, j.interruptions,
+         j.backoff_type, j.backoff_delay, j.deliver_by, j.last_error, j.answer_status_code,
+         coalesce(j.mode, q.mode) as mode, coalesce(j.max_defers, q.max_defers) as max_defers, q.ack_timeout,
+         coalesce(j.ack_timeout_action, q.ack_timeout_action) as ack_timeout_action,
+         q.probe_job_id is not distinct from j.id as is_probe, jobferry_now() as now
+    from job j join queue q on q.id = j.queue_id`;
+
+const OF_ACCOUNT: Statement = {
+  name: 'stored-job-of-account',
+  text: `${SELECT} where j.id = $1 and j.account_id = $2 and j.created_at > jobferry_now() - $3 * interval '1 ms'`,
+};
+const OVERDUE: Statement = {
+  name: 'stored-jobs-overdue',
+  text: `${SELECT} where j.queue_id = $1 and j.status in ('processing', 'awaiting_ack')
+    and j.deadline <= (select jobferry_now()) order by j.deadline limit $2`,
+};
+const OF_WORKERS: Statement = {
+  name: 'stored-jobs-of-workers',
+  text: `${SELECT} where j.status = 'processing' and j.worker_id = any ($1) order by j.id limit $2`,
+};
+const PAST_LIFETIME: Statement = {
+  name: 'stored-jobs-past-lifetime',
+  text: `${SELECT} where j.status = 'pending' and j.deliver_by <= (select jobferry_now())
+    order by j.deliver_by limit $1`,
+};
+const PENDING: Statement = {
+  name: 'stored-jobs-pending',
+  text: `${SELECT} where j.queue_id = $1 and j.status = 'pending' order by j.scheduled_for limit $2`,
+};
+
+/** The job that an ack, nack or defer is about, or null when the account has no such job (any more). */
+export async function findJob(
+  db: Database,
+  jobId: string,
+  accountId: string,
+  retentionMs: number,
+): Promise<StoredJob | null> {
+  const row = await db.one<StoredJobRow>(OF_ACCOUNT, [jobId, accountId, retentionMs]);
+  return row === null ? null : toStoredJob(row);
+}
+
+/** In-flight jobs of a queue whose lease or ack deadline has passed, oldest deadline first. */
+export async function overdueJobs(db: Database, queueId: string, limit: number): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(OVERDUE, [queueId, limit])).map(toStoredJob);
+}
+
+export async function jobsOfWorkers(db: Database, workerIds: number[], limit: number): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(OF_WORKERS, [workerIds, limit])).map(toStoredJob);
+}
+
+/** Pending jobs whose delivery lifetime is over (D8), of any queue. */
+export async function jobsPastLifetime(db: Database, limit: number): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(PAST_LIFETIME, [limit])).map(toStoredJob);
+}
+
+export async function pendingJobs(db: Database, queueId: string, limit: number): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(PENDING, [queueId, limit])).map(toStoredJob);
+}
+
+function toStoredJob(row: StoredJobRow): StoredJob {
+  return {
+    id: row.id,
+    queueId: row.queue_id,
+    token: String(row.claim_token),
+    now: row.now.getTime(),
+    state: toJobState(row),
+    rules: {
+      mode: row.mode,
+      maxDefers: row.max_defers,
+      ackTimeout: row.ack_timeout,
+      ackTimeoutAction: row.ack_timeout_action,
+      isProbe: row.is_probe,
+    },
+  };
+}
+
+/** Shared with claim, which answers the same columns. */
+export function toJobState(row: Omit<StoredJobRow, 'queue_id' | 'is_probe' | 'now' | 'mode'>): JobState {
+  return {
+    status: row.status,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    deferCount: row.defer_count,
+    interruptions: row.interruptions,
+    backoffType: row.backoff_type,
+    backoffDelay: row.backoff_delay,
+    deliverBy: row.deliver_by.getTime(),
+    lastError: row.last_error,
+    webhookStatusCode: row.answer_status_code,
+  };
+}

@@ -1,0 +1,43 @@
+import type { Database, Statement } from './database.ts';
+
+/** What has work, whatever the wake-ups say: they are hints, and this is the truth (reliability I-36). */
+export interface QueuesWithWork {
+  /** A job may be deliverable, or the queue is deleted and still has pending jobs. */
+  due: string[];
+  /** A lease or an ack deadline has passed. */
+  overdue: string[];
+}
+
+// One look at the head of two indexes per queue, so it stays cheap under any backlog.
+const WITH_WORK: Statement = {
+  name: 'queues-with-work',
+  text: `
+    with clock as materialized (select jobferry_now() as now)
+    select q.id,
+           exists (select from job j where j.queue_id = q.id and j.status = 'pending'
+                      and (j.scheduled_for <= clock.now or q.deleted_at is not null)) as due,
+           exists (select from job j where j.queue_id = q.id and j.status in ('processing', 'awaiting_ack')
+                      and j.deadline <= clock.now) as overdue
+      from queue q cross join clock`,
+};
+
+export async function queuesWithWork(db: Database): Promise<QueuesWithWork> {
+  const rows = await db.query<{ id: string; due: boolean; overdue: boolean }>(WITH_WORK);
+  return {
+    due: rows.filter((row) => row.due).map((row) => row.id),
+    overdue: rows.filter((row) => row.overdue).map((row) => row.id),
+  };
+}
+
+const NEXT_DEADLINE: Statement = {
+  name: 'next-deadline',
+  text: `
+    select extract(epoch from min(deadline) - jobferry_now()) * 1000 as wait_ms
+      from job where queue_id = $1 and status in ('processing', 'awaiting_ack')`,
+};
+
+/** Milliseconds until the queue's next lease or ack deadline (negative: overdue), or null. */
+export async function nextDeadlineMs(db: Database, queueId: string): Promise<number | null> {
+  const row = await db.one<{ wait_ms: string | null }>(NEXT_DEADLINE, [queueId]);
+  return row?.wait_ms == null ? null : Number(row.wait_ms);
+}

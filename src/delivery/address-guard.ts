@@ -1,0 +1,160 @@
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { buildConnector } from 'undici';
+import type { Lookup } from './resolver.ts';
+
+/**
+ * Keeps deliveries away from addresses that are not public (reliability.md section 5, R3 to R6). The
+ * address is judged three times, because each check alone can be passed by: a literal address in
+ * the URL (undici asks no resolver for it), every address of a resolver's answer, and the address
+ * that the socket is really connected to.
+ */
+
+type Cidr<Address> = readonly [Address, number];
+
+/** "Unicast" by ipaddr.js, yet not public: cloud platform and anycast service addresses (R3). */
+const REFUSED_IPV4 = ['168.63.129.16/32', '192.31.196.0/24', '192.52.193.0/24', '192.175.48.0/24'].map((cidr) =>
+  ipaddr.IPv4.parseCIDR(cidr),
+);
+
+/** All that IANA has given out for public use; ipaddr.js calls the unassigned rest unicast, too (R3). */
+const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/** Protocol assignments, documentation, 6to4 and AS112: they lead elsewhere, or to IPv4 (R3). */
+const REFUSED_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48'].map((cidr) =>
+  ipaddr.IPv6.parseCIDR(cidr),
+);
+
+/** Whether an IP address is one that anybody on the internet may call (R3). Anything else is `false`. */
+export function isPublicAddress(ip: string): boolean {
+  const address = parseAddress(ip);
+  return address !== null && isPublic(address);
+}
+
+export interface AddressGuard {
+  /** Whether this IP address may be called: public, or on the operator's allow-list (R6). */
+  judge(ip: string): boolean;
+}
+
+/** @throws Error naming the entry that is not a CIDR */
+export function createAddressGuard({ allowCidrs }: { allowCidrs: string[] }): AddressGuard {
+  const allowedIpv4: Cidr<ipaddr.IPv4>[] = [];
+  const allowedIpv6: Cidr<ipaddr.IPv6>[] = [];
+  for (const cidr of allowCidrs) {
+    if (ipaddr.IPv4.isValidCIDRFourPartDecimal(cidr)) allowedIpv4.push(ipaddr.IPv4.parseCIDR(cidr));
+    else if (ipaddr.IPv6.isValidCIDR(cidr)) allowedIpv6.push(ipaddr.IPv6.parseCIDR(cidr));
+    else throw new Error(`not a CIDR: "${cidr}"`);
+  }
+  return {
+    judge(ip) {
+      const address = parseAddress(ip);
+      if (address === null) return false;
+      const isAllowed =
+        address.kind() === 'ipv4'
+          ? isInside(address as ipaddr.IPv4, allowedIpv4)
+          : isInside(address as ipaddr.IPv6, allowedIpv6);
+      return isAllowed || isPublic(address);
+    },
+  };
+}
+
+/** The refusal. It names no address: what a name resolves to inside the network is nobody's business (R2). */
+export class AddressNotAllowedError extends Error {
+  override readonly name = 'AddressNotAllowedError';
+
+  constructor() {
+    super('address not allowed');
+  }
+}
+
+/** A resolver for `net.connect` that hands on only answers of which every address may be called (R4). */
+export function guardLookup(guard: AddressGuard, lookup: Lookup): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { all: true }, (error, addresses) => {
+      const first = addresses?.[0];
+      if (error !== null) callback(error, '');
+      else if (first === undefined || !addresses.every(({ address }) => guard.judge(address))) {
+        callback(new AddressNotAllowedError(), '');
+      } else if (options.all === true) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+/**
+ * Time for one address of several before the next is tried as well. Node's 250 ms is less than a round
+ * trip around the world; a broken IPv6 route costs this once per connection.
+ */
+const NEXT_ADDRESS_MS = 1000;
+
+export interface ConnectorOptions {
+  /** Bound for connecting, TLS included. */
+  timeoutMs: number;
+  lookup: Lookup;
+  /** Certificate authorities to trust instead of Node's own list. */
+  ca?: string | undefined;
+  /** What opens the socket, given the guarded look-up. Tests put a dry one here, so that nothing is ever dialled. */
+  dial?: ((lookup: LookupFunction) => buildConnector.connector) | undefined;
+}
+
+/** Connects sockets for undici, and only to addresses that the guard allows. */
+export function createGuardedConnector(guard: AddressGuard, options: ConnectorOptions): buildConnector.connector {
+  const lookup = guardLookup(guard, options.lookup);
+  const connect = options.dial?.(lookup) ?? dialFor(lookup, options);
+  return (target, callback) => {
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(host) !== 0 && !guard.judge(host)) {
+      callback(new AddressNotAllowedError(), null);
+      return;
+    }
+    connect(target, (error, socket) => {
+      if (error !== null) {
+        callback(error, null);
+        return;
+      }
+      const { remoteAddress } = socket as { remoteAddress?: string };
+      if (remoteAddress !== undefined && guard.judge(remoteAddress)) {
+        callback(null, socket);
+        return;
+      }
+      socket.destroy();
+      // Without a remote address the peer is gone already, which is no verdict on where it was.
+      callback(remoteAddress === undefined ? closedError() : new AddressNotAllowedError(), null);
+    });
+  };
+}
+
+function dialFor(lookup: LookupFunction, { timeoutMs, ca }: ConnectorOptions): buildConnector.connector {
+  return buildConnector({
+    timeout: timeoutMs,
+    lookup,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+    // Verification must not depend on NODE_TLS_REJECT_UNAUTHORIZED.
+    rejectUnauthorized: true,
+    ...(ca === undefined ? {} : { ca }),
+  } as buildConnector.BuildOptions);
+}
+
+function closedError(): Error {
+  return Object.assign(new Error('connection closed'), { code: 'ECONNRESET' });
+}
+
+/** IPv4-mapped IPv6 is judged as the IPv4 address it stands for. `null` for all that is no plain IP address. */
+function parseAddress(ip: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
+  // ipaddr.js alone also reads "0x7f.1" and the like.
+  return isIP(ip) === 0 ? null : ipaddr.process(ip);
+}
+
+function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  if (address.range() !== 'unicast') return false;
+  if (address.kind() === 'ipv4') return !isInside(address as ipaddr.IPv4, REFUSED_IPV4);
+  const ipv6 = address as ipaddr.IPv6;
+  return isInside(ipv6, [PUBLIC_IPV6]) && !isInside(ipv6, REFUSED_IPV6);
+}
+
+function isInside<Address extends ipaddr.IPv4 | ipaddr.IPv6>(
+  address: Address,
+  cidrs: readonly Cidr<Address>[],
+): boolean {
+  return cidrs.some(([network, bits]) => address.match(network, bits));
+}

@@ -1,0 +1,202 @@
+import { StringDecoder } from 'node:string_decoder';
+import type { Dispatcher } from 'undici';
+import type { DeliveryAnswer } from '../domain/outcome.ts';
+import { classifyError } from './delivery-error.ts';
+
+/** How one send ended. `abandoned`: the claim was gone before the first byte was written. */
+export type SendResult =
+  | { abandoned?: never; answer: DeliveryAnswer; durationMs: number; responseBody: string | null }
+  | { abandoned: true };
+
+/** So much of an answer's body is read and kept (reliability.md section 5, R9). */
+export const RESPONSE_BODY_BYTES = 4096;
+
+/** The verdict is in the status line; a body that takes longer than this after it is cut off. */
+const BODY_GRACE_MS = 500;
+
+/**
+ * A keep-alive connection that the receiver was closing shows itself within a round trip. A
+ * connection lost later than this was lost while the receiver was at work on the job.
+ */
+const STALE_CONNECTION_MS = 1000;
+
+/** The part of a connection that an exchange has to know. */
+export interface ConnectionUse {
+  /** Requests written since the socket was opened. */
+  requests: number;
+}
+
+/** Given to undici; the pool hands it on untouched, and the chosen connection leaves its mark. */
+export interface ExchangeOptions extends Dispatcher.DispatchOptions {
+  connection: ConnectionUse | null;
+}
+
+export interface ExchangeSetup {
+  options: ExchangeOptions;
+  timeoutMs: number;
+  stillMine: (() => boolean) | undefined;
+  /** Connections that may be open already. */
+  pooled: Dispatcher;
+  /** A new connection for every request. */
+  fresh: Dispatcher;
+  settle: (result: SendResult) => void;
+}
+
+/** Reason handed to undici when a request is cut off; it comes back as an error and is ignored. */
+const CUT_OFF = new Error('exchange ended');
+
+/**
+ * One request and its answer. One deadline of our own covers connect, headers and body: undici's
+ * timers restart with every byte. The status line decides (F-12 to F-14 of reliability.md): after
+ * it, a body that drips, never ends or breaks off changes nothing, and is only read to be shown and
+ * to leave the connection reusable.
+ *
+ * A request that failed on a *reused* connection, at once and without one byte of an answer, most
+ * likely met a receiver that was just closing it. Whether it was read is unknown; delivery is at
+ * least once, so it is sent once more, on a new connection and within the same deadline, rather
+ * than charged to the job as a failed attempt.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #setup: ExchangeSetup;
+  readonly #startedAt = performance.now();
+  #timer: NodeJS.Timeout;
+  #controller: Dispatcher.DispatchController | null = null;
+  #isSettled = false;
+  #isRetry = false;
+  #writtenAt = 0;
+  #isReused = false;
+  #hasAnswerByte = false;
+  #statusCode: number | null = null;
+  #retryAfter: string | null = null;
+  #chunks: Buffer[] = [];
+  #bodyBytes = 0;
+  #hasEnded = false;
+
+  constructor(setup: ExchangeSetup) {
+    this.#setup = setup;
+    this.#timer = setTimeout(expire, setup.timeoutMs, this);
+  }
+
+  start(): void {
+    this.#setup.pooled.dispatch(this.#setup.options, this);
+  }
+
+  /** undici calls this right before it writes, which is the last moment to find out that the claim is gone. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (!this.#isSettled && this.#setup.stillMine?.() === false) this.#settle({ abandoned: true });
+    if (this.#isSettled) {
+      controller.abort(CUT_OFF);
+      return;
+    }
+    const { connection } = this.#setup.options;
+    this.#isReused = connection !== null && connection.requests++ > 0;
+    this.#writtenAt = performance.now();
+  }
+
+  onResponseStarted(): void {
+    this.#hasAnswerByte = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (statusCode < 200 || this.#isSettled) return;
+    this.#statusCode = statusCode;
+    const retryAfter = headers['retry-after'];
+    // The last of several headers wins (D6).
+    this.#retryAfter = (Array.isArray(retryAfter) ? retryAfter.at(-1) : retryAfter) ?? null;
+    clearTimeout(this.#timer);
+    const remainingMs = this.#setup.timeoutMs - (performance.now() - this.#startedAt);
+    this.#timer = setTimeout(expire, Math.max(1, Math.min(BODY_GRACE_MS, remainingMs)), this);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isSettled) return;
+    const missing = RESPONSE_BODY_BYTES - this.#bodyBytes;
+    if (missing > 0) this.#chunks.push(chunk.length > missing ? chunk.subarray(0, missing) : chunk);
+    this.#bodyBytes += chunk.length;
+    // Not at once: a body whose end has arrived as well still leaves the connection reusable.
+    if (missing > 0 && chunk.length >= missing) queueMicrotask(() => this.#hasEnded || this.expire());
+  }
+
+  onResponseEnd(): void {
+    if (this.#isSettled) return;
+    this.#hasEnded = true;
+    // undici frees the connection in an immediate that it sets right after this call. Answering
+    // behind that lets a caller who sends again at once use this connection, and not open another.
+    const durationMs = performance.now() - this.#startedAt;
+    queueMicrotask(() => setImmediate(() => this.#settleAnswered(durationMs)));
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#isSettled) return;
+    if (this.#statusCode !== null) this.#settleAnswered();
+    else if (this.#isStaleConnection(error)) this.#retry();
+    else this.fail(error);
+  }
+
+  /** Time is up, or enough of the body is there. */
+  expire(): void {
+    if (this.#isSettled) return;
+    if (this.#statusCode !== null) this.#settleAnswered();
+    else this.#settleUnanswered({ kind: 'no_answer', error: 'timeout' });
+    this.#controller?.abort(CUT_OFF);
+  }
+
+  fail(error: unknown): void {
+    this.#settleUnanswered({ kind: 'no_answer', error: classifyError(error) });
+  }
+
+  #isStaleConnection(error: Error): boolean {
+    return (
+      this.#isReused &&
+      !this.#isRetry &&
+      !this.#hasAnswerByte &&
+      performance.now() - this.#writtenAt < STALE_CONNECTION_MS &&
+      classifyError(error) === 'reset'
+    );
+  }
+
+  #retry(): void {
+    this.#isRetry = true;
+    this.#controller = null;
+    this.#setup.fresh.dispatch(this.#setup.options, this);
+  }
+
+  #settleAnswered(durationMs = performance.now() - this.#startedAt): void {
+    const statusCode = this.#statusCode as number;
+    this.#settle({
+      answer: { kind: 'answered', statusCode, retryAfter: this.#retryAfter },
+      durationMs,
+      responseBody: decodeBody(this.#chunks, this.#bodyBytes > RESPONSE_BODY_BYTES),
+    });
+  }
+
+  #settleUnanswered(answer: DeliveryAnswer): void {
+    this.#settle({ answer, durationMs: performance.now() - this.#startedAt, responseBody: null });
+  }
+
+  #settle(result: SendResult): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    clearTimeout(this.#timer);
+    this.#chunks = [];
+    this.#setup.settle(result);
+  }
+}
+
+function expire(exchange: Exchange): void {
+  exchange.expire();
+}
+
+/** UTF-8 for people to read. PostgreSQL's text holds no NUL; a character that the cut split is left out. */
+function decodeBody(chunks: Buffer[], isCut: boolean): string {
+  const [first] = chunks;
+  if (first === undefined) return '';
+  const bytes = chunks.length === 1 ? first : Buffer.concat(chunks);
+  const text = isCut ? new StringDecoder('utf8').write(bytes) : bytes.toString('utf8');
+  return text.replaceAll('\0', '\ufffd');
+}

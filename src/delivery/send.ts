@@ -1,0 +1,153 @@
+import { lookup as dnsLookup } from 'node:dns';
+import { Agent, Client, type Dispatcher, Pool } from 'undici';
+import { createAddressGuard, createGuardedConnector } from './address-guard.ts';
+import { type ConnectionUse, Exchange, type ExchangeOptions, type SendResult } from './exchange.ts';
+import { type Lookup, shareLookups } from './resolver.ts';
+import { sign } from './signature.ts';
+
+export type { SendResult } from './exchange.ts';
+
+export interface SenderOptions {
+  /** One deadline over connect, headers and body (spec "Receiver response rules"). */
+  timeoutMs: number;
+  signatureHeader: string;
+  /** Addresses that may be called although they are not public, as CIDRs. */
+  allowCidrs: string[];
+  /** In place of `dns.lookup`. */
+  lookup?: Lookup | undefined;
+  /** PEM certificates to trust in place of Node's own list. */
+  ca?: string | undefined;
+}
+
+export interface SendRequest {
+  /** As `parseWebhookUrl` gave it. */
+  url: string;
+  secret: string;
+  body: Buffer;
+  /** Asked right before the socket write; `false` abandons the send. */
+  stillMine?: (() => boolean) | undefined;
+}
+
+export interface Sender {
+  /** Never rejects: whatever goes wrong is an answer of kind `no_answer`. */
+  send(request: SendRequest): Promise<SendResult>;
+  /** Lets the sends under way end, each by its own deadline, then closes all connections. */
+  close(): Promise<void>;
+}
+
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Below the 5 s after which many servers, Node's among them, close an idle connection. */
+const KEEP_ALIVE_MS = 4000;
+
+/** `setTimeout` fires at once above this. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * The outbound side: signs and posts a body. It has its own agent, shared with nothing else (R8 of
+ * reliability.md section 5), which follows no redirects (R5), inflates nothing and knows no proxy (R7).
+ */
+export function createSender(options: SenderOptions): Sender {
+  const timeoutMs = Math.min(options.timeoutMs, MAX_TIMER_MS);
+  const connect = createGuardedConnector(createAddressGuard(options), {
+    timeoutMs,
+    lookup: shareLookups(options.lookup ?? dnsLookup),
+    ca: options.ca,
+  });
+  const pooled = createAgent({ connect, pipelining: 1 });
+  // Without pipelining there is no keep-alive: every request opens a connection.
+  const fresh = createAgent({ connect, pipelining: 0 });
+  let underWay = 0;
+  let onIdle: (() => void) | null = null;
+
+  function end(resolve: (result: SendResult) => void, result: SendResult): void {
+    underWay -= 1;
+    if (underWay === 0) onIdle?.();
+    resolve(result);
+  }
+
+  return {
+    send(request) {
+      return new Promise((resolve) => {
+        underWay += 1;
+        const settle = (result: SendResult) => end(resolve, result);
+        const exchangeOptions = buildOptions(request, options.signatureHeader);
+        if (exchangeOptions === null) settle(NOT_SENDABLE);
+        else {
+          const { stillMine } = request;
+          new Exchange({ options: exchangeOptions, timeoutMs, stillMine, pooled, fresh, settle }).start();
+        }
+      });
+    },
+    async close() {
+      if (underWay > 0) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve;
+        });
+      }
+      await Promise.all([pooled.destroy(), fresh.destroy()]);
+    },
+  };
+}
+
+/** For a URL that `parseWebhookUrl` would have refused: it can only be in a row written by hand. */
+const NOT_SENDABLE: SendResult = {
+  answer: { kind: 'no_answer', error: 'network_error' },
+  durationMs: 0,
+  responseBody: null,
+};
+
+function buildOptions({ url, secret, body }: SendRequest, signatureHeader: string): ExchangeOptions | null {
+  if (!URL.canParse(url)) return null;
+  const { origin, pathname, search } = new URL(url);
+  return {
+    origin,
+    path: pathname + search,
+    method: 'POST',
+    headers: [
+      'content-type',
+      'application/json',
+      // A compressed answer would not be readable in 4 KiB, and is never inflated.
+      'accept-encoding',
+      'identity',
+      'user-agent',
+      'jobferry',
+      signatureHeader,
+      sign(body, secret),
+    ],
+    body,
+    connection: null,
+  };
+}
+
+/** One keep-alive connection of a pool. It tells each exchange how often its socket was used. */
+class Connection extends Client {
+  readonly #use: ConnectionUse = { requests: 0 };
+
+  constructor(origin: URL, options: Client.Options) {
+    super(origin, options);
+    this.on('connect', () => {
+      this.#use.requests = 0;
+    });
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    (options as ExchangeOptions).connection = this.#use;
+    return super.dispatch(options, handler);
+  }
+}
+
+/** Connections per origin are not limited here: the dispatcher decides how much is under way. */
+function createAgent(options: Pick<Client.Options, 'connect' | 'pipelining'>): Agent {
+  return new Agent({
+    ...options,
+    factory: (origin, poolOptions) =>
+      new Pool(origin, { ...poolOptions, factory: (url, clientOptions) => new Connection(url, clientOptions) }),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // The exchange's own deadline rules; these restart with every byte.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}

@@ -1,0 +1,81 @@
+/** The job and its history, in the words of the spec ("Resources and their fields"). */
+
+export const JOB_STATUSES = ['pending', 'processing', 'awaiting_ack', 'completed', 'dead'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
+
+export const ATTEMPT_STATUSES = ['success', 'failed', 'nacked', 'deferred'] as const;
+export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
+
+/**
+ * Why a job died. The first two are named by the spec; the others by D8, D9, D10 and D17.
+ * A reason is what operators group by; `lastError` is what they read.
+ */
+export const DEAD_REASONS = [
+  'defer_cap_exhausted',
+  'retry_after_exceeds_lifetime',
+  'delivery_lifetime_exceeded',
+  'attempts_exhausted',
+  'nacked',
+  'ack_timeout',
+  'queue_deleted',
+] as const;
+export type DeadReason = (typeof DEAD_REASONS)[number];
+
+/** One ended attempt (D12). */
+export interface HistoryEntry {
+  /** Number of the delivery, from 1. A redelivery after a hold repeats it (D3). */
+  attempt: number;
+  status: AttemptStatus;
+  error: string | null;
+  /** The webhook's answer; null when there was none. */
+  webhookStatusCode: number | null;
+  timestamp: Date;
+}
+
+/** What the API shows of a job (spec "Job", D21). */
+export interface JobDocument {
+  id: string;
+  queue: string;
+  status: JobStatus;
+  attempts: number;
+  maxAttempts: number;
+  deferCount: number;
+  idempotencyKey: string | null;
+  /** JSON source text exactly as published (D26). */
+  payload: string;
+  scheduledFor: Date;
+  lastError: string | null;
+  history: HistoryEntry[];
+  createdAt: Date;
+  completedAt: Date | null;
+}
+
+/** What a publish answers, and a replay (D19). */
+export interface PublishedJob {
+  id: string;
+  status: JobStatus;
+  createdAt: Date;
+}
+
+/** A job that died on a queue with `dlqEnabled` (spec "DLQ entry"). */
+export interface DeadLetterDocument {
+  id: string;
+  originalJobId: string;
+  queue: string;
+  /** JSON source text exactly as published (D26). */
+  payload: string;
+  history: HistoryEntry[];
+  deadAt: Date;
+  replayedAt: Date | null;
+  replayedJobId: string | null;
+}
+
+/** Result of a bulk replay (D19). */
+export interface BulkReplayResult {
+  replayed: number;
+  skipped: number;
+  jobs: { id: string; replayedJobId: string }[];
+  errors: { id: string; error: string }[];
+  /** Entries of the queue that are still not replayed. */
+  remaining: number;
+}

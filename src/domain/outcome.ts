@@ -1,0 +1,52 @@
+/** How a webhook's answer is read (spec "Receiver response rules", D6, D12, D15). */
+
+/** Short and stable names for "no answer" (D12); history and `lastError` show them. */
+export const DELIVERY_ERRORS = [
+  'timeout',
+  'connection_refused',
+  'dns_error',
+  'tls_error',
+  'address_not_allowed',
+  'reset',
+  'invalid_response',
+  'network_error',
+] as const;
+export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
+
+/** What came back from the webhook, before it is judged. */
+export type DeliveryAnswer =
+  | { kind: 'answered'; statusCode: number; retryAfter: string | null }
+  | { kind: 'no_answer'; error: DeliveryError };
+
+/** The judgement on one delivery. */
+export type Outcome =
+  | { kind: 'accepted'; statusCode: number }
+  | { kind: 'backpressure'; statusCode: number; retryAfterMs: number }
+  | { kind: 'failed'; statusCode: number | null; error: string };
+
+/** Used when a backpressure answer has no usable Retry-After (spec "Receiver response rules"). */
+export const DEFAULT_HOLD_MS = 60_000;
+
+const BACKPRESSURE_CODES: ReadonlySet<number> = new Set([429, 503, 529]);
+
+/** @param now database time in milliseconds, for a Retry-After given as a date */
+export function judge(answer: DeliveryAnswer, now: number): Outcome {
+  if (answer.kind === 'no_answer') return { kind: 'failed', statusCode: null, error: answer.error };
+  const { statusCode } = answer;
+  if (statusCode >= 200 && statusCode <= 299) return { kind: 'accepted', statusCode };
+  if (BACKPRESSURE_CODES.has(statusCode)) {
+    return { kind: 'backpressure', statusCode, retryAfterMs: retryAfterMs(answer.retryAfter, now) };
+  }
+  return { kind: 'failed', statusCode, error: `HTTP ${statusCode}` };
+}
+
+/** The one date form that RFC 9110 lets a sender use; `Date.parse` alone accepts far too much. */
+const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** Reads a Retry-After header: seconds or a date; nonsense means 60 s, the past means 0 (D6). */
+export function retryAfterMs(header: string | null, now: number): number {
+  const text = header?.trim() ?? '';
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Math.max(0, Math.ceil(Number(text) * 1000));
+  const date = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(date) ? DEFAULT_HOLD_MS : Math.max(0, date - now);
+}

@@ -1,0 +1,73 @@
+import { JobferryError } from './errors.ts';
+import { LIMITS, type QueueSettings } from './queue.ts';
+
+/** What an account may do (D30). `null` means no limit. */
+export interface Plan {
+  queues: number | null;
+  /** Delivery attempts per calendar month (UTC, database clock) at which publish and replay answer 402. */
+  monthlyAttempts: number | null;
+  /** Attempts included in the price; shown to dashboards, never a reason to refuse. */
+  includedAttempts: number;
+  maxAttempts: number;
+  maxDefers: number;
+  /** How far back lists reach, in seconds: `from` is clamped forward to it. */
+  window: number;
+}
+
+export type PlanTable = Readonly<Record<string, Plan>>;
+
+export const DEFAULT_PLANS: PlanTable = {
+  free: {
+    queues: 5,
+    monthlyAttempts: 30_000,
+    includedAttempts: 30_000,
+    maxAttempts: 10,
+    maxDefers: 100,
+    window: 24 * 3600,
+  },
+  pro: {
+    queues: null,
+    monthlyAttempts: null,
+    includedAttempts: 500_000,
+    maxAttempts: 25,
+    maxDefers: 1000,
+    window: 72 * 3600,
+  },
+};
+
+/**
+ * Refuses settings above the plan's ceilings.
+ * @throws JobferryError `forbidden` (spec "Errors", 403)
+ */
+export function assertPlanAllows(
+  plan: Plan,
+  settings: Partial<Pick<QueueSettings, 'maxAttempts' | 'maxDefers'>>,
+): void {
+  for (const field of ['maxAttempts', 'maxDefers'] as const) {
+    const asked = settings[field];
+    if (asked !== undefined && asked > plan[field]) {
+      throw new JobferryError('forbidden', `${field} ${asked} is above your plan's ceiling of ${plan[field]}`);
+    }
+  }
+}
+
+/** @throws JobferryError `forbidden` when the account has all the queues that its plan allows */
+export function assertQueueCount(plan: Plan, present: number): void {
+  if (plan.queues !== null && present >= plan.queues) {
+    throw new JobferryError('forbidden', `your plan allows ${plan.queues} queues, and you have ${present}`);
+  }
+}
+
+/**
+ * Refuses a change that pushes the account's concurrency sum past 1000; the spec asks for the
+ * resulting total in the message.
+ * @throws JobferryError `forbidden`
+ */
+export function assertAccountConcurrency(total: number): void {
+  if (total > LIMITS.accountConcurrency) {
+    throw new JobferryError(
+      'forbidden',
+      `the concurrency of all your queues would total ${total}, above the account limit of ${LIMITS.accountConcurrency}`,
+    );
+  }
+}

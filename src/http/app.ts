@@ -1,0 +1,83 @@
+import type { RequestListener } from 'node:http';
+import { createExpressEndpoints } from '@ts-rest/express';
+import express, { type Express, type RequestHandler, type Response } from 'express';
+import { contract, writeJson } from '../contract/index.ts';
+import type { Services } from '../services/index.ts';
+import { authentication } from './authentication.ts';
+import { bodyReader } from './body.ts';
+import { deadLetterRoutes } from './dead-letters.ts';
+import { errorHandler, HttpRefusal, type Log, refuseInvalidRequest } from './errors.ts';
+import { jobRoutes } from './jobs.ts';
+import { parseQuery } from './query.ts';
+import { queueRoutes } from './queues.ts';
+
+export interface Readiness {
+  ready: boolean;
+  /** What was looked at, and what was found. */
+  checks: Record<string, string>;
+}
+
+export interface AppOptions {
+  services: Services;
+  config: { maxBodyBytes: number };
+  log: Log;
+  readiness: () => Promise<Readiness>;
+  /** Further paths, such as `/graphql`, served by plain Node listeners: this folder knows none of them. */
+  mounts?: Readonly<Record<string, RequestListener>>;
+}
+
+/** The whole HTTP surface. Every answer is JSON, whatever happens (D22). */
+export function createApp({ services, config, log, readiness, mounts = {} }: AppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.set('query parser', parseQuery);
+  app.response.json = sendJson;
+
+  app.use(commonHeaders);
+  createExpressEndpoints(
+    contract,
+    { queues: queueRoutes(services), jobs: jobRoutes(services), deadLetters: deadLetterRoutes(services) },
+    app,
+    {
+      logInitialization: false,
+      responseValidation: true,
+      globalMiddleware: [authentication(services), bodyReader(config.maxBodyBytes)],
+      requestValidationErrorHandler: refuseInvalidRequest,
+    },
+  );
+  app.get('/healthz', (_req, res) => {
+    res.json({ status: 'ok' });
+  });
+  app.get('/readyz', readyz(readiness));
+  for (const [path, listener] of Object.entries(mounts)) app.all(path, (req, res) => listener(req, res));
+
+  app.use((_req, _res, next) => next(new HttpRefusal(404, 'not found')));
+  app.use(errorHandler(log));
+  return app;
+}
+
+/** Answers belong to one key holder and change with time: no cache may keep them. */
+const commonHeaders: RequestHandler = (_req, res, next) => {
+  res.setHeader('cache-control', 'no-store');
+  res.setHeader('x-content-type-options', 'nosniff');
+  next();
+};
+
+function readyz(readiness: AppOptions['readiness']): RequestHandler {
+  return (_req, res, next) => {
+    readiness().then(({ ready, checks }) => {
+      res.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready', checks });
+    }, next);
+  };
+}
+
+/** Replaces Express's `res.json`, which knows nothing of source text that must not change (D26). */
+function sendJson(this: Response, body: unknown): Response {
+  const text = writeJson(body);
+  this.setHeader('content-type', 'application/json; charset=utf-8');
+  this.setHeader('content-length', Buffer.byteLength(text));
+  this.end(text);
+  return this;
+}

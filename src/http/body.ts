@@ -1,0 +1,114 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
+import { type BodyRule, VerbatimJson } from '../contract/index.ts';
+import { LIMITS } from '../domain/queue.ts';
+import { HttpRefusal, metadataOf } from './errors.ts';
+import { scanJson } from './json-source.ts';
+
+/**
+ * Reads the body as the route's metadata asks for. Express's own JSON reader will not do: it decodes
+ * invalid UTF-8 to U+FFFD, inflates, and forgets the source text that D26 wants kept.
+ */
+export function bodyReader(maxBytes: number): RequestHandler {
+  return (req, _res, next) => {
+    const rule = metadataOf(req)?.body;
+    if (rule === undefined) {
+      next();
+      return;
+    }
+    readBody(req, rule, maxBytes).then((body) => {
+      req.body = body;
+      next();
+    }, next);
+  };
+}
+
+async function readBody(req: IncomingMessage, rule: BodyRule, maxBytes: number): Promise<unknown> {
+  if (rule !== 'ignored' && announcesBody(req)) assertPlainJson(req);
+  const bytes = await readBytes(req, maxBytes);
+  if (rule === 'ignored') return undefined;
+  if (bytes.length === 0) {
+    if (rule === 'optional') return {};
+    throw new HttpRefusal(400, 'malformed JSON: the body is empty');
+  }
+  return parseBody(bytes, rule);
+}
+
+function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** D25: `application/json` in UTF-8 or no content type, and never compressed. */
+function assertPlainJson({ headers }: IncomingMessage): void {
+  const { 'content-type': contentType = 'application/json', 'content-encoding': encoding = 'identity' } = headers;
+  if (encoding.toLowerCase() !== 'identity') throw new HttpRefusal(415, 'content-encoding must be identity');
+  if (contentType === 'application/json') return;
+  const [type, ...parameters] = contentType.toLowerCase().split(';');
+  if (type?.trim() !== 'application/json') throw new HttpRefusal(415, 'content-type must be application/json');
+  for (const parameter of parameters) {
+    const [name, value] = parameter.split('=');
+    if (name?.trim() === 'charset' && !/^\s*(?:utf-8|"utf-8")\s*$/.test(value ?? '')) {
+      throw new HttpRefusal(415, 'charset must be utf-8');
+    }
+  }
+}
+
+/**
+ * Collects at most `maxBytes`. What a refused request still sends is thrown away, so that the client
+ * gets to read its 413; the server's request timeout bounds how long that can go on.
+ */
+function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const tooLarge = () => new HttpRefusal(413, `the body is larger than ${maxBytes} bytes`);
+  if (Number(req.headers['content-length'] ?? 0) > maxBytes) return Promise.reject(tooLarge());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const onData = (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= maxBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      req.off('data', onData);
+      chunks.length = 0;
+      req.resume();
+      reject(tooLarge());
+    };
+    req.on('data', onData);
+    req.once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+    // Nobody is left to read the answer, but the request must come to an end.
+    req.once('error', () => reject(new HttpRefusal(400, 'the request was cut off')));
+  });
+}
+
+function parseBody(bytes: Buffer, rule: BodyRule): unknown {
+  if (!isUtf8(bytes)) throw new HttpRefusal(400, 'malformed JSON: not valid UTF-8');
+  const text = bytes.toString('utf8');
+  const scan = scanJson(text);
+  if (!scan.ok) throw new HttpRefusal(400, `too deep: more than ${LIMITS.payloadDepth} levels of nesting`);
+  const body = parseJson(text);
+  if (rule === 'payload' && isObject(body)) keepPayloadSource(body, scan.payloads);
+  return body;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the body, differently in every version of Node.
+    throw new HttpRefusal(400, 'malformed JSON');
+  }
+}
+
+/** Receivers of a doubled `payload` would disagree on which one counts, so none does. */
+function keepPayloadSource(body: Record<string, unknown>, [source, duplicate]: string[]): void {
+  if (duplicate !== undefined) {
+    throw new HttpRefusal(400, 'payload is given twice', { payload: ['must be given once'] });
+  }
+  if (source !== undefined && isObject(body['payload'])) body['payload'] = new VerbatimJson(source);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,98 @@
+import { type AppRoute, isAppRoute } from '@ts-rest/core';
+import type { RequestValidationError } from '@ts-rest/express';
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { ZodError } from 'zod';
+import type { RouteMetadata } from '../contract/index.ts';
+import { type ErrorKind, type FieldErrors, JobferryError } from '../domain/errors.ts';
+
+/** What this folder needs of the logger; pino has it. */
+export interface Log {
+  error(fields: object, message: string): void;
+}
+
+const STATUS_OF_KIND: Record<ErrorKind, number> = {
+  invalid_fields: 400,
+  invalid_request: 400,
+  unauthorized: 401,
+  limit_reached: 402,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  gone: 410,
+  unavailable: 503,
+};
+
+/** A refusal that only HTTP knows of, such as a wrong content type. */
+export class HttpRefusal extends Error {
+  override readonly name = 'HttpRefusal';
+  readonly status: number;
+  readonly fields: FieldErrors;
+
+  constructor(status: number, message: string, fields: FieldErrors = {}) {
+    super(message);
+    this.status = status;
+    this.fields = fields;
+  }
+}
+
+/** Of the contract's route that this request met, if it met one that says so. */
+export function metadataOf(req: Request): RouteMetadata | undefined {
+  const { tsRestRoute } = req as { tsRestRoute?: AppRoute };
+  if (tsRestRoute === undefined || !isAppRoute(tsRestRoute)) return undefined;
+  return tsRestRoute.metadata as RouteMetadata | undefined;
+}
+
+/** Unknown path parameters are 404, a bad body is per field or one message, all else one message (D22). */
+export function refuseInvalidRequest(error: RequestValidationError, req: Request, res: Response): void {
+  const { pathParams, body, query, headers } = error;
+  if (pathParams !== null) {
+    sendError(req, res, new HttpRefusal(404, pathParams.issues[0]?.message ?? 'not found'));
+    return;
+  }
+  const invalid = query ?? headers ?? body;
+  if (body !== null && metadataOf(req)?.errors === 'fields') res.status(400).json({ error: body.flatten() });
+  else sendError(req, res, new HttpRefusal(400, invalid === null ? 'invalid request' : describe(invalid)));
+}
+
+function describe(error: ZodError): string {
+  return error.issues
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+    .join('; ');
+}
+
+/** The one place where an error becomes an answer. */
+export function errorHandler(log: Log): ErrorRequestHandler {
+  return (error: unknown, req, res, _next) => {
+    if (res.headersSent) {
+      req.socket.destroy();
+      return;
+    }
+    const refusal = refusalOf(error);
+    if (refusal !== null) {
+      sendError(req, res, refusal);
+      return;
+    }
+    log.error({ err: error, method: req.method, url: req.originalUrl }, 'request failed');
+    sendError(req, res, new HttpRefusal(500, 'internal error'));
+  };
+}
+
+function refusalOf(error: unknown): HttpRefusal | null {
+  if (error instanceof HttpRefusal) return error;
+  if (error instanceof JobferryError) return new HttpRefusal(STATUS_OF_KIND[error.kind], error.message, error.fields);
+  // Express refuses a path parameter that is not percent-encoded UTF-8 this way.
+  if (error instanceof URIError && 'status' in error) return new HttpRefusal(400, 'the path is not valid UTF-8');
+  return null;
+}
+
+function sendError(req: Request, res: Response, { status, message, fields }: HttpRefusal): void {
+  if (status === 401) res.setHeader('www-authenticate', 'Bearer');
+  if (status === 503) res.setHeader('retry-after', '1');
+  res.status(status);
+  if (status === 400 && metadataOf(req)?.errors === 'fields') {
+    const formErrors = Object.keys(fields).length === 0 ? [message] : [];
+    res.json({ error: { formErrors, fieldErrors: fields } });
+  } else {
+    res.json({ error: message });
+  }
+}

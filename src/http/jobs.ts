@@ -1,0 +1,27 @@
+import { initServer } from '@ts-rest/express';
+import { contract } from '../contract/index.ts';
+import type { Services } from '../services/index.ts';
+import { accountOf } from './authentication.ts';
+
+export function jobRoutes(services: Services) {
+  return initServer().router(contract.jobs, {
+    publish: async ({ params, body, res }) => {
+      const { created, job } = await services.publishJob(accountOf(res), params.queueName, body);
+      return { status: created ? 201 : 200, body: job };
+    },
+    list: async ({ params, query, res }) => ({
+      status: 200,
+      body: await services.listJobs(accountOf(res), params.id, query),
+    }),
+    get: async ({ params, res }) => ({ status: 200, body: await services.getJob(accountOf(res), params.id) }),
+    ack: async ({ params, res }) => ({ status: 200, body: await services.ackJob(accountOf(res), params.id) }),
+    nack: async ({ params, body: { retryable, reason = null }, res }) => ({
+      status: 200,
+      body: await services.nackJob(accountOf(res), params.id, { retryable, reason }),
+    }),
+    defer: async ({ params, body: { retryAfter, scope, reason = null }, res }) => ({
+      status: 200,
+      body: await services.deferJob(accountOf(res), params.id, { retryAfter, scope, reason }),
+    }),
+  });
+}

@@ -1,0 +1,96 @@
+import { LIMITS } from '../domain/queue.ts';
+
+/** The payload is itself one level inside the body (D26); other bodies are far flatter. */
+const MAX_BODY_DEPTH = LIMITS.payloadDepth + 1;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Every character of "payload" as a six-character escape, between quotes. */
+const LONGEST_PAYLOAD_KEY = '"payload"'.length + 'payload'.length * 5;
+
+export type JsonScan =
+  | { ok: true /** Source texts of the top-level members called `payload`. */; payloads: string[] }
+  | { ok: false; reason: 'too deep' };
+
+/**
+ * Finds in JSON text what `JSON.parse` cannot tell: how deep it goes, before anything recursive sees
+ * it, and the source text of `payload` (Node 20 gives a reviver no source access). One linear pass
+ * that trusts the text to be JSON; on anything else its result means nothing, so callers must
+ * `JSON.parse` the same text as well before they use it.
+ */
+export function scanJson(text: string): JsonScan {
+  const payloads: string[] = [];
+  let depth = 0;
+  let atKey = false;
+  let isPayload = false;
+  let valueStart = 0;
+
+  const endMember = (end: number) => {
+    if (isPayload) payloads.push(text.slice(valueStart, end).trim());
+    isPayload = false;
+  };
+
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE: {
+        const end = endOfString(text, at);
+        if (depth === 1 && atKey) {
+          isPayload = isPayloadKey(text, at, end);
+          atKey = false;
+        }
+        at = end - 1;
+        break;
+      }
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        depth += 1;
+        if (depth > MAX_BODY_DEPTH) return { ok: false, reason: 'too deep' };
+        if (depth === 1) atKey = text.charCodeAt(at) === OPEN_BRACE;
+        break;
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        if (depth === 1) endMember(at);
+        depth -= 1;
+        break;
+      case COLON:
+        if (depth === 1) valueStart = at + 1;
+        break;
+      case COMMA:
+        if (depth === 1) {
+          endMember(at);
+          atKey = true;
+        }
+        break;
+    }
+  }
+  return { ok: true, payloads };
+}
+
+/** Index after the closing quote; a string that never ends takes the rest of the text. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let backslash = quote;
+    while (text.charCodeAt(backslash - 1) === BACKSLASH) backslash -= 1;
+    if ((quote - backslash) % 2 === 0) return quote + 1;
+  }
+  return text.length;
+}
+
+/** `"p\u0061yload"` names the same member as `"payload"`, and must not get past the duplicate check. */
+function isPayloadKey(text: string, start: number, end: number): boolean {
+  if (end - start > LONGEST_PAYLOAD_KEY) return false;
+  const source = text.slice(start, end);
+  if (!source.includes('\\')) return source === '"payload"';
+  try {
+    return JSON.parse(source) === 'payload';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,41 @@
+import { createHash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/** Marks our keys, for people and for secret scanners. */
+const PREFIX = 'jf_';
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 40 base62 characters are 238 bits. */
+const RANDOM_LENGTH = 40;
+const CHECKSUM_LENGTH = 6;
+
+/** A new key: prefix, chance, checksum. */
+export function generateApiKey(): string {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62[randomInt(BASE62.length)]).join('');
+  return PREFIX + random + checksum(random);
+}
+
+/** False for a key of our form with a wrong checksum: a typing error, which needs no query to refuse. */
+export function isPlausibleApiKey(key: string): boolean {
+  if (!key.startsWith(PREFIX)) return true; // BOOTSTRAP_API_KEY may have any form
+  const random = key.slice(PREFIX.length, -CHECKSUM_LENGTH);
+  return checksum(random) === key.slice(-CHECKSUM_LENGTH);
+}
+
+/** What is stored of a key: enough to find it and to tell keys apart, not to use it. */
+export function describeApiKey(key: string): { hash: string; prefix: string; lastFour: string } {
+  return { hash: hashApiKey(key), prefix: key.slice(0, 6), lastFour: key.slice(-4) };
+}
+
+export function hashApiKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+function checksum(random: string): string {
+  let rest = crc32(random);
+  let text = '';
+  for (let i = 0; i < CHECKSUM_LENGTH; i += 1) {
+    text = BASE62[rest % BASE62.length] + text;
+    rest = Math.floor(rest / BASE62.length);
+  }
+  return text;
+}

@@ -1,0 +1,39 @@
+import type { Database } from '../db/database.ts';
+import type { PrismaClient } from '../db/prisma.ts';
+import type { Periods } from '../db/publish.ts';
+import { JobferryError } from '../domain/errors.ts';
+import type { Plan, PlanTable } from '../domain/plan.ts';
+import type { QueueSettings } from '../domain/queue.ts';
+import type { Account } from './index.ts';
+
+export type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
+
+/** What every use case gets. */
+export interface Context {
+  db: Database;
+  prisma: PrismaClient;
+  plans: PlanTable;
+  /** Values that a template name prefills at create (D28). */
+  templates: TemplateTable;
+  periods: Periods;
+  /**
+   * Tells the worker of this process, if it has one, that a queue may have work. The durable
+   * wake-up is part of the commit; this one only saves its way through the database.
+   */
+  wake(queueId: string): void;
+}
+
+export function planOf(context: Context, account: Account): Plan {
+  const plan = context.plans[account.plan];
+  if (plan === undefined)
+    throw new Error(`account ${account.id} has the plan "${account.plan}", which PLANS does not name`);
+  return plan;
+}
+
+/** The refusal of the spec's 402; never for plans without a limit. */
+export function limitReached(plan: Plan): JobferryError {
+  return new JobferryError(
+    'limit_reached',
+    `your plan's ${plan.monthlyAttempts} delivery attempts of this month are used up; upgrade, or go on next month`,
+  );
+}

@@ -1,0 +1,72 @@
+/** The use cases, as the shells (REST, GraphQL, worker) see them. */
+import type { BulkReplayResult, DeadLetterDocument, JobDocument, JobStatus, PublishedJob } from '../domain/job.ts';
+import type { CreatedQueue, Queue, QueueSettings } from '../domain/queue.ts';
+import type { DeferScope } from '../domain/transition.ts';
+
+export interface Account {
+  id: string;
+  name: string;
+  /** A key of the plan table. */
+  plan: string;
+}
+
+export interface PublishInput {
+  /** JSON source text of the payload, already checked to be an object (D26). */
+  payload: string;
+  idempotencyKey?: string | undefined;
+  /** Seconds. */
+  delay?: number | undefined;
+}
+
+export type CreateQueueInput = Pick<QueueSettings, 'webhookUrl'> &
+  Partial<QueueSettings> & { name: string; template?: string | undefined };
+export type UpdateQueueInput = Partial<QueueSettings> & { name?: string | undefined };
+
+export interface PageInput {
+  page: number;
+  limit: number;
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+export interface ListJobsInput extends PageInput {
+  status?: JobStatus | undefined;
+  /** Literal, case-insensitive substring. */
+  idempotencyKey?: string | undefined;
+}
+export interface ListDeadLettersInput extends PageInput {
+  includeReplayed?: boolean | undefined;
+}
+export interface Page<T> {
+  jobs: T[];
+  total: number;
+  page: number;
+  limit: number;
+}
+
+/** Every method throws `JobferryError` for an expected refusal. */
+export interface Services {
+  /** `null` for a key that is malformed, unknown or revoked. */
+  authenticate(apiKey: string): Promise<Account | null>;
+  publishJob(
+    account: Account,
+    queueName: string,
+    input: PublishInput,
+  ): Promise<{ created: boolean; job: PublishedJob }>;
+  getJob(account: Account, jobId: string): Promise<JobDocument>;
+  listQueues(account: Account): Promise<Queue[]>;
+  createQueue(account: Account, input: CreateQueueInput): Promise<CreatedQueue>;
+  getQueue(account: Account, queueId: string): Promise<Queue>;
+  updateQueue(account: Account, queueId: string, input: UpdateQueueInput): Promise<Queue>;
+  deleteQueue(account: Account, queueId: string): Promise<void>;
+  listJobs(account: Account, queueId: string, input: ListJobsInput): Promise<Page<JobDocument> & { appliedFrom: Date }>;
+  listDeadLetters(account: Account, queueId: string, input: ListDeadLettersInput): Promise<Page<DeadLetterDocument>>;
+  replayDeadLetter(account: Account, queueId: string, deadLetterId: string): Promise<PublishedJob>;
+  replayDeadLetters(account: Account, queueId: string, ids: string[] | 'all'): Promise<BulkReplayResult>;
+  ackJob(account: Account, jobId: string): Promise<JobDocument>;
+  nackJob(account: Account, jobId: string, input: { retryable: boolean; reason: string | null }): Promise<JobDocument>;
+  deferJob(
+    account: Account,
+    jobId: string,
+    input: { retryAfter: number; scope: DeferScope; reason: string | null },
+  ): Promise<JobDocument>;
+}

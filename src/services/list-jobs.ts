@@ -1,0 +1,67 @@
+import { databaseTime } from '../db/clock.ts';
+import { listDeadLetterDocuments } from '../db/dead-letters.ts';
+import { getJobDocument, listJobDocuments } from '../db/jobs.ts';
+import { queueState } from '../db/queues.ts';
+import { JobferryError, notFound } from '../domain/errors.ts';
+import { type Context, planOf } from './context.ts';
+import type { Account, PageInput, Services } from './index.ts';
+
+type ListJobs = Pick<Services, 'getJob' | 'listJobs' | 'listDeadLetters'>;
+
+export function createListJobs(context: Context): ListJobs {
+  const { db, periods } = context;
+  return {
+    async getJob(account, jobId) {
+      const document = await getJobDocument(db, jobId, account.id, periods.retentionMs);
+      if (document === null) throw notFound('job');
+      return document;
+    },
+
+    async listJobs(account, queueId, input) {
+      if ((await queueState(db, account.id, queueId)) !== 'live') throw notFound('queue');
+      const appliedFrom = await clampedFrom(context, account, input);
+      const { to, status, idempotencyKey } = input;
+      const filter = { queueId, from: appliedFrom, to, status, idempotencyKey };
+      const found = await listJobDocuments(db, filter, slice(input));
+      return { ...found, page: input.page, limit: input.limit, appliedFrom };
+    },
+
+    async listDeadLetters(account, queueId, input) {
+      await assertDeadLettersExist(context, account, queueId);
+      const filter = {
+        queueId,
+        from: await clampedFrom(context, account, input),
+        to: input.to,
+        includeReplayed: input.includeReplayed ?? true,
+        retentionMs: periods.retentionMs,
+      };
+      const found = await listDeadLetterDocuments(db, filter, slice(input));
+      return { ...found, page: input.page, limit: input.limit };
+    },
+  };
+}
+
+/**
+ * The dead letters of a deleted queue are gone, and that is another answer than "never was" (D17).
+ * @throws JobferryError `gone` or `not_found`
+ */
+export async function assertDeadLettersExist(context: Context, account: Account, queueId: string): Promise<void> {
+  const state = await queueState(context.db, account.id, queueId);
+  if (state === 'unknown') throw notFound('queue');
+  if (state === 'deleted') throw queueDeleted();
+}
+
+export function queueDeleted(): JobferryError {
+  return new JobferryError('gone', 'the queue has been deleted, and its dead letters with it');
+}
+
+/** The lower bound actually used: `from`, but not before the plan's window (spec "Job list"). */
+async function clampedFrom(context: Context, account: Account, input: PageInput): Promise<Date> {
+  const windowMs = Math.min(planOf(context, account).window * 1000, context.periods.retentionMs);
+  const earliest = (await databaseTime(context.db)) - windowMs;
+  return new Date(Math.max(input.from?.getTime() ?? earliest, earliest));
+}
+
+function slice({ page, limit }: PageInput): { limit: number; offset: number } {
+  return { limit, offset: (page - 1) * limit };
+}

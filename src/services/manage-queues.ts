@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import * as queues from '../db/queues.ts';
+import { invalidField, notFound } from '../domain/errors.ts';
+import { assertAccountConcurrency, assertPlanAllows, assertQueueCount } from '../domain/plan.ts';
+import { QUEUE_DEFAULTS, type QueueSettings } from '../domain/queue.ts';
+import { type Context, planOf } from './context.ts';
+import type { CreateQueueInput, Services } from './index.ts';
+
+type ManageQueues = Pick<Services, 'listQueues' | 'createQueue' | 'getQueue' | 'updateQueue' | 'deleteQueue'>;
+
+export function createManageQueues(context: Context): ManageQueues {
+  const { db, prisma } = context;
+  return {
+    listQueues: (account) => queues.listQueues(prisma, account.id),
+
+    async createQueue(account, input) {
+      const plan = planOf(context, account);
+      const settings = settingsOf(context, input);
+      assertPlanAllows(plan, settings);
+      const signingSecret = `whsec_${randomBytes(32).toString('hex')}`;
+      const row = { ...settings, name: input.name, signingSecret };
+      const queue = await queues.createQueue(prisma, account.id, row, (others) => {
+        assertQueueCount(plan, others.count);
+        assertAccountConcurrency(others.concurrency + settings.concurrency);
+      });
+      return { ...queue, signingSecret };
+    },
+
+    async getQueue(account, queueId) {
+      const queue = await queues.findQueue(prisma, account.id, queueId);
+      if (queue === null) throw notFound('queue');
+      return queue;
+    },
+
+    async updateQueue(account, queueId, input) {
+      const plan = planOf(context, account);
+      const { name, ...changes } = input;
+      const ids = { accountId: account.id, queueId };
+      const updated = await queues.updateQueue(prisma, ids, defined(changes), (present, others) => {
+        // The present name may be sent back, so that get, edit, put works (D24).
+        if (name !== undefined && name !== present.name) throw invalidField('name', 'cannot be changed');
+        assertPlanAllows(plan, changes);
+        if (changes.concurrency !== undefined) assertAccountConcurrency(others.concurrency + changes.concurrency);
+      });
+      // A higher cap or limit may let waiting jobs go at once.
+      context.wake(queueId);
+      return updated;
+    },
+
+    async deleteQueue(account, queueId) {
+      if (!(await queues.deleteQueue(db, account.id, queueId))) throw notFound('queue');
+      context.wake(queueId);
+    },
+  };
+}
+
+/** Explicit fields over the template's over the defaults (spec "Queue"). */
+function settingsOf(context: Context, input: CreateQueueInput): QueueSettings {
+  const { name: _name, template, ...explicit } = input;
+  const prefilled = template === undefined ? {} : context.templates[template];
+  if (prefilled === undefined) {
+    throw invalidField('template', `must be one of ${Object.keys(context.templates).join(', ')}`);
+  }
+  return { ...QUEUE_DEFAULTS, ...prefilled, ...defined(explicit) } as QueueSettings;
+}
+
+/** Without the fields that were not sent: `undefined` must not overwrite. */
+function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

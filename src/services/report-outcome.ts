@@ -1,0 +1,43 @@
+import { settle } from '../db/settle.ts';
+import { findJob } from '../db/stored-job.ts';
+import { JobferryError, notFound } from '../domain/errors.ts';
+import type { JobDocument } from '../domain/job.ts';
+import { type JobEvent, transition } from '../domain/transition.ts';
+import type { Context } from './context.ts';
+import type { Account, Services } from './index.ts';
+
+type ReportOutcome = Pick<Services, 'ackJob' | 'nackJob' | 'deferJob'>;
+
+/** The worker's report that ends a job in ack mode (spec "Ack mode"). Exactly one report wins. */
+export function createReportOutcome(context: Context, getJob: Services['getJob']): ReportOutcome {
+  const report = async (account: Account, jobId: string, event: JobEvent): Promise<JobDocument> => {
+    const { db, periods } = context;
+    const job = await findJob(db, jobId, account.id, periods.retentionMs);
+    if (job === null) throw notFound('job');
+    const moment = { now: job.now, random: Math.random() };
+    const decided = transition(job.state, job.rules, event, moment);
+    if (decided === null) throw notAwaitingAck(job.rules.mode, job.state.status);
+    const settlement = { id: job.id, expected: job.state.status, token: job.token, transition: decided, answer: null };
+    const applied = await settle(db, [settlement]);
+    if (!applied.has(job.id)) {
+      throw new JobferryError(
+        'invalid_request',
+        'the job is no longer awaiting_ack: another report or its timeout came first',
+      );
+    }
+    context.wake(job.queueId);
+    return getJob(account, jobId);
+  };
+
+  return {
+    ackJob: (account, jobId) => report(account, jobId, { type: 'acked' }),
+    nackJob: (account, jobId, input) => report(account, jobId, { type: 'nacked', ...input }),
+    deferJob: (account, jobId, { retryAfter, scope, reason }) =>
+      report(account, jobId, { type: 'deferred', retryAfterMs: Math.ceil(retryAfter * 1000), scope, reason }),
+  };
+}
+
+function notAwaitingAck(mode: string, status: string): JobferryError {
+  const message = mode === 'ack' ? `the job is ${status}, not awaiting_ack` : 'the queue is not in ack mode';
+  return new JobferryError('invalid_request', message);
+}

@@ -1,0 +1,111 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:tls';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Lookup } from '../../src/delivery/resolver.ts';
+import { createSender, type Sender } from '../../src/delivery/send.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { createCertificate } from './certificate.ts';
+
+/** F-16 of reliability.md section 3. */
+
+const opened: { close(): Promise<void> }[] = [];
+const LOOKUP: Lookup = (_hostname, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);
+const TLS_ERROR = { answer: { kind: 'no_answer', error: 'tls_error' }, responseBody: null };
+const VALID = createCertificate({ names: ['hooks.test', '127.0.0.1'] });
+
+function setup(ca?: string): Sender {
+  const sender = createSender({
+    timeoutMs: 5000,
+    signatureHeader: 'x-service-signature',
+    allowCidrs: ['127.0.0.0/8'],
+    lookup: LOOKUP,
+    ca,
+  });
+  opened.push(sender);
+  return sender;
+}
+
+async function secureReceiver(tls: { key: string; cert: string }) {
+  const receiver = await startReceiver({ tls });
+  opened.push(receiver);
+  return receiver;
+}
+
+function post(sender: Sender, url: string) {
+  return sender.send({ url, secret: 's', body: Buffer.from('{}') });
+}
+
+afterEach(async () => {
+  for (const part of opened.splice(0).reverse()) await part.close();
+});
+
+describe('a trusted certificate', () => {
+  it.each(['hooks.test', '127.0.0.1'])('is accepted for %s, and the connection reused', async (host) => {
+    const receiver = await secureReceiver(VALID);
+    const sender = setup(VALID.cert);
+    for (let n = 0; n < 5; n += 1) {
+      const result = await post(sender, `https://${host}:${receiver.port}/`);
+      expect(result).toMatchObject({ answer: { kind: 'answered', statusCode: 200 } });
+    }
+    expect(receiver.connections).toBe(1);
+  });
+
+  it('is refused for another host', async () => {
+    const receiver = await secureReceiver(VALID);
+    expect(await post(setup(VALID.cert), `https://other.test:${receiver.port}/`)).toMatchObject(TLS_ERROR);
+    expect(receiver.requests).toHaveLength(0);
+  });
+
+  it.each([
+    ['expired', new Date('2020-01-01'), new Date('2021-01-01')],
+    ['not valid yet', new Date('2045-01-01'), new Date('2046-01-01')],
+  ])('is refused when it is %s', async (_name, notBefore, notAfter) => {
+    const certificate = createCertificate({ names: ['hooks.test'], notBefore, notAfter });
+    const receiver = await secureReceiver(certificate);
+    expect(await post(setup(certificate.cert), `https://hooks.test:${receiver.port}/`)).toMatchObject(TLS_ERROR);
+    expect(receiver.requests).toHaveLength(0);
+  });
+});
+
+describe('refused', () => {
+  it('a self-signed certificate, also when the environment turns verification off', async () => {
+    const receiver = await secureReceiver(VALID);
+    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+    try {
+      expect(await post(setup(), `https://hooks.test:${receiver.port}/`)).toMatchObject(TLS_ERROR);
+    } finally {
+      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
+    }
+    expect(receiver.requests).toHaveLength(0);
+  });
+
+  it('TLS 1.0', async () => {
+    const server = createServer({
+      ...VALID,
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1',
+      ciphers: 'DEFAULT@SECLEVEL=0',
+    });
+    server.on('tlsClientError', () => {});
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    opened.push({ close: () => new Promise((resolve) => server.close(() => resolve())) });
+    const { port } = server.address() as AddressInfo;
+    expect(await post(setup(VALID.cert), `https://hooks.test:${port}/`)).toMatchObject(TLS_ERROR);
+  });
+
+  it('plain HTTP where TLS is expected', async () => {
+    const receiver = await startReceiver();
+    opened.push(receiver);
+    expect(await post(setup(), `https://hooks.test:${receiver.port}/`)).toMatchObject(TLS_ERROR);
+    expect(receiver.requests).toHaveLength(0);
+  });
+
+  it('TLS where plain HTTP is expected', async () => {
+    const receiver = await secureReceiver(VALID);
+    const result = await post(setup(VALID.cert), `http://hooks.test:${receiver.port}/`);
+    expect(result).toMatchObject({ answer: { kind: 'no_answer' }, responseBody: null });
+    expect(receiver.requests).toHaveLength(0);
+  });
+});
