@@ -1,6 +1,7 @@
 import { BlockList } from 'node:net';
 import { z } from 'zod';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
+import { LOG_LEVELS, type LogLevel } from './log.ts';
 import type { QueueSettings } from './domain/queue.ts';
 
 export type Role = 'all' | 'api' | 'worker';
@@ -26,7 +27,7 @@ export interface Config {
   readonly templates: Readonly<Record<string, Partial<QueueSettings>>>;
   readonly maxBodyBytes: number;
   readonly workerCapacity: number;
-  readonly logLevel: string;
+  readonly logLevel: LogLevel;
   readonly graphiql: boolean;
 }
 
@@ -114,7 +115,7 @@ const environment = z.object({
   TEMPLATES: json(z.record(template)),
   MAX_BODY_BYTES: integer(1_048_576, 1024, 64 * 1_048_576),
   WORKER_CAPACITY: integer(1000, 1, 100_000),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   GRAPHIQL: flag(true).optional(),
   NODE_ENV: z.string().optional(),
 });

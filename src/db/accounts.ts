@@ -51,31 +51,35 @@ export async function revokeApiKey(db: Database, keyId: string): Promise<boolean
 }
 
 /**
- * The first account with its key; both only when they are missing, so that it can run at every start
- * and in several processes at once. Answers whether the key is new.
+ * Makes sure that there is an account, and that a key known in advance works. To be called under the
+ * migration lock, so that processes which start together do it one after the other.
+ * @param newKey makes the key for a first account; called only then
+ * @returns the first account's key when it was made just now
  */
-export async function bootstrapAccount(db: Database, plan: string, key: NewApiKey | null): Promise<boolean> {
-  const row = await db.one<{ created: number }>(
-    `with lock as materialized (select pg_advisory_xact_lock(hashtextextended('jobferry bootstrap', 0))),
-          wanted as (select $1::text as plan, $2::text as hash, $3::text as prefix, $4::text as last_four from lock),
-          present as materialized (select id from account order by id limit 1),
-          account as (
-            insert into account (name, plan) select 'default', plan from wanted
-             where hash is not null and not exists (select from present) returning id
-          ), key as (
-            insert into api_key (account_id, hash, prefix, last_four)
-            select coalesce((select id from present), (select id from account)), hash, prefix, last_four
-              from wanted where hash is not null
-                on conflict (hash) do nothing returning 1
-          )
-     select count(*) as created from key`,
-    [plan, key?.hash ?? null, key?.prefix ?? null, key?.lastFour ?? null],
-  );
-  return row?.created === 1;
+export async function bootstrapAccount(
+  db: Database,
+  options: { plan: string; knownKey: NewApiKey | null; newKey: () => { key: string; stored: NewApiKey } },
+): Promise<string | null> {
+  const present = await db.one<{ id: string }>('select id from account order by id limit 1');
+  const account =
+    present ??
+    (await db.one<{ id: string }>(`insert into account (name, plan) values ('default', $1) returning id`, [options.plan]));
+  if (account === null) throw new Error('the first account was not created');
+  if (options.knownKey !== null) {
+    await insertKey(db, account.id, options.knownKey);
+    return null;
+  }
+  if (present !== null) return null;
+  const { key, stored } = options.newKey();
+  await insertKey(db, account.id, stored);
+  return key;
 }
 
-export async function hasAccounts(db: Database): Promise<boolean> {
-  return (await db.one('select from account limit 1')) !== null;
+async function insertKey(db: Database, accountId: string, key: NewApiKey): Promise<void> {
+  await db.query(
+    'insert into api_key (account_id, hash, prefix, last_four) values ($1, $2, $3, $4) on conflict (hash) do nothing',
+    [accountId, key.hash, key.prefix, key.lastFour],
+  );
 }
 
 /** Prisma's errors become the ones of the pool (`Database.query`). */

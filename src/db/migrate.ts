@@ -1,129 +1,213 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
-import type { SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
+import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
 
-/** The schema of the database and the one of the code do not go together. */
-export class MigrationError extends Error {
-  override readonly name = 'MigrationError';
+/**
+ * Migrations are Prisma's own, `_prisma_migrations` included, so `prisma migrate` works beside them.
+ * They are applied in this process by Prisma's schema engine as WebAssembly: the native one would
+ * have to be downloaded first (DESIGN 5).
+ */
+
+export interface MigrateOptions {
+  url: string;
+  log: { info(fields: object, message: string): void };
+  /** Further migrations under the same lock: the wake-ups' schema belongs to the worker, not to this folder. */
+  afterMigrations?: () => Promise<void>;
 }
 
-/** Relative to src/db as to dist/db. */
-const PRISMA_FOLDER = resolve(dirname(fileURLToPath(import.meta.url)), '../../prisma');
-const MIGRATIONS = join(PRISMA_FOLDER, 'migrations');
+/** `newer`: a later version of Jobferry has migrated this database. */
+export type SchemaState = 'current' | 'behind' | 'newer';
 
-/** Processes that start together migrate one after the other. */
-const MIGRATION_LOCK = 0x6a6d6967;
+type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>;
+
+/** Two levels up from `src/db` and from `dist/db`. */
+const PRISMA_FOLDER = fileURLToPath(new URL('../../prisma', import.meta.url));
+/** Of the session advisory lock under which one process at a time migrates a database. */
+const MIGRATION_LOCK = 0x6a666d;
 
 /**
- * Brings the database to the code's schema with Prisma's own engine, in process (DESIGN 5).
- * @param installMore runs under the same lock: for schemas of libraries
- * @returns the names of the migrations that were applied
- * @throws MigrationError when the database is newer than the code, or an earlier migration failed
+ * Brings the database to the schema of this version. Processes that start together wait for the first.
+ * @throws Error when the database is of a later version, or a migration fails
  */
-export async function migrate(url: string, installMore: () => Promise<void>): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, application_name: 'jobferry migrate' });
-  await client.connect();
+export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
+  // Not the pool of the process: its statements may take seconds only, a migration minutes.
+  const lock = new pg.Client({ connectionString: options.url, application_name: 'jobferry migrate', keepAlive: true });
+  lock.on('error', () => undefined); // the statement under way fails, which is enough
+  await lock.connect();
   try {
-    await client.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
-    const known = await knownMigrations();
-    const pending = await pendingMigrations(client, known);
-    if (pending.length > 0) await applyMigrations(url, known);
-    await installMore();
-    return pending;
+    await takeLock(lock, options.log);
+    const applied = await applyMigrations(lock, options);
+    await options.afterMigrations?.();
+    return { applied };
   } finally {
-    await client.end();
+    await lock.end().catch(() => undefined);
   }
 }
 
-/** True when nothing is left to apply. */
-export async function isMigrated(client: pg.Client | pg.Pool): Promise<boolean> {
-  return (await pendingMigrations(client, await knownMigrations())).length === 0;
+/**
+ * How the database compares with the migrations of this version.
+ * @throws whatever the query throws
+ */
+export async function schemaState(database: Queryable): Promise<SchemaState> {
+  const finished = await finishedMigrations(database);
+  if (laterThanOurs(finished).length > 0) return 'newer';
+  return ownMigrations().every((name) => finished.has(name)) ? 'current' : 'behind';
 }
 
-async function knownMigrations(): Promise<string[]> {
-  const entries = await readdir(MIGRATIONS, { withFileTypes: true });
-  return entries
+async function takeLock(client: pg.Client, log: MigrateOptions['log']): Promise<void> {
+  const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${MIGRATION_LOCK}) as locked`);
+  if (rows[0]?.locked === true) return;
+  log.info({}, 'waiting for another process that migrates the database');
+  await client.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
+}
+
+async function applyMigrations(lock: pg.Client, { url, log }: MigrateOptions): Promise<string[]> {
+  const finished = await finishedMigrations(lock);
+  const later = laterThanOurs(finished);
+  if (later.length > 0) {
+    throw new Error(`the database was migrated by a later version of Jobferry (${later.join(', ')}): run that version`);
+  }
+  const missing = ownMigrations().filter((name) => !finished.has(name));
+  if (missing.length === 0) return [];
+
+  const pool = new pg.Pool({ connectionString: url, application_name: 'jobferry migrate', max: 2 });
+  pool.on('error', () => undefined); // as above
+  const engine = await loadEngine(pool);
+  try {
+    for (const migrationName of await interruptedMigrations(lock)) {
+      // Nobody else can be at it while we hold the lock. Each migration is one transaction (a test
+      // sees to that), so nothing of this one is left, and it can simply run again.
+      log.info({ migration: migrationName }, 'a migration was interrupted before, running it again');
+      await engine.markMigrationRolledBack({ migrationName });
+    }
+    const result = await engine.applyMigrations({ migrationsList: readMigrations(), filters: NO_FILTERS });
+    return result.appliedMigrationNames;
+  } catch (error) {
+    const name = (await interruptedMigrations(lock).catch(() => []))[0];
+    throw new Error(
+      `migration ${name ?? missing[0]} failed, nothing of it was kept: ${reasonOf(error)}`,
+      { cause: error },
+    );
+  } finally {
+    engine.free();
+    await pool.end().catch(() => undefined);
+  }
+}
+
+const NO_FILTERS = { externalTables: [], externalEnums: [] };
+
+/** The engine's errors carry their text in several ways; its own advice is about the `prisma` command. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const database = /^(?:Database error|DbError|ERROR): *\n?(.+(?:\n.+)*)/m.exec(text)?.[1];
+  return (database ?? text).trim();
+}
+
+async function finishedMigrations(database: Queryable): Promise<Set<string>> {
+  return migrationNames(database, 'finished_at is not null and rolled_back_at is null');
+}
+
+async function interruptedMigrations(database: Queryable): Promise<string[]> {
+  return [...(await migrationNames(database, 'finished_at is null and rolled_back_at is null'))];
+}
+
+async function migrationNames(database: Queryable, condition: string): Promise<Set<string>> {
+  const table = await database.query<{ present: boolean }>(
+    `select to_regclass('_prisma_migrations') is not null as present`,
+  );
+  if (table.rows[0]?.present !== true) return new Set();
+  const { rows } = await database.query<{ migration_name: string }>(
+    `select migration_name from _prisma_migrations where ${condition} order by started_at`,
+  );
+  return new Set(rows.map((row) => row.migration_name));
+}
+
+function laterThanOurs(finished: ReadonlySet<string>): string[] {
+  const own = new Set(ownMigrations());
+  return [...finished].filter((name) => !own.has(name));
+}
+
+let ownNames: readonly string[] | null = null;
+
+/** Read once: `schemaState` is asked at every readiness check. */
+function ownMigrations(): readonly string[] {
+  ownNames ??= readdirSync(join(PRISMA_FOLDER, 'migrations'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
     .sort();
+  return ownNames;
 }
 
-async function pendingMigrations(client: pg.Client | pg.Pool, known: string[]): Promise<string[]> {
-  const table = await client.query<{ present: boolean }>(
-    `select to_regclass('_prisma_migrations') is not null as present`,
-  );
-  if (!table.rows[0]?.present) return known;
-  const { rows } = await client.query<{ migration_name: string; finished_at: Date | null; logs: string | null }>(
-    'select migration_name, finished_at, logs from _prisma_migrations where rolled_back_at is null',
-  );
-  const failed = rows.find((row) => row.finished_at === null);
-  if (failed !== undefined) {
-    throw new MigrationError(
-      `the migration ${failed.migration_name} failed before and must be repaired: ${failed.logs ?? ''}`,
-    );
-  }
-  const newer = rows.map((row) => row.migration_name).filter((name) => !known.includes(name));
-  if (newer.length > 0) {
-    throw new MigrationError(
-      `the database is newer than this Jobferry (it has ${newer.join(', ')}): run a newer version`,
-    );
-  }
-  const applied = new Set(rows.map((row) => row.migration_name));
-  return known.filter((name) => !applied.has(name));
-}
-
-async function applyMigrations(url: string, known: string[]): Promise<void> {
-  const engine = await loadEngine(url);
-  try {
-    await engine.applyMigrations({
-      migrationsList: {
-        baseDir: MIGRATIONS,
-        lockfile: {
-          path: 'migration_lock.toml',
-          content: await readFile(join(MIGRATIONS, 'migration_lock.toml'), 'utf8'),
-        },
-        shadowDbInitScript: '',
-        migrationDirectories: await Promise.all(
-          known.map(async (name) => ({
-            path: name,
-            migrationFile: {
-              path: 'migration.sql',
-              content: { tag: 'ok' as const, value: await readFile(join(MIGRATIONS, name, 'migration.sql'), 'utf8') },
-            },
-          })),
-        ),
+function readMigrations(): MigrationList {
+  const baseDir = join(PRISMA_FOLDER, 'migrations');
+  return {
+    baseDir,
+    lockfile: { path: 'migration_lock.toml', content: readFileSync(join(baseDir, 'migration_lock.toml'), 'utf8') },
+    shadowDbInitScript: '',
+    migrationDirectories: ownMigrations().map((path) => ({
+      path,
+      migrationFile: {
+        path: 'migration.sql',
+        content: { tag: 'ok', value: readFileSync(join(baseDir, path, 'migration.sql'), 'utf8') },
       },
-      filters: { externalTables: [], externalEnums: [] },
-    });
-  } catch (error) {
-    throw new MigrationError(`a migration failed: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
-  } finally {
-    engine.free();
-  }
+    })),
+  };
 }
 
 /** The type library of Node 20 leaves out what Node 20 has. */
 declare const WebAssembly: {
-  compile(bytes: Uint8Array): Promise<object>;
-  instantiate(module: object, imports: object): Promise<{ exports: { __wbindgen_start(): void } }>;
+  instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, unknown> } }>;
 };
 
-/** The engine's own entry imports its WebAssembly as a module, which Node 20 cannot; so by hand. */
-async function loadEngine(url: string): Promise<SchemaEngine> {
-  const engine = await import('@prisma/schema-engine-wasm/schema_engine_bg');
-  const entry = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
-  const module = await WebAssembly.compile(await readFile(join(dirname(entry), 'schema_engine_bg.wasm')));
-  const { exports } = await WebAssembly.instantiate(module, { './schema_engine_bg.js': engine });
-  (engine as unknown as { __wbg_set_wasm(exports: object): void }).__wbg_set_wasm(exports);
-  exports.__wbindgen_start();
-  const schema = await readFile(join(PRISMA_FOLDER, 'schema.prisma'), 'utf8');
-  const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg({ connectionString: url }));
-  return engine.SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => undefined, adapter);
+/** What the module has beside its declared exports: the two hooks of its WebAssembly glue. */
+interface EngineModule {
+  SchemaEngine: typeof SchemaEngine;
+  __wbg_set_wasm(exports: object): void;
+}
+
+let engineModule: Promise<EngineModule> | null = null;
+
+async function loadEngine(pool: pg.Pool): Promise<SchemaEngine> {
+  engineModule ??= instantiateEngine();
+  const { SchemaEngine } = await engineModule;
+  const adapter = bindMigrationAwareSqlAdapterFactory(new WholeScripts(pool));
+  const schema = join(PRISMA_FOLDER, 'schema.prisma');
+  return SchemaEngine.new({ datamodels: [[schema, readFileSync(schema, 'utf8')]] }, () => undefined, adapter);
+}
+
+async function instantiateEngine(): Promise<EngineModule> {
+  const glue = (await import('@prisma/schema-engine-wasm/schema_engine_bg')) as unknown as EngineModule;
+  const folder = dirname(createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg'));
+  const bytes = readFileSync(join(folder, 'schema_engine_bg.wasm'));
+  const imports = { './schema_engine_bg.js': glue };
+  const { instance } = await WebAssembly.instantiate(bytes, imports);
+  glue.__wbg_set_wasm(instance.exports);
+  (instance.exports['__wbindgen_start'] as () => void)();
+  return glue;
+}
+
+/**
+ * Prisma's adapter cuts a script at every semicolon, also inside function bodies and comments. Sent
+ * whole, PostgreSQL itself tells the statements apart, and runs them all or none.
+ */
+class WholeScripts extends PrismaPg {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    super(pool);
+    this.#pool = pool;
+  }
+
+  override async connect(): ReturnType<PrismaPg['connect']> {
+    const adapter = await super.connect();
+    adapter.executeScript = async (script) => {
+      await this.#pool.query(script);
+    };
+    return adapter;
+  }
 }

@@ -1,49 +1,64 @@
-import pg from 'pg';
+import type pg from 'pg';
 
-/** The server is not one that Jobferry can keep its promises on. */
-export class PreflightError extends Error {
-  override readonly name = 'PreflightError';
+/** The oldest version that the migrations are tested with (DESIGN 5). */
+const OLDEST_SERVER = 15;
+
+interface ServerFacts {
+  version: number;
+  encoding: string;
+  standby: boolean;
+  fsync: string;
+  synchronous_commit: string;
+  full_page_writes: string;
 }
-
-const MIN_VERSION = 150_000;
 
 /**
- * Looks at the server before anything else: a 201 promises that the job survives, so a server that
- * forgets commits in a crash is refused.
- * @throws PreflightError with a line for the operator
+ * Refuses a server that would break a promise later: a publish that was answered with 201 must
+ * survive a power cut (reliability 3), and payloads are kept byte for byte (D26).
+ * @throws Error in words for the operator
  */
-export async function preflight(url: string, options: { allowUnsafeDurability: boolean }): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000, application_name: 'jobferry' });
-  try {
-    await client.connect();
-  } catch (error) {
-    throw new PreflightError(`cannot reach the database of DATABASE_URL: ${reasonOf(error)}`, { cause: error });
+export async function preflight(
+  database: Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>,
+  options: { allowUnsafe: boolean },
+): Promise<void> {
+  const facts = await askServer(database);
+  if (facts.version < OLDEST_SERVER * 10_000) {
+    const version = `${Math.floor(facts.version / 10_000)}.${facts.version % 10_000}`;
+    throw new Error(`PostgreSQL ${version} is too old: Jobferry needs ${OLDEST_SERVER} or later`);
   }
-  try {
-    const { rows } = await client.query<{ version: number; fsync: string; commit: string }>(
-      `select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
-              current_setting('synchronous_commit') as commit`,
+  if (facts.encoding !== 'UTF8') {
+    throw new Error(`the database has the encoding ${facts.encoding}: create it with encoding 'UTF8'`);
+  }
+  if (facts.standby) throw new Error('DATABASE_URL leads to a standby, which cannot be written to');
+
+  const unsafe = (['fsync', 'synchronous_commit', 'full_page_writes'] as const).filter((name) => facts[name] === 'off');
+  if (unsafe.length > 0 && !options.allowUnsafe) {
+    throw new Error(
+      `PostgreSQL runs with ${unsafe.join(' and ')} off, so a crash could lose jobs that were accepted: ` +
+        'switch it on, or set ALLOW_UNSAFE_DURABILITY=1 if that is what you want',
     );
-    const server = rows[0];
-    if (server === undefined) throw new PreflightError('the database did not describe itself');
-    if (server.version < MIN_VERSION) {
-      throw new PreflightError(
-        `the database is PostgreSQL ${Math.floor(server.version / 10_000)}; Jobferry needs 15 or newer`,
-      );
-    }
-    const unsafe = [server.fsync === 'off' && 'fsync', server.commit === 'off' && 'synchronous_commit'].filter(Boolean);
-    if (unsafe.length > 0 && !options.allowUnsafeDurability) {
-      throw new PreflightError(
-        `${unsafe.join(' and ')} of the database is off, so a crash could lose jobs that were accepted: ` +
-          'turn it on, or set ALLOW_UNSAFE_DURABILITY=1 to accept that',
-      );
-    }
-  } finally {
-    await client.end();
   }
 }
 
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
+async function askServer(database: Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>): Promise<ServerFacts> {
+  try {
+    const { rows } = await database.query<ServerFacts>(`
+      select current_setting('server_version_num')::integer as version,
+             current_setting('server_encoding') as encoding,
+             pg_is_in_recovery() as standby,
+             current_setting('fsync') as fsync,
+             current_setting('synchronous_commit') as synchronous_commit,
+             current_setting('full_page_writes') as full_page_writes`);
+    const facts = rows[0];
+    if (facts === undefined) throw new Error('no answer');
+    return facts;
+  } catch (error) {
+    throw new Error(`the database of DATABASE_URL cannot be reached: ${describe(error)}`, { cause: error });
+  }
+}
+
+/** A host with several addresses fails with one error per address and no message of its own. */
+function describe(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(describe).join('; ');
   return error instanceof Error ? error.message : String(error);
 }

@@ -18,7 +18,8 @@ export interface Readiness {
 }
 
 export interface AppOptions {
-  services: Services;
+  /** Null for a process without the API, which still answers for its health. */
+  services: Services | null;
   config: { maxBodyBytes: number };
   log: Log;
   readiness: () => Promise<Readiness>;
@@ -36,17 +37,7 @@ export function createApp({ services, config, log, readiness, mounts = {} }: App
   app.response.json = sendJson;
 
   app.use(commonHeaders);
-  createExpressEndpoints(
-    contract,
-    { queues: queueRoutes(services), jobs: jobRoutes(services), deadLetters: deadLetterRoutes(services) },
-    app,
-    {
-      logInitialization: false,
-      responseValidation: true,
-      globalMiddleware: [authentication(services), bodyReader(config.maxBodyBytes)],
-      requestValidationErrorHandler: refuseInvalidRequest,
-    },
-  );
+  if (services !== null) mountApi(app, services, config.maxBodyBytes);
   app.get('/healthz', (_req, res) => {
     res.json({ status: 'ok' });
   });
@@ -56,6 +47,20 @@ export function createApp({ services, config, log, readiness, mounts = {} }: App
   app.use((_req, _res, next) => next(new HttpRefusal(404, 'not found')));
   app.use(errorHandler(log));
   return app;
+}
+
+function mountApi(app: Express, services: Services, maxBodyBytes: number): void {
+  createExpressEndpoints(
+    contract,
+    { queues: queueRoutes(services), jobs: jobRoutes(services), deadLetters: deadLetterRoutes(services) },
+    app,
+    {
+      logInitialization: false,
+      responseValidation: true,
+      globalMiddleware: [authentication(services), bodyReader(maxBodyBytes)],
+      requestValidationErrorHandler: refuseInvalidRequest,
+    },
+  );
 }
 
 /** Answers belong to one key holder and change with time: no cache may keep them. */

@@ -18,7 +18,7 @@ export function authentication(services: Services): RequestHandler {
         next(unauthorized());
         return;
       }
-      res.locals['account'] = account;
+      res.locals.account = account;
       next();
     }, next);
   };
@@ -31,5 +31,5 @@ function unauthorized(): HttpRefusal {
 
 /** Of the caller; every route of the contract is authenticated. */
 export function accountOf(res: Response): Account {
-  return res.locals['account'] as Account;
+  return res.locals.account as Account;
 }

@@ -72,7 +72,6 @@ function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
       }
       req.off('data', onData);
       chunks.length = 0;
-      req.resume();
       reject(tooLarge());
     };
     req.on('data', onData);
@@ -106,7 +105,7 @@ function keepPayloadSource(body: Record<string, unknown>, [source, duplicate]: s
   if (duplicate !== undefined) {
     throw new HttpRefusal(400, 'payload is given twice', { payload: ['must be given once'] });
   }
-  if (source !== undefined && isObject(body['payload'])) body['payload'] = new VerbatimJson(source);
+  if (source !== undefined && isObject(body.payload)) body.payload = new VerbatimJson(source);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

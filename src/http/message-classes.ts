@@ -1,5 +1,7 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
 import type { Express } from 'express';
+
+type MessageClasses = Required<Pick<ServerOptions<typeof IncomingMessage, typeof ServerResponse<IncomingMessage>>, 'IncomingMessage' | 'ServerResponse'>>;
 
 /**
  * Express swaps the prototype of every request and response, which makes V8 forget all it had
@@ -7,7 +9,7 @@ import type { Express } from 'express';
  * wanted prototype from the start make the swap a no-op, which was measured to nearly triple bare
  * Express. Pass them to `createServer`.
  */
-export function messageClassesOf(app: Express) {
+export function messageClassesOf(app: Express): MessageClasses {
   class AppRequest extends IncomingMessage {}
   class AppResponse extends ServerResponse {}
   Object.setPrototypeOf(AppRequest.prototype, app.request);

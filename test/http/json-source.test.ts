@@ -85,7 +85,7 @@ const stringSource = fc
   .array(fc.tuple(fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }), fc.boolean()), { maxLength: 8 })
   .map(
     (characters) =>
-      `"${characters.map(([character, escape]) => (escape ? escaped(character) : plain(character))).join('')}"`,
+      `"${characters.map(([character, asEscape]) => (asEscape ? escaped(character) : plain(character))).join('')}"`,
   );
 
 const escaped = (text: string) =>

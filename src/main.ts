@@ -1,0 +1,155 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util';
+import { type Config, parseConfig, type Role } from './config.ts';
+import { createAccount, createApiKey, revokeApiKey } from './db/accounts.ts';
+import { createPrisma } from './db/prisma.ts';
+import { createLog, type Logger } from './log.ts';
+import { describeApiKey, generateApiKey } from './services/api-key.ts';
+import { type OpenDatabase, openDatabase, type Service, startService } from './start.ts';
+
+const USAGE = `jobferry <command>
+
+  serve [--role all|api|worker]      start the service (API and worker in one process by default)
+  migrate                            bring the database to this version's schema
+  account create --name N --plan P   make an account
+  key create --account ID            make an API key; it is shown once
+  key revoke ID                      make an API key useless, within a second everywhere
+  demo                               watch it work: a receiver that misbehaves, and real payloads
+
+Everything else is set by environment variables, see README.md.`;
+
+/** What the operator did wrong, as opposed to what went wrong. */
+class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+type Command = (args: string[], config: Config, log: Logger) => Promise<void>;
+
+const COMMANDS: Record<string, Command> = {
+  serve,
+  migrate: (_args, config, log) => admin(config, log, async ({ applied }) => ({ applied })),
+  'account create': accountCreate,
+  'key create': keyCreate,
+  'key revoke': keyRevoke,
+  demo: async (_args, config) => {
+    const { runDemo } = await import('./demo/index.ts');
+    await runDemo(config);
+  },
+};
+
+async function serve(args: string[], config: Config, log: Logger): Promise<void> {
+  const { values } = parse(args, { role: { type: 'string', default: config.role } });
+  if (!['all', 'api', 'worker'].includes(values.role)) throw new UsageError('--role must be all, api or worker');
+  const service = await startService({ ...config, role: values.role as Role }, log);
+  stopOnSignal(service, log);
+  greet(service, config);
+}
+
+/** For people, on stdout; the log is on stderr. */
+function greet(service: Service, config: Config): void {
+  console.log(`Jobferry is listening on ${service.url}`);
+  if (service.newApiKey === null) return;
+  const where = config.databaseUrl === undefined ? `, and kept in ${config.dataDir}/api-key` : '';
+  console.log(`
+Your API key (shown once${where}):
+
+  ${service.newApiKey}
+
+Try it:
+
+  curl -s ${service.url}/v1/queues -H 'authorization: Bearer ${service.newApiKey}' -H 'content-type: application/json' \\
+    -d '{"name":"hello","webhookUrl":"http://127.0.0.1:9000/"}'
+  curl -s ${service.url}/v1/queues/hello/jobs -H 'authorization: Bearer ${service.newApiKey}' -H 'content-type: application/json' \\
+    -d '{"payload":{"hello":"world"}}'
+`);
+}
+
+function stopOnSignal(service: Service, log: Logger): void {
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'stopping: finishing what is under way');
+    service.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'stopping failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+async function accountCreate(args: string[], config: Config, log: Logger): Promise<void> {
+  const { values } = parse(args, { name: { type: 'string' }, plan: { type: 'string' } });
+  const name = required(values.name, '--name');
+  const plan = required(values.plan, '--plan');
+  const plans = Object.keys(config.plans);
+  if (!plans.includes(plan)) throw new UsageError(`--plan must be one of ${plans.join(', ')}`);
+  await admin(config, log, ({ db }) => createAccount(createPrisma(db), { name, plan }));
+}
+
+async function keyCreate(args: string[], config: Config, log: Logger): Promise<void> {
+  const { values } = parse(args, { account: { type: 'string' } });
+  const accountId = required(values.account, '--account');
+  const key = generateApiKey();
+  await admin(config, log, async ({ db }) => {
+    const { id } = await createApiKey(createPrisma(db), accountId, describeApiKey(key));
+    return { id, accountId, key };
+  });
+}
+
+async function keyRevoke(args: string[], config: Config, log: Logger): Promise<void> {
+  const { positionals } = parse(args, {});
+  const id = required(positionals[0], 'the id of the key');
+  await admin(config, log, async ({ db }) => {
+    if (!(await revokeApiKey(db, id))) throw new UsageError(`no key ${id} that could be revoked`);
+    return { id, revoked: true };
+  });
+}
+
+/** Runs an admin command against the database and prints its result as one JSON object. */
+async function admin(config: Config, log: Logger, work: (database: OpenDatabase) => Promise<object>): Promise<void> {
+  const database = await openDatabase(config, log, { guest: true });
+  try {
+    console.log(JSON.stringify(await work(database)));
+  } finally {
+    await database.close();
+  }
+}
+
+function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options'] & object>(args: string[], options: T) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function required(value: string | undefined, what: string): string {
+  if (value === undefined || value === '') throw new UsageError(`${what} is missing`);
+  return value;
+}
+
+async function main(argv: string[]): Promise<void> {
+  if (argv.length === 0 || argv.includes('--help') || argv[0] === 'help') {
+    console.log(USAGE);
+    return;
+  }
+  const words = [argv.slice(0, 2).join(' '), argv[0] ?? ''];
+  const name = words.find((word) => COMMANDS[word] !== undefined);
+  const command = name === undefined ? undefined : COMMANDS[name];
+  if (name === undefined || command === undefined) throw new UsageError(`unknown command "${argv.join(' ')}"\n\n${USAGE}`);
+  const config = parseConfig(process.env);
+  await command(argv.slice(name.split(' ').length), config, createLog({ level: config.logLevel }));
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  // What stops a start is written for operators; who debugs asks for the stack.
+  const message = error instanceof Error ? error.message : String(error);
+  console.error(`jobferry: ${message}`);
+  if (['debug', 'trace'].includes(process.env['LOG_LEVEL'] ?? '')) console.error(error);
+  process.exit(1);
+});

@@ -1,0 +1,69 @@
+import type { Database } from '../db/database.ts';
+import { settle } from '../db/settle.ts';
+import {
+  jobsOfWorkers,
+  jobsPastLifetime,
+  overdueJobs,
+  pendingJobs,
+  type StoredJob,
+} from '../db/stored-job.ts';
+import { sweepDeadLetters } from '../db/sweep.ts';
+import { nextDeadlineMs } from '../db/wake-ups.ts';
+import { type JobEvent, transition } from '../domain/transition.ts';
+
+/**
+ * What happens to jobs without anybody's doing: deadlines pass, workers die, lifetimes end, queues
+ * are deleted. Every function works in batches, may run in several processes at once, and answers
+ * the queues that were touched, because a slot may be free now.
+ */
+
+const BATCH = 500;
+
+/** Leases and ack deadlines of a queue; also answers when the next one passes, in milliseconds. */
+export async function expireDeadlines(
+  db: Database,
+  queueId: string,
+): Promise<{ queues: Set<string>; nextMs: number | null }> {
+  const queues = await inBatches(db, () => overdueJobs(db, queueId, BATCH), (job) =>
+    job.state.status === 'processing' ? { type: 'interrupted' } : { type: 'ack_timed_out' },
+  );
+  return { queues, nextMs: await nextDeadlineMs(db, queueId) };
+}
+
+/** Claims of workers that are gone. */
+export async function takeBack(db: Database, workerIds: number[]): Promise<Set<string>> {
+  return inBatches(db, () => jobsOfWorkers(db, workerIds, BATCH), () => ({ type: 'interrupted' }));
+}
+
+/** Pending jobs that can no longer be delivered in time (D8). */
+export async function endLifetimes(db: Database): Promise<Set<string>> {
+  return inBatches(db, () => jobsPastLifetime(db, BATCH), () => ({ type: 'lifetime_ended' }));
+}
+
+/** Pending jobs and dead letters of a deleted queue (D17). */
+export async function emptyDeletedQueue(db: Database, queueId: string): Promise<void> {
+  await inBatches(db, () => pendingJobs(db, queueId, BATCH), () => ({ type: 'queue_deleted' }));
+  while (await sweepDeadLetters(db, queueId)) {
+    // Batch after batch, so that no statement is long.
+  }
+}
+
+async function inBatches(
+  db: Database,
+  next: () => Promise<StoredJob[]>,
+  eventFor: (job: StoredJob) => JobEvent,
+): Promise<Set<string>> {
+  const touched = new Set<string>();
+  for (;;) {
+    const jobs = await next();
+    const settlements = jobs.flatMap((job) => {
+      const decided = transition(job.state, job.rules, eventFor(job), { now: job.now, random: Math.random() });
+      if (decided === null) return [];
+      return [{ id: job.id, expected: job.state.status, token: job.token, transition: decided, answer: null }];
+    });
+    const applied = settlements.length === 0 ? new Set<string>() : await settle(db, settlements);
+    for (const job of jobs) if (applied.has(job.id)) touched.add(job.queueId);
+    // A batch of which nothing applied would come again for ever: somebody else is at it.
+    if (jobs.length < BATCH || applied.size === 0) return touched;
+  }
+}

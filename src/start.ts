@@ -1,0 +1,154 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from './config.ts';
+import { bootstrapAccount } from './db/accounts.ts';
+import { Database } from './db/database.ts';
+import { joinEmbedded, startEmbedded } from './db/embedded.ts';
+import { migrate } from './db/migrate.ts';
+import { preflight } from './db/preflight.ts';
+import { createPrisma } from './db/prisma.ts';
+import { createSender } from './delivery/send.ts';
+import { createApp, type Listening, listen, type Readiness } from './http/index.ts';
+import type { Logger } from './log.ts';
+import { describeApiKey, generateApiKey } from './services/api-key.ts';
+import type { Context } from './services/context.ts';
+import { createServices } from './services/create-services.ts';
+import { startWorker, type Worker } from './worker/index.ts';
+import { installWakeUps } from './worker/runner.ts';
+
+export interface OpenDatabase {
+  url: string;
+  db: Database;
+  /** Names of the migrations that opening applied. */
+  applied: string[];
+  /** The first account's key, when opening made it; it is shown once and kept nowhere in the database. */
+  newApiKey: string | null;
+  close(): Promise<void>;
+}
+
+/** Where the first key of an embedded database is left for its owner, beside the database's own password. */
+const KEY_FILE = 'api-key';
+
+/**
+ * Connects, migrates, and makes sure that there is an account.
+ * @param options.guest share the embedded database with a Jobferry that is running
+ */
+export async function openDatabase(config: Config, log: Logger, options: { guest: boolean }): Promise<OpenDatabase> {
+  const open = options.guest ? joinEmbedded : startEmbedded;
+  const embedded = config.databaseUrl === undefined ? await open({ dataDir: config.dataDir, log }) : null;
+  const url = embedded?.url ?? config.databaseUrl;
+  if (url === undefined) throw new Error('no database address');
+  const db = new Database(url, log);
+  const close = async () => {
+    await db.close();
+    await embedded?.stop();
+  };
+  try {
+    await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability });
+    let newApiKey: string | null = null;
+    const { applied } = await migrate({
+      url,
+      log,
+      afterMigrations: async () => {
+        await installWakeUps(url);
+        newApiKey = await bootstrap(config, db);
+      },
+    });
+    if (newApiKey !== null && embedded !== null) {
+      await writeFile(join(config.dataDir, KEY_FILE), `${newApiKey}\n`, { mode: 0o600 });
+    }
+    return { url, db, applied, newApiKey, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function bootstrap(config: Config, db: Database): Promise<string | null> {
+  return bootstrapAccount(db, {
+    plan: config.bootstrapPlan,
+    knownKey: config.bootstrapApiKey === undefined ? null : describeApiKey(config.bootstrapApiKey),
+    newKey: () => {
+      const key = generateApiKey();
+      return { key, stored: describeApiKey(key) };
+    },
+  });
+}
+
+export interface Service {
+  url: string;
+  newApiKey: string | null;
+  /** Takes nothing more, lets deliveries and requests finish, and closes everything. */
+  stop(): Promise<void>;
+}
+
+/** The composition root: every part is made here and handed to those who need it. */
+export async function startService(config: Config, log: Logger): Promise<Service> {
+  const database = await openDatabase(config, log, { guest: false });
+  try {
+    return await startParts(config, log, database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function startParts(config: Config, log: Logger, database: OpenDatabase): Promise<Service> {
+  const { db, url: databaseUrl } = database;
+  const prisma = createPrisma(db);
+  const sender = createSender({
+    timeoutMs: config.webhookTimeoutMs,
+    signatureHeader: config.signatureHeader,
+    allowCidrs: [...config.webhookAllowCidrs],
+  });
+  if (config.webhookAllowCidrs.length > 0) {
+    log.warn({ cidrs: config.webhookAllowCidrs }, 'webhooks may reach these addresses although they are not public');
+  }
+  let worker: Worker | null = null;
+  if (config.role !== 'api') {
+    worker = await startWorker(db, sender, log, {
+      databaseUrl,
+      capacity: config.workerCapacity,
+      webhookTimeoutMs: config.webhookTimeoutMs,
+      retentionMs: config.jobRetentionMs,
+      retentionSweepMs: config.retentionSweepMs,
+    });
+  }
+  const context: Context = {
+    db,
+    prisma,
+    plans: config.plans,
+    templates: config.templates,
+    periods: { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs },
+    wake: (queueId) => worker?.wake(queueId),
+  };
+  const app = createApp({
+    services: config.role === 'worker' ? null : createServices(context),
+    config,
+    log,
+    readiness: () => readiness(db, worker),
+  });
+  const listening: Listening = await listen(app, { host: config.host, port: config.port });
+  log.info({ url: listening.url, role: config.role }, 'listening');
+
+  return {
+    url: listening.url,
+    newApiKey: database.newApiKey,
+    stop: async () => {
+      await Promise.all([listening.close(), worker?.stop()]);
+      await sender.close();
+      await prisma.$disconnect();
+      await database.close();
+    },
+  };
+}
+
+/** Ready means: a job published now would be kept, and delivered if this process delivers. */
+async function readiness(db: Database, worker: Worker | null): Promise<Readiness> {
+  const database = await db.query('select 1').then(
+    () => 'ok',
+    () => 'not reachable',
+  );
+  const checks = { database, ...(worker === null ? {} : { worker: worker.running() ? 'ok' : 'restarting' }) };
+  return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
+}

@@ -1,0 +1,43 @@
+import type { Database } from '../db/database.ts';
+import type { Logger } from '../log.ts';
+import { expireDeadlines } from '../services/recover.ts';
+
+/** Deadlines further away than this have a wake-up of their own, which comes in time. */
+const OWN_TIMER_MS = 5000;
+
+/** Expires leases and ack deadlines at their moment, with one timer per queue. */
+export class Deadlines {
+  readonly #db: Database;
+  readonly #log: Logger;
+  readonly #wake: (queueId: string) => void;
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  #stopped = false;
+
+  constructor(db: Database, log: Logger, wake: (queueId: string) => void) {
+    this.#db = db;
+    this.#log = log;
+    this.#wake = wake;
+  }
+
+  /** Expires what has passed, and comes back for what passes soon. */
+  async check(queueId: string): Promise<void> {
+    clearTimeout(this.#timers.get(queueId));
+    this.#timers.delete(queueId);
+    if (this.#stopped) return;
+    try {
+      const { queues, nextMs } = await expireDeadlines(this.#db, queueId);
+      for (const id of queues) this.#wake(id);
+      if (nextMs === null || nextMs > OWN_TIMER_MS || this.#stopped) return;
+      clearTimeout(this.#timers.get(queueId));
+      const timer = setTimeout(() => void this.check(queueId), Math.max(1, Math.ceil(nextMs)));
+      this.#timers.set(queueId, timer);
+    } catch (error) {
+      this.#log.warn({ err: error, queueId }, 'expiring deadlines failed, and is tried again');
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+  }
+}

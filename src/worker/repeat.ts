@@ -1,0 +1,20 @@
+import type { Logger } from '../log.ts';
+
+/** Does something at once and then again and again, never twice at a time, until the answer is called. */
+export function repeat(everyMs: number, log: Logger, what: string, work: () => Promise<void>): () => void {
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  const round = async () => {
+    try {
+      await work();
+    } catch (error) {
+      log.warn({ err: error }, `${what} failed, and is tried again`);
+    }
+    if (!stopped) timer = setTimeout(() => void round(), everyMs);
+  };
+  void round();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+  };
+}

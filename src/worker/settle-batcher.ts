@@ -1,0 +1,89 @@
+import type { ClaimedJob } from '../db/claim.ts';
+import type { Database } from '../db/database.ts';
+import { settle } from '../db/settle.ts';
+import { JobferryError } from '../domain/errors.ts';
+import type { Delivery } from '../services/deliver.ts';
+
+export interface SettledDelivery {
+  job: ClaimedJob;
+  delivery: Delivery;
+  /** On `performance.now()`: the lease is over, and somebody else may have the job. */
+  giveUpAt: number;
+}
+
+interface Waiting {
+  settled: SettledDelivery;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+const MAX_BATCH = 500;
+const RETRY_MS = 200;
+
+/**
+ * Writes outcomes of all queues of the process in one statement; what ends while one is under way
+ * rides the next. An outcome is precious (losing it means delivering again), so with the database
+ * gone it is kept and tried again until the lease is over. The dispatcher's capacity bounds how
+ * many can wait here.
+ */
+export class SettleBatcher {
+  readonly #db: Database;
+  readonly #onSettled: (settled: SettledDelivery, applied: boolean) => void;
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | null = null;
+
+  constructor(db: Database, onSettled: (settled: SettledDelivery, applied: boolean) => void) {
+    this.#db = db;
+    this.#onSettled = onSettled;
+  }
+
+  /** Resolves when the outcome is committed, or is known to have lost against another. */
+  add(settled: SettledDelivery): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ settled, resolve, reject });
+      this.#running ??= this.#run().finally(() => {
+        this.#running = null;
+      });
+    });
+  }
+
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // One turn of the event loop: answers that were read together ride together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) await this.#flush(this.#waiting.splice(0, MAX_BATCH));
+  }
+
+  async #flush(batch: Waiting[]): Promise<void> {
+    try {
+      const applied = await settle(
+        this.#db,
+        batch.map(({ settled }) => settled.delivery.settlement),
+      );
+      for (const { settled, resolve } of batch) {
+        this.#onSettled(settled, applied.has(settled.job.id));
+        resolve();
+      }
+    } catch (error) {
+      await this.#retry(batch, error);
+    }
+  }
+
+  async #retry(batch: Waiting[], error: unknown): Promise<void> {
+    const canHeal = error instanceof JobferryError && error.kind === 'unavailable';
+    if (!canHeal && batch.length > 1) {
+      // One outcome that cannot be written must not keep its neighbours from being settled.
+      for (const waiting of batch) await this.#flush([waiting]);
+      return;
+    }
+    const now = performance.now();
+    for (const waiting of batch) {
+      if (canHeal && waiting.settled.giveUpAt > now) this.#waiting.push(waiting);
+      else waiting.reject(error);
+    }
+    if (canHeal) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}

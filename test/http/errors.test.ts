@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { ERROR_KINDS, JobferryError } from '../../src/domain/errors.ts';
+import { testApi } from './support/api.ts';
+import { createdQueue, ID } from './support/fake-services.ts';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const STATUS = {
+  invalid_fields: 400,
+  invalid_request: 400,
+  unauthorized: 401,
+  limit_reached: 402,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  gone: 410,
+  unavailable: 503,
+};
+
+describe('refusals of the services', () => {
+  it.each(ERROR_KINDS)('%s has its status, and its message as the error', async (kind) => {
+    const ackJob = () => Promise.reject(new JobferryError(kind, 'the reason', { fields: { a: ['b'] } }));
+    const api = await testApi({ services: { ackJob } });
+    const answer = await api.send('POST', `/v1/jobs/${ID}/ack`);
+    expect(answer).toMatchObject({ status: STATUS[kind], json: { error: 'the reason' } });
+    expect(answer.headers['retry-after']).toBe(kind === 'unavailable' ? '1' : undefined);
+    expect(answer.headers['www-authenticate']).toBe(kind === 'unauthorized' ? 'Bearer' : undefined);
+    expect(api.logged).toEqual([]);
+  });
+
+  it.each([
+    [
+      'fields',
+      new JobferryError('invalid_fields', 'm', { fields: { name: ['is taken'] } }),
+      { formErrors: [], fieldErrors: { name: ['is taken'] } },
+    ],
+    ['a message', new JobferryError('invalid_request', 'm'), { formErrors: ['m'], fieldErrors: {} }],
+  ])('of a create with 400 have the shape of a body validation: %s', async (_name, error, shown) => {
+    const api = await testApi({ services: { createQueue: () => Promise.reject(error) } });
+    const body = '{"name":"mails","webhookUrl":"http://127.0.0.1/"}';
+    expect(await api.send('POST', '/v1/queues', { body })).toMatchObject({ status: 400, json: { error: shown } });
+  });
+});
+
+describe('our own mistakes', () => {
+  it('answer 500 without a word of why, and are logged', async () => {
+    const error = new Error('select secret from vault');
+    const api = await testApi({ services: { getJob: () => Promise.reject(error) } });
+    const answer = await api.send('GET', `/v1/jobs/${ID}`);
+    expect(answer).toMatchObject({ status: 500, json: { error: 'internal error' } });
+    expect(api.logged).toEqual([
+      { fields: { err: error, method: 'GET', url: `/v1/jobs/${ID}` }, message: 'request failed' },
+    ]);
+  });
+
+  it('include an answer that breaks the contract', async () => {
+    const api = await testApi({ services: { getQueue: async () => ({ ...createdQueue, id: 'no id' }) } });
+    expect(await api.send('GET', `/v1/queues/${ID}`)).toMatchObject({ status: 500, json: { error: 'internal error' } });
+    expect(api.logged.length).toBe(1);
+  });
+});
+
+describe('ids', () => {
+  const malformed = [
+    'x',
+    'a'.repeat(23),
+    'a'.repeat(25),
+    'A'.repeat(24),
+    '%00',
+    '..%2f',
+    '%7B%22$gt%22:%22%22%7D',
+    `${ID}%0a`,
+  ];
+  it.each<[method: string, path: (id: string) => string, error: string]>([
+    ['GET', (id) => `/v1/queues/${id}`, 'queue not found'],
+    ['PUT', (id) => `/v1/queues/${id}`, 'queue not found'],
+    ['DELETE', (id) => `/v1/queues/${id}`, 'queue not found'],
+    ['GET', (id) => `/v1/queues/${id}/jobs`, 'queue not found'],
+    ['GET', (id) => `/v1/queues/${id}/dlq`, 'queue not found'],
+    ['POST', (id) => `/v1/queues/${id}/dlq/replay`, 'queue not found'],
+    ['POST', (id) => `/v1/queues/${id}/dlq/${ID}/replay`, 'queue not found'],
+    ['POST', (id) => `/v1/queues/${ID}/dlq/${id}/replay`, 'dead letter not found'],
+    ['GET', (id) => `/v1/jobs/${id}`, 'job not found'],
+    ['POST', (id) => `/v1/jobs/${id}/ack`, 'job not found'],
+    ['POST', (id) => `/v1/jobs/${id}/nack`, 'job not found'],
+    ['POST', (id) => `/v1/jobs/${id}/defer`, 'job not found'],
+  ])('H86 that are malformed are unknown: %s %s', async (method, path, error) => {
+    const api = await testApi();
+    const sent = method === 'GET' || method === 'DELETE' ? {} : { body: '{"all":true,"retryAfter":1}' };
+    for (const id of malformed) {
+      expect(await api.send(method, path(id), sent)).toMatchObject({ status: 404, json: { error } });
+    }
+    expect(new Set(api.calls.map((call) => call.method))).toEqual(new Set(['authenticate']));
+  });
+
+  it.each([`/v1/jobs/%zz`, '/v1/queues/%zz/jobs', '/v1/queues/%ff'])(
+    'H87 that cannot be decoded are 400: %s',
+    async (path) => {
+      const api = await testApi();
+      const answer = await api.send(path.endsWith('/jobs') ? 'POST' : 'GET', path);
+      expect(answer).toMatchObject({ status: 400, json: { error: expect.any(String) } });
+      expect(answer.headers['content-type']).toBe(JSON_TYPE);
+      expect(api.logged).toEqual([]);
+    },
+  );
+});
+
+describe('every answer', () => {
+  it.each([
+    ['GET', '/'],
+    ['GET', '/v1'],
+    ['GET', '/V1/queues'],
+    ['GET', '/v1/nothing'],
+    ['PATCH', `/v1/queues/${ID}`],
+    ['DELETE', `/v1/jobs/${ID}`],
+    ['OPTIONS', '/v1/queues'],
+    ['TRACE', '/v1/queues'],
+    ['GET', '/favicon.ico'],
+    ['GET', '//v1/queues'],
+  ])('is JSON, that to an unknown path too: %s %s', async (method, path) => {
+    const api = await testApi();
+    const answer = await api.send(method, path);
+    expect(answer).toMatchObject({ status: 404, json: { error: 'not found' } });
+    expect(answer.headers['content-type']).toBe(JSON_TYPE);
+  });
+
+  it.each([
+    ['GET', '/v1/queues', 200],
+    ['DELETE', `/v1/queues/${ID}`, 204],
+    ['GET', '/nothing', 404],
+    ['GET', '/healthz', 200],
+  ])('forbids caches and guessing, and does not say what made it: %s %s', async (method, path, status) => {
+    const api = await testApi();
+    const { status: got, headers } = await api.send(method, path);
+    expect(got).toBe(status);
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    expect(headers).not.toHaveProperty('x-powered-by');
+    expect(headers).not.toHaveProperty('etag');
+  });
+});
+
+describe('health', () => {
+  it.each([
+    [true, 200, 'ready'],
+    [false, 503, 'not ready'],
+  ])('tells whether it is ready: %s', async (ready, status, text) => {
+    const checks = { database: ready ? 'ok' : 'no answer' };
+    const api = await testApi({ readiness: async () => ({ ready, checks }) });
+    const sent = { headers: { authorization: undefined } };
+    expect(await api.send('GET', '/readyz', sent)).toMatchObject({ status, json: { status: text, checks } });
+    expect(await api.send('GET', '/healthz', sent)).toMatchObject({ status: 200, json: { status: 'ok' } });
+  });
+
+  it('serves what is mounted beside it', async () => {
+    const api = await testApi({ mounts: { '/extra': (req, res) => res.end(JSON.stringify(req.url)) } });
+    expect((await api.send('POST', '/extra?x=1')).json).toBe('/extra?x=1');
+  });
+});

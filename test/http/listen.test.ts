@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { createApp, listen } from '../../src/http/index.ts';
+import { testApi } from './support/api.ts';
+import { account, fakeServices, ID, job, KEY } from './support/fake-services.ts';
+
+const LIST = `GET /v1/queues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n`;
+
+/** A moment to wait for. (Node 20 has no `Promise.withResolvers`.) */
+function signal() {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+/** The head and JSON body of the last answer in what came over a connection. */
+function lastAnswer(received: string): { head: string; json: unknown } {
+  const [head = '', body = ''] = received.slice(received.lastIndexOf('HTTP/1.1 ')).split('\r\n\r\n');
+  return { head, json: JSON.parse(body) };
+}
+
+describe('what never reaches the app', () => {
+  it.each<[name: string, text: string, status: number]>([
+    ['no HTTP at all', 'hello\r\n\r\n', 400],
+    ['H28 two lengths', `${LIST}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, 400],
+    ['H29 a length and chunks', `${LIST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`, 400],
+    ['H30 bare line feeds', 'GET /v1/queues HTTP/1.1\nHost: x\n\n', 400],
+    ['H31 NUL in a header', `${LIST}X: a\0b\r\n\r\n`, 400],
+    ['H32 an unknown method', 'BREW /v1/queues HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+    ['H33 a header of 20 kB', `${LIST}X: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    ['H34 a path of 17 kB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+    ['H35 an unknown expectation', `${LIST}Expect: foo\r\nConnection: close\r\n\r\n`, 417],
+    ['no host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],
+    ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', 404],
+    [
+      'a broken chunk',
+      `POST${LIST.slice(3).replace('queues', 'queues/mails/jobs')}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      400,
+    ],
+  ])('is answered in JSON and then cut off: %s', async (_name, text, status) => {
+    const api = await testApi();
+    const { head, json } = lastAnswer(await api.raw(text).received);
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(head.toLowerCase()).toContain('content-type: application/json');
+    expect(json).toEqual({ error: expect.any(String) });
+  });
+
+  it('H36 is not waited for longer than the limits say', async () => {
+    const api = await testApi({ timeouts: { headers: 50, request: 100, check: 20 } });
+    const head = lastAnswer(await api.raw(LIST).received);
+    expect(head).toMatchObject({
+      head: expect.stringMatching(/^HTTP\/1\.1 408 /),
+      json: { error: expect.any(String) },
+    });
+    const post = LIST.replace('GET /v1/queues', 'POST /v1/queues/mails/jobs');
+    const body = lastAnswer(await api.raw(`${post}Content-Length: 10\r\n\r\n{`).received);
+    expect(body).toMatchObject({
+      head: expect.stringMatching(/^HTTP\/1\.1 408 /),
+      json: { error: expect.any(String) },
+    });
+    expect(api.logged).toEqual([]);
+  });
+
+  it('does not take the place of an answer that is being worked on', async () => {
+    const working = signal();
+    const api = await testApi({
+      services: {
+        listQueues: async () => {
+          working.resolve();
+          return new Promise(() => undefined);
+        },
+      },
+    });
+    const { socket, received } = api.raw(`${LIST}\r\n`);
+    await working.promise;
+    socket.write('garbage\r\n\r\n');
+    expect(await received).toBe('');
+  });
+});
+
+describe('connections', () => {
+  it('H39 answer 1000 pipelined requests in order', async () => {
+    const getJob = async (_account: unknown, id: string) => {
+      // Later ones are ready first.
+      if (id.endsWith('0')) await new Promise((resolve) => setImmediate(resolve));
+      return { ...job, id };
+    };
+    const api = await testApi({ services: { getJob } });
+    const ids = Array.from({ length: 1000 }, (_, n) => n.toString().padStart(24, '0'));
+    const requests = ids.map(
+      (id, n) =>
+        `GET /v1/jobs/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n${n === 999 ? 'Connection: close\r\n' : ''}\r\n`,
+    );
+    const received = await api.raw(requests.join('')).received;
+    expect([...received.matchAll(/"id":"(\d{24})"/g)].map(([, id]) => id)).toEqual(ids);
+  });
+
+  it('H38 that only wait keep nobody else from being served', async () => {
+    const api = await testApi();
+    const idle = Array.from({ length: 500 }, () => api.raw(''));
+    expect((await api.send('GET', '/v1/queues')).status).toBe(200);
+    for (const { socket } of idle) socket.destroy();
+  });
+
+  it('accept Expect: 100-continue', async () => {
+    const api = await testApi();
+    const post = LIST.replace('GET /v1/queues', 'POST /v1/queues/mails/jobs');
+    const { socket, received } = api.raw(
+      `${post}Expect: 100-continue\r\nConnection: close\r\nContent-Length: 14\r\n\r\n`,
+    );
+    socket.once('data', () => socket.write('{"payload":{}}'));
+    expect(await received).toMatch(/^HTTP\/1\.1 100 Continue.*HTTP\/1\.1 201 /s);
+  });
+});
+
+describe('closing', () => {
+  it('ends idle and silent connections and lets a request under way finish', async () => {
+    const started = signal();
+    const finish = signal();
+    const api = await testApi({
+      timeouts: { grace: 60_000 },
+      services: {
+        getJob: async () => {
+          started.resolve();
+          await finish.promise;
+          return job;
+        },
+      },
+    });
+    const silent = api.raw('');
+    const idle = api.raw(`${LIST}\r\n`);
+    await new Promise((resolve) => idle.socket.once('data', resolve));
+    const running = api.raw(LIST.replace('/v1/queues', `/v1/jobs/${ID}`).concat('\r\n'));
+    await started.promise;
+
+    const closed = api.close();
+    expect(await idle.received).toContain('HTTP/1.1 200 ');
+    await expect(api.send('GET', '/healthz')).rejects.toThrow();
+    finish.resolve();
+    const { head, json } = lastAnswer(await running.received);
+    expect(head).toMatch(/^HTTP\/1\.1 200 /);
+    expect(head.toLowerCase()).toContain('connection: close');
+    expect(json).toMatchObject({ id: ID });
+    expect(await silent.received).toBe('');
+    await closed;
+  });
+
+  it('does not wait for ever for a request that does not end', async () => {
+    const started = signal();
+    const api = await testApi({
+      timeouts: { grace: 50 },
+      services: {
+        authenticate: async () => {
+          started.resolve();
+          return account;
+        },
+        getJob: () => new Promise(() => undefined),
+      },
+    });
+    const { received } = api.raw(LIST.replace('/v1/queues', `/v1/jobs/${ID}`).concat('\r\n'));
+    await started.promise;
+    await api.close();
+    expect(await received).toBe('');
+  });
+});
+
+describe('listening', () => {
+  it('says why it cannot', async () => {
+    const api = await testApi();
+    const options = { config: { maxBodyBytes: 1 }, log: { error: () => undefined } };
+    const app = createApp({ ...options, ...fakeServices({}), readiness: async () => ({ ready: true, checks: {} }) });
+    await expect(listen(app, { host: '127.0.0.1', port: Number(api.url.port) })).rejects.toThrow('EADDRINUSE');
+  });
+});
