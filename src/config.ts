@@ -1,8 +1,8 @@
 import { BlockList } from 'node:net';
 import { z } from 'zod';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
-import { LOG_LEVELS, type LogLevel } from './log.ts';
 import type { QueueSettings } from './domain/queue.ts';
+import { LOG_LEVELS, type LogLevel } from './log.ts';
 
 export type Role = 'all' | 'api' | 'worker';
 
@@ -80,6 +80,21 @@ const DEFAULT_TEMPLATES = {
   openai: { mode: 'ack', ackTimeout: 300, backoffType: 'exponential' },
 } as const;
 
+/** Headers of a delivery that HTTP itself gives a meaning. */
+const OWN_HEADERS = new Set(
+  [
+    'accept-encoding',
+    'connection',
+    'content-length',
+    'content-type',
+    'expect',
+    'host',
+    'keep-alive',
+    'te',
+    'trailer',
+  ].concat(['transfer-encoding', 'upgrade', 'user-agent']),
+);
+
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const MAX_PERIOD = 366 * 86_400;
 
@@ -111,6 +126,7 @@ const environment = z.object({
     .string()
     .toLowerCase()
     .regex(/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'must be the name of an HTTP header')
+    .refine((name) => !OWN_HEADERS.has(name), 'is a header that deliveries already have')
     .default('x-service-signature'),
   TEMPLATES: json(z.record(template)),
   MAX_BODY_BYTES: integer(1_048_576, 1024, 64 * 1_048_576),
@@ -131,7 +147,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const e = parsed.data;
   const production = e.NODE_ENV === 'production';
   const plans = mergePlans(e.PLANS ?? {});
-  if (plans[e.BOOTSTRAP_PLAN] === undefined) {
+  if (!Object.hasOwn(plans, e.BOOTSTRAP_PLAN)) {
     throw new ConfigError(`BOOTSTRAP_PLAN: must be one of ${Object.keys(plans).join(', ')}`);
   }
   return Object.freeze({
@@ -143,14 +159,14 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     allowUnsafeDurability: e.ALLOW_UNSAFE_DURABILITY,
     bootstrapApiKey: e.BOOTSTRAP_API_KEY,
     bootstrapPlan: e.BOOTSTRAP_PLAN,
-    webhookAllowCidrs: e.WEBHOOK_ALLOW_CIDRS ?? (production ? [] : LOOPBACK.split(',')),
+    webhookAllowCidrs: Object.freeze(e.WEBHOOK_ALLOW_CIDRS ?? (production ? [] : LOOPBACK.split(','))),
     webhookTimeoutMs: e.WEBHOOK_TIMEOUT_SECONDS,
     jobRetentionMs: e.JOB_RETENTION_SECONDS,
     jobLifetimeMs: e.JOB_LIFETIME_SECONDS,
     retentionSweepMs: e.RETENTION_SWEEP_SECONDS,
     plans,
     signatureHeader: e.SIGNATURE_HEADER,
-    templates: (e.TEMPLATES ?? DEFAULT_TEMPLATES) as Config['templates'],
+    templates: table((e.TEMPLATES ?? DEFAULT_TEMPLATES) as Config['templates']),
     maxBodyBytes: e.MAX_BODY_BYTES,
     workerCapacity: e.WORKER_CAPACITY,
     logLevel: e.LOG_LEVEL,
@@ -166,7 +182,12 @@ function mergePlans(overrides: Record<string, object>): PlanTable {
     if (!complete.success) throw new ConfigError(`PLANS: ${name}: ${problems(complete.error)}`);
     merged[name] = complete.data;
   }
-  return merged;
+  return table(merged);
+}
+
+/** Without a prototype: callers look up names that users send, and `constructor` is none of them. */
+function table<T>(entries: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
+  return Object.freeze(Object.assign(Object.create(null), entries));
 }
 
 function json<T extends z.ZodTypeAny>(schema: T) {

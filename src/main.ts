@@ -141,7 +141,8 @@ async function main(argv: string[]): Promise<void> {
   const words = [argv.slice(0, 2).join(' '), argv[0] ?? ''];
   const name = words.find((word) => COMMANDS[word] !== undefined);
   const command = name === undefined ? undefined : COMMANDS[name];
-  if (name === undefined || command === undefined) throw new UsageError(`unknown command "${argv.join(' ')}"\n\n${USAGE}`);
+  if (name === undefined || command === undefined)
+    throw new UsageError(`unknown command "${argv.join(' ')}"\n\n${USAGE}`);
   const config = parseConfig(process.env);
   await command(argv.slice(name.split(' ').length), config, createLog({ level: config.logLevel }));
 }

@@ -63,7 +63,9 @@ export async function bootstrapAccount(
   const present = await db.one<{ id: string }>('select id from account order by id limit 1');
   const account =
     present ??
-    (await db.one<{ id: string }>(`insert into account (name, plan) values ('default', $1) returning id`, [options.plan]));
+    (await db.one<{ id: string }>(`insert into account (name, plan) values ('default', $1) returning id`, [
+      options.plan,
+    ]));
   if (account === null) throw new Error('the first account was not created');
   if (options.knownKey !== null) {
     await insertKey(db, account.id, options.knownKey);

@@ -25,8 +25,7 @@ export interface EmbeddedDatabase {
 const DATABASE = 'jobferry';
 /** Of the session advisory lock whose holder owns the cluster. It lives in the database `postgres`. */
 const OWNER_LOCK = 0x6a6f62;
-/** Another port is tried when somebody else took the free one in the meantime. */
-const START_ATTEMPTS = 3;
+const START_ATTEMPTS = 5;
 const RETRY_MS = 100;
 /** How long a server that is starting or stopping may take to say whose it is. */
 const UNDECIDED_MS = 60_000;
@@ -112,21 +111,26 @@ class Supervisor {
   }
 }
 
+/**
+ * Several may start at once. Nobody stops a server from here on, so the first to get its lock keeps
+ * it, whoever of them has started it.
+ */
 async function startOwned(cluster: Cluster): Promise<{ owner: pg.Client; port: number }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const port = await startServer(cluster);
+      const lock = await readServerLock(cluster);
+      const port = lock !== null && isAlive(lock.pid) ? lock.port : await startServer(cluster);
       return { port, owner: await own(cluster, port) };
     } catch (error) {
+      // Else somebody took the port in the meantime, or is just starting or stopping the server.
       if (error instanceof InUseError || attempt === START_ATTEMPTS) throw error;
-      // It may be the port, or another Jobferry that started at the same moment.
-      await stopLeftServer(cluster, null);
+      await wait(attempt * RETRY_MS);
     }
   }
 }
 
 /** @throws InUseError when another process owns the cluster */
-async function stopLeftServer(cluster: Cluster, log: EmbeddedLog | null): Promise<void> {
+async function stopLeftServer(cluster: Cluster, log: EmbeddedLog): Promise<void> {
   const giveUpAt = performance.now() + UNDECIDED_MS;
   for (;;) {
     const lock = await readServerLock(cluster);
@@ -134,7 +138,7 @@ async function stopLeftServer(cluster: Cluster, log: EmbeddedLog | null): Promis
     try {
       const owner = await own(cluster, lock.port);
       await owner.end();
-      log?.warn({ pid: lock.pid }, 'restarting the database that an earlier process has left running');
+      log.warn({ pid: lock.pid }, 'restarting the database that an earlier process has left running');
       return await stopServer(cluster);
     } catch (error) {
       if (error instanceof InUseError) throw error;

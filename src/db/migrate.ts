@@ -77,7 +77,8 @@ async function applyMigrations(lock: pg.Client, { url, log }: MigrateOptions): P
 
   const pool = new pg.Pool({ connectionString: url, application_name: 'jobferry migrate', max: 2 });
   pool.on('error', () => undefined); // as above
-  const engine = await loadEngine(pool);
+  const adapter = new WholeScripts(pool);
+  const engine = await loadEngine(adapter);
   try {
     for (const migrationName of await interruptedMigrations(lock)) {
       // Nobody else can be at it while we hold the lock. Each migration is one transaction (a test
@@ -88,11 +89,9 @@ async function applyMigrations(lock: pg.Client, { url, log }: MigrateOptions): P
     const result = await engine.applyMigrations({ migrationsList: readMigrations(), filters: NO_FILTERS });
     return result.appliedMigrationNames;
   } catch (error) {
-    const name = (await interruptedMigrations(lock).catch(() => []))[0];
-    throw new Error(
-      `migration ${name ?? missing[0]} failed, nothing of it was kept: ${reasonOf(error)}`,
-      { cause: error },
-    );
+    const name = (await interruptedMigrations(lock).catch(() => []))[0] ?? missing[0];
+    const cause = adapter.failure ?? error;
+    throw new Error(`migration ${name} failed, nothing of it was kept: ${reasonOf(cause)}`, { cause });
   } finally {
     engine.free();
     await pool.end().catch(() => undefined);
@@ -101,11 +100,12 @@ async function applyMigrations(lock: pg.Client, { url, log }: MigrateOptions): P
 
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
-/** The engine's errors carry their text in several ways; its own advice is about the `prisma` command. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  const database = /^(?:Database error|DbError|ERROR): *\n?(.+(?:\n.+)*)/m.exec(text)?.[1];
-  return (database ?? text).trim();
+  // The engine's own advice is about the `prisma` command.
+  return text.startsWith('The database schema is not empty')
+    ? 'the database has tables of something else, and Jobferry needs one of its own'
+    : text;
 }
 
 async function finishedMigrations(database: Queryable): Promise<Set<string>> {
@@ -172,10 +172,10 @@ interface EngineModule {
 
 let engineModule: Promise<EngineModule> | null = null;
 
-async function loadEngine(pool: pg.Pool): Promise<SchemaEngine> {
+async function loadEngine(scripts: WholeScripts): Promise<SchemaEngine> {
   engineModule ??= instantiateEngine();
   const { SchemaEngine } = await engineModule;
-  const adapter = bindMigrationAwareSqlAdapterFactory(new WholeScripts(pool));
+  const adapter = bindMigrationAwareSqlAdapterFactory(scripts);
   const schema = join(PRISMA_FOLDER, 'schema.prisma');
   return SchemaEngine.new({ datamodels: [[schema, readFileSync(schema, 'utf8')]] }, () => undefined, adapter);
 }
@@ -197,6 +197,8 @@ async function instantiateEngine(): Promise<EngineModule> {
  */
 class WholeScripts extends PrismaPg {
   readonly #pool: pg.Pool;
+  /** What PostgreSQL said about a script; the engine only reports that there was an error. */
+  failure: unknown = null;
 
   constructor(pool: pg.Pool) {
     super(pool);
@@ -206,7 +208,10 @@ class WholeScripts extends PrismaPg {
   override async connect(): ReturnType<PrismaPg['connect']> {
     const adapter = await super.connect();
     adapter.executeScript = async (script) => {
-      await this.#pool.query(script);
+      await this.#pool.query(script).catch((error: unknown) => {
+        this.failure = error;
+        throw error;
+      });
     };
     return adapter;
   }

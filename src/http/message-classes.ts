@@ -1,7 +1,12 @@
 import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
-type MessageClasses = Required<Pick<ServerOptions<typeof IncomingMessage, typeof ServerResponse<IncomingMessage>>, 'IncomingMessage' | 'ServerResponse'>>;
+type MessageClasses = Required<
+  Pick<
+    ServerOptions<typeof IncomingMessage, typeof ServerResponse<IncomingMessage>>,
+    'IncomingMessage' | 'ServerResponse'
+  >
+>;
 
 /**
  * Express swaps the prototype of every request and response, which makes V8 forget all it had

@@ -58,7 +58,9 @@ function decide(job: ClaimedJob, result: SendResult, now: number): Delivery {
       token: job.token,
       transition: decided,
       answer:
-        'abandoned' in result ? null : { statusCode: outcome?.statusCode ?? null, durationMs, body: result.responseBody },
+        'abandoned' in result
+          ? null
+          : { statusCode: outcome?.statusCode ?? null, durationMs, body: result.responseBody },
     },
     outcome: outcome?.kind ?? 'abandoned',
     durationMs,

@@ -1,12 +1,6 @@
 import type { Database } from '../db/database.ts';
 import { settle } from '../db/settle.ts';
-import {
-  jobsOfWorkers,
-  jobsPastLifetime,
-  overdueJobs,
-  pendingJobs,
-  type StoredJob,
-} from '../db/stored-job.ts';
+import { jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs, type StoredJob } from '../db/stored-job.ts';
 import { sweepDeadLetters } from '../db/sweep.ts';
 import { nextDeadlineMs } from '../db/wake-ups.ts';
 import { type JobEvent, transition } from '../domain/transition.ts';
@@ -24,25 +18,39 @@ export async function expireDeadlines(
   db: Database,
   queueId: string,
 ): Promise<{ queues: Set<string>; nextMs: number | null }> {
-  const queues = await inBatches(db, () => overdueJobs(db, queueId, BATCH), (job) =>
-    job.state.status === 'processing' ? { type: 'interrupted' } : { type: 'ack_timed_out' },
+  const queues = await inBatches(
+    db,
+    () => overdueJobs(db, queueId, BATCH),
+    (job) => (job.state.status === 'processing' ? { type: 'interrupted' } : { type: 'ack_timed_out' }),
   );
   return { queues, nextMs: await nextDeadlineMs(db, queueId) };
 }
 
 /** Claims of workers that are gone. */
 export async function takeBack(db: Database, workerIds: number[]): Promise<Set<string>> {
-  return inBatches(db, () => jobsOfWorkers(db, workerIds, BATCH), () => ({ type: 'interrupted' }));
+  return inBatches(
+    db,
+    () => jobsOfWorkers(db, workerIds, BATCH),
+    () => ({ type: 'interrupted' }),
+  );
 }
 
 /** Pending jobs that can no longer be delivered in time (D8). */
 export async function endLifetimes(db: Database): Promise<Set<string>> {
-  return inBatches(db, () => jobsPastLifetime(db, BATCH), () => ({ type: 'lifetime_ended' }));
+  return inBatches(
+    db,
+    () => jobsPastLifetime(db, BATCH),
+    () => ({ type: 'lifetime_ended' }),
+  );
 }
 
 /** Pending jobs and dead letters of a deleted queue (D17). */
 export async function emptyDeletedQueue(db: Database, queueId: string): Promise<void> {
-  await inBatches(db, () => pendingJobs(db, queueId, BATCH), () => ({ type: 'queue_deleted' }));
+  await inBatches(
+    db,
+    () => pendingJobs(db, queueId, BATCH),
+    () => ({ type: 'queue_deleted' }),
+  );
   while (await sweepDeadLetters(db, queueId)) {
     // Batch after batch, so that no statement is long.
   }

@@ -4,7 +4,7 @@ import type { Sender } from '../delivery/send.ts';
 import type { Logger } from '../log.ts';
 import { type ClaimTime, type Delivery, deliver } from '../services/deliver.ts';
 import { emptyDeletedQueue } from '../services/recover.ts';
-import { type SettledDelivery, SettleBatcher } from './settle-batcher.ts';
+import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
 
 export interface DispatcherOptions {
   db: Database;

@@ -260,8 +260,10 @@ begin
   with item as materialized (
     select i.*, jobferry_id(v_now) as id, q.id as queue_id, q.max_attempts, q.backoff_type, q.backoff_delay,
            v_now + i."delayMs" * interval '1 millisecond' as scheduled_for
-      from json_to_recordset(p_items) with ordinality
-             as i("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint, n bigint)
+      from rows from (
+             json_to_recordset(p_items)
+               as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint)
+           ) with ordinality as i("accountId", "queue", "payload", "key", "delayMs", "limit", n)
       left join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
      order by i.n
   ), existing as materialized (

@@ -40,7 +40,9 @@ export function programIn(binaries: string, program: 'initdb' | 'pg_ctl'): strin
 
 /** For a server user that cannot enter the folder of the installation. Returns the copy, which is made once. */
 export async function copyBinaries(binaries: string, home: string): Promise<string> {
-  const { version } = JSON.parse(await readFile(join(dirname(binaries), 'package.json'), 'utf8')) as { version: string };
+  const { version } = JSON.parse(await readFile(join(dirname(binaries), 'package.json'), 'utf8')) as {
+    version: string;
+  };
   const copy = join(home, `postgresql-${version}`);
   if (await exists(copy)) return copy;
   const unfinished = await mkdtemp(`${copy}.new-`);

@@ -1,5 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
 import { copyBinaries, findBinaries, POSTGRES_MAJOR, programIn } from './binaries.ts';
@@ -53,11 +65,11 @@ export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cl
 /** Writes the configuration and starts the server. Returns the port. */
 export async function startServer(cluster: Cluster, formerPort?: number): Promise<number> {
   const port = formerPort ?? (await freePort());
-  await writeAs(cluster.user, join(cluster.folder, 'postgresql.conf'), configuration(port), 0o600);
+  await configure(cluster);
   const log = join(cluster.folder, LOG_FILE);
   try {
     // pg_ctl gives the server a session of its own, so that Ctrl-C in a terminal does not reach it.
-    await pgCtl(cluster, 'start', '--wait', '--timeout', PG_CTL_TIMEOUT, '--log', log);
+    await pgCtl(cluster, 'start', '--wait', '--timeout', PG_CTL_TIMEOUT, '--log', log, '-o', `-p ${port}`);
   } catch (error) {
     const tail = (await readFile(log, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-5).join('\n');
     throw new Error(`the embedded PostgreSQL did not start, the end of ${log} says:\n${tail}`, { cause: error });
@@ -149,10 +161,15 @@ async function writeAs(user: ServerUser, path: string, text: string, mode: numbe
   if (user !== null) await chown(path, user.uid, user.gid);
 }
 
-function configuration(port: number): string {
-  return `# Written by Jobferry at every start. Your own settings belong into local.conf beside this file.
+/** In one step: another process may be starting a server on it. */
+async function configure(cluster: Cluster): Promise<void> {
+  const file = join(cluster.folder, 'postgresql.conf');
+  await writeAs(cluster.user, `${file}.${process.pid}`, CONFIGURATION, 0o600);
+  await rename(`${file}.${process.pid}`, file);
+}
+
+const CONFIGURATION = `# Written by Jobferry at every start. Your own settings belong into local.conf beside this file.
 listen_addresses = '127.0.0.1'
-port = ${port}
 unix_socket_directories = ''
 max_connections = 100
 shared_buffers = 128MB
@@ -172,7 +189,6 @@ timezone = 'UTC'
 log_timezone = 'UTC'
 include_if_exists = 'local.conf'
 `;
-}
 
 function freePort(): Promise<number> {
   return new Promise((done, fail) => {
@@ -180,7 +196,9 @@ function freePort(): Promise<number> {
     probe.once('error', fail);
     probe.listen(0, '127.0.0.1', () => {
       const address = probe.address();
-      probe.close(() => (typeof address === 'object' && address !== null ? done(address.port) : fail(new Error('no port'))));
+      probe.close(() =>
+        typeof address === 'object' && address !== null ? done(address.port) : fail(new Error('no port')),
+      );
     });
   });
 }

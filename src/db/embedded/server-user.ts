@@ -53,7 +53,10 @@ async function create(): Promise<ServerUser> {
 
 /** Runs a program as the server's user. Its working directory is one that every user can enter. */
 export async function runAs(user: ServerUser, program: string, args: string[]): Promise<string> {
-  const { stdout } = await execute(program, args, { ...(user === null ? {} : { ...user, cwd: '/' }), encoding: 'utf8' });
+  const { stdout } = await execute(program, args, {
+    ...(user === null ? {} : { ...user, cwd: '/' }),
+    encoding: 'utf8',
+  });
   return stdout;
 }
 

@@ -1,0 +1,128 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+/** Reads the sources and holds them to the arrows and confinements of DESIGN 3. */
+
+const SRC = fileURLToPath(new URL('../src', import.meta.url));
+const MAX_LINES = 350;
+
+/** Part of the source tree: a folder, or a root file such as `config`. What each may import, besides itself. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  db: ['domain'],
+  delivery: ['domain'],
+  services: ['db', 'delivery', 'domain'],
+  contract: ['domain'],
+  http: ['services', 'contract', 'domain', 'log'],
+  graphql: ['services', 'db/prisma', 'db/generated', 'domain', 'log'],
+  worker: ['services', 'db', 'delivery', 'domain', 'log'],
+  client: ['contract'],
+  demo: ['client', 'config'],
+  config: ['domain', 'log'],
+  log: [],
+  start: ['*'],
+  main: ['*'],
+};
+
+/** Libraries that only some parts may know. */
+const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
+  [/^express$/, ['http', 'contract']],
+  [/^@ts-rest\/express$/, ['http', 'contract']],
+  [/^@ts-rest\/core$/, ['http', 'contract', 'client']],
+  [/^(graphql|@pothos|@graphql-yoga|@escape\.tech)/, ['graphql']],
+  [/^graphile-worker$/, ['worker']],
+  [/^pg$|^@prisma\//, ['db']],
+  [/^undici$|^ipaddr\.js$/, ['delivery']],
+  [/^pino$/, ['log']],
+];
+
+const SQL = /\b(select|insert into|update|delete from)\b.*\b(from|set|values)\b/is;
+
+interface Source {
+  /** From `src/`, with slashes. */
+  path: string;
+  part: string;
+  text: string;
+}
+
+const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => file.split(sep).join('/'))
+  .filter((path) => !path.startsWith('db/generated/'))
+  .map((path) => ({ path, part: partOf(path), text: readFileSync(join(SRC, path), 'utf8') }));
+
+function partOf(path: string): string {
+  return path.includes('/') ? path.slice(0, path.indexOf('/')) : path.replace(/\.ts$/, '');
+}
+
+function importsOf(text: string): string[] {
+  const code = text.replace(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');
+  const forms = /\bfrom\s+'([^']+)'|\bimport\s*\(?\s*'([^']+)'/g;
+  return [...code.matchAll(forms)].map((match) => match[1] ?? match[2] ?? '');
+}
+
+/** Path from `src/`, without extension, of what a relative import names. */
+function targetOf(source: Source, specifier: string): string {
+  const target = relative(SRC, join(SRC, dirname(source.path), specifier));
+  return target.split(sep).join('/').replace(/\.ts$/, '');
+}
+
+function isAllowed(from: string, target: string): boolean {
+  if (partOf(target) === from) return true;
+  return (ARROWS[from] ?? []).some((arrow) => arrow === '*' || target === arrow || target.startsWith(`${arrow}/`));
+}
+
+function violations(find: (source: Source) => string[]): string[] {
+  return sources.flatMap((source) => find(source).map((what) => `${source.path}: ${what}`));
+}
+
+describe('architecture', () => {
+  it('knows every part of the source tree', () => {
+    expect([...new Set(sources.map(({ part }) => part))].filter((part) => !(part in ARROWS))).toEqual([]);
+  });
+
+  it('has arrows from top to bottom only', () => {
+    const wrong = violations((source) =>
+      importsOf(source.text)
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => targetOf(source, specifier))
+        .filter((target) => !isAllowed(source.part, target)),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('keeps libraries where they belong', () => {
+    const wrong = violations((source) =>
+      importsOf(source.text).filter((name) =>
+        CONFINED.some(([library, parts]) => library.test(name) && !parts.includes(source.part)),
+      ),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('keeps the domain pure: no library, no clock, no chance', () => {
+    const wrong = violations(({ part, text }) =>
+      part === 'domain'
+        ? [...importsOf(text).filter((name) => !name.startsWith('.')), ...(text.match(/Date\.now|Math\.random/g) ?? [])]
+        : [],
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('has SQL only in db/', () => {
+    const wrong = violations(({ part, text }) =>
+      part === 'db' ? [] : (text.match(/`[^`]*`/g) ?? []).filter((template) => SQL.test(template)),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it(`has no file longer than ${MAX_LINES} lines`, () => {
+    const wrong = violations(({ text }) => {
+      const lines = text.split('\n').length;
+      return lines > MAX_LINES ? [`${lines} lines`] : [];
+    });
+    expect(wrong).toEqual([]);
+  });
+});

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError, parseConfig } from '../src/config.ts';
+import { DEFAULT_PLANS } from '../src/domain/plan.ts';
+
+function complaintOf(env: Record<string, string>): string {
+  try {
+    parseConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return 'accepted';
+}
+
+describe('defaults (DESIGN 4)', () => {
+  it('needs no variable at all', () => {
+    expect(parseConfig({})).toEqual({
+      role: 'all',
+      host: '127.0.0.1',
+      port: 8080,
+      databaseUrl: undefined,
+      dataDir: '.data',
+      allowUnsafeDurability: false,
+      bootstrapApiKey: undefined,
+      bootstrapPlan: 'pro',
+      webhookAllowCidrs: ['127.0.0.0/8', '::1/128'],
+      webhookTimeoutMs: 15_000,
+      jobRetentionMs: 259_200_000,
+      jobLifetimeMs: 86_400_000,
+      retentionSweepMs: 60_000,
+      plans: DEFAULT_PLANS,
+      signatureHeader: 'x-service-signature',
+      templates: {
+        anthropic: { mode: 'ack', ackTimeout: 600, backoffType: 'exponential' },
+        openai: { mode: 'ack', ackTimeout: 300, backoffType: 'exponential' },
+      },
+      maxBodyBytes: 1_048_576,
+      workerCapacity: 1000,
+      logLevel: 'info',
+      graphiql: true,
+    });
+  });
+
+  it('takes a variable set to nothing for one not set', () => {
+    expect(parseConfig({ PORT: '', DATABASE_URL: '', PLANS: '', BOOTSTRAP_API_KEY: '' })).toEqual(parseConfig({}));
+  });
+
+  it('is open to other machines only with a database of its own', () => {
+    expect(parseConfig({ DATABASE_URL: 'postgresql://db/jobferry' }).host).toBe('0.0.0.0');
+    expect(parseConfig({ DATABASE_URL: 'postgresql://db/jobferry', HOST: '::1' }).host).toBe('::1');
+  });
+
+  it('closes loopback and GraphiQL in production, unless told otherwise', () => {
+    expect(parseConfig({ NODE_ENV: 'production' })).toMatchObject({ webhookAllowCidrs: [], graphiql: false });
+    const told = parseConfig({ NODE_ENV: 'production', WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8', GRAPHIQL: '1' });
+    expect(told).toMatchObject({ webhookAllowCidrs: ['10.0.0.0/8'], graphiql: true });
+  });
+
+  it('closes loopback everywhere when the list is set to nothing', () => {
+    expect(parseConfig({ WEBHOOK_ALLOW_CIDRS: '' }).webhookAllowCidrs).toEqual([]);
+  });
+});
+
+describe('values', () => {
+  it('keeps durations in milliseconds, decimals included', () => {
+    const config = parseConfig({ WEBHOOK_TIMEOUT_SECONDS: '0.25', RETENTION_SWEEP_SECONDS: '1.5' });
+    expect(config).toMatchObject({ webhookTimeoutMs: 250, retentionSweepMs: 1500 });
+  });
+
+  it('takes port 0, for any free one', () => {
+    expect(parseConfig({ PORT: '0' }).port).toBe(0);
+  });
+
+  it('merges PLANS over the built-in plans, field by field', () => {
+    const { plans } = parseConfig({ PLANS: '{"free":{"monthlyAttempts":3}}' });
+    expect(plans).toEqual({ ...DEFAULT_PLANS, free: { ...DEFAULT_PLANS['free'], monthlyAttempts: 3 } });
+  });
+
+  it('takes a new plan when it is complete', () => {
+    const team = { ...DEFAULT_PLANS['pro'], queues: 20 };
+    const config = parseConfig({ PLANS: JSON.stringify({ team }), BOOTSTRAP_PLAN: 'team' });
+    expect(config.plans['team']).toEqual(team);
+    expect(config.bootstrapPlan).toBe('team');
+  });
+
+  it('compares header names without case', () => {
+    expect(parseConfig({ SIGNATURE_HEADER: 'X-Acme-Signature' }).signatureHeader).toBe('x-acme-signature');
+  });
+
+  it.each(['constructor', '__proto__', 'toString'])('has no plan and no template called %s', (name) => {
+    const { plans, templates } = parseConfig({});
+    expect(plans[name]).toBeUndefined();
+    expect(templates[name]).toBeUndefined();
+  });
+
+  it('cannot be changed afterwards', () => {
+    const config = parseConfig({});
+    for (const part of [config, config.plans, config.templates, config.webhookAllowCidrs]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+});
+
+describe('refusals', () => {
+  it.each([
+    ['ROLE', 'boss'],
+    ['PORT', '65536'],
+    ['PORT', '80.5'],
+    ['PORT', 'http'],
+    ['DATABASE_URL', 'mysql://localhost/jobferry'],
+    ['ALLOW_UNSAFE_DURABILITY', 'maybe'],
+    ['BOOTSTRAP_API_KEY', 'fifteen-letters'],
+    ['BOOTSTRAP_API_KEY', 'k'.repeat(256)],
+    ['BOOTSTRAP_API_KEY', 'a key with blanks in it'],
+    ['BOOTSTRAP_PLAN', 'gold'],
+    ['BOOTSTRAP_PLAN', 'constructor'],
+    ['WEBHOOK_ALLOW_CIDRS', '127.0.0.1'],
+    ['WEBHOOK_ALLOW_CIDRS', '10.0.0.0/33'],
+    ['WEBHOOK_ALLOW_CIDRS', '127.0.0.0/8,localhost/8'],
+    ['WEBHOOK_TIMEOUT_SECONDS', '0'],
+    ['WEBHOOK_TIMEOUT_SECONDS', '15s'],
+    ['JOB_RETENTION_SECONDS', '-1'],
+    ['JOB_LIFETIME_SECONDS', 'forever'],
+    ['RETENTION_SWEEP_SECONDS', '0'],
+    ['PLANS', '{free'],
+    ['PLANS', '{"free":{"maxAttempts":26}}'],
+    ['PLANS', '{"free":{"attempts":3}}'],
+    ['PLANS', '{"team":{"queues":20}}'],
+    ['SIGNATURE_HEADER', 'x signature'],
+    ['SIGNATURE_HEADER', 'Content-Type'],
+    ['TEMPLATES', '[]'],
+    ['TEMPLATES', '{"a":{"mode":"other"}}'],
+    ['TEMPLATES', '{"a":{"webhookUrl":"http://localhost"}}'],
+    ['MAX_BODY_BYTES', '0'],
+    ['WORKER_CAPACITY', '0'],
+    ['LOG_LEVEL', 'loud'],
+    ['GRAPHIQL', 'perhaps'],
+  ])('%s=%s is refused by name', (name, value) => {
+    expect(complaintOf({ [name]: value })).toMatch(new RegExp(`^${name}\\b`));
+  });
+
+  it('lists every wrong variable, one a line', () => {
+    const lines = complaintOf({ PORT: 'x', ROLE: 'boss', LOG_LEVEL: 'loud' }).split('\n');
+    expect(lines.map((line) => line.split(':')[0]).sort()).toEqual(['LOG_LEVEL', 'PORT', 'ROLE']);
+  });
+
+  it('repeats no secret', () => {
+    const complaint = complaintOf({ BOOTSTRAP_API_KEY: 'hush hush', DATABASE_URL: 'mysql://me:hush@host/db' });
+    expect(complaint).not.toContain('hush');
+  });
+});

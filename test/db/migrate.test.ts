@@ -1,0 +1,109 @@
+import { readdir, readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { afterEach, describe, expect, it } from 'vitest';
+import { migrate, schemaState } from '../../src/db/migrate.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const quiet = { info: () => undefined };
+const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
+const open: pg.Client[] = [];
+
+afterEach(async () => {
+  for (const client of open.splice(0)) await client.end();
+});
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  open.push(client);
+  return client;
+}
+
+async function migrationNames(): Promise<string[]> {
+  const entries = await readdir(FOLDER, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+}
+
+async function emptyDatabase() {
+  const { url } = await createTestDatabase({ empty: true });
+  return { url, client: await connect(url), own: (await migrationNames()).sort() };
+}
+
+describe('migrate', () => {
+  it('brings an empty database to the present schema, once', async () => {
+    const { url, client, own } = await emptyDatabase();
+    expect(await schemaState(client)).toBe('behind');
+    expect(await migrate({ url, log: quiet })).toEqual({ applied: own });
+    expect(await schemaState(client)).toBe('current');
+    expect(await migrate({ url, log: quiet })).toEqual({ applied: [] });
+  });
+
+  it('lets one of several processes do the work', async () => {
+    const { url, client, own } = await emptyDatabase();
+    let inside = 0;
+    const afterMigrations = async () => {
+      inside += 1;
+      expect(inside).toBe(1);
+      await client.query('select 1');
+      inside -= 1;
+    };
+    const results = await Promise.all([1, 2, 3, 4].map(() => migrate({ url, log: quiet, afterMigrations })));
+    expect(results.flatMap((result) => result.applied)).toEqual(own);
+  });
+
+  it('refuses the database of a later version, and changes nothing', async () => {
+    const { url, client } = await emptyDatabase();
+    await migrate({ url, log: quiet });
+    await client.query(
+      `insert into _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+       values ('later', '', '29990101000000_later', now(), 1)`,
+    );
+    expect(await schemaState(client)).toBe('newer');
+    let asked = false;
+    const afterMigrations = async () => {
+      asked = true;
+    };
+    const attempt = migrate({ url, log: quiet, afterMigrations });
+    await expect(attempt).rejects.toThrow(/later version of Jobferry \(29990101000000_later\)/);
+    expect(asked).toBe(false);
+  });
+
+  // A kill in the middle leaves the same behind: a record that the migration began, and nothing of it.
+  it('names a migration that fails, with the reason of the database, and runs it again next time', async () => {
+    const { url, client, own } = await emptyDatabase();
+    await client.query('create function jobferry_now() returns integer language sql as $$ select 1 $$');
+    const attempt = migrate({ url, log: quiet });
+    await expect(attempt).rejects.toThrow(new RegExp(`migration ${own[0]} failed.*"jobferry_now" already exists`));
+    expect(await schemaState(client)).toBe('behind');
+    const left = await client.query(`select from pg_tables where schemaname = 'public' and tablename = 'account'`);
+    expect(left.rowCount).toBe(0);
+
+    await client.query('drop function jobferry_now');
+    expect(await migrate({ url, log: quiet })).toEqual({ applied: own });
+    expect(await schemaState(client)).toBe('current');
+  });
+
+  it('leaves the database of something else alone', async () => {
+    const { url, client } = await emptyDatabase();
+    await client.query('create table customer (id integer)');
+    await expect(migrate({ url, log: quiet })).rejects.toThrow(/has tables of something else/);
+    const tables = await client.query(`select from pg_tables where schemaname = 'public' and tablename = 'account'`);
+    expect(tables.rowCount).toBe(0);
+  });
+
+  it('says why it cannot reach the server', async () => {
+    const url = 'postgresql://nobody@127.0.0.1:1/none';
+    await expect(migrate({ url, log: quiet })).rejects.toThrow(/ECONNREFUSED/);
+  });
+});
+
+describe('migration files', () => {
+  it('are one transaction each, so that a failed one leaves nothing behind', async () => {
+    for (const name of await migrationNames()) {
+      const sql = await readFile(new URL(`${name}/migration.sql`, FOLDER), 'utf8');
+      expect(sql, name).not.toMatch(
+        /^\s*(begin|commit|rollback|start transaction)\s*;|\bconcurrently\b|^\s*vacuum\b/im,
+      );
+    }
+  });
+});

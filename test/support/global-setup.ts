@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { startEmbedded } from '../../src/db/embedded.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { installWakeUps } from '../../src/worker/runner.ts';
+
+const TEMPLATE = 'jobferry_template';
+const quiet = { info: () => undefined, warn: () => undefined };
+
+/** One PostgreSQL server for the whole run, with a migrated database that test files clone. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-test-'));
+  const server = await startEmbedded({ dataDir, log: quiet });
+  const stop = async () => {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  try {
+    await createTemplate(server.url);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  project.provide('postgresUrl', server.url);
+  project.provide('templateDatabase', TEMPLATE);
+  return stop;
+}
+
+async function createTemplate(serverUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  await client.query(`create database ${TEMPLATE}`);
+  await client.end();
+
+  const template = new URL(serverUrl);
+  template.pathname = `/${TEMPLATE}`;
+  await migrate({ url: template.href, log: quiet, afterMigrations: () => installWakeUps(template.href) });
+}

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { access } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+// First, so that its clean-up runs last: databases go after the processes that use them.
+import './database.ts';
+import { waitFor } from './wait-for.ts';
+
+export interface JobferryOptions {
+  /** Without it the process runs its embedded database; set `DATA_DIR` then. */
+  databaseUrl?: string;
+  role?: 'all' | 'api' | 'worker';
+  env?: Record<string, string>;
+  /** Milliseconds until it must be ready. */
+  readyWithinMs?: number;
+}
+
+export interface LogLine {
+  level: string;
+  msg: string;
+  [field: string]: unknown;
+}
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** The service as a real process: what is killed here is what an operator would kill. */
+export interface Jobferry {
+  baseUrl: string;
+  pid: number;
+  /** Log lines so far. */
+  logs: LogLine[];
+  /** Everything else so far: stdout, and what is not JSON on stderr. */
+  output: string[];
+  exited: Promise<Exit>;
+  /** Sends the signal, and waits until the process is gone. */
+  kill(signal?: NodeJS.Signals): Promise<Exit>;
+}
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const running = new Set<Pick<Jobferry, 'kill'>>();
+
+afterAll(async () => {
+  await Promise.all([...running].map((jobferry) => jobferry.kill('SIGKILL')));
+});
+
+/** Starts `dist/main.js serve` on a free port, and waits until it is ready. */
+export async function startJobferry(options: JobferryOptions = {}): Promise<Jobferry> {
+  await access(MAIN).catch(() => {
+    throw new Error('dist/ is missing: run `npm run build` first');
+  });
+  const jobferry = spawnJobferry(options);
+  try {
+    await Promise.race([
+      becomesReady(jobferry, options.readyWithinMs ?? 20_000),
+      jobferry.exited.then(({ code, signal }) => {
+        throw new Error(`the process ended early (code ${code}, signal ${signal})`);
+      }),
+    ]);
+  } catch (error) {
+    await jobferry.kill('SIGKILL');
+    const said = [...jobferry.logs.map((line) => JSON.stringify(line)), ...jobferry.output].join('\n');
+    throw new Error(`jobferry did not become ready: ${String(error)}\n${said}`, { cause: error });
+  }
+  return jobferry;
+}
+
+function spawnJobferry({ databaseUrl, role = 'all', env = {} }: JobferryOptions): Jobferry {
+  const child = spawn(process.execPath, [MAIN, 'serve', '--role', role], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Nothing of the developer's own settings.
+    env: {
+      PATH: process.env['PATH'],
+      HOST: '127.0.0.1',
+      PORT: '0',
+      ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
+      ...env,
+    },
+  });
+  const logs: LogLine[] = [];
+  const output: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => output.push(line));
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    const parsed = parseLine(line);
+    if (parsed === null) output.push(line);
+    else logs.push(parsed);
+  });
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  const jobferry: Jobferry = {
+    baseUrl: '',
+    pid: child.pid ?? 0,
+    logs,
+    output,
+    exited,
+    kill: async (signal = 'SIGTERM') => {
+      child.kill(signal);
+      return exited;
+    },
+  };
+  running.add(jobferry);
+  void exited.finally(() => running.delete(jobferry)).catch(() => undefined);
+  return jobferry;
+}
+
+async function becomesReady(jobferry: Jobferry, timeoutMs: number): Promise<void> {
+  const listening = await waitFor(() => jobferry.logs.find((line) => line.msg === 'listening'), {
+    timeoutMs,
+    message: 'the line "listening"',
+  });
+  jobferry.baseUrl = String(listening['url']);
+  await waitFor(async () => (await fetch(`${jobferry.baseUrl}/readyz`)).ok, { timeoutMs, message: '/readyz' });
+}
+
+function parseLine(line: string): LogLine | null {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    return typeof parsed === 'object' && parsed !== null && 'msg' in parsed ? (parsed as LogLine) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,32 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
+export interface WaitOptions {
+  /** Generous by default: it only ends tests that fail anyway. */
+  timeoutMs?: number;
+  everyMs?: number;
+  /** What is waited for. */
+  message?: string;
+}
+
+type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
+
+/** Asks until the answer is truthy, and returns it. A condition that throws is one not yet met. */
+export async function waitFor<T>(
+  condition: () => T | Promise<T>,
+  { timeoutMs = 15_000, everyMs = 20, message = 'the condition' }: WaitOptions = {},
+): Promise<Truthy<T>> {
+  const giveUpAt = performance.now() + timeoutMs;
+  for (;;) {
+    let last: unknown;
+    try {
+      last = await condition();
+      if (last) return last as Truthy<T>;
+    } catch (error) {
+      last = error;
+    }
+    if (performance.now() >= giveUpAt) {
+      throw new Error(`waited ${timeoutMs} ms for ${message}, last: ${String(last)}`, { cause: last });
+    }
+    await wait(everyMs);
+  }
+}
