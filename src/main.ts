@@ -151,6 +151,6 @@ main(process.argv.slice(2)).catch((error: unknown) => {
   // What stops a start is written for operators; who debugs asks for the stack.
   const message = error instanceof Error ? error.message : String(error);
   console.error(`jobferry: ${message}`);
-  if (['debug', 'trace'].includes(process.env['LOG_LEVEL'] ?? '')) console.error(error);
+  if (['debug', 'trace'].includes(process.env.LOG_LEVEL ?? '')) console.error(error);
   process.exit(1);
 });

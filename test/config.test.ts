@@ -73,13 +73,13 @@ describe('values', () => {
 
   it('merges PLANS over the built-in plans, field by field', () => {
     const { plans } = parseConfig({ PLANS: '{"free":{"monthlyAttempts":3}}' });
-    expect(plans).toEqual({ ...DEFAULT_PLANS, free: { ...DEFAULT_PLANS['free'], monthlyAttempts: 3 } });
+    expect(plans).toEqual({ ...DEFAULT_PLANS, free: { ...DEFAULT_PLANS.free, monthlyAttempts: 3 } });
   });
 
   it('takes a new plan when it is complete', () => {
-    const team = { ...DEFAULT_PLANS['pro'], queues: 20 };
+    const team = { ...DEFAULT_PLANS.pro, queues: 20 };
     const config = parseConfig({ PLANS: JSON.stringify({ team }), BOOTSTRAP_PLAN: 'team' });
-    expect(config.plans['team']).toEqual(team);
+    expect(config.plans.team).toEqual(team);
     expect(config.bootstrapPlan).toBe('team');
   });
 

@@ -187,7 +187,7 @@ async function instantiateEngine(): Promise<EngineModule> {
   const imports = { './schema_engine_bg.js': glue };
   const { instance } = await WebAssembly.instantiate(bytes, imports);
   glue.__wbg_set_wasm(instance.exports);
-  (instance.exports['__wbindgen_start'] as () => void)();
+  (instance.exports.__wbindgen_start as () => void)();
   return glue;
 }
 

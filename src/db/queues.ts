@@ -82,7 +82,10 @@ export async function updateQueue(
     if (row === null) throw notFound('queue');
     check(toQueue(row), await totals(tx, accountId, queueId));
     if (Object.keys(changes).length === 0) return toQueue(row);
-    return toQueue(await tx.queue.update({ where: { id: queueId }, data: changes, select: VISIBLE }));
+    const updated = await tx.queue.update({ where: { id: queueId }, data: changes, select: VISIBLE });
+    // A higher cap or limit may let waiting jobs go, in whichever process.
+    await tx.$executeRaw`select jobferry_wake('deliver', ${queueId}, jobferry_now())`;
+    return toQueue(updated);
   });
 }
 

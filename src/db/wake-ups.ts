@@ -41,3 +41,8 @@ export async function nextDeadlineMs(db: Database, queueId: string): Promise<num
   const row = await db.one<{ wait_ms: string | null }>(NEXT_DEADLINE, [queueId]);
   return row?.wait_ms == null ? null : Number(row.wait_ms);
 }
+
+/** Asks for the retention sweep now; one keyed row, however many processes ask. */
+export async function requestSweep(db: Database, task: string): Promise<void> {
+  await db.query('select graphile_worker.add_job($1, job_key => $1)', [task]);
+}

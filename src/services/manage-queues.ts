@@ -42,7 +42,6 @@ export function createManageQueues(context: Context): ManageQueues {
         assertPlanAllows(plan, changes);
         if (changes.concurrency !== undefined) assertAccountConcurrency(others.concurrency + changes.concurrency);
       });
-      // A higher cap or limit may let waiting jobs go at once.
       context.wake(queueId);
       return updated;
     },

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { queuesWithWork } from '../db/wake-ups.ts';
+import { queuesWithWork, requestSweep } from '../db/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Logger } from '../log.ts';
 import { endLifetimes, takeBack } from '../services/recover.ts';
@@ -49,7 +49,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     retention: createRetentionTask(db, log, { retentionMs, sweepMs: retentionSweepMs }),
   });
   await runner.start();
-  await db.query(`select graphile_worker.add_job('${RETENTION_TASK}', '{}', job_key => '${RETENTION_TASK}')`);
+  await requestSweep(db, RETENTION_TASK);
 
   const watch = new DeathWatch(db, workerId);
   const stopWatching = repeat(DEATH_WATCH_MS, log, 'looking for dead workers', async () => {

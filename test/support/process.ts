@@ -73,7 +73,7 @@ function spawnJobferry({ databaseUrl, role = 'all', env = {} }: JobferryOptions)
     stdio: ['ignore', 'pipe', 'pipe'],
     // Nothing of the developer's own settings.
     env: {
-      PATH: process.env['PATH'],
+      PATH: process.env.PATH,
       HOST: '127.0.0.1',
       PORT: '0',
       ...(databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl }),
@@ -113,7 +113,7 @@ async function becomesReady(jobferry: Jobferry, timeoutMs: number): Promise<void
     timeoutMs,
     message: 'the line "listening"',
   });
-  jobferry.baseUrl = String(listening['url']);
+  jobferry.baseUrl = String(listening.url);
   await waitFor(async () => (await fetch(`${jobferry.baseUrl}/readyz`)).ok, { timeoutMs, message: '/readyz' });
 }
 

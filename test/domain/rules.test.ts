@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { backoffMs } from '../../src/domain/backoff.ts';
+import { judge, retryAfterMs } from '../../src/domain/outcome.ts';
+import {
+  assertAccountConcurrency,
+  assertPlanAllows,
+  assertQueueCount,
+  DEFAULT_PLANS,
+  type Plan,
+} from '../../src/domain/plan.ts';
+import { NOW } from './fixtures.ts';
+
+describe('backoffMs (D4)', () => {
+  it.each([
+    ['fixed', 2, 1, 0, 2000],
+    ['fixed', 2, 9, 0, 2000],
+    ['fixed', 2, 1, 0.5, 2100],
+    ['fixed', 0, 3, 0.9, 0],
+    ['exponential', 2, 1, 0, 2000],
+    ['exponential', 2, 2, 0, 4000],
+    ['exponential', 2, 5, 0, 32_000],
+    ['exponential', 2, 24, 0, 3_600_000],
+    ['exponential', 3600, 24, 0.5, 3_780_000],
+    ['exponential', 0.001, 1, 0, 1],
+  ] as const)('%s, %d s, failure %d, random %d: %d ms', (type, delay, failures, random, expected) => {
+    expect(backoffMs(type, delay, failures, random)).toBe(expected);
+  });
+});
+
+describe('retryAfterMs (D6)', () => {
+  it.each([
+    [null, 60_000],
+    ['', 60_000],
+    ['abc', 60_000],
+    ['0', 0],
+    ['-1', 0],
+    ['1.5', 1500],
+    [' 7 ', 7000],
+    ['1e3', 60_000],
+    ['0x10', 60_000],
+    ['Infinity', 60_000],
+    ['3000000', 3_000_000_000],
+    ['1'.padEnd(16, '0'), 1e18],
+    ['9'.repeat(400), Number.POSITIVE_INFINITY],
+    [new Date(NOW + 5000).toUTCString(), 5000],
+    [new Date(NOW - 5000).toUTCString(), 0],
+    ['2026-11-21T12:00:05Z', 60_000],
+    ['Sat, 99 Nov 2026 12:00:00 GMT', 60_000],
+  ])('%j means %d ms', (header, expected) => {
+    expect(retryAfterMs(header, NOW)).toBe(expected);
+  });
+});
+
+describe('judge', () => {
+  it.each([
+    [200, 'accepted'],
+    [204, 'accepted'],
+    [299, 'accepted'],
+    [199, 'failed'],
+    [300, 'failed'],
+    [302, 'failed'],
+    [401, 'failed'],
+    [404, 'failed'],
+    [429, 'backpressure'],
+    [500, 'failed'],
+    [502, 'failed'],
+    [503, 'backpressure'],
+    [529, 'backpressure'],
+    [999, 'failed'],
+  ])('%d is %s', (statusCode, kind) => {
+    expect(judge({ kind: 'answered', statusCode, retryAfter: null }, NOW)).toMatchObject({ kind, statusCode });
+  });
+
+  it('takes no answer for a failure without a code', () => {
+    expect(judge({ kind: 'no_answer', error: 'reset' }, NOW)).toEqual({
+      kind: 'failed',
+      statusCode: null,
+      error: 'reset',
+    });
+  });
+});
+
+describe('plans (D30)', () => {
+  const free = DEFAULT_PLANS.free as Plan;
+  it.each([
+    [() => assertPlanAllows(free, { maxAttempts: 10, maxDefers: 100 }), null],
+    [() => assertPlanAllows(free, { maxAttempts: 11 }), /maxAttempts 11 .* 10/],
+    [() => assertPlanAllows(free, { maxDefers: 101 }), /maxDefers 101 .* 100/],
+    [() => assertQueueCount(free, 4), null],
+    [() => assertQueueCount(free, 5), /5 queues/],
+    [() => assertQueueCount(DEFAULT_PLANS.pro as Plan, 5000), null],
+    [() => assertAccountConcurrency(1000), null],
+    [() => assertAccountConcurrency(1001), /1001/],
+  ])('case %#', (act, refusal) => {
+    if (refusal === null) expect(act).not.toThrow();
+    else expect(act).toThrow(refusal);
+  });
+});
