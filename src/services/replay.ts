@@ -8,6 +8,8 @@ import { assertDeadLettersExist, queueDeleted } from './list-jobs.ts';
 type Replay = Pick<Services, 'replayDeadLetter' | 'replayDeadLetters'>;
 type Replayed = Extract<ReplayAnswer, { outcome: 'done' }>;
 
+const ID = /^[0-9a-f]{24}$/;
+
 const SKIPPED = {
   not_found: 'dead letter not found',
   already_replayed: 'already replayed',
@@ -40,13 +42,19 @@ export function createReplay(context: Context): Replay {
     },
 
     async replayDeadLetters(account, queueId, ids) {
-      // An id named twice counts once.
-      const answer = await run(account, queueId, ids === 'all' ? null : [...new Set(ids)]);
+      // An id named twice counts once, and text that is no id at all is not asked for.
+      const asked = ids === 'all' ? [] : [...new Set(ids)];
+      const [possible, impossible] = [asked.filter((id) => ID.test(id)), asked.filter((id) => !ID.test(id))];
+      const answer = await run(account, queueId, ids === 'all' ? null : possible);
+      const errors = [
+        ...answer.skipped.map(({ id, reason }) => ({ id, error: SKIPPED[reason] })),
+        ...impossible.map((id) => ({ id, error: SKIPPED.not_found })),
+      ];
       return {
         replayed: answer.jobs.length,
-        skipped: answer.skipped.length,
+        skipped: errors.length,
         jobs: answer.jobs,
-        errors: answer.skipped.map(({ id, reason }) => ({ id, error: SKIPPED[reason] })),
+        errors,
         remaining: answer.remaining,
       };
     },

@@ -241,6 +241,7 @@ $$;
 -- process): asked again, it finds that one (D18).
 create function jobferry_publish(p_items json, p_retention interval, p_lifetime interval) returns json
 language plpgsql
+set enable_seqscan = off -- as in jobferry_settle
 as $$
 declare
   v_now timestamptz := jobferry_now();
@@ -471,6 +472,11 @@ $$;
 -- is missing lost a race, which is normal. Waits are relative, so that nothing is ever early.
 create function jobferry_settle(p_items json) returns text[]
 language plpgsql
+-- A batch is small and the table is not: without this the planner, which guesses 100 rows for any
+-- JSON, reads the whole table while that is still small enough to look cheap.
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_now timestamptz;
@@ -518,26 +524,29 @@ begin
       answer_body = case when d.final = 'awaiting_ack' then d."answerBody" end
     from decided d
     where job.id = d.id and job.status = d.expected and job.claim_token = d.token
-    returning job.id, job.queue_id, job.status, job.scheduled_for, job.deadline, job.history_count
+    returning job.id, job.queue_id, job.status, job.scheduled_for, job.deadline, job.history_count,
+              d.expected, d.keeps_dead_letters, d.reason, d.effect, d."effectMs",
+              d."entryAttempt", d."entryStatus", d."entryError", d."entryCode",
+              coalesce(d."answerMs", d.answer_ms) as duration_ms, coalesce(d."answerBody", d.answer_body) as body
   ), entries as (
     insert into attempt (job_id, ordinal, attempt, status, error, webhook_status_code, "timestamp", duration_ms, response_body)
-    select s.id, s.history_count, d."entryAttempt", d."entryStatus", d."entryError", d."entryCode", v_now,
-           coalesce(d."answerMs", d.answer_ms), coalesce(d."answerBody", d.answer_body)
-      from settled s join decided d on d.id = s.id
-     where d."entryStatus" is not null
+    select s.id, s.history_count, s."entryAttempt", s."entryStatus", s."entryError", s."entryCode", v_now,
+           s.duration_ms, s.body
+      from settled s
+     where s."entryStatus" is not null
   ), letters as (
     insert into dead_letter (id, job_id, queue_id, reason, dead_at)
-    select jobferry_id(v_now), s.id, s.queue_id, d.reason, v_now
-      from settled s join decided d on d.id = s.id
-     where s.status = 'dead' and d.keeps_dead_letters
+    select jobferry_id(v_now), s.id, s.queue_id, s.reason, v_now
+      from settled s
+     where s.status = 'dead' and s.keeps_dead_letters
      order by s.id
   )
   select json_agg(json_build_object(
-           'id', s.id, 'queueId', s.queue_id, 'status', s.status, 'was', d.expected,
+           'id', s.id, 'queueId', s.queue_id, 'status', s.status, 'was', s.expected,
            'due', case s.status when 'pending' then s.scheduled_for when 'awaiting_ack' then s.deadline end,
-           'effect', d.effect, 'effectMs', d."effectMs"))
+           'effect', s.effect, 'effectMs', s."effectMs"))
     into v_applied
-    from settled s join decided d on d.id = s.id;
+    from settled s;
   if v_applied is null then return '{}'; end if;
 
   -- All queue rows before any wake-up: a claim holds a queue row and then asks for wake-ups.
@@ -585,6 +594,7 @@ create function jobferry_replay(
   p_queue text, p_ids text[], p_max integer, p_limit bigint, p_retention interval, p_lifetime interval
 ) returns json
 language plpgsql
+set enable_seqscan = off -- as in jobferry_settle
 as $$
 declare
   v_now timestamptz := jobferry_now();

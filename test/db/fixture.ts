@@ -1,0 +1,135 @@
+import { afterAll } from 'vitest';
+import { type Claim, type ClaimedJob, claim } from '../../src/db/claim.ts';
+import { Database } from '../../src/db/database.ts';
+import { type PublishAnswer, type PublishItem, publish } from '../../src/db/publish.ts';
+import { type Settlement, settle } from '../../src/db/settle.ts';
+import { type JobEvent, transition } from '../../src/domain/transition.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+export const LIFETIME_MS = 86_400_000;
+export const RETENTION_MS = 3 * LIFETIME_MS;
+export const LEASE_MS = 20_000;
+
+/** Columns of `queue` that a test may choose. */
+export type QueueColumns = Partial<{
+  max_attempts: number;
+  max_defers: number;
+  concurrency: number;
+  dlq_enabled: boolean;
+  mode: 'standard' | 'ack';
+  rate_limit_max: number | null;
+  rate_limit_window: number;
+  ack_timeout: number;
+  ack_timeout_action: 'retry' | 'dead';
+  backoff_type: 'fixed' | 'exponential';
+  backoff_delay: number;
+}>;
+
+const DEFAULTS = {
+  webhook_url: 'http://127.0.0.1:9/',
+  signing_secret: 'secret',
+  max_attempts: 3,
+  max_defers: 50,
+  concurrency: 500,
+  dlq_enabled: true,
+  mode: 'standard',
+  rate_limit_max: null,
+  rate_limit_window: 60,
+  ack_timeout: 300,
+  ack_timeout_action: 'retry',
+  backoff_type: 'fixed',
+  backoff_delay: 0,
+};
+
+export interface TestQueue {
+  id: string;
+  name: string;
+}
+
+export type Fixture = Awaited<ReturnType<typeof openFixture>>;
+
+/** The SQL functions on a database of their own, without any process around them. */
+export async function openFixture() {
+  const { url } = await createTestDatabase();
+  const db = new Database(url, { warn: () => undefined });
+  afterAll(() => db.close());
+  const account = await db.one<{ id: string }>(`insert into account (name, plan) values ('test', 'pro') returning id`);
+  const accountId = account?.id ?? '';
+  let queues = 0;
+
+  async function createQueue(columns: QueueColumns = {}): Promise<TestQueue> {
+    queues += 1;
+    const row = { account_id: accountId, name: `queue-${queues}`, ...DEFAULTS, ...columns };
+    const names = Object.keys(row);
+    const text = `insert into queue (${names.join(', ')}) values (${names.map((_, i) => `$${i + 1}`).join(', ')}) returning id`;
+    const created = await db.one<{ id: string }>(text, Object.values(row));
+    return { id: created?.id ?? '', name: row.name };
+  }
+
+  function publishAll(queue: TestQueue, items: Partial<PublishItem>[]): Promise<PublishAnswer[]> {
+    const complete = items.map((item) => ({
+      accountId,
+      queue: queue.name,
+      payload: '{}',
+      key: null,
+      delayMs: 0,
+      limit: null,
+      ...item,
+    }));
+    return publish(db, complete, { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS });
+  }
+
+  return {
+    db,
+    accountId,
+    createQueue,
+    publishAll,
+
+    /** Publishes so many jobs and answers their ids, oldest first. */
+    async publishJobs(queue: TestQueue, count: number, item: Partial<PublishItem> = {}): Promise<string[]> {
+      const answers = await publishAll(
+        queue,
+        Array.from({ length: count }, () => item),
+      );
+      return answers.map((answer) => ('id' in answer ? answer.id : ''));
+    },
+
+    claim(queue: TestQueue, capacity = 1000, workerId = 1): Promise<Claim> {
+      return claim(db, { queueId: queue.id, capacity, workerId, leaseMs: LEASE_MS });
+    },
+
+    /** Settles a claim by an event; false when somebody else was first. */
+    async settle(job: ClaimedJob, event: JobEvent, now = Date.now()): Promise<boolean> {
+      return (await settle(db, [settlementOf(job, event, now)])).has(job.id);
+    },
+  };
+}
+
+export const DELIVERED: JobEvent = { type: 'answered', outcome: { kind: 'accepted', statusCode: 200 } };
+export const FAILED: JobEvent = { type: 'answered', outcome: { kind: 'failed', statusCode: 500, error: 'HTTP 500' } };
+export const INTERRUPTED: JobEvent = { type: 'interrupted' };
+export function backpressure(retryAfterMs: number): JobEvent {
+  return { type: 'answered', outcome: { kind: 'backpressure', statusCode: 429, retryAfterMs } };
+}
+
+export function settlementOf(job: ClaimedJob, event: JobEvent, now: number): Settlement {
+  const decided = transition(job.state, job.rules, event, { now, random: 0 });
+  if (decided === null) throw new Error(`${event.type} cannot happen to a job that is ${job.state.status}`);
+  const { id, token } = job;
+  return { id, expected: 'processing', token, transition: decided, answer: null };
+}
+
+/**
+ * Makes the database's clock stand still, and answers a function that sets it. In a table and not
+ * in the function's text: replacing a function makes every session plan its statements again.
+ */
+export async function takeOverClock(db: Database, startAt: number): Promise<(ms: number) => Promise<void>> {
+  await db.query('create table test_clock (now timestamptz not null)');
+  await db.query('insert into test_clock values (to_timestamp($1::float8 / 1000))', [startAt]);
+  await db.query(
+    'create or replace function jobferry_now() returns timestamptz language sql volatile as $$ select now from test_clock $$',
+  );
+  return async (ms) => {
+    await db.query('update test_clock set now = to_timestamp($1::float8 / 1000)', [ms]);
+  };
+}

@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Api } from '../support/api.ts';
+import { at, CLOCK_SLACK_MS, createGate, openReceiver, startService } from '../support/service.ts';
+
+/** The 15 s of a webhook and the 24 h of a job (D8), both shortened so that they can be waited for. */
+
+const TIMEOUT_MS = 1000;
+const LIFETIME_MS = 2000;
+
+let api: Api;
+
+beforeAll(async () => {
+  ({ api } = await startService({
+    WEBHOOK_TIMEOUT_SECONDS: String(TIMEOUT_MS / 1000),
+    JOB_LIFETIME_SECONDS: String(LIFETIME_MS / 1000),
+  }));
+});
+
+describe.concurrent('a webhook that does not answer in time', () => {
+  it('is a failed attempt, followed by the next', async () => {
+    const gate = createGate();
+    const receiver = await openReceiver(async (request) => {
+      if (request.json().attempt === 1) await gate.opened;
+      return {};
+    });
+    const queue = await api.createQueue({ webhookUrl: receiver.url, backoffType: 'fixed', backoffDelay: 0 });
+    const { id } = await api.publish(queue.name);
+    const job = await api.waitForStatus(id, 'completed');
+    gate.open();
+    expect(job.attempts).toBe(2);
+    expect(job.history).toMatchObject([
+      { attempt: 1, status: 'failed', error: 'timeout', webhookStatusCode: null },
+      { attempt: 2, status: 'success', error: null, webhookStatusCode: 200 },
+    ]);
+    const [request] = receiver.requests;
+    // The deadline covers the connection too, which the receiver does not see, hence the margin.
+    expect(at(job.history[0]?.timestamp) - (request?.arrivedAt ?? 0)).toBeGreaterThan(TIMEOUT_MS / 2);
+  });
+});
+
+describe.concurrent('a delivery lifetime', () => {
+  it('ends a job that was never delivered', async () => {
+    const receiver = await openReceiver({ status: 202 });
+    const queue = await api.createQueue({ webhookUrl: receiver.url, mode: 'ack', concurrency: 1 });
+    const first = await api.publish(queue.name);
+    await api.waitForStatus(first.id, 'awaiting_ack');
+    const { id, createdAt } = await api.publish(queue.name);
+
+    const job = await api.waitForStatus(id, 'dead');
+    expect(job).toMatchObject({ attempts: 0, history: [], lastError: 'delivery_lifetime_exceeded' });
+    const { jobs: letters } = await api.listDeadLetters(queue.id);
+    expect(letters).toMatchObject([{ originalJobId: id, history: [] }]);
+    expect(at(letters[0]?.deadAt) - at(createdAt)).toBeGreaterThanOrEqual(LIFETIME_MS);
+    // What was delivered in time may be reported on later.
+    const acked = await api.call('POST', `/v1/jobs/${first.id}/ack`);
+    expect(acked).toMatchObject({ status: 200, body: { status: 'completed' } });
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it('ends a job whose retry would come later', async () => {
+    const receiver = await openReceiver({ status: 500 });
+    const queue = await api.createQueue({ webhookUrl: receiver.url, backoffType: 'fixed', backoffDelay: 10 });
+    const { id } = await api.publish(queue.name);
+    const job = await api.waitForStatus(id, 'dead');
+    expect(job).toMatchObject({ attempts: 1, lastError: 'delivery_lifetime_exceeded' });
+    expect(job.history).toMatchObject([
+      { attempt: 1, status: 'failed', error: 'delivery_lifetime_exceeded', webhookStatusCode: 500 },
+    ]);
+    expect((await api.listDeadLetters(queue.id)).jobs).toMatchObject([{ originalJobId: id }]);
+  });
+
+  it('begins when a delayed job is due', async () => {
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const delay = (LIFETIME_MS + 500) / 1000;
+    const { id, createdAt } = await api.publish(queue.name, { payload: {}, delay });
+    await api.waitForStatus(id, 'completed');
+    expect(receiver.requests[0]?.arrivedAt).toBeGreaterThanOrEqual(at(createdAt) + delay * 1000 - CLOCK_SLACK_MS);
+  });
+});
