@@ -265,13 +265,18 @@ function deferKills(job: JobState, rules: DeliveryRules, outlivesJob: boolean): 
   return outlivesJob ? 'retry_after_exceeds_lifetime' : null;
 }
 
+/** The spec's delivery lifetime of a job (D8). */
+const LONGEST_CREDIBLE_HOLD_MS = 24 * 3600 * 1000;
+
 /**
- * A defer of queue scope holds the queue, and so does any backpressure of the probe. One that asks
- * for longer than a job can live is a mistake of one job and must not stop the queue for years; a
- * probe that says so still showed backpressure, and holds for the default time.
+ * A defer of queue scope holds the queue, and so does any backpressure of the probe, also when the
+ * job that asks dies of it: the receiver is as busy as it says. One that asks for longer than a job
+ * can live is a mistake of one job and must not stop the queue for years; a probe that says so still
+ * showed backpressure, and holds for the default time.
  */
 function holdOf(rules: DeliveryRules, ask: Defer, outlivesJob: boolean): QueueEffect | null {
-  if (!outlivesJob && (ask.scope === 'queue' || rules.isProbe)) return { kind: 'hold', ms: ask.retryAfterMs };
+  const isCredible = !outlivesJob || ask.retryAfterMs <= LONGEST_CREDIBLE_HOLD_MS;
+  if (isCredible && (ask.scope === 'queue' || rules.isProbe)) return { kind: 'hold', ms: ask.retryAfterMs };
   return rules.isProbe ? { kind: 'hold', ms: DEFAULT_HOLD_MS } : null;
 }
 

@@ -19,6 +19,8 @@ export interface DispatcherOptions {
 
 /** What one claim may take: a queue with a long backlog must not keep the others from their turn. */
 const MAX_PER_CLAIM = 100;
+/** Payloads under way at once. A claim adds 4 MiB and one payload at most (`jobferry_claim`). */
+const MAX_PAYLOAD_CHARACTERS = 32 * 1024 * 1024;
 /** A claim that failed, or found due jobs that others hold, is tried again after this. */
 const RETRY_MS = 250;
 /** `setTimeout` above 2^31-1 ms fires at once; and a queue edit may move what a long timer waits for. */
@@ -43,6 +45,7 @@ export class Dispatcher {
   /** Queues that have work and wait for capacity, first come first served. */
   readonly #line = new Set<string>();
   #free: number;
+  #payloadCharacters = 0;
   #draining = false;
   #pumping = false;
   readonly #deliveries = new Set<Promise<void>>();
@@ -104,7 +107,7 @@ export class Dispatcher {
   #pump(): void {
     if (this.#draining) return;
     for (const queueId of this.#line) {
-      if (this.#free <= 0) return;
+      if (this.#free <= 0 || this.#payloadCharacters >= MAX_PAYLOAD_CHARACTERS) return;
       this.#line.delete(queueId);
       const limit = Math.min(this.#free, MAX_PER_CLAIM);
       this.#free -= limit;
@@ -125,7 +128,7 @@ export class Dispatcher {
       const claimed = await claim(db, { queueId, capacity: limit, workerId, leaseMs });
       taken = claimed.jobs.length;
       for (const job of claimed.jobs) this.#start(job, { now: claimed.now, monotonic });
-      waitMs = await this.#afterClaim(queueId, claimed, limit);
+      waitMs = await this.#afterClaim(queueId, claimed);
     } catch (error) {
       log.warn({ err: error, queueId }, 'claim failed, trying again');
     }
@@ -136,12 +139,12 @@ export class Dispatcher {
   }
 
   /** When to claim again by ourselves; null waits for an event. */
-  async #afterClaim(queueId: string, claimed: Claim, limit: number): Promise<number | null> {
+  async #afterClaim(queueId: string, claimed: Claim): Promise<number | null> {
     if (claimed.queueDeleted) {
       await emptyDeletedQueue(this.#options.db, queueId);
       return null;
     }
-    if (claimed.waitMs === 0 && claimed.jobs.length < limit) return RETRY_MS; // due, but locked by somebody
+    if (claimed.waitMs === 0 && claimed.jobs.length === 0) return RETRY_MS; // due, but locked by somebody
     return claimed.waitMs;
   }
 
@@ -158,6 +161,7 @@ export class Dispatcher {
 
   #start(job: ClaimedJob, claimed: ClaimTime): void {
     const { sender, log, leaseMs, webhookTimeoutMs } = this.#options;
+    this.#payloadCharacters += job.payload.length;
     const work = deliver(sender, job, claimed, leaseMs - webhookTimeoutMs)
       .then((delivery: Delivery) => {
         const giveUpAt = claimed.monotonic + leaseMs;
@@ -169,6 +173,7 @@ export class Dispatcher {
       })
       .finally(() => {
         this.#deliveries.delete(work);
+        this.#payloadCharacters -= job.payload.length;
         this.#free += 1;
         this.wake(job.queueId);
         this.#pumpSoon();

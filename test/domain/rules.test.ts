@@ -22,6 +22,9 @@ describe('backoffMs (D4)', () => {
     ['exponential', 2, 24, 0, 3_600_000],
     ['exponential', 3600, 24, 0.5, 3_780_000],
     ['exponential', 0.001, 1, 0, 1],
+    ['exponential', 2, 11, 0, 2_048_000],
+    ['exponential', 2, 12, 0, 3_600_000],
+    ['fixed', 0.001, 1, 0.5, 2],
   ] as const)('%s, %d s, failure %d, random %d: %d ms', (type, delay, failures, random, expected) => {
     expect(backoffMs(type, delay, failures, random)).toBe(expected);
   });
@@ -36,6 +39,12 @@ describe('retryAfterMs (D6)', () => {
     ['-1', 0],
     ['1.5', 1500],
     [' 7 ', 7000],
+    ['1.0001', 1001],
+    ['-1.5', 0],
+    ['+5', 60_000],
+    ['5 s', 60_000],
+    ['5, 10', 60_000],
+    ['\u0663', 60_000],
     ['1e3', 60_000],
     ['0x10', 60_000],
     ['Infinity', 60_000],
@@ -71,6 +80,22 @@ describe('judge', () => {
     expect(judge({ kind: 'answered', statusCode, retryAfter: null }, NOW)).toMatchObject({ kind, statusCode });
   });
 
+  it('reads how long backpressure lasts', () => {
+    expect(judge({ kind: 'answered', statusCode: 503, retryAfter: '7' }, NOW)).toEqual({
+      kind: 'backpressure',
+      statusCode: 503,
+      retryAfterMs: 7000,
+    });
+  });
+
+  it('names a failure after its code (D12)', () => {
+    expect(judge({ kind: 'answered', statusCode: 500, retryAfter: '7' }, NOW)).toEqual({
+      kind: 'failed',
+      statusCode: 500,
+      error: 'HTTP 500',
+    });
+  });
+
   it('takes no answer for a failure without a code', () => {
     expect(judge({ kind: 'no_answer', error: 'reset' }, NOW)).toEqual({
       kind: 'failed',
@@ -82,6 +107,34 @@ describe('judge', () => {
 
 describe('plans (D30)', () => {
   const free = DEFAULT_PLANS.free as Plan;
+
+  it.each([
+    ['free', 5, 30_000, 30_000, 10, 100, 24],
+    ['pro', null, null, 500_000, 25, 1000, 72],
+  ])(
+    '%s: %j queues, %j attempts a month',
+    (name, queues, monthlyAttempts, includedAttempts, maxAttempts, maxDefers, hours) => {
+      const window = hours * 3600;
+      expect(DEFAULT_PLANS[name]).toEqual({
+        queues,
+        monthlyAttempts,
+        includedAttempts,
+        maxAttempts,
+        maxDefers,
+        window,
+      });
+    },
+  );
+
+  it('refuses with 403, never with the 402 of a used-up month', () => {
+    const refusals = [
+      () => assertPlanAllows(free, { maxAttempts: 11 }),
+      () => assertQueueCount(free, 5),
+      () => assertAccountConcurrency(1001),
+    ];
+    for (const act of refusals) expect(act).toThrow(expect.objectContaining({ kind: 'forbidden' }));
+  });
+
   it.each([
     [() => assertPlanAllows(free, { maxAttempts: 10, maxDefers: 100 }), null],
     [() => assertPlanAllows(free, { maxAttempts: 11 }), /maxAttempts 11 .* 10/],

@@ -313,6 +313,97 @@ const CASES: Case[] = [
     { type: 'queue_deleted' },
     { status: 'dead', deadReason: 'queue_deleted', entry: null },
   ],
+  ['the last but one attempt is retried', job({ attempts: 2 }), rules(), failed, { status: 'pending', attempts: 2 }],
+  ['maxAttempts 1 allows no retry', job({ maxAttempts: 1 }), rules(), failed, { deadReason: 'attempts_exhausted' }],
+  [
+    'D4: the wait grows with the failures so far',
+    job({ attempts: 2, backoffType: 'exponential' }),
+    rules(),
+    failed,
+    { status: 'pending', waitMs: 20_000 },
+  ],
+  [
+    'D7: a spent budget is the reason even if the hold is too long as well',
+    job({ deferCount: 2 }),
+    rules(),
+    backpressure(DAY + 1),
+    { status: 'dead', deadReason: 'defer_cap_exhausted' },
+  ],
+  [
+    'D8: spent attempts are the reason even if the lifetime is over as well',
+    job({ attempts: 3, deliverBy: NOW - 1 }),
+    rules(),
+    failed,
+    { status: 'dead', deadReason: 'attempts_exhausted', lastError: 'HTTP 500' },
+  ],
+  ['D8: a retry at the last moment', job({ deliverBy: NOW + 10_000 }), rules(), failed, { status: 'pending' }],
+  [
+    'D8: an ack after the lifetime still completes',
+    awaiting({ deliverBy: NOW - 1 }),
+    ackRules(),
+    acked,
+    { status: 'completed' },
+  ],
+  [
+    'D9: ack timeout with action dead leaves a failed attempt',
+    awaiting(),
+    ackRules({ ackTimeoutAction: 'dead' }),
+    ackTimedOut,
+    { deadReason: 'ack_timeout', entry: entry('failed', 'ack_timeout', 202) },
+  ],
+  [
+    'D12: a nack without reason',
+    awaiting({ lastError: 'HTTP 500' }),
+    ackRules(),
+    nacked(true),
+    { status: 'pending', lastError: 'nacked', entry: entry('nacked', null, 202) },
+  ],
+  [
+    'D12: a defer without reason leaves the last error',
+    awaiting({ lastError: 'HTTP 500' }),
+    ackRules(),
+    deferred(5000),
+    { status: 'pending', lastError: 'HTTP 500', entry: entry('deferred', null, 202) },
+  ],
+  [
+    'D14: a queue hold counts although its job cannot outlast it',
+    awaiting({ deliverBy: NOW + HOUR }),
+    ackRules(),
+    deferred(2 * HOUR),
+    { status: 'dead', deadReason: 'retry_after_exceeds_lifetime', queueEffect: hold(2 * HOUR) },
+  ],
+  [
+    'D14: so does the backpressure of a probe that cannot outlast it',
+    job({ deliverBy: NOW + HOUR }),
+    rules({ isProbe: true }),
+    backpressure(2 * HOUR),
+    { status: 'dead', queueEffect: hold(2 * HOUR) },
+  ],
+  [
+    'D14: a job hold never counts for the queue',
+    awaiting({ deliverBy: NOW + HOUR }),
+    ackRules(),
+    deferred(2 * HOUR, 'job'),
+    { status: 'dead', queueEffect: null },
+  ],
+  [
+    'D2: the ninth loss is still given back',
+    job({ interruptions: 8 }),
+    rules(),
+    interrupted,
+    { status: 'pending', attempts: 0, interruptions: 9, entry: null },
+  ],
+  ['D2: a failure ends the row of losses', job({ interruptions: 9 }), rules(), failed, { interruptions: 0 }],
+  ['D2: so does a success', job({ interruptions: 9 }), rules(), accepted, { interruptions: 0 }],
+  ['D2: so does a hold', job({ interruptions: 9 }), rules(), backpressure(1), { interruptions: 0 }],
+  ['D2: so does death', job({ interruptions: 9, attempts: 3 }), rules(), failed, { status: 'dead', interruptions: 0 }],
+  [
+    'D2: a worker lost past the lifetime leaves the end to the sweep',
+    job({ deliverBy: NOW - 1 }),
+    rules(),
+    interrupted,
+    { status: 'pending', attempts: 0, entry: null },
+  ],
   [
     'an error stays the last one until another comes',
     job({ lastError: 'HTTP 500' }),
@@ -325,6 +416,10 @@ const CASES: Case[] = [
 describe('transition', () => {
   it.each(CASES)('%s', (_rule, state, queue, event, expected) => {
     expect(transition(state, queue, event, { now: NOW, random: 0 })).toMatchObject(expected);
+  });
+
+  it('passes chance on to the backoff (D4)', () => {
+    expect(transition(job(), rules(), failed, { now: NOW, random: 0.5 })).toMatchObject({ waitMs: 10_500 });
   });
 
   const EVENTS: [JobEvent, JobStatus][] = [

@@ -399,12 +399,19 @@ begin
   end if;
 
   if v_room > 0 then
+    -- Large payloads come a few at a time: a worker's memory is bounded, whatever customers publish.
     v_ids := array(
-      select job.id from job
-       where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= v_now and job.deliver_by > v_now
-       order by job.scheduled_for, job.id
-       limit v_room
-         for no key update skip locked);
+      select due.id
+        from (select taken.id, taken.scheduled_for,
+                     sum(taken.bytes) over (order by taken.scheduled_for, taken.id) - taken.bytes as bytes_before
+                from (select job.id, job.scheduled_for, octet_length(job.payload) as bytes from job
+                       where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= v_now
+                         and job.deliver_by > v_now
+                       order by job.scheduled_for, job.id
+                       limit v_room
+                         for no key update skip locked) taken) due
+       where due.bytes_before < 4194304
+       order by due.scheduled_for, due.id);
   end if;
 
   if cardinality(v_ids) > 0 then
@@ -570,7 +577,8 @@ begin
   end loop;
 
   for v_row in
-    -- A freed slot may let a waiting job go; a job sent back has a time of its own.
+    -- A freed slot may let a waiting job go; a job sent back has a time of its own. Jobs that are due
+    -- within a wake-up's lead may have used up theirs while the queue was full.
     select w.task, w.queue_id, min(w.due) as due
       from (
         select case when a.status = 'awaiting_ack' then 'timeout' else 'deliver' end as task, a."queueId" as queue_id, a.due
@@ -581,7 +589,7 @@ begin
                   from json_to_recordset(v_applied) as a("queueId" text, status text, was text)
                  where a.was <> 'pending' and a.status <> 'awaiting_ack') f
          where exists (select from job where job.queue_id = f.queue_id and job.status = 'pending'
-                          and job.scheduled_for <= v_now)
+                          and job.scheduled_for <= v_now + interval '2 seconds')
       ) w
      group by w.task, w.queue_id, date_trunc('second', w.due) order by 1, 2, 3
   loop
