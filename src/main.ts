@@ -33,7 +33,8 @@ const COMMANDS: Record<string, Command> = {
   'key revoke': keyRevoke,
   demo: async (_args, config) => {
     const { runDemo } = await import('./demo/index.ts');
-    await runDemo(config);
+    const quiet = createLog({ level: 'error' });
+    process.exitCode = (await runDemo(config, (settings) => startService(settings, quiet))) ? 0 : 1;
   },
 };
 
@@ -66,10 +67,10 @@ Try it:
 
 function stopOnSignal(service: Service, log: Logger): void {
   let stopping = false;
-  const stop = (signal: NodeJS.Signals) => {
+  const stop = (reason: string) => {
     if (stopping) return;
     stopping = true;
-    log.info({ signal }, 'stopping: finishing what is under way');
+    log.info({ reason }, 'stopping: finishing what is under way');
     service.stop().then(
       () => process.exit(0),
       (error: unknown) => {
@@ -80,6 +81,15 @@ function stopOnSignal(service: Service, log: Logger): void {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  if (process.env.npm_lifecycle_event === 'start') stopWithParent(stop);
+}
+
+/** npm hands a SIGTERM to the shell between it and us, which dies of it without passing it on. */
+function stopWithParent(stop: (reason: string) => void): void {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) stop('npm is gone');
+  }, 250).unref();
 }
 
 async function accountCreate(args: string[], config: Config, log: Logger): Promise<void> {

@@ -4,7 +4,7 @@ import type { Config } from './config.ts';
 import { bootstrapAccount } from './db/accounts.ts';
 import { Database } from './db/database.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded.ts';
-import { migrate } from './db/migrate.ts';
+import { migrate, schemaState } from './db/migrate.ts';
 import { preflight } from './db/preflight.ts';
 import { createPrisma } from './db/prisma.ts';
 import { createSender } from './delivery/send.ts';
@@ -30,8 +30,9 @@ export interface OpenDatabase {
 const KEY_FILE = 'api-key';
 
 /**
- * Connects, migrates, and makes sure that there is an account.
- * @param options.guest share the embedded database with a Jobferry that is running
+ * Connects and migrates.
+ * @param options.guest for an admin command: share the embedded database with a Jobferry that is
+ *   running, and leave the first account to the first start, which shows its key
  */
 export async function openDatabase(config: Config, log: Logger, options: { guest: boolean }): Promise<OpenDatabase> {
   const open = options.guest ? joinEmbedded : startEmbedded;
@@ -51,7 +52,7 @@ export async function openDatabase(config: Config, log: Logger, options: { guest
       log,
       afterMigrations: async () => {
         await installWakeUps(url);
-        newApiKey = await bootstrap(config, db);
+        if (!options.guest) newApiKey = await bootstrap(config, db);
       },
     });
     if (newApiKey !== null && embedded !== null) {
@@ -145,10 +146,11 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
 
 /** Ready means: a job published now would be kept, and delivered if this process delivers. */
 async function readiness(db: Database, worker: Worker | null): Promise<Readiness> {
-  const database = await db.query('select 1').then(
-    () => 'ok',
-    () => 'not reachable',
+  const checks: Record<string, string> = await schemaState(db.pool).then(
+    // A later version may have migrated already while this one is being replaced.
+    (state) => ({ database: 'ok', schema: state === 'behind' ? 'not migrated' : 'ok' }),
+    () => ({ database: 'not reachable' }),
   );
-  const checks = { database, ...(worker === null ? {} : { worker: worker.running() ? 'ok' : 'restarting' }) };
+  if (worker !== null) checks.worker = worker.running() ? 'ok' : 'restarting';
   return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
 }

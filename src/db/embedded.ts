@@ -138,7 +138,7 @@ async function stopLeftServer(cluster: Cluster, log: EmbeddedLog): Promise<void>
     try {
       const owner = await own(cluster, lock.port);
       await owner.end();
-      log.warn({ pid: lock.pid }, 'restarting the database that an earlier process has left running');
+      log.warn({ serverPid: lock.pid }, 'restarting the database that an earlier process has left running');
       return await stopServer(cluster);
     } catch (error) {
       if (error instanceof InUseError) throw error;

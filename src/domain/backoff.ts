@@ -1,6 +1,6 @@
 import type { BackoffType } from './queue.ts';
 
-/** 25 attempts at this pace still fit the 24 h delivery lifetime (D4). */
+/** Keeps a long series of retries within reach of the 24 h delivery lifetime (D4). */
 export const MAX_BACKOFF_SECONDS = 3600;
 
 /** Jitter spreads retries that failed together, and only ever delays (D4). */

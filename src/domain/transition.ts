@@ -194,7 +194,7 @@ interface Failure {
 function fail(job: JobState, rules: DeliveryRules, failure: Failure, moment: Moment): Transition {
   if (job.attempts >= job.maxAttempts) return die(job, rules, failure, 'attempts_exhausted');
   const waitMs = backoffMs(job.backoffType, job.backoffDelay, job.attempts, moment.random);
-  if (moment.now + waitMs > job.deliverBy) {
+  if (moment.now + waitMs >= job.deliverBy) {
     const reason = 'delivery_lifetime_exceeded';
     return die(job, rules, { ...failure, error: reason }, reason);
   }
@@ -233,7 +233,8 @@ interface Defer {
  * the budget of holds is spent (D7) or the hold would outlast the delivery lifetime (D8).
  */
 function defer(job: JobState, rules: DeliveryRules, ask: Defer, moment: Moment): Transition {
-  const outlivesJob = moment.now + ask.retryAfterMs > job.deliverBy;
+  // At the very end of its lifetime a job can no longer be claimed either.
+  const outlivesJob = moment.now + ask.retryAfterMs >= job.deliverBy;
   const refunded: Transition = {
     ...unchanged(job),
     attempts: job.attempts - 1,

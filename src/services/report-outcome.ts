@@ -1,5 +1,5 @@
 import { settle } from '../db/settle.ts';
-import { findJob } from '../db/stored-job.ts';
+import { findJob, type StoredJob } from '../db/stored-job.ts';
 import { JobferryError, notFound } from '../domain/errors.ts';
 import type { JobDocument } from '../domain/job.ts';
 import { type JobEvent, transition } from '../domain/transition.ts';
@@ -11,9 +11,8 @@ type ReportOutcome = Pick<Services, 'ackJob' | 'nackJob' | 'deferJob'>;
 /** The worker's report that ends a job in ack mode (spec "Ack mode"). Exactly one report wins. */
 export function createReportOutcome(context: Context, getJob: Services['getJob']): ReportOutcome {
   const report = async (account: Account, jobId: string, event: JobEvent): Promise<JobDocument> => {
-    const { db, periods } = context;
-    const job = await findJob(db, jobId, account.id, periods.retentionMs);
-    if (job === null) throw notFound('job');
+    const { db } = context;
+    const job = await findReportable(context, account, jobId);
     const moment = { now: job.now, random: Math.random() };
     const decided = transition(job.state, job.rules, event, moment);
     if (decided === null) throw notAwaitingAck(job.rules.mode, job.state.status);
@@ -35,6 +34,24 @@ export function createReportOutcome(context: Context, getJob: Services['getJob']
     deferJob: (account, jobId, { retryAfter, scope, reason }) =>
       report(account, jobId, { type: 'deferred', retryAfterMs: Math.ceil(retryAfter * 1000), scope, reason }),
   };
+}
+
+/**
+ * A worker may report at the very moment it has confirmed receipt, before we have noted that. So a
+ * report of a job that is still processing in ack mode waits a moment for the delivery to be settled.
+ */
+const SETTLE_GRACE_MS = 1000;
+const LOOK_AGAIN_MS = 20;
+
+async function findReportable(context: Context, account: Account, jobId: string): Promise<StoredJob> {
+  const giveUpAt = performance.now() + SETTLE_GRACE_MS;
+  for (;;) {
+    const job = await findJob(context.db, jobId, account.id, context.periods.retentionMs);
+    if (job === null) throw notFound('job');
+    const mayComeSoon = job.state.status === 'processing' && job.rules.mode === 'ack';
+    if (!mayComeSoon || performance.now() > giveUpAt) return job;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+  }
 }
 
 function notAwaitingAck(mode: string, status: string): JobferryError {

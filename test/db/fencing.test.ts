@@ -81,7 +81,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant('result' as const),
       /** 0 is the newest claim. */
       of: fc.nat(3),
-      event: fc.constantFrom(DELIVERED, FAILED, FAILED, backpressure(0), INTERRUPTED, INTERRUPTED),
+      event: fc.constantFrom(DELIVERED, FAILED, backpressure(0), INTERRUPTED, INTERRUPTED),
     }),
   },
 );
@@ -120,6 +120,6 @@ describe('late results', () => {
       }),
       { numRuns: 200 },
     );
-    expect(lateResults).toBeGreaterThan(200);
+    expect(lateResults).toBeGreaterThan(50);
   });
 });

@@ -191,13 +191,13 @@ describe('wake-ups', () => {
     await fc.assert(
       fc.asyncProperty(columns, fc.array(op, { minLength: 5, maxLength: 20 }), async (settings, ops) => {
         const model = new Model(await fixture.createQueue(settings), settings, now);
-        for (const next of ops) { console.log(JSON.stringify(next));
+        for (const next of ops) {
           await model.run(next);
           await model.check();
         }
         now = model.now;
       }),
-      { numRuns: 100, endOnFailure: true, seed: 1 },
+      { numRuns: 60 },
     );
   });
 });

@@ -174,7 +174,8 @@ const CASES: Case[] = [
     deferred(1000),
     { status: 'dead', deadReason: 'defer_cap_exhausted', queueEffect: hold(1000) },
   ],
-  ['D8: a hold to the last moment', job(), rules(), backpressure(DAY), { status: 'pending', waitMs: DAY }],
+  ['D8: a hold to the last moment', job(), rules(), backpressure(DAY - 1), { status: 'pending', waitMs: DAY - 1 }],
+  ['D8: a hold to the very end', job(), rules(), backpressure(DAY), { deadReason: 'retry_after_exceeds_lifetime' }],
   [
     'D8: a hold past the lifetime',
     job(),
@@ -336,7 +337,14 @@ const CASES: Case[] = [
     failed,
     { status: 'dead', deadReason: 'attempts_exhausted', lastError: 'HTTP 500' },
   ],
-  ['D8: a retry at the last moment', job({ deliverBy: NOW + 10_000 }), rules(), failed, { status: 'pending' }],
+  ['D8: a retry at the last moment', job({ deliverBy: NOW + 10_001 }), rules(), failed, { status: 'pending' }],
+  [
+    'D8: a retry at the very end',
+    job({ deliverBy: NOW + 10_000 }),
+    rules(),
+    failed,
+    { deadReason: 'delivery_lifetime_exceeded' },
+  ],
   [
     'D8: an ack after the lifetime still completes',
     awaiting({ deliverBy: NOW - 1 }),

@@ -71,16 +71,19 @@ describe.concurrent('a backpressure answer', () => {
     expect(late).toBeLessThan(10_000);
   });
 
-  it.each(['0', '-5', 'Sun, 06 Nov 1994 08:49:37 GMT'])('with Retry-After "%s" is redelivered at once', async (value) => {
-    const { id, attempts } = await publishTo([retryAfter(value, 529), { status: 200 }]);
-    const job = await api.waitForStatus(id, 'completed');
-    expect(job).toMatchObject({ attempts: 1, deferCount: 1 });
-    expect(job.history).toMatchObject([
-      { attempt: 1, status: 'deferred', webhookStatusCode: 529 },
-      { attempt: 1, status: 'success', webhookStatusCode: 200 },
-    ]);
-    expect(attempts()).toEqual([1, 1]);
-  });
+  it.each(['0', '-5', 'Sun, 06 Nov 1994 08:49:37 GMT'])(
+    'with Retry-After "%s" is redelivered at once',
+    async (value) => {
+      const { id, attempts } = await publishTo([retryAfter(value, 529), { status: 200 }]);
+      const job = await api.waitForStatus(id, 'completed');
+      expect(job).toMatchObject({ attempts: 1, deferCount: 1 });
+      expect(job.history).toMatchObject([
+        { attempt: 1, status: 'deferred', webhookStatusCode: 529 },
+        { attempt: 1, status: 'success', webhookStatusCode: 200 },
+      ]);
+      expect(attempts()).toEqual([1, 1]);
+    },
+  );
 
   it('is not redelivered early', async () => {
     const { id, receiver } = await publishTo([retryAfter('0.7'), { status: 200 }]);

@@ -45,34 +45,35 @@ describe.concurrent('an answer 2xx', () => {
 });
 
 describe.concurrent('any other answer', () => {
-  it.each([
-    301, 302, 304, 307, 400, 401, 404, 410, 418, 500, 502,
-  ])('%i is a failed attempt, and the last one makes a dead letter', async (status) => {
-    const receiver = await openReceiver({ status, headers: { location: '/elsewhere' } });
-    const queue = await api.createQueue({ webhookUrl: `${receiver.url}/hook`, maxAttempts: 2, ...AT_ONCE });
-    const { id } = await api.publish(queue.name, { payload: { status } });
+  it.each([301, 302, 304, 307, 400, 401, 404, 410, 418, 500, 502])(
+    '%i is a failed attempt, and the last one makes a dead letter',
+    async (status) => {
+      const receiver = await openReceiver({ status, headers: { location: '/elsewhere' } });
+      const queue = await api.createQueue({ webhookUrl: `${receiver.url}/hook`, maxAttempts: 2, ...AT_ONCE });
+      const { id } = await api.publish(queue.name, { payload: { status } });
 
-    const job = await api.waitForStatus(id, 'dead');
-    const error = `HTTP ${status}`;
-    expect(job).toMatchObject({ attempts: 2, deferCount: 0, lastError: error, completedAt: null });
-    expect(job.history).toMatchObject([
-      { attempt: 1, status: 'failed', error, webhookStatusCode: status },
-      { attempt: 2, status: 'failed', error, webhookStatusCode: status },
-    ]);
-    expect(receiver.requests.map((request) => [request.path, request.json().attempt])).toEqual([
-      ['/hook', 1],
-      ['/hook', 2],
-    ]);
+      const job = await api.waitForStatus(id, 'dead');
+      const error = `HTTP ${status}`;
+      expect(job).toMatchObject({ attempts: 2, deferCount: 0, lastError: error, completedAt: null });
+      expect(job.history).toMatchObject([
+        { attempt: 1, status: 'failed', error, webhookStatusCode: status },
+        { attempt: 2, status: 'failed', error, webhookStatusCode: status },
+      ]);
+      expect(receiver.requests.map((request) => [request.path, request.json().attempt])).toEqual([
+        ['/hook', 1],
+        ['/hook', 2],
+      ]);
 
-    const { jobs: letters, total } = await api.listDeadLetters(queue.id);
-    expect(total).toBe(1);
-    expect(letters).toMatchObject([
-      { originalJobId: id, queue: queue.name, payload: { status }, replayedAt: null, replayedJobId: null },
-    ]);
-    expect(letters[0]?.id).toMatch(/^[0-9a-f]{24}$/);
-    expect(letters[0]?.history).toEqual(job.history);
-    expect(letters[0]?.deadAt).toBe(job.history[1]?.timestamp);
-  });
+      const { jobs: letters, total } = await api.listDeadLetters(queue.id);
+      expect(total).toBe(1);
+      expect(letters).toMatchObject([
+        { originalJobId: id, queue: queue.name, payload: { status }, replayedAt: null, replayedJobId: null },
+      ]);
+      expect(letters[0]?.id).toMatch(/^[0-9a-f]{24}$/);
+      expect(letters[0]?.history).toEqual(job.history);
+      expect(letters[0]?.deadAt).toBe(job.history[1]?.timestamp);
+    },
+  );
 
   it('makes no dead letter when the queue has them disabled', async () => {
     const receiver = await openReceiver({ status: 500 });

@@ -1,0 +1,202 @@
+import { createRequire } from 'node:module';
+import type { DemoApi, DemoJob, DemoPage } from './api.ts';
+import { type Progress, showProgress } from './progress.ts';
+import type { Behaviour, DemoReceiver } from './receiver.ts';
+
+interface DemoQueue {
+  id: string;
+  name: string;
+}
+
+/** What the closing table says. */
+export interface Figures {
+  published: number;
+  delivered: number;
+  retried: number;
+  held: number;
+  dead: number;
+  replayed: number;
+  jobsPerSecond: number;
+  idleMs: number[];
+  verbatim: boolean;
+  badSignatures: number;
+}
+
+const IDLE_JOBS = 100;
+const PUBLISHERS = 20;
+/** Bounds every wait: a demo that hangs says so. */
+const PATIENCE_MS = 60_000;
+
+/** What each misbehaving webhook gets, and the queue settings that let it misbehave quickly. */
+const MISBEHAVIOUR: readonly [Behaviour, jobs: number, settings: object][] = [
+  ['flaky', 20, { backoffType: 'fixed', backoffDelay: 0.2 }],
+  ['busy', 10, { concurrency: 10 }],
+  ['slow', 5, {}],
+  ['broken', 10, { backoffType: 'fixed', backoffDelay: 0.2, maxAttempts: 2 }],
+  ['ack', 10, { mode: 'ack', backoffType: 'fixed', backoffDelay: 0.2 }],
+];
+
+/** The course of the demo, phase by phase, over the public API. */
+export class Scenario {
+  readonly #api: DemoApi;
+  readonly #receiver: DemoReceiver;
+  readonly #payloads = examplePayloads();
+  readonly #queues: DemoQueue[] = [];
+  /** Source text by job id: what must have arrived. */
+  readonly #published = new Map<string, string>();
+
+  constructor(api: DemoApi, receiver: DemoReceiver) {
+    this.#api = api;
+    this.#receiver = receiver;
+  }
+
+  async run(): Promise<Figures> {
+    const idleMs = await this.#idle();
+    const jobsPerSecond = await this.#burst();
+    const broken = await this.#misbehave();
+    const replayed = await this.#replay(broken);
+    return { ...(await this.#count()), idleMs, jobsPerSecond, replayed, ...this.#judge() };
+  }
+
+  /** One job after the other on an idle service: how long until it arrives? */
+  async #idle(): Promise<number[]> {
+    const queue = await this.#createQueue('idle', 'fine', {});
+    const waits: number[] = [];
+    const progress = showProgress('one by one', () => `${waits.length}/${IDLE_JOBS}`);
+    for (let i = 0; i < IDLE_JOBS; i += 1) {
+      const start = performance.now();
+      const id = await this.#publish(queue, i);
+      await until(() => this.#receiver.arrivals.has(id));
+      waits.push((this.#receiver.arrivals.get(id)?.at ?? Number.NaN) - start);
+    }
+    progress.done(`p50 ${percentile(waits, 50)} from publish to arrival`);
+    return waits;
+  }
+
+  /** All payloads at once: how many a second? */
+  async #burst(): Promise<number> {
+    const queue = await this.#createQueue('burst', 'fine', { concurrency: 50 });
+    const total = this.#payloads.length;
+    const before = this.#receiver.arrivals.size;
+    const arrived = () => this.#receiver.arrivals.size - before;
+    const progress = showProgress('all GitHub webhook examples at once', () => `${arrived()}/${total}`);
+    const start = performance.now();
+    let next = 0;
+    const publisher = async () => {
+      while (next < total) await this.#publish(queue, next++);
+    };
+    await Promise.all(Array.from({ length: PUBLISHERS }, publisher));
+    await until(() => arrived() >= total);
+    const perSecond = (total / (performance.now() - start)) * 1000;
+    progress.done(`${total} delivered, ${Math.round(perSecond)} a second`);
+    return perSecond;
+  }
+
+  /** Webhooks that fail, push back, dawdle, break, and report late; answers the broken one's queue. */
+  async #misbehave(): Promise<DemoQueue> {
+    const progress = showProgress('webhooks that misbehave', () => `${this.#receiver.arrivals.size} jobs have arrived`);
+    const queues = new Map<Behaviour, DemoQueue>();
+    for (const [behaviour, jobs, settings] of MISBEHAVIOUR) {
+      const queue = await this.#createQueue(behaviour, behaviour, settings);
+      queues.set(behaviour, queue);
+      await Promise.all(Array.from({ length: jobs }, (_, i) => this.#publish(queue, i)));
+    }
+    await this.#allEnded(progress, 'retried, held, reported and given up as they should be');
+    const broken = queues.get('broken');
+    if (broken === undefined) throw new Error('there is no broken webhook');
+    return broken;
+  }
+
+  /** The broken webhook is repaired: what died of it is delivered after all. */
+  async #replay(broken: DemoQueue): Promise<number> {
+    this.#receiver.heal();
+    const progress = showProgress('replay of what died', () => '');
+    const result = await this.#api.post<{ replayed: number; jobs: { id: string; replayedJobId: string }[] }>(
+      `/queues/${broken.id}/dlq/replay`,
+      '{"all":true}',
+    );
+    const dead = await this.#api.get<{ jobs: { id: string; originalJobId: string }[] }>(`/queues/${broken.id}/dlq`);
+    for (const { id, replayedJobId } of result.jobs) {
+      const original = dead.jobs.find((letter) => letter.id === id)?.originalJobId ?? '';
+      this.#published.set(replayedJobId, this.#published.get(original) ?? '');
+    }
+    await this.#allEnded(progress, `${result.replayed} delivered`);
+    return result.replayed;
+  }
+
+  async #createQueue(name: string, behaviour: Behaviour, settings: object): Promise<DemoQueue> {
+    const webhookUrl = this.#receiver.addressOf(behaviour);
+    const body = JSON.stringify({ name: `demo-${name}`, webhookUrl, ...settings });
+    const queue = await this.#api.post<DemoQueue & { signingSecret: string }>('/queues', body);
+    this.#receiver.expect(queue.name, queue.signingSecret);
+    this.#queues.push(queue);
+    return queue;
+  }
+
+  async #publish(queue: DemoQueue, index: number): Promise<string> {
+    const payload = this.#payloads[index % this.#payloads.length] ?? '{}';
+    const { id } = await this.#api.post<{ id: string }>(`/queues/${queue.name}/jobs`, `{"payload":${payload}}`);
+    this.#published.set(id, payload);
+    return id;
+  }
+
+  async #allEnded(progress: Progress, summary: string): Promise<void> {
+    await until(async () => (await this.#jobs()).every(({ status }) => status === 'completed' || status === 'dead'));
+    progress.done(summary);
+  }
+
+  async #jobs(): Promise<DemoJob[]> {
+    const jobs: DemoJob[] = [];
+    for (const queue of this.#queues) {
+      for (let page = 1; ; page += 1) {
+        const found = await this.#api.get<DemoPage>(`/queues/${queue.id}/jobs?limit=100&page=${page}`);
+        jobs.push(...found.jobs);
+        if (page * 100 >= found.total) break;
+      }
+    }
+    return jobs;
+  }
+
+  async #count(): Promise<Pick<Figures, 'published' | 'delivered' | 'retried' | 'held' | 'dead'>> {
+    const jobs = await this.#jobs();
+    const entries = jobs.flatMap((job) => job.history);
+    const counted = (...statuses: string[]) => entries.filter((entry) => statuses.includes(entry.status)).length;
+    const dead = jobs.filter((job) => job.status === 'dead').length;
+    return {
+      published: jobs.length,
+      delivered: jobs.filter((job) => job.status === 'completed').length,
+      // Every failure but a job's last led to another attempt.
+      retried: counted('failed', 'nacked') - dead,
+      held: counted('deferred'),
+      dead,
+    };
+  }
+
+  #judge(): Pick<Figures, 'verbatim' | 'badSignatures'> {
+    const { arrivals } = this.#receiver;
+    const verbatim = [...this.#published].every(([id, payload]) => arrivals.get(id)?.payload === payload);
+    return { verbatim, badSignatures: this.#receiver.badSignatures() };
+  }
+}
+
+/** Source texts of the webhook payloads that GitHub documents. */
+function examplePayloads(): string[] {
+  const load = createRequire(import.meta.url);
+  const events = load('@octokit/webhooks-examples') as { examples: object[] }[];
+  return events.flatMap((event) => event.examples.map((example) => JSON.stringify(example)));
+}
+
+/** For the table: `12.3 ms`. */
+export function percentile(values: readonly number[], percent: number): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  const value = sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
+  return `${value.toFixed(1)} ms`;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const giveUpAt = performance.now() + PATIENCE_MS;
+  while (!(await condition())) {
+    if (performance.now() > giveUpAt) throw new Error('the demo waited too long for something that did not happen');
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}

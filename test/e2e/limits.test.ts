@@ -1,0 +1,169 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { ApiQueue } from '../support/api.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import type { Jobferry } from '../support/process.ts';
+import { monotonicNow, type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Limits over two worker processes: neither can know what the other has under way but by the database. */
+let cluster: Cluster;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  [cluster, receiver] = await Promise.all([startCluster(), startReceiver()]);
+  // Every claim, with the exact moment that it was decided by.
+  await cluster.query(`
+    create table claim_log (queue_id text, job_id text, at timestamptz);
+    create function log_claim() returns trigger language plpgsql as $$ begin
+      insert into claim_log values (new.queue_id, new.id, new.deadline - interval '20 s'); return null; end $$;
+    create trigger log_claim after update on job for each row
+      when (old.status = 'pending' and new.status = 'processing') execute function log_claim();`);
+});
+
+/** A queue with so many jobs that are all due at once: published in one commit. */
+async function createBacklog(count: number, settings: Partial<ApiQueue>): Promise<ApiQueue> {
+  const queue = await cluster.api.createQueue({ webhookUrl: receiver.url, ...settings });
+  const items = Array.from({ length: count }, () => ({ queue: queue.name, payload: '{}', key: null, delayMs: 0 }));
+  await cluster.query(
+    `select jobferry_publish((select json_agg(item || jsonb_build_object('accountId', q.account_id))
+                                from queue q, jsonb_array_elements($2) as item where q.id = $1), '3 d', '1 d')`,
+    [queue.id, JSON.stringify(items)],
+  );
+  return queue;
+}
+
+function deliveriesOf(queue: ApiQueue): ReceivedRequest[] {
+  return receiver.requests.filter((request) => request.json().queue === queue.name);
+}
+
+/** The most requests that were open at once. */
+function mostAtOnce(requests: ReceivedRequest[]): number {
+  const changes = requests.flatMap(({ arrivedAt, answeredAt }) => [
+    { at: arrivedAt, by: 1 },
+    { at: answeredAt ?? Number.POSITIVE_INFINITY, by: -1 },
+  ]);
+  changes.sort((a, b) => a.at - b.at || a.by - b.by);
+  let open = 0;
+  let most = 0;
+  for (const { by } of changes) {
+    open += by;
+    most = Math.max(most, open);
+  }
+  return most;
+}
+
+function attemptsOf(worker: Jobferry): number {
+  return worker.logs.filter((line) => line.msg === 'attempt').length;
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+describe('concurrency', () => {
+  it('is reached and never exceeded by two workers, and every job comes once', { timeout: 60_000 }, async () => {
+    receiver.respondWith({ delayMs: 40 });
+    const queue = await createBacklog(1000, { concurrency: 7 });
+    const inFlight: number[] = [];
+    await waitFor(
+      async () => {
+        const completed = await cluster.count(queue.id, 'completed');
+        if (completed > 100 && completed < 900) inFlight.push(await cluster.count(queue.id, 'processing'));
+        return completed === 1000;
+      },
+      { timeoutMs: 50_000 },
+    );
+    const deliveries = deliveriesOf(queue);
+    expect(deliveries).toHaveLength(1000);
+    expect(new Set(deliveries.map((request) => request.json().id)).size).toBe(1000);
+    expect(mostAtOnce(deliveries)).toBe(7);
+    expect(Math.max(...inFlight)).toBeLessThanOrEqual(7);
+    // The way from one job's end to the next one's claim is all that a slot may be idle for.
+    expect(median(inFlight)).toBeGreaterThanOrEqual(6);
+    for (const worker of cluster.workers) expect(attemptsOf(worker)).toBeGreaterThan(0);
+  });
+
+  it('settles after a change under load', { timeout: 60_000 }, async () => {
+    receiver.respondWith({ delayMs: 40 });
+    const queue = await createBacklog(500, { concurrency: 20 });
+    await waitFor(async () => (await cluster.count(queue.id, 'processing')) === 20, { everyMs: 5 });
+    await cluster.api.updateQueue(queue.id, { concurrency: 3 });
+    await waitFor(async () => (await cluster.count(queue.id, 'processing')) <= 3, { everyMs: 5 });
+    const lowered = deliveriesOf(queue).length;
+    await receiver.waitFor(() => deliveriesOf(queue).length >= lowered + 30);
+    const few = deliveriesOf(queue).slice(lowered);
+    await cluster.api.updateQueue(queue.id, { concurrency: 12 });
+    await waitFor(async () => (await cluster.count(queue.id, 'processing')) === 12, { everyMs: 5 });
+    await cluster.waitForCount(queue.id, 'completed', 500, 40_000);
+    expect(mostAtOnce(few)).toBeLessThanOrEqual(3);
+    expect(mostAtOnce(deliveriesOf(queue))).toBeLessThanOrEqual(20);
+  });
+});
+
+describe('rate limit', () => {
+  it('holds in every window over two workers, and is used up', { timeout: 60_000 }, async () => {
+    receiver.respondWith({});
+    const queue = await createBacklog(800, { concurrency: 100, rateLimitMax: 100, rateLimitWindow: 1 });
+    await cluster.waitForCount(queue.id, 'completed', 800, 40_000);
+    const windows = await cluster.query<{ claims: number }>(
+      `select count(*)::int as claims from claim_log where queue_id = $1
+        group by floor(extract(epoch from at)) order by floor(extract(epoch from at))`,
+      [queue.id],
+    );
+    const claims = windows.map((window) => window.claims);
+    expect(Math.max(...claims)).toBeLessThanOrEqual(100);
+    // The first may have begun before the backlog was there, the last holds the rest.
+    const inner = claims.slice(1, -1);
+    expect(inner.length).toBeGreaterThanOrEqual(6);
+    expect(inner.reduce((sum, count) => sum + count, 0) / inner.length).toBeGreaterThanOrEqual(95);
+    expectSpans(deliveriesOf(queue).map((request) => request.arrivedAt), 100);
+  });
+});
+
+/** What a receiver can see: any span of n windows holds at most (n + 1) limits, but for the way there. */
+function expectSpans(arrivals: number[], limit: number): void {
+  const onTheWay = 400;
+  for (let spans = 1; spans <= 6; spans += 1) {
+    for (const [index, arrival] of arrivals.entries()) {
+      const end = arrivals.findIndex((later, at) => at > index && later >= arrival + spans * 1000 - onTheWay);
+      expect((end === -1 ? arrivals.length : end) - index).toBeLessThanOrEqual((spans + 1) * limit);
+    }
+  }
+}
+
+describe('a hold of the whole queue', () => {
+  it('releases exactly one probe over two workers, and then the rest', { timeout: 60_000 }, async () => {
+    receiver.respondWith({ status: 202 });
+    const queue = await createBacklog(50, { concurrency: 10, mode: 'ack', ackTimeout: 60 });
+    const other = await cluster.api.createQueue({ webhookUrl: receiver.url });
+    await cluster.waitForCount(queue.id, 'awaiting_ack', 10);
+    const [first, ...rest] = (await cluster.api.listJobs(queue.id, '?status=awaiting_ack')).jobs;
+    const call = async (id: string | undefined, action: 'ack' | 'defer') => {
+      const body = action === 'defer' ? { retryAfter: 1.5 } : undefined;
+      expect((await cluster.api.call('POST', `/v1/jobs/${id}/${action}`, body)).status).toBe(200);
+    };
+    /** Holds the queue, does what frees its slots, and answers the one job that is released then. */
+    const probeAfterDefer = async (id: string | undefined, meanwhile: () => Promise<void>) => {
+      const before = deliveriesOf(queue).length;
+      const heldAt = monotonicNow();
+      await call(id, 'defer');
+      await meanwhile();
+      await receiver.waitFor(() => deliveriesOf(queue).length > before);
+      // A second one would have been released long before this job's turn.
+      const canary = await cluster.api.publish(other.name, { payload: {}, delay: 1 });
+      await cluster.api.waitForStatus(canary.id, 'completed');
+      const [probe, ...more] = deliveriesOf(queue).slice(before);
+      expect(more).toEqual([]);
+      expect((probe?.arrivedAt ?? 0) - heldAt).toBeGreaterThanOrEqual(1490);
+      return probe?.json().id;
+    };
+
+    const probe = await probeAfterDefer(first?.id, async () => {
+      for (const { id } of rest) await call(id, 'ack');
+    });
+    const second = await probeAfterDefer(probe, async () => undefined);
+    await call(second, 'ack');
+    await cluster.waitForCount(queue.id, 'awaiting_ack', 10);
+    expect(mostAtOnce(deliveriesOf(queue))).toBeLessThanOrEqual(10);
+  });
+});

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+export interface CommandResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** Only ends tests that fail anyway: a command that should have ended and did not. */
+const GIVE_UP_MS = 25_000;
+
+/** Runs `jobferry <args>` to its end, with nothing of the developer's own settings. */
+export async function runJobferry(args: string[], env: Record<string, string> = {}): Promise<CommandResult> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...env },
+    timeout: GIVE_UP_MS,
+    killSignal: 'SIGKILL',
+  });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  return { code, stdout, stderr };
+}
+
+/** Runs an admin command, which answers one JSON object on stdout. */
+export async function runAdmin<Result>(databaseUrl: string, ...args: string[]): Promise<Result> {
+  const { code, stdout, stderr } = await runJobferry(args, { DATABASE_URL: databaseUrl });
+  if (code !== 0) throw new Error(`jobferry ${args.join(' ')} ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout) as Result;
+}
+
+export interface TestAccount {
+  id: string;
+  name: string;
+  plan: string;
+  key: string;
+  keyId: string;
+}
+
+/** An account with a key, made as an operator makes them. */
+export async function createAccount(databaseUrl: string, plan = 'pro'): Promise<TestAccount> {
+  const account = await runAdmin<{ id: string; name: string; plan: string }>(
+    databaseUrl,
+    ...['account', 'create', '--name', `test ${plan}`, '--plan', plan],
+  );
+  const { id: keyId, key } = await runAdmin<{ id: string; key: string }>(
+    databaseUrl,
+    ...['key', 'create', '--account', account.id],
+  );
+  return { ...account, key, keyId };
+}
