@@ -13,11 +13,15 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const GIVE_UP_MS = 25_000;
 
 /** Runs `jobferry <args>` to its end, with nothing of the developer's own settings. */
-export async function runJobferry(args: string[], env: Record<string, string> = {}): Promise<CommandResult> {
+export async function runJobferry(
+  args: string[],
+  env: Record<string, string> = {},
+  giveUpMs = GIVE_UP_MS,
+): Promise<CommandResult> {
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...env },
-    timeout: GIVE_UP_MS,
+    timeout: giveUpMs,
     killSignal: 'SIGKILL',
   });
   const ended = new Promise<number | null>((resolve, reject) => {
