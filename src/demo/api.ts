@@ -15,10 +15,11 @@ export interface DemoPage {
   total: number;
 }
 
-export function createApi(baseUrl: string, apiKey: string): DemoApi {
+/** @param signal ends every call that is under way or still to come */
+export function createApi(baseUrl: string, apiKey: string, signal: AbortSignal): DemoApi {
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
   const call = async <T>(path: string, init: RequestInit): Promise<T> => {
-    const response = await fetch(`${baseUrl}/v1${path}`, { ...init, headers });
+    const response = await fetch(`${baseUrl}/v1${path}`, { ...init, headers, signal });
     const text = await response.text();
     if (!response.ok) throw new Error(`${init.method} ${path} answered ${response.status}: ${text}`);
     return JSON.parse(text) as T;

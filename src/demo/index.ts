@@ -16,50 +16,71 @@ export type StartService = (config: Config) => Promise<{ url: string; stop(): Pr
  * @returns whether everything arrived as it was published
  */
 export async function runDemo(config: Config, startService: StartService): Promise<boolean> {
+  const abort = new AbortController();
+  const interrupt = () => abort.abort(new Error('the demo was interrupted'));
+  // The database is a process of its own: without a stop it would outlive an interrupted demo.
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
   const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-demo-'));
-  const apiKey = `demo-${randomBytes(16).toString('hex')}`;
-  console.log('Jobferry demo: a service of its own, a webhook that misbehaves, and the payloads of GitHub\n');
-  const service = await startService({
+  try {
+    console.log('Jobferry demo: a service of its own, a webhook that misbehaves, and the payloads of GitHub\n');
+    const figures = await present(demoConfig(config, dataDir), startService, abort);
+    printFigures(figures);
+    return figures.verbatim && figures.badSignatures === 0;
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  }
+}
+
+function demoConfig(config: Config, dataDir: string): Config & { bootstrapApiKey: string } {
+  return {
     ...config,
     role: 'all',
     host: '127.0.0.1',
     port: 0,
     dataDir,
     databaseUrl: undefined,
-    bootstrapApiKey: apiKey,
+    bootstrapApiKey: `demo-${randomBytes(16).toString('hex')}`,
     bootstrapPlan: 'pro',
     webhookAllowCidrs: ['127.0.0.0/8'],
     signatureHeader: 'x-service-signature',
-  });
-  const api = createApi(service.url, apiKey);
-  let failedReport: unknown = null;
-  const receiver = await startReceiver((jobId, delivery) => {
-    report(api, jobId, delivery).catch((error: unknown) => {
-      failedReport = error;
-    });
-  });
+  };
+}
+
+/** Runs the scenario on a service and a receiver that are gone afterwards, however it ends. */
+async function present(
+  config: Config & { bootstrapApiKey: string },
+  startService: StartService,
+  abort: AbortController,
+): Promise<Figures> {
+  const service = await startService(config);
   try {
-    const figures = await new Scenario(api, receiver).run();
-    if (failedReport !== null) throw failedReport;
-    printFigures(figures);
-    return figures.verbatim && figures.badSignatures === 0;
+    const api = createApi(service.url, config.bootstrapApiKey, abort.signal);
+    const report = createReporter(api);
+    const receiver = await startReceiver((jobId, delivery) => {
+      // Without its report a job would wait for the ack timeout, longer than anybody watches.
+      report(jobId, delivery).catch((error: unknown) => abort.abort(error));
+    });
+    try {
+      return await new Scenario(api, receiver, abort.signal).run();
+    } finally {
+      await receiver.close();
+    }
   } finally {
     await service.stop();
-    await receiver.close();
-    await rm(dataDir, { recursive: true, force: true });
   }
 }
 
-let reports = 0;
-
 /** The worker of the queue in ack mode: its first job is nacked once, its second is deferred once. */
-async function report(api: DemoApi, jobId: string, delivery: number): Promise<void> {
-  reports += delivery === 1 ? 1 : 0;
-  const first = delivery === 1;
-  if (first && reports === 1) await api.post(`/jobs/${jobId}/nack`, '{"reason":"the demo says no"}');
-  else if (first && reports === 2)
-    await api.post(`/jobs/${jobId}/defer`, '{"retryAfter":1,"reason":"the demo says later"}');
-  else await api.post(`/jobs/${jobId}/ack`, '');
+function createReporter(api: DemoApi): (jobId: string, delivery: number) => Promise<void> {
+  let jobs = 0;
+  return async (jobId, delivery) => {
+    if (delivery === 1) jobs += 1;
+    if (delivery === 1 && jobs === 1) await api.post(`/jobs/${jobId}/nack`, '{"reason":"the demo says no"}');
+    else if (delivery === 1 && jobs === 2)
+      await api.post(`/jobs/${jobId}/defer`, '{"retryAfter":1,"reason":"the demo says later"}');
+    else await api.post(`/jobs/${jobId}/ack`, '');
+  };
 }
 
 function printFigures(figures: Figures): void {

@@ -1,22 +1,24 @@
-/** One line that follows a phase; on a terminal it is rewritten, elsewhere only its end is printed. */
-export interface Progress {
-  done(summary: string): void;
-}
-
 const EVERY_MS = 100;
+const TITLE_WIDTH = 36;
 
-export function showProgress(title: string, state: () => string): Progress {
+/**
+ * Does the work of a phase behind one line that follows it; on a terminal the line is rewritten,
+ * elsewhere only its end is printed.
+ * @param work answers what the line says in the end
+ */
+export async function showPhase(title: string, state: () => string, work: () => Promise<string>): Promise<void> {
   const live = process.stdout.isTTY === true;
-  const draw = (text: string) => process.stdout.write(`\r\x1b[2K  ${title.padEnd(34)} ${text}`);
-  if (live) draw('');
-  const timer = live ? setInterval(() => draw(state()), EVERY_MS) : null;
-  return {
-    done: (summary) => {
-      if (timer !== null) clearInterval(timer);
-      if (live) draw(`${summary}\n`);
-      else console.log(`  ${title.padEnd(34)} ${summary}`);
-    },
-  };
+  const line = (text: string) => `  ${title.padEnd(TITLE_WIDTH)} ${text}`;
+  const draw = () => process.stdout.write(`\r\x1b[2K${line(state())}`);
+  if (live) draw();
+  const timer = live ? setInterval(draw, EVERY_MS) : null;
+  let end = 'stopped';
+  try {
+    end = await work();
+  } finally {
+    if (timer !== null) clearInterval(timer);
+    process.stdout.write(`${live ? '\r\x1b[2K' : ''}${line(end)}\n`);
+  }
 }
 
 /** Names to the left, figures to the right. */

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { DemoApi, DemoJob, DemoPage } from './api.ts';
-import { type Progress, showProgress } from './progress.ts';
+import { showPhase } from './progress.ts';
 import type { Behaviour, DemoReceiver } from './receiver.ts';
 
 interface DemoQueue {
@@ -40,14 +41,17 @@ const MISBEHAVIOUR: readonly [Behaviour, jobs: number, settings: object][] = [
 export class Scenario {
   readonly #api: DemoApi;
   readonly #receiver: DemoReceiver;
+  readonly #signal: AbortSignal;
   readonly #payloads = examplePayloads();
   readonly #queues: DemoQueue[] = [];
   /** Source text by job id: what must have arrived. */
   readonly #published = new Map<string, string>();
 
-  constructor(api: DemoApi, receiver: DemoReceiver) {
+  /** @param signal ends the scenario with its reason */
+  constructor(api: DemoApi, receiver: DemoReceiver, signal: AbortSignal) {
     this.#api = api;
     this.#receiver = receiver;
+    this.#signal = signal;
   }
 
   async run(): Promise<Figures> {
@@ -62,14 +66,16 @@ export class Scenario {
   async #idle(): Promise<number[]> {
     const queue = await this.#createQueue('idle', 'fine', {});
     const waits: number[] = [];
-    const progress = showProgress('one by one', () => `${waits.length}/${IDLE_JOBS}`);
-    for (let i = 0; i < IDLE_JOBS; i += 1) {
-      const start = performance.now();
-      const id = await this.#publish(queue, i);
-      await until(() => this.#receiver.arrivals.has(id));
-      waits.push((this.#receiver.arrivals.get(id)?.at ?? Number.NaN) - start);
-    }
-    progress.done(`p50 ${percentile(waits, 50)} from publish to arrival`);
+    const state = () => `${waits.length}/${IDLE_JOBS}`;
+    await showPhase('one by one', state, async () => {
+      for (let i = 0; i < IDLE_JOBS; i += 1) {
+        const start = performance.now();
+        const id = await this.#publish(queue, i);
+        await this.#until(() => this.#receiver.arrivals.has(id));
+        waits.push((this.#receiver.arrivals.get(id)?.at ?? Number.NaN) - start);
+      }
+      return `p50 ${percentile(waits, 50)} from publish to arrival`;
+    });
     return waits;
   }
 
@@ -79,29 +85,35 @@ export class Scenario {
     const total = this.#payloads.length;
     const before = this.#receiver.arrivals.size;
     const arrived = () => this.#receiver.arrivals.size - before;
-    const progress = showProgress('all GitHub webhook examples at once', () => `${arrived()}/${total}`);
-    const start = performance.now();
-    let next = 0;
-    const publisher = async () => {
-      while (next < total) await this.#publish(queue, next++);
-    };
-    await Promise.all(Array.from({ length: PUBLISHERS }, publisher));
-    await until(() => arrived() >= total);
-    const perSecond = (total / (performance.now() - start)) * 1000;
-    progress.done(`${total} delivered, ${Math.round(perSecond)} a second`);
+    let perSecond = 0;
+    const state = () => `${arrived()}/${total}`;
+    await showPhase('all GitHub webhook examples at once', state, async () => {
+      const start = performance.now();
+      let next = 0;
+      const publisher = async () => {
+        while (next < total) await this.#publish(queue, next++);
+      };
+      await Promise.all(Array.from({ length: PUBLISHERS }, publisher));
+      await this.#until(() => arrived() >= total);
+      perSecond = (total / (performance.now() - start)) * 1000;
+      return `${total} delivered, ${Math.round(perSecond)} a second`;
+    });
     return perSecond;
   }
 
   /** Webhooks that fail, push back, dawdle, break, and report late; answers the broken one's queue. */
   async #misbehave(): Promise<DemoQueue> {
-    const progress = showProgress('webhooks that misbehave', () => `${this.#receiver.arrivals.size} jobs have arrived`);
     const queues = new Map<Behaviour, DemoQueue>();
-    for (const [behaviour, jobs, settings] of MISBEHAVIOUR) {
-      const queue = await this.#createQueue(behaviour, behaviour, settings);
-      queues.set(behaviour, queue);
-      await Promise.all(Array.from({ length: jobs }, (_, i) => this.#publish(queue, i)));
-    }
-    await this.#allEnded(progress, 'retried, held, reported and given up as they should be');
+    const state = () => `${this.#receiver.arrivals.size} jobs have arrived`;
+    await showPhase('webhooks that misbehave', state, async () => {
+      for (const [behaviour, jobs, settings] of MISBEHAVIOUR) {
+        const queue = await this.#createQueue(behaviour, behaviour, settings);
+        queues.set(behaviour, queue);
+        await Promise.all(Array.from({ length: jobs }, (_, i) => this.#publish(queue, i)));
+      }
+      await this.#allEnded();
+      return 'retried, held, reported and given up as they should be';
+    });
     const broken = queues.get('broken');
     if (broken === undefined) throw new Error('there is no broken webhook');
     return broken;
@@ -110,17 +122,33 @@ export class Scenario {
   /** The broken webhook is repaired: what died of it is delivered after all. */
   async #replay(broken: DemoQueue): Promise<number> {
     this.#receiver.heal();
-    const progress = showProgress('replay of what died', () => '');
+    let replayed = 0;
+    await showPhase(
+      'replay of what died',
+      () => `${replayed} replayed`,
+      async () => {
+        replayed = await this.#replayAll(broken);
+        await this.#allEnded();
+        return `${replayed} delivered`;
+      },
+    );
+    return replayed;
+  }
+
+  /** A replay has a job id of its own, and must arrive with the payload of the job that died. */
+  async #replayAll(queue: DemoQueue): Promise<number> {
+    const dlq = `/queues/${queue.id}/dlq`;
+    const letters = await this.#api.get<{ jobs: { id: string; originalJobId: string }[] }>(dlq);
+    const originals = new Map(letters.jobs.map(({ id, originalJobId }) => [id, originalJobId]));
     const result = await this.#api.post<{ replayed: number; jobs: { id: string; replayedJobId: string }[] }>(
-      `/queues/${broken.id}/dlq/replay`,
+      `${dlq}/replay`,
       '{"all":true}',
     );
-    const dead = await this.#api.get<{ jobs: { id: string; originalJobId: string }[] }>(`/queues/${broken.id}/dlq`);
     for (const { id, replayedJobId } of result.jobs) {
-      const original = dead.jobs.find((letter) => letter.id === id)?.originalJobId ?? '';
-      this.#published.set(replayedJobId, this.#published.get(original) ?? '');
+      const payload = this.#published.get(originals.get(id) ?? '');
+      if (payload === undefined) throw new Error(`dead letter ${id} is of no job that was published`);
+      this.#published.set(replayedJobId, payload);
     }
-    await this.#allEnded(progress, `${result.replayed} delivered`);
     return result.replayed;
   }
 
@@ -140,9 +168,18 @@ export class Scenario {
     return id;
   }
 
-  async #allEnded(progress: Progress, summary: string): Promise<void> {
-    await until(async () => (await this.#jobs()).every(({ status }) => status === 'completed' || status === 'dead'));
-    progress.done(summary);
+  async #allEnded(): Promise<void> {
+    const ended = async () => (await this.#jobs()).every(({ status }) => status === 'completed' || status === 'dead');
+    await this.#until(ended, 50);
+  }
+
+  async #until(condition: () => boolean | Promise<boolean>, everyMs = 1): Promise<void> {
+    const giveUpAt = performance.now() + PATIENCE_MS;
+    while (!(await condition())) {
+      this.#signal.throwIfAborted();
+      if (performance.now() > giveUpAt) throw new Error('the demo waited too long for something that did not happen');
+      await wait(everyMs);
+    }
   }
 
   async #jobs(): Promise<DemoJob[]> {
@@ -174,7 +211,10 @@ export class Scenario {
 
   #judge(): Pick<Figures, 'verbatim' | 'badSignatures'> {
     const { arrivals } = this.#receiver;
-    const verbatim = [...this.#published].every(([id, payload]) => arrivals.get(id)?.payload === payload);
+    const verbatim = [...this.#published].every(([id, text]) => {
+      const payload = Buffer.from(text);
+      return arrivals.get(id)?.payloads.every((arrived) => arrived.equals(payload)) ?? false;
+    });
     return { verbatim, badSignatures: this.#receiver.badSignatures() };
   }
 }
@@ -186,17 +226,9 @@ function examplePayloads(): string[] {
   return events.flatMap((event) => event.examples.map((example) => JSON.stringify(example)));
 }
 
-/** For the table: `12.3 ms`. */
+/** By nearest rank, for the table: `12.3 ms`. */
 export function percentile(values: readonly number[], percent: number): string {
   const sorted = [...values].sort((a, b) => a - b);
-  const value = sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
+  const value = sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? Number.NaN;
   return `${value.toFixed(1)} ms`;
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const giveUpAt = performance.now() + PATIENCE_MS;
-  while (!(await condition())) {
-    if (performance.now() > giveUpAt) throw new Error('the demo waited too long for something that did not happen');
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
 }
