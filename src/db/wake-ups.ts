@@ -47,7 +47,18 @@ export async function nextDeadlineMs(db: Database, queueId: string): Promise<num
   return row?.wait_ms == null ? null : Number(row.wait_ms);
 }
 
-/** Asks for the retention sweep now; one keyed row, however many processes ask. */
-export async function requestSweep(db: Database, task: string): Promise<void> {
-  await db.query('select graphile_worker.add_job($1, job_key => $1)', [task]);
+// Not a row that a process took with it when it died, nor one that was put off for another period.
+const REQUEST_SWEEP: Statement = {
+  name: 'request-sweep',
+  text: `
+    select graphile_worker.add_job($1, job_key => $1) where not exists (
+      select from graphile_worker.jobs
+       where key = $1 and attempts < max_attempts
+         and case when locked_at is null then run_at <= now() + $2 * interval '1 ms'
+                  else locked_at > now() - interval '5 minutes' end)`,
+};
+
+/** Asks for the retention sweep now, unless it is under way or comes within its period. */
+export async function requestSweep(db: Database, task: string, periodMs: number): Promise<void> {
+  await db.query(REQUEST_SWEEP, [task, periodMs]);
 }

@@ -49,7 +49,6 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     retention: createRetentionTask(db, log, { retentionMs, sweepMs: retentionSweepMs }),
   });
   await runner.start();
-  await requestSweep(db, RETENTION_TASK);
 
   const watch = new DeathWatch(db, workerId);
   const stopWatching = repeat(DEATH_WATCH_MS, log, 'looking for dead workers', async () => {
@@ -64,6 +63,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     const { due, overdue } = await queuesWithWork(db);
     for (const queueId of due) wake(queueId);
     for (const queueId of overdue) await deadlines.check(queueId);
+    await requestSweep(db, RETENTION_TASK, retentionSweepMs);
   });
   log.info({ workerId, capacity }, 'worker started');
 

@@ -25,6 +25,17 @@ export class WakeUpRunner {
   #stopped = false;
   #done: Promise<void> = Promise.resolve();
 
+  /**
+   * graphile-worker removes a finished row without waiting for the answer, so a connection that is
+   * cut just then rejects where nobody can catch it, and that would end the process. The row only
+   * stays behind: a hint that was used. Its batching mode would catch it, but can then never stop.
+   */
+  readonly #onUnhandledRejection = (error: unknown): void => {
+    // Not ours to forgive: ends the process, as it would without this handler.
+    if (!(error instanceof Error && error.stack?.includes('graphile-worker'))) throw error;
+    this.#log.warn({ err: error }, 'a used wake-up could not be removed');
+  };
+
   constructor(db: Database, log: Logger, tasks: Tasks) {
     this.#db = db;
     this.#log = log;
@@ -36,6 +47,7 @@ export class WakeUpRunner {
   }
 
   async start(): Promise<void> {
+    process.on('unhandledRejection', this.#onUnhandledRejection);
     this.#runner = await this.#run();
     this.#done = this.#keepUp();
   }
@@ -44,6 +56,7 @@ export class WakeUpRunner {
     this.#stopped = true;
     await this.#runner?.stop().catch(() => undefined);
     await this.#done;
+    process.off('unhandledRejection', this.#onUnhandledRejection);
   }
 
   async #keepUp(): Promise<void> {

@@ -20,6 +20,8 @@ let setClock: (ms: number) => Promise<void>;
 beforeAll(async () => {
   fixture = await openFixture();
   setClock = await takeOverClock(fixture.db, START);
+  // Opens every connection of the pool, so that what races below does so from the first moment.
+  await Promise.all(Array.from({ length: 16 }, () => fixture.db.query('select pg_sleep(0.1)')));
 });
 
 async function pass(ms: number): Promise<void> {
@@ -114,8 +116,7 @@ describe('claim', () => {
   });
 
   it('counts every claim as usage of the account and month', async () => {
-    const used = async () =>
-      (await fixture.db.one<{ n: number }>('select sum(attempts)::int as n from usage'))?.n ?? 0;
+    const used = async () => (await fixture.db.one<{ n: number }>('select sum(attempts)::int as n from usage'))?.n ?? 0;
     const queue = await fixture.createQueue();
     await fixture.publishJobs(queue, 4);
     const before = await used();
@@ -204,7 +205,8 @@ describe('hold and probe (D14)', () => {
   it('resumes when the probe was removed by retention', async () => {
     const queue = await heldQueue();
     await pass(5000);
-    for (const job of (await fixture.claim(queue)).jobs) await fixture.db.query('delete from job where id = $1', [job.id]);
+    for (const job of (await fixture.claim(queue)).jobs)
+      await fixture.db.query('delete from job where id = $1', [job.id]);
     expect((await fixture.claim(queue)).jobs).toHaveLength(9);
   });
 });

@@ -116,7 +116,10 @@ describe('rate limit', () => {
     const inner = claims.slice(1, -1);
     expect(inner.length).toBeGreaterThanOrEqual(6);
     expect(inner.reduce((sum, count) => sum + count, 0) / inner.length).toBeGreaterThanOrEqual(95);
-    expectSpans(deliveriesOf(queue).map((request) => request.arrivedAt), 100);
+    expectSpans(
+      deliveriesOf(queue).map((request) => request.arrivedAt),
+      100,
+    );
   });
 });
 

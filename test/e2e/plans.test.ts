@@ -121,7 +121,10 @@ describe('the free plan', () => {
 
     // Another account's month, and this account's next one.
     expect(statuses(await createCalls(await cluster.addAccount('free'), 1, {}))).toEqual({ 201: 1 });
-    await cluster.query(`update usage set month = '2020-01' where account_id = (select account_id from queue where id = $1)`, [queue.id]);
+    await cluster.query(
+      `update usage set month = '2020-01' where account_id = (select account_id from queue where id = $1)`,
+      [queue.id],
+    );
     expect((await api.call('POST', `${path}/${letters[0]?.id}/replay`)).status).toBe(201);
   });
 });

@@ -69,7 +69,10 @@ describe('an idempotency key', () => {
     // Case, white space, composed and decomposed, full width, and what a pattern would match.
     const keys = ['key', 'Key', 'key ', ' key', 'k\u00e9y', 'ke\u0301y', '\uff4bey', 'k%', 'k_y', '\u{1f511}'];
     for (const idempotencyKey of keys) {
-      const answers = await race<ApiPublished>(2, 'POST', `/v1/queues/${queue.name}/jobs`, { payload: {}, idempotencyKey });
+      const answers = await race<ApiPublished>(2, 'POST', `/v1/queues/${queue.name}/jobs`, {
+        payload: {},
+        idempotencyKey,
+      });
       expect(statuses(answers)).toEqual({ 200: 1, 201: 1 });
     }
     const { total, jobs } = await cluster.api.listJobs(queue.id, '?limit=100');
@@ -129,7 +132,11 @@ describe('replay', () => {
     const answers = await race<ApiPublished>(20, 'POST', `${path}/${letter?.id}/replay`);
     expect(statuses(answers)).toEqual({ 201: 1, 409: 19 });
     const created = answers.find(({ status }) => status === 201)?.body;
-    expect(created).toEqual({ id: expect.stringMatching(/^[0-9a-f]{24}$/), status: 'pending', createdAt: expect.any(String) });
+    expect(created).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      status: 'pending',
+      createdAt: expect.any(String),
+    });
     const job = await cluster.api.waitForStatus(created?.id ?? '', 'completed');
     expect(job).toMatchObject({ payload: { n: 0 }, attempts: 1, idempotencyKey: null });
     expect(deliveriesOf(job.id)).toBe(1);
@@ -178,10 +185,7 @@ describe('replay', () => {
     expect(body).toMatchObject({ replayed: 2, skipped: 5, remaining: 1 });
     expect(body.jobs.map((job) => job.id).sort()).toEqual([b, c].sort());
     const unfound = [foreign, unknown, 'not an id', letters[0]?.originalJobId];
-    const reasons = new Map([
-      [a, 'already replayed'],
-      ...unfound.map((id) => [id, 'dead letter not found'] as const),
-    ]);
+    const reasons = new Map([[a, 'already replayed'], ...unfound.map((id) => [id, 'dead letter not found'] as const)]);
     expect(new Map(body.errors.map(({ id, error }) => [id, error]))).toEqual(reasons);
     expect(body.errors).toHaveLength(5);
   });

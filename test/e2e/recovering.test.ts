@@ -4,11 +4,11 @@ import type { Jobferry } from '../support/process.ts';
 import { type ReceivedRequest, type Receiver, type Reply, startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Real faults on real processes. The lease is the webhook's 1 s and 5 s more. */
-const env = { WEBHOOK_TIMEOUT_SECONDS: '1' };
+/** Real faults on real processes. The lease is the webhook's 2 s and 5 s more. */
+const env = { WEBHOOK_TIMEOUT_SECONDS: '2' };
 /** A killed worker's claims come back within 5 s, a frozen one's when the lease ends. */
 const TAKEN_BACK_MS = 8000;
-const LEASE_MS = 6000;
+const LEASE_MS = 7000;
 /** What a lost wake-up may cost (reliability I-36), and the machine's own slowness. */
 const RECONCILED_MS = 8000;
 
@@ -29,7 +29,10 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 function isRunning(worker: Jobferry): Promise<boolean> {
-  return Promise.race([worker.exited.then(() => false), new Promise<boolean>((resolve) => setImmediate(resolve, true))]);
+  return Promise.race([
+    worker.exited.then(() => false),
+    new Promise<boolean>((resolve) => setImmediate(resolve, true)),
+  ]);
 }
 
 function deliveriesOf(jobId: string): ReceivedRequest[] {
@@ -65,10 +68,8 @@ async function publishStalled(settings: object = {}) {
 describe('a worker that is killed', () => {
   it('loses its delivery to another, which repeats the attempt', async () => {
     const { job, worker, release } = await publishStalled();
-    const killedAt = performance.now();
     await worker.kill('SIGKILL');
     await receiver.waitFor(2, TAKEN_BACK_MS);
-    expect(performance.now() - killedAt).toBeLessThan(TAKEN_BACK_MS);
     const completed = await cluster.api.waitForStatus(job.id, 'completed');
     expect(deliveriesOf(job.id).map((request) => request.json().attempt)).toEqual([1, 1]);
     expect(completed).toMatchObject({ attempts: 1, history: [{ attempt: 1, status: 'success' }] });
@@ -92,13 +93,12 @@ describe('a worker that is killed', () => {
     const settings = { mode: 'ack', ackTimeout: 3, ackTimeoutAction: 'dead', maxAttempts: 2 };
     const queue = await cluster.api.createQueue({ webhookUrl: receiver.url, ...settings });
     const { id } = await cluster.api.publish(queue.name);
-    await receiver.waitFor(1);
-    const worker = await cluster.workerOf(id).catch(() => null);
-    await cluster.api.waitForStatus(id, 'awaiting_ack');
-    const delivering = worker ?? cluster.workers.findLast(({ logs }) => logs.some(({ jobId }) => jobId === id));
-    await delivering?.kill('SIGKILL');
+    const worker = await waitFor(() => cluster.workers.find(({ logs }) => logs.some(({ jobId }) => jobId === id)));
+    await worker.kill('SIGKILL');
     const dead = await cluster.api.waitForStatus(id, 'dead', 3000 + RECONCILED_MS);
-    expect(dead.history).toMatchObject([{ attempt: 1, status: 'failed', error: 'ack_timeout', webhookStatusCode: 202 }]);
+    const entry = { attempt: 1, status: 'failed', error: 'ack_timeout', webhookStatusCode: 202 };
+    expect(dead.history).toMatchObject([entry]);
+    expect(Date.parse(dead.history[0]?.timestamp ?? '') - Date.parse(dead.createdAt)).toBeGreaterThanOrEqual(3000);
     expect((await cluster.api.listDeadLetters(queue.id)).total).toBe(1);
   });
 });
@@ -108,7 +108,7 @@ describe('a worker that is told to stop', () => {
     const { queue, job, worker, release } = await publishStalled({ concurrency: 1 });
     const waiting = await publishMany(cluster.api, queue.name, 5);
     const stopped = worker.kill('SIGTERM');
-    await waitFor(() => worker.logs.some((line) => line.signal === 'SIGTERM'));
+    await waitFor(() => worker.logs.some((line) => line.msg.startsWith('stopping')));
     release();
     expect(await stopped).toEqual({ code: 0, signal: null });
     const [settled] = await cluster.query('select status, attempts from job where id = $1', [job.id]);
@@ -140,31 +140,38 @@ describe('a worker that is frozen past its lease', () => {
 
 describe('the database', () => {
   it('may lose every wake-up: jobs are delivered anyway', async () => {
-    const queue = await cluster.api.createQueue({ webhookUrl: receiver.url, rateLimitMax: 1000 });
+    const queue = await cluster.api.createQueue({ webhookUrl: receiver.url });
     const later = await cluster.api.publish(queue.name, { payload: {}, delay: 2 });
-    const ack = await cluster.api.createQueue({ webhookUrl: receiver.url, mode: 'ack', ackTimeout: 3, concurrency: 1 });
-    // In one statement with the publish, so that no worker hears of it.
-    const publish = `with published as materialized (select jobferry_publish(json_build_array(json_build_object(
-        'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0)), '3 d', '1 d') from queue where id = $1)
-      select from published`;
-    await cluster.query(publish, [queue.id]);
-    await cluster.api.publish(ack.name);
-    await cluster.api.waitForJob((await cluster.api.listJobs(ack.id)).jobs[0]?.id ?? '', (job) => job.status === 'awaiting_ack');
-    await cluster.query('delete from graphile_worker._private_jobs');
+    const ack = await cluster.api.createQueue({ webhookUrl: receiver.url, mode: 'ack', ackTimeout: 3, maxAttempts: 1 });
+    const reported = await cluster.api.publish(ack.name);
+    await cluster.api.waitForStatus(reported.id, 'awaiting_ack');
+    // One more job, of which no worker hears: it is published and its wake-up lost in one commit.
+    await cluster.query(`do $$ begin
+      perform jobferry_publish(json_build_array(json_build_object(
+        'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0)), '3 d', '1 d')
+        from queue where id = '${queue.id}';
+      delete from graphile_worker._private_jobs;
+    end $$`);
     await cluster.waitForCount(queue.id, 'completed', 2, 2000 + RECONCILED_MS);
     expect(deliveriesOf(later.id)).toHaveLength(1);
-    await cluster.waitForCount(ack.id, 'awaiting_ack', 0, 3000 + RECONCILED_MS);
+    await cluster.api.waitForStatus(reported.id, 'dead', 3000 + RECONCILED_MS);
   });
 
   it('may cut every connection: nothing is lost and nobody needs a restart', { timeout: 60_000 }, async () => {
     receiver.respondWith({ delayMs: 5 });
     const queue = await cluster.api.createQueue({ webhookUrl: receiver.url, concurrency: 20 });
+    const processes: Jobferry[] = [];
+    for (const process of [...cluster.apiProcesses, ...cluster.workers]) {
+      if (await isRunning(process)) processes.push(process);
+    }
     const accepted = new Set<string>();
     let refused = 0;
     let done = false;
     const publisher = async () => {
       for (let n = 0; !done; n += 1) {
-        const answer = await cluster.api.call<{ id: string }>('POST', `/v1/queues/${queue.name}/jobs`, { payload: { n } });
+        const answer = await cluster.api.call<{ id: string }>('POST', `/v1/queues/${queue.name}/jobs`, {
+          payload: { n },
+        });
         expect([201, 503]).toContain(answer.status);
         if (answer.status === 201) accepted.add(answer.body.id);
         else refused += 1;
@@ -191,21 +198,17 @@ describe('the database', () => {
       const completed = new Set(rows.map((row) => row.id));
       return [...accepted].filter((id) => !completed.has(id));
     };
-    await waitFor(async () => (await lost()).length === 0, { timeoutMs: 20_000, message: 'all accepted jobs delivered' }).catch(async (e) => {
-      const l = await lost();
-      console.log(accepted.size, refused, l.length, JSON.stringify(await cluster.query('select id, status, attempts, scheduled_for, worker_id, deadline, interruptions,last_error, jobferry_now() from job where id = any($1)', [l.slice(0, 5)]), null, 1));
-      console.log(JSON.stringify(await cluster.query(`select status, count(*) from job where queue_id=$1 group by 1`, [queue.id])));
-      console.log(JSON.stringify(await cluster.query(`select id, task_identifier, key, run_at, locked_at, locked_by, last_error, now() from graphile_worker.jobs`)));
-      for (const w of cluster.workers) if (await isRunning(w)) console.log(JSON.stringify(w.logs.filter((x) => x.level !== 'info' || x.msg !== 'attempt').slice(-14), null, 0));
-      throw e;
+    await waitFor(async () => (await lost()).length === 0, {
+      timeoutMs: 20_000,
+      message: 'delivery of all accepted jobs',
     });
     // A request whose answer was cut off may have been kept or not.
     const delivered = new Set(receiver.requests.map((request) => request.json().id));
     for (const id of accepted) expect(delivered).toContain(id);
     expect(delivered.size).toBeLessThanOrEqual(accepted.size + refused);
-    for (const process of [...cluster.apiProcesses, ...cluster.workers]) {
-      if (await isRunning(process)) expect((await fetch(`${process.baseUrl}/readyz`)).status).toBe(200);
+    for (const process of processes) {
+      expect(await isRunning(process)).toBe(true);
+      await waitFor(async () => (await fetch(`${process.baseUrl}/readyz`)).ok, { message: '/readyz' });
     }
-    expect(await isRunning(cluster.apiProcesses[0] as Jobferry)).toBe(true);
   });
 });

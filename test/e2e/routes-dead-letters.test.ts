@@ -189,17 +189,17 @@ describe('POST /v1/queues/{id}/dlq/replay', () => {
     expect(idsOf(rest.body.jobs).sort()).toEqual(newest.sort());
   });
 
-  it.each([
-    {},
-    { all: false },
-    { all: 'true' },
-    { all: true, jobIds: [UNKNOWN_ID] },
-    { jobIds: [] },
-    { jobIds: UNKNOWN_ID },
-    { jobIds: [1] },
-    { jobIds: [null] },
-    { jobIds: Array(1001).fill(UNKNOWN_ID) },
-  ])('400 with one message: %.60j', async (body) => {
+  it.each<[name: string, body: object]>([
+    ['neither', {}],
+    ['all: false', { all: false }],
+    ['all as text', { all: 'true' }],
+    ['both', { all: true, jobIds: [UNKNOWN_ID] }],
+    ['no ids', { jobIds: [] }],
+    ['one id', { jobIds: UNKNOWN_ID }],
+    ['a number', { jobIds: [1] }],
+    ['null', { jobIds: [null] }],
+    ['1001 ids', { jobIds: Array(1001).fill(UNKNOWN_ID) }],
+  ])('400 with one message: %s', async (_name, body) => {
     const { queue } = await queueWithDeadLetters(0);
     expect(await replay(queue, body)).toMatchObject({ status: 400, body: refusal });
   });

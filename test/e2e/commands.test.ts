@@ -1,0 +1,63 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runAdmin, runJobferry } from '../support/command.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { ID, UNKNOWN_ID } from '../support/shapes.ts';
+
+/** The commands beside `serve`: one JSON object on stdout, or one line on stderr that says what was wrong. */
+
+let databaseUrl: string;
+
+beforeAll(async () => {
+  databaseUrl = (await createTestDatabase()).url;
+});
+
+const run = (...args: string[]) => runJobferry(args, { DATABASE_URL: databaseUrl });
+
+describe('the admin commands', () => {
+  it('make an account and a key, and revoke the key once', async () => {
+    const account = await runAdmin<{ id: string }>(
+      databaseUrl,
+      ...['account', 'create', '--name', 'Zoë & Co', '--plan', 'free'],
+    );
+    expect(account).toEqual({ id: ID, name: 'Zoë & Co', plan: 'free' });
+    const key = await runAdmin<{ id: string }>(databaseUrl, 'key', 'create', '--account', account.id);
+    expect(key).toEqual({ id: ID, accountId: account.id, key: expect.stringMatching(/^jf_[0-9A-Za-z]{46}$/) });
+    const revoked = await runAdmin(databaseUrl, 'key', 'revoke', key.id);
+    expect(revoked).toEqual({ id: key.id, revoked: true });
+    const again = await run('key', 'revoke', key.id);
+    expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(key.id) });
+  });
+
+  it('bring the database to the schema, and say what they did', async () => {
+    expect(await runAdmin(databaseUrl, 'migrate')).toEqual({ applied: [] });
+  });
+});
+
+describe('a command that cannot be done', () => {
+  it.each<[args: string[], said: RegExp]>([
+    [['frobnicate'], /unknown command "frobnicate"[\s\S]*serve/],
+    [['account', 'delete'], /unknown command "account delete"/],
+    [['serve', '--role', 'boss'], /--role must be all, api or worker/],
+    [['serve', '--rule', 'api'], /--rule/],
+    [['account', 'create', '--plan', 'free'], /--name is missing/],
+    [['account', 'create', '--name', 'x', '--plan', 'gold'], /--plan must be one of free, pro/],
+    [['key', 'create'], /--account is missing/],
+    [['key', 'create', '--account', "'; drop table account; --"], /account/],
+    [['key', 'revoke'], /id of the key is missing/],
+    [['key', 'revoke', UNKNOWN_ID], new RegExp(UNKNOWN_ID)],
+  ])('%j ends with 1 and a line that says why', async (args, said) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^jobferry: /m);
+    expect(stderr).toMatch(said);
+    expect(stderr, 'no stack').not.toMatch(/^\s+at /m);
+  });
+
+  it.each([[['--help']], [[]]])('%j shows how to use it', async (args) => {
+    const { code, stdout } = await run(...args);
+    expect(code).toBe(0);
+    for (const command of ['serve', 'migrate', 'account create', 'key create', 'key revoke']) {
+      expect(stdout).toContain(command);
+    }
+  });
+});

@@ -1,0 +1,175 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Api, type ApiQueue, createApi } from '../support/api.ts';
+import { createAccount, type TestAccount } from '../support/command.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { type Jobferry, startJobferry } from '../support/process.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { createGate, openReceiver } from '../support/service.ts';
+import { refusal } from '../support/shapes.ts';
+import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** A database that goes away and comes back (reliability I-37, F-6, F-10): honest meanwhile, as before after. */
+
+let api: Api;
+let jobferry: Jobferry;
+let account: TestAccount;
+let relay: TcpRelay;
+let receiver: Receiver;
+let queue: ApiQueue;
+
+beforeAll(async () => {
+  const { url } = await createTestDatabase();
+  account = await createAccount(url);
+  const relayed = await relayDatabase(url);
+  relay = relayed.relay;
+  jobferry = await startJobferry({ databaseUrl: relayed.url });
+  api = createApi(jobferry.baseUrl, account.key);
+  receiver = await openReceiver();
+  queue = await api.createQueue({ webhookUrl: receiver.url });
+});
+
+afterEach(async () => {
+  await relay.heal();
+  await waitFor(async () => (await fetch(`${jobferry.baseUrl}/readyz`)).ok, { message: 'readiness' });
+});
+
+/** What a caller may wait for an answer (I-37), and what a busy machine may add. */
+const PATIENCE_MS = 5000 + 1500;
+
+const health = async (path: '/healthz' | '/readyz') => {
+  const response = await fetch(`${jobferry.baseUrl}${path}`);
+  return { status: response.status, body: (await response.json()) as unknown };
+};
+const publish = (key?: string) =>
+  api.call<{ id: string }>('POST', `/v1/queues/${queue.name}/jobs`, {
+    payload: {},
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+  });
+
+async function timed<T>(work: () => Promise<T>): Promise<{ answer: T; tookMs: number }> {
+  const startedAt = performance.now();
+  const answer = await work();
+  return { answer, tookMs: performance.now() - startedAt };
+}
+
+/** Publishes without a pause: some find their key remembered, most do not. */
+async function expectHonestRefusals(rounds: number, atOnce: number): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    const answers = await Promise.all(Array.from({ length: atOnce }, () => timed(() => publish())));
+    for (const { answer, tookMs } of answers) {
+      expect(answer).toMatchObject({ status: 503, body: refusal });
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(answer.headers.get('content-type')).toContain('application/json');
+      expect(tookMs).toBeLessThan(PATIENCE_MS);
+      console.log(Math.round(tookMs));
+    }
+  }
+}
+
+/** Everything works again, by itself, in the same process. */
+async function expectResumed(): Promise<void> {
+  await relay.heal();
+  const published = await waitFor(
+    async () => {
+      const answer = await publish();
+      return answer.status === 201 ? answer.body : null;
+    },
+    { message: 'a publish that is accepted' },
+  );
+  await api.waitForStatus(published.id, 'completed', 20_000);
+  await waitFor(async () => (await health('/readyz')).status === 200, { message: 'readiness' });
+  process.kill(jobferry.pid, 0); // throws when it is gone
+}
+
+describe('health', () => {
+  it('is told in JSON without a key', async () => {
+    expect(await health('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
+    const ready = { status: 'ready', checks: { database: 'ok', schema: 'ok', worker: 'ok' } };
+    expect(await health('/readyz')).toEqual({ status: 200, body: ready });
+  });
+});
+
+describe('a database that is gone', () => {
+  it('is said so: not ready but alive, 503 for every call, and no query for a key that is none', async () => {
+    await relay.cut();
+    expect((await health('/readyz')).status).toBe(503);
+    expect(await health('/readyz')).toMatchObject({
+      body: { status: 'not ready', checks: { database: 'not reachable' } },
+    });
+    expect((await health('/healthz')).status).toBe(200);
+    await expectHonestRefusals(3, 5);
+    for (const [method, path, body] of [
+      ['GET', '/v1/queues'],
+      ['POST', '/v1/queues', { name: 'new', webhookUrl: receiver.url }],
+      ['PUT', `/v1/queues/${queue.id}`, {}],
+      ['DELETE', `/v1/queues/${queue.id}`],
+      ['GET', `/v1/queues/${queue.id}/jobs`],
+      ['GET', `/v1/queues/${queue.id}/dlq`],
+      ['POST', `/v1/queues/${queue.id}/dlq/replay`, { all: true }],
+      ['POST', `/v1/jobs/${queue.id}/ack`],
+    ] as const) {
+      const answer = await api.call(method, path, body);
+      expect(answer, path).toMatchObject({ status: 503, body: refusal });
+      expect(answer.headers.get('retry-after'), path).toMatch(/^\d+$/);
+    }
+    // H45: a wrong checksum is seen without the database, which an unknown key is not.
+    const mistyped = `${account.key.slice(0, -1)}${account.key.endsWith('0') ? '1' : '0'}`;
+    const status = async (key: string) => (await createApi(jobferry.baseUrl, key).call('GET', '/v1/queues')).status;
+    expect(await status(mistyped)).toBe(401);
+    expect(await status('nobody-has-this-key')).toBe(503);
+    await expectResumed();
+  });
+
+  it('costs no accepted job, and makes none twice', async () => {
+    const keys = Array.from({ length: 60 }, (_, n) => `during-${n}`);
+    const accepted = new Set<string>();
+    // As a client does it: the same key again, until there is an answer.
+    const publishing = keys.map((key) =>
+      waitFor(async () => {
+        const { status, body } = await publish(key);
+        expect([200, 201, 503]).toContain(status);
+        if (status !== 503) accepted.add(body.id);
+        return status !== 503;
+      }),
+    );
+    await waitFor(() => accepted.size > 0, { everyMs: 1, message: 'the first answer' });
+    await relay.cut();
+    await expectHonestRefusals(1, 5);
+    await relay.heal();
+    await Promise.all(publishing);
+    expect(accepted.size).toBe(keys.length);
+    for (const id of accepted) await api.waitForStatus(id, 'completed', 20_000);
+    expect((await api.listJobs(queue.id, '?idempotencyKey=during-')).total).toBe(keys.length);
+  });
+
+  it('does not take the result of a delivery with it', async () => {
+    const gate = createGate();
+    const slow = await openReceiver(async () => {
+      await gate.opened;
+      return {};
+    });
+    const { name } = await api.createQueue({ webhookUrl: slow.url });
+    const { id } = await api.publish(name);
+    await slow.waitFor(1);
+    await relay.cut();
+    gate.open();
+    await slow.waitFor((requests) => requests.every((request) => request.answeredAt !== null));
+    await expectResumed();
+    const job = await api.waitForStatus(id, 'completed', 25_000);
+    expect(job.attempts).toBe(1);
+    expect(job.history).toMatchObject([{ attempt: 1, status: 'success' }]);
+  });
+});
+
+describe('a database that no longer answers', () => {
+  it('is given up on in time, however many ask', async () => {
+    relay.stall();
+    const [ready] = await Promise.all([timed(() => health('/readyz')), expectHonestRefusals(1, 40)]);
+    expect(ready.answer.status).toBe(503);
+    expect(ready.tookMs).toBeLessThan(PATIENCE_MS);
+    expect((await health('/healthz')).status).toBe(200);
+    await expectHonestRefusals(1, 5);
+    await expectResumed();
+  });
+});

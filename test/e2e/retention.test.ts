@@ -1,0 +1,161 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Api, ApiQueue } from '../support/api.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const HOUR_MS = 3_600_000;
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver({ respond: (request) => ({ status: request.path === '/fails' ? 500 : 200 }) });
+});
+
+/** A queue with one completed job, one dead with its dead letter, and one that waits for its turn. */
+async function populate(api: Api) {
+  const queue = await api.createQueue({ webhookUrl: `${receiver.url}/fails`, maxAttempts: 1 });
+  const dead = await api.publish(queue.name, { payload: {}, idempotencyKey: 'dead' });
+  await api.waitForStatus(dead.id, 'dead');
+  await api.updateQueue(queue.id, { webhookUrl: receiver.url });
+  const completed = await api.publish(queue.name, { payload: {}, idempotencyKey: 'completed' });
+  await api.waitForStatus(completed.id, 'completed');
+  const delayed = await api.publish(queue.name, { payload: {}, delay: 86_400 });
+  const { jobs } = await api.listDeadLetters(queue.id);
+  return { queue, ids: [dead.id, completed.id, delayed.id], letterId: jobs[0]?.id ?? '' };
+}
+
+async function getStatuses(api: Api, ids: string[]): Promise<number[]> {
+  return Promise.all(ids.map(async (id) => (await api.call('GET', `/v1/jobs/${id}`)).status));
+}
+
+function rowCount(cluster: Cluster, queue: ApiQueue, table: 'job' | 'dead_letter' | 'queue'): Promise<number> {
+  const column = table === 'queue' ? 'id' : 'queue_id';
+  const text = `select count(*)::int as n from ${table} where ${column} = $1`;
+  return cluster.query<{ n: number }>(text, [queue.id]).then((rows) => rows[0]?.n ?? -1);
+}
+
+describe('retention', () => {
+  const RETENTION_MS = 6000;
+  let cluster: Cluster;
+
+  beforeAll(async () => {
+    const env = { JOB_RETENTION_SECONDS: String(RETENTION_MS / 1000), RETENTION_SWEEP_SECONDS: '0.5' };
+    cluster = await startCluster({ workers: 1, env });
+  });
+
+  it('keeps everything until its deadline, and nothing after it', { timeout: 40_000 }, async () => {
+    const { api } = cluster;
+    const { queue, ids, letterId } = await populate(api);
+    const publishedAt = new Date((await api.getJob(ids[0] ?? '')).createdAt).getTime();
+    const deadlineOfLast = new Date((await api.getJob(ids[2] ?? '')).createdAt).getTime() + RETENTION_MS;
+
+    // What was there and what was not, with the database's time before and after each look.
+    const clock = async () =>
+      (await cluster.query<{ ms: number }>('select (extract(epoch from jobferry_now()) * 1000)::float8 as ms'))[0]
+        ?.ms ?? 0;
+    let looksBefore = 0;
+    await waitFor(async () => {
+      const before = await clock();
+      const statuses = await getStatuses(api, ids);
+      const { total } = await api.listJobs(queue.id);
+      const after = await clock();
+      if (after < publishedAt + RETENTION_MS) {
+        looksBefore += 1;
+        expect({ statuses, total }).toEqual({ statuses: [200, 200, 200], total: 3 });
+      }
+      if (before > deadlineOfLast) expect({ statuses, total }).toEqual({ statuses: [404, 404, 404], total: 0 });
+      return before > deadlineOfLast;
+    });
+    expect(looksBefore).toBeGreaterThan(0);
+
+    expect((await api.listDeadLetters(queue.id)).total).toBe(0);
+    expect((await api.call('POST', `/v1/queues/${queue.id}/dlq/${letterId}/replay`)).status).toBe(404);
+    const all = await api.call('POST', `/v1/queues/${queue.id}/dlq/replay`, { all: true });
+    expect(all.body).toMatchObject({ replayed: 0, remaining: 0 });
+    // The key is free again.
+    const body = { payload: {}, idempotencyKey: 'completed' };
+    expect((await api.call('POST', `/v1/queues/${queue.name}/jobs`, body)).status).toBe(201);
+    await waitFor(async () => (await rowCount(cluster, queue, 'job')) <= 1, { message: 'the sweep' });
+    expect(await rowCount(cluster, queue, 'dead_letter')).toBe(0);
+  });
+
+  it('answers 410 for a deleted queue until its last job is past retention, then 404', {
+    timeout: 40_000,
+  }, async () => {
+    const { api } = cluster;
+    // The sweep must survive the loss of its own wake-up.
+    await cluster.query('delete from graphile_worker._private_jobs');
+    const { queue, ids } = await populate(api);
+    expect((await api.call('DELETE', `/v1/queues/${queue.id}`)).status).toBe(204);
+    const dlq = async () => (await api.call('GET', `/v1/queues/${queue.id}/dlq`)).status;
+    expect(await dlq()).toBe(410);
+    expect(await getStatuses(api, ids)).toEqual([200, 200, 200]);
+    await waitFor(async () => {
+      const answer = await dlq();
+      if (answer === 404) return true;
+      expect(answer).toBe(410);
+      return false;
+    });
+    expect(await getStatuses(api, ids)).toEqual([404, 404, 404]);
+    expect(await rowCount(cluster, queue, 'queue')).toBe(0);
+  });
+});
+
+describe('the database clock', () => {
+  let cluster: Cluster;
+
+  beforeAll(async () => {
+    cluster = await startCluster({ workers: 1, env: { RETENTION_SWEEP_SECONDS: '0.5' } });
+  });
+
+  async function move(hours: number): Promise<void> {
+    await cluster.query(`
+      create or replace function jobferry_now() returns timestamptz language sql volatile parallel safe
+      as $$ select date_trunc('milliseconds', clock_timestamp()) + interval '${hours} hours' $$`);
+  }
+
+  it('clamps lists to the window of the plan, and says so', async () => {
+    await move(0);
+    const api = await cluster.addAccount('free');
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const old = await api.publish(queue.name);
+    await api.waitForStatus(old.id, 'completed');
+    const isClamped = (appliedFrom: string, hours: number, from: number) => {
+      const windowMs = new Date(appliedFrom).getTime() - (Date.now() + hours * HOUR_MS - 24 * HOUR_MS);
+      expect(Math.abs(windowMs)).toBeLessThan(20_000);
+      expect(new Date(appliedFrom).getTime()).toBeGreaterThan(from);
+    };
+    const from = Date.now() - 48 * HOUR_MS;
+    const query = `?from=${new Date(from).toISOString()}`;
+    const before = await api.listJobs(queue.id, query);
+    expect(before.total).toBe(1);
+    isClamped(before.appliedFrom, 0, from);
+    // A bound inside the window is taken as it is.
+    const inside = new Date(Date.now() - HOUR_MS).toISOString();
+    expect((await api.listJobs(queue.id, `?from=${inside}`)).appliedFrom).toBe(inside);
+
+    await move(25);
+    const after = await api.listJobs(queue.id, query);
+    expect(after.total).toBe(0);
+    isClamped(after.appliedFrom, 25, from);
+    // Only lists are clamped: the job itself is there until its own deadline.
+    expect((await api.getJob(old.id)).status).toBe('completed');
+    await move(0);
+  });
+
+  it('moved by 73 hours ends everything at once', async () => {
+    const { api } = cluster;
+    const { queue, ids } = await populate(api);
+    expect(await getStatuses(api, ids)).toEqual([200, 200, 200]);
+    await move(73);
+    expect(await getStatuses(api, ids)).toEqual([404, 404, 404]);
+    expect((await api.listJobs(queue.id)).total).toBe(0);
+    expect((await api.listDeadLetters(queue.id)).total).toBe(0);
+    const body = { payload: {}, idempotencyKey: 'completed' };
+    const again = await api.call<{ id: string }>('POST', `/v1/queues/${queue.name}/jobs`, body);
+    expect(again.status).toBe(201);
+    await api.waitForStatus(again.body.id, 'completed');
+    await waitFor(async () => (await rowCount(cluster, queue, 'job')) === 1, { message: 'the sweep' });
+    expect(await rowCount(cluster, queue, 'dead_letter')).toBe(0);
+  });
+});
