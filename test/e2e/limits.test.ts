@@ -62,7 +62,7 @@ function median(values: number[]): number {
 
 describe('concurrency', () => {
   it('is reached and never exceeded by two workers, and every job comes once', { timeout: 60_000 }, async () => {
-    receiver.respondWith({ delayMs: 40 });
+    receiver.respondWith({ delayMs: 30 });
     const queue = await createBacklog(1000, { concurrency: 7 });
     const inFlight: number[] = [];
     await waitFor(
@@ -85,7 +85,7 @@ describe('concurrency', () => {
 
   it('settles after a change under load', { timeout: 60_000 }, async () => {
     receiver.respondWith({ delayMs: 40 });
-    const queue = await createBacklog(500, { concurrency: 20 });
+    const queue = await createBacklog(400, { concurrency: 20 });
     await waitFor(async () => (await cluster.count(queue.id, 'processing')) === 20, { everyMs: 5 });
     await cluster.api.updateQueue(queue.id, { concurrency: 3 });
     await waitFor(async () => (await cluster.count(queue.id, 'processing')) <= 3, { everyMs: 5 });
@@ -94,7 +94,7 @@ describe('concurrency', () => {
     const few = deliveriesOf(queue).slice(lowered);
     await cluster.api.updateQueue(queue.id, { concurrency: 12 });
     await waitFor(async () => (await cluster.count(queue.id, 'processing')) === 12, { everyMs: 5 });
-    await cluster.waitForCount(queue.id, 'completed', 500, 40_000);
+    await cluster.waitForCount(queue.id, 'completed', 400, 40_000);
     expect(mostAtOnce(few)).toBeLessThanOrEqual(3);
     expect(mostAtOnce(deliveriesOf(queue))).toBeLessThanOrEqual(20);
   });

@@ -34,7 +34,8 @@ function rowCount(cluster: Cluster, queue: ApiQueue, table: 'job' | 'dead_letter
   return cluster.query<{ n: number }>(text, [queue.id]).then((rows) => rows[0]?.n ?? -1);
 }
 
-describe('retention', () => {
+// At the same time, because both mostly wait for the same deadline.
+describe.concurrent('retention', () => {
   const RETENTION_MS = 6000;
   let cluster: Cluster;
 

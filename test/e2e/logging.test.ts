@@ -1,0 +1,99 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Api, createApi } from '../support/api.ts';
+import { createAccount } from '../support/command.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { type Jobferry, startJobferry } from '../support/process.ts';
+import { openReceiver } from '../support/service.ts';
+import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** The log: one wide line per attempt, and nothing that must stay secret (reliability I-32). */
+
+let api: Api;
+let jobferry: Jobferry;
+let relay: TcpRelay;
+/** Texts that may be nowhere in the log. */
+const secrets: string[] = [];
+
+beforeAll(async () => {
+  const { url } = await createTestDatabase();
+  const { key } = await createAccount(url);
+  const relayed = await relayDatabase(url);
+  relay = relayed.relay;
+  // Everything that a log could ever say.
+  jobferry = await startJobferry({ databaseUrl: relayed.url, env: { LOG_LEVEL: 'trace' } });
+  api = createApi(jobferry.baseUrl, key);
+  secrets.push(key, key.slice(3, 30));
+  const { password } = new URL(url);
+  if (password !== '') secrets.push(password, decodeURIComponent(password));
+});
+
+const attemptLines = (jobId: string) => jobferry.logs.filter((line) => line.msg === 'attempt' && line.jobId === jobId);
+
+const PAYLOAD = 'payload-that-nobody-may-read';
+const WRONG_KEY = 'jf_000-wrong-but-a-secret-all-the-same';
+
+describe('an attempt', () => {
+  it('is one wide line', async () => {
+    const answers = [429, 500, 200];
+    const receiver = await openReceiver(() => {
+      const status = answers.shift() ?? 200;
+      return { status, headers: { 'retry-after': '0' }, body: 'answer-of-the-webhook' };
+    });
+    const queue = await api.createQueue({ webhookUrl: `${receiver.url}/hook?token=token-in-the-url`, backoffDelay: 0 });
+    secrets.push(queue.signingSecret, queue.signingSecret.slice(-40), 'token-in-the-url', 'answer-of-the-webhook');
+    const { id } = await api.publish(queue.name, { payload: { text: PAYLOAD }, idempotencyKey: 'a-key' });
+    await api.waitForStatus(id, 'completed');
+    await waitFor(() => attemptLines(id).length >= 3, { message: 'three lines' });
+
+    const common = { level: 'info', jobId: id, queue: queue.name, queueId: queue.id, maxAttempts: 3, applied: true };
+    expect(attemptLines(id)).toMatchObject([
+      { ...common, attempt: 1, outcome: 'backpressure', statusCode: 429, status: 'pending', retryInMs: 0 },
+      { ...common, attempt: 1, outcome: 'failed', statusCode: 500, error: 'HTTP 500', status: 'pending' },
+      { ...common, attempt: 2, outcome: 'accepted', statusCode: 200, error: null, status: 'completed' },
+    ]);
+    for (const line of attemptLines(id)) {
+      expect(line).toMatchObject({ time: expect.stringMatching(/Z$/), durationMs: expect.any(Number) });
+    }
+  });
+
+  it('that kills a job says so', async () => {
+    const receiver = await openReceiver({ status: 500 });
+    const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
+    const { id } = await api.publish(queue.name, { payload: { text: PAYLOAD } });
+    await waitFor(() => attemptLines(id).length > 0, { message: 'the line' });
+    const dead = { status: 'dead', deadReason: 'attempts_exhausted', error: 'HTTP 500', retryInMs: null };
+    expect(attemptLines(id)).toMatchObject([dead]);
+  });
+});
+
+describe('the whole log', () => {
+  it('has no key, no signing secret, no payload and no password, whatever happens', async () => {
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url, mode: 'ack' });
+    secrets.push(queue.signingSecret, PAYLOAD, WRONG_KEY);
+    const path = `/v1/queues/${queue.name}/jobs`;
+    const body = { payload: { text: PAYLOAD } };
+    const { id } = await api.publish(queue.name, body);
+    await api.waitForStatus(id, 'awaiting_ack');
+    await createApi(jobferry.baseUrl, WRONG_KEY).call('POST', path, body);
+    await api.call('POST', path, `{"payload":{"${PAYLOAD}"`);
+    await api.call('POST', path, { payload: PAYLOAD });
+    await api.call('POST', `/v1/jobs/${id}/nack`, { reason: PAYLOAD, retryable: false });
+    await relay.cut();
+    expect((await api.call('POST', path, body)).status).toBe(503);
+    expect((await api.call('POST', '/v1/queues', { name: 'x', webhookUrl: receiver.url })).status).toBe(503);
+    await relay.heal();
+    await waitFor(async () => (await api.call('POST', path, body)).status === 201, { message: 'a publish' });
+    expect(await jobferry.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+
+    expect(jobferry.logs.length).toBeGreaterThan(5);
+    const everything = [...jobferry.logs.map((line) => JSON.stringify(line)), ...jobferry.output].join('\n');
+    expect(secrets.length).toBeGreaterThan(6);
+    for (const secret of secrets) expect(everything.includes(secret), secret).toBe(false);
+  });
+
+  it('is JSON lines on stderr but for the greeting on stdout', () => {
+    expect(jobferry.output).toEqual([expect.stringContaining(jobferry.baseUrl)]);
+  });
+});
