@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 const run = (...args: string[]) => runJobferry(args, { DATABASE_URL: databaseUrl });
 
-describe('the admin commands', () => {
+describe.concurrent('the admin commands', () => {
   it('make an account and a key, and revoke the key once', async () => {
     const account = await runAdmin<{ id: string }>(
       databaseUrl,
@@ -33,7 +33,7 @@ describe('the admin commands', () => {
   });
 });
 
-describe('a command that cannot be done', () => {
+describe.concurrent('a command that cannot be done', () => {
   it.each<[args: string[], said: RegExp]>([
     [['frobnicate'], /unknown command "frobnicate"[\s\S]*serve/],
     [['account', 'delete'], /unknown command "account delete"/],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { startVictim } from '../support/hostile.ts';
-import { UNKNOWN_ID } from '../support/shapes.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lastAnswer, type RawConnection, startVictim } from '../support/hostile.ts';
+import { refusal, UNKNOWN_ID } from '../support/shapes.ts';
 
 /**
  * Generated input for every route that takes any (reliability I-39): whatever comes, the answer is
@@ -10,6 +10,20 @@ import { UNKNOWN_ID } from '../support/shapes.ts';
 
 const victim = startVictim({ MAX_BODY_BYTES: '65536' });
 const CASES = { numRuns: 300, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: true };
+
+/** H36: says one more character a second of its headers, while everything else in this file is at work. */
+let slow: RawConnection;
+let drip: NodeJS.Timeout;
+
+beforeAll(() => {
+  slow = victim.raw('GET /healthz HTTP/1.1\r\n');
+  drip = setInterval(() => slow.socket.write('X'), 1000);
+});
+
+afterAll(() => {
+  clearInterval(drip);
+  slow.socket.destroy();
+});
 
 /** Texts that mean something to a parser, a database or JavaScript. */
 const LOADED_TEXTS = [
@@ -219,5 +233,11 @@ describe('paths', () => {
       expect(status, said).toBeLessThan(500);
     });
     await fc.assert(property, CASES);
+  });
+});
+
+describe('H36 a client that never comes to the end of its headers', () => {
+  it('is not waited for', async () => {
+    expect(lastAnswer(await slow.received)).toEqual({ status: 408, body: refusal });
   });
 });

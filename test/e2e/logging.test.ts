@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createAccount } from '../support/account.ts';
 import { type Api, createApi } from '../support/api.ts';
-import { createAccount } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
 import { openReceiver } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createAccount, type TestAccount } from '../support/account.ts';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
-import { createAccount, type TestAccount } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
 import type { Receiver } from '../support/receiver.ts';
@@ -23,7 +23,8 @@ beforeAll(async () => {
   account = await createAccount(url);
   const relayed = await relayDatabase(url);
   relay = relayed.relay;
-  jobferry = await startJobferry({ databaseUrl: relayed.url });
+  // A claim that committed and whose answer was lost comes back when its lease ends, 5 s after this.
+  jobferry = await startJobferry({ databaseUrl: relayed.url, env: { WEBHOOK_TIMEOUT_SECONDS: '4' } });
   api = createApi(jobferry.baseUrl, account.key);
   receiver = await openReceiver();
   queue = await api.createQueue({ webhookUrl: receiver.url });

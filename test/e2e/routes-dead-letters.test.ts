@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createAccount } from '../support/account.ts';
 import { type Api, type ApiDeadLetter, type ApiPublished, type ApiQueue, createApi } from '../support/api.ts';
-import { createAccount } from '../support/command.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { openReceiver, startService } from '../support/service.ts';
 import { DATE_TIME, ID, refusal, UNKNOWN_ID } from '../support/shapes.ts';
@@ -202,25 +202,6 @@ describe('POST /v1/queues/{id}/dlq/replay', () => {
   ])('400 with one message: %s', async (_name, body) => {
     const { queue } = await queueWithDeadLetters(0);
     expect(await replay(queue, body)).toMatchObject({ status: 400, body: refusal });
-  });
-
-  it('of twenty that race with single ones, each entry is replayed once', async () => {
-    const { queue, letters } = await queueWithDeadLetters(5);
-    await api.updateQueue(queue.id, { webhookUrl: (await openReceiver()).url });
-    const bulk = Array.from({ length: 10 }, () => replay(queue, { all: true }));
-    const named = Array.from({ length: 10 }, () => replay(queue, { jobIds: idsOf(letters) }));
-    const single = letters.map((letter) => api.call<ApiPublished>('POST', replayOf(queue, letter)));
-    const [bulkAnswers, singleAnswers] = [await Promise.all([...bulk, ...named]), await Promise.all(single)];
-    expect(new Set(bulkAnswers.map((answer) => answer.status))).toEqual(new Set([200]));
-    for (const { status } of singleAnswers) expect([201, 409]).toContain(status);
-    const won = [
-      ...bulkAnswers.flatMap(({ body }) => body.jobs.map((job) => job.replayedJobId)),
-      ...singleAnswers.filter(({ status }) => status === 201).map(({ body }) => body.id),
-    ];
-    expect(won).toHaveLength(5);
-    const recorded = (await api.listDeadLetters(queue.id)).jobs.map((letter) => letter.replayedJobId);
-    expect(won.sort()).toEqual(recorded.sort());
-    expect((await api.listJobs(queue.id)).total).toBe(10);
   });
 });
 

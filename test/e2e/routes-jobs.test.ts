@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createAccount } from '../support/account.ts';
 import { type Api, type ApiJob, type ApiPage, type ApiQueue, createApi } from '../support/api.ts';
-import { createAccount } from '../support/command.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { at, createGate, openReceiver, startService } from '../support/service.ts';
 import { DATE_TIME, fieldRefusal, ID, refusal, UNKNOWN_ID } from '../support/shapes.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createAccount } from '../support/account.ts';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
-import { createAccount } from '../support/command.ts';
 import { at, startService } from '../support/service.ts';
 import { DATE_TIME, fieldRefusal, ID, refusal } from '../support/shapes.ts';
 

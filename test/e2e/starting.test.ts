@@ -31,7 +31,7 @@ function expectRefused(result: CommandResult, said: RegExp): void {
   expect(result.stderr).not.toMatch(/^\s+at /m);
 }
 
-describe('a wrong variable', () => {
+describe.concurrent('a wrong variable', () => {
   it.each<[variables: Record<string, string>, named: RegExp]>([
     [{ PORT: '65536' }, /^jobferry: PORT: /m],
     [{ ROLE: 'boss' }, /^jobferry: ROLE: /m],
@@ -50,7 +50,7 @@ describe('a wrong variable', () => {
   });
 });
 
-describe('a database that will not do', () => {
+describe.concurrent('a database that will not do', () => {
   it('is named when it cannot be reached, without its password', async () => {
     const relay = await startTcpRelay({ host: '127.0.0.1', port: 1 });
     await relay.cut(); // nobody listens on its port any more
@@ -88,7 +88,7 @@ describe('a database that will not do', () => {
   });
 });
 
-describe('the roles', () => {
+describe.concurrent('the roles', () => {
   it('share the work: one process takes jobs, the other delivers them', async () => {
     const env = { BOOTSTRAP_API_KEY: 'key-of-the-bootstrap-account' };
     const front = await startJobferry({ databaseUrl, role: 'api', env });

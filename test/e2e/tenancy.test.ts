@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
-import { createAccount, runAdmin, type TestAccount } from '../support/command.ts';
+import { runAdmin } from '../support/command.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
 import { everyRoute, type Named, NEVER_MADE, routesOfNamed } from '../support/routes.ts';
 import { openReceiver, startService } from '../support/service.ts';
@@ -12,11 +12,17 @@ let api: Api;
 let jobferry: Jobferry;
 let databaseUrl: string;
 let stranger: Api;
-let account: TestAccount;
+let account: { id: string; key: string };
 
 beforeAll(async () => {
   ({ api, jobferry, databaseUrl } = await startService());
-  account = await createAccount(databaseUrl);
+  // As operators make them.
+  const { id } = await runAdmin<{ id: string }>(
+    databaseUrl,
+    ...['account', 'create', '--name', 'stranger', '--plan', 'pro'],
+  );
+  const { key } = await runAdmin<{ key: string }>(databaseUrl, 'key', 'create', '--account', id);
+  account = { id, key };
   stranger = createApi(jobferry.baseUrl, account.key);
 });
 

@@ -38,24 +38,3 @@ export async function runAdmin<Result>(databaseUrl: string, ...args: string[]): 
   if (code !== 0) throw new Error(`jobferry ${args.join(' ')} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout) as Result;
 }
-
-export interface TestAccount {
-  id: string;
-  name: string;
-  plan: string;
-  key: string;
-  keyId: string;
-}
-
-/** An account with a key, made as an operator makes them. */
-export async function createAccount(databaseUrl: string, plan = 'pro'): Promise<TestAccount> {
-  const account = await runAdmin<{ id: string; name: string; plan: string }>(
-    databaseUrl,
-    ...['account', 'create', '--name', `test ${plan}`, '--plan', plan],
-  );
-  const { id: keyId, key } = await runAdmin<{ id: string; key: string }>(
-    databaseUrl,
-    ...['key', 'create', '--account', account.id],
-  );
-  return { ...account, key, keyId };
-}
