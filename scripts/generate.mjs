@@ -1,14 +1,15 @@
-// Generates the Prisma client. With `--check` it only says whether the committed one is current.
+// Generates the Prisma client and Pothos' view of it. With `--check` it only says whether what is
+// committed is current.
 //
 // `prisma generate` wants to download its schema engine, which generating does not use. Naming any
 // existing file as that engine keeps it from the network (DESIGN 5).
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-const committed = join(root, 'src/db/generated');
+const committed = [join(root, 'src/db/generated'), join(root, 'src/graphql/generated')];
 const prisma = join(dirname(createRequire(import.meta.url).resolve('prisma/package.json')), 'build/index.js');
 
 function generate() {
@@ -19,25 +20,29 @@ function generate() {
   });
 }
 
-function snapshot(folder) {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+function snapshot() {
+  const files = committed.flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }));
   return new Map(
-    files.map((entry) => [
-      join(entry.parentPath, entry.name),
-      readFileSync(join(entry.parentPath, entry.name), 'utf8'),
-    ]),
+    files
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => [path, readFileSync(path, 'utf8')]),
   );
 }
 
+function restore(before) {
+  for (const folder of committed) rmSync(folder, { recursive: true });
+  for (const [path, text] of before) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+}
+
 if (process.argv.includes('--check')) {
-  const before = snapshot(committed);
-  const backup = mkdtempSync(join(root, 'node_modules/.generated-'));
-  cpSync(committed, backup, { recursive: true });
+  const before = snapshot();
   generate();
-  const after = snapshot(committed);
-  rmSync(committed, { recursive: true });
-  cpSync(backup, committed, { recursive: true });
-  rmSync(backup, { recursive: true });
+  const after = snapshot();
+  restore(before);
   const stale = [...new Set([...before.keys(), ...after.keys()])].filter(
     (file) => before.get(file) !== after.get(file),
   );

@@ -122,6 +122,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     templates: config.templates,
     periods: { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs },
     wake: (queueId) => worker?.wake(queueId),
+    changes: { changed: () => undefined },
   };
   const app = createApp({
     services: config.role === 'worker' ? null : createServices(context),

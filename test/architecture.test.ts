@@ -31,7 +31,7 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^express$/, ['http', 'contract']],
   [/^@ts-rest\/express$/, ['http', 'contract']],
   [/^@ts-rest\/core$/, ['http', 'contract', 'client']],
-  [/^(graphql|@pothos|@graphql-yoga|@escape\.tech)/, ['graphql']],
+  [/^(graphql|dataloader|@pothos|@graphql-yoga|@escape\.tech)/, ['graphql']],
   [/^graphile-worker$/, ['worker']],
   [/^pg$|^@prisma\//, ['db']],
   [/^undici$|^ipaddr\.js$/, ['delivery']],
@@ -50,7 +50,7 @@ interface Source {
 const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
   .map((file) => file.split(sep).join('/'))
-  .filter((path) => !path.startsWith('db/generated/'))
+  .filter((path) => !path.startsWith('db/generated/') && !path.startsWith('graphql/generated/'))
   .map((path) => ({ path, part: partOf(path), text: readFileSync(join(SRC, path), 'utf8') }));
 
 function partOf(path: string): string {

@@ -19,16 +19,25 @@ const BY_KEY: Statement = {
   name: 'account-by-key',
   text: `
     with key as (
-      select id, account_id, last_used_at from api_key where hash = $1 and revoked_at is null
+      select id, account_id, prefix, last_four, last_used_at from api_key where hash = $1 and revoked_at is null
     ), marked as (
       update api_key set last_used_at = jobferry_now() from key
        where api_key.id = key.id and (key.last_used_at is null or key.last_used_at < jobferry_now() - interval '1 minute')
     )
-    select account.id, account.name, account.plan from key join account on account.id = key.account_id`,
+    select account.id, account.name, account.plan, key.id as key_id, key.prefix, key.last_four
+      from key join account on account.id = key.account_id`,
 };
 
-export async function accountByKeyHash(db: Database, hash: string): Promise<AccountRow | null> {
-  return db.one<AccountRow>(BY_KEY, [hash]);
+/** An account as one of its keys found it. */
+export interface KeyHolder extends AccountRow {
+  key: { id: string; prefix: string; lastFour: string };
+}
+
+export async function accountByKeyHash(db: Database, hash: string): Promise<KeyHolder | null> {
+  const row = await db.one<AccountRow & { key_id: string; prefix: string; last_four: string }>(BY_KEY, [hash]);
+  if (row === null) return null;
+  const { key_id: id, prefix, last_four: lastFour, ...account } = row;
+  return { ...account, key: { id, prefix, lastFour } };
 }
 
 export async function createAccount(prisma: PrismaClient, input: { name: string; plan: string }): Promise<AccountRow> {

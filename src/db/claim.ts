@@ -11,6 +11,8 @@ export interface ClaimedJob {
   queueName: string;
   webhookUrl: string;
   signingSecret: string;
+  /** The secret that takes over when the overlap of a rotation ends. */
+  nextSigningSecret: string | null;
   payload: string;
   createdAt: Date;
   scheduledFor: Date;
@@ -43,6 +45,7 @@ interface ClaimRow extends Omit<StoredJobRow, 'queue_id' | 'now' | 'answer_statu
   queue_name: string;
   webhook_url: string;
   signing_secret: string;
+  next_signing_secret: string | null;
   payload: string;
   created_at: Date;
   scheduled_for: Date;
@@ -76,6 +79,7 @@ function toClaimedJob(queueId: string, row: ClaimRow): ClaimedJob {
     queueName: row.queue_name,
     webhookUrl: row.webhook_url,
     signingSecret: row.signing_secret,
+    nextSigningSecret: row.next_signing_secret,
     payload: row.payload,
     createdAt: row.created_at,
     scheduledFor: row.scheduled_for,

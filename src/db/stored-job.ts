@@ -39,7 +39,7 @@ export interface StoredJobRow {
 // A job that was never claimed has no snapshot of the rules yet (D5).
 const SELECT = `
   select j.id, j.queue_id, j.claim_token, j.status, j.attempts, j.max_attempts, j.defer_count, j.interruptions,
-         j.backoff_type, j.backoff_delay, j.deliver_by, j.last_error, j.answer_status_code,
+         j.backoff_type, j.backoff_delay, greatest(j.deliver_by, q.lifetime_floor) as deliver_by, j.last_error, j.answer_status_code,
          coalesce(j.mode, q.mode) as mode, coalesce(j.max_defers, q.max_defers) as max_defers, q.ack_timeout,
          coalesce(j.ack_timeout_action, q.ack_timeout_action) as ack_timeout_action,
          q.probe_job_id is not distinct from j.id as is_probe, jobferry_now() as now
@@ -60,7 +60,9 @@ const OF_WORKERS: Statement = {
 };
 const PAST_LIFETIME: Statement = {
   name: 'stored-jobs-past-lifetime',
+  // While a queue is paused the clock of its jobs stands still.
   text: `${SELECT} where j.status = 'pending' and j.deliver_by <= (select jobferry_now())
+    and q.paused_at is null and (q.lifetime_floor is null or q.lifetime_floor <= (select jobferry_now()))
     order by j.deliver_by limit $1`,
 };
 const PENDING: Statement = {

@@ -16,7 +16,7 @@ const WITH_WORK: Statement = {
     with clock as materialized (select jobferry_now() as now)
     select q.id,
            pending.scheduled_for is not null
-             and (pending.scheduled_for <= clock.now or q.deleted_at is not null) as due,
+             and (pending.scheduled_for <= clock.now and q.paused_at is null or q.deleted_at is not null) as due,
            coalesce(in_flight.deadline <= clock.now, false) as overdue
       from queue q cross join clock
       left join lateral (select j.scheduled_for from job j where j.queue_id = q.id and j.status = 'pending'

@@ -23,6 +23,8 @@ export interface SendRequest {
   /** As `parseWebhookUrl` gave it. */
   url: string;
   secret: string;
+  /** During a rotation: signs an extra header, so that strict receivers see one signature in theirs. */
+  nextSecret?: string | null | undefined;
   body: Buffer;
   /** Asked right before the socket write; `false` abandons the send. */
   stillMine?: (() => boolean) | undefined;
@@ -97,7 +99,7 @@ const NOT_SENDABLE: SendResult = {
   responseBody: null,
 };
 
-function buildOptions({ url, secret, body }: SendRequest, signatureHeader: string): ExchangeOptions | null {
+function buildOptions({ url, secret, nextSecret, body }: SendRequest, signatureHeader: string): ExchangeOptions | null {
   if (!URL.canParse(url)) return null;
   const { origin, pathname, search } = new URL(url);
   return {
@@ -114,6 +116,7 @@ function buildOptions({ url, secret, body }: SendRequest, signatureHeader: strin
       'jobferry',
       signatureHeader,
       sign(body, secret),
+      ...(nextSecret == null ? [] : [`${signatureHeader}-next`, sign(body, nextSecret)]),
     ],
     body,
     connection: null,

@@ -7,7 +7,8 @@ export const ATTEMPT_STATUSES = ['success', 'failed', 'nacked', 'deferred'] as c
 export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 
 /**
- * Why a job died. The first two are named by the spec; the others by D8, D9, D10 and D17.
+ * Why a job died. The first two are named by the spec; the others by D8, D9, D10 and D17, and
+ * `cancelled` is somebody's wish: it leaves no dead letter (docs/decisions/0005).
  * A reason is what operators group by; `lastError` is what they read.
  */
 export const DEAD_REASONS = [
@@ -18,6 +19,7 @@ export const DEAD_REASONS = [
   'nacked',
   'ack_timeout',
   'queue_deleted',
+  'cancelled',
 ] as const;
 export type DeadReason = (typeof DEAD_REASONS)[number];
 

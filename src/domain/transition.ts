@@ -52,7 +52,8 @@ export type JobEvent =
   | { type: 'ack_timed_out' }
   | { type: 'interrupted' }
   | { type: 'lifetime_ended' }
-  | { type: 'queue_deleted' };
+  | { type: 'queue_deleted' }
+  | { type: 'cancelled' };
 
 /** Time and chance are arguments: tests move time, they do not sleep. */
 export interface Moment {
@@ -93,20 +94,22 @@ export interface TransitionEntry {
 export const MAX_INTERRUPTIONS = 10;
 
 /** What an event is allowed to happen to; anything else is refused with `null`. */
-const EXPECTED_STATUS: Record<JobEvent['type'], JobStatus> = {
-  answered: 'processing',
-  interrupted: 'processing',
-  acked: 'awaiting_ack',
-  nacked: 'awaiting_ack',
-  deferred: 'awaiting_ack',
-  ack_timed_out: 'awaiting_ack',
-  lifetime_ended: 'pending',
-  queue_deleted: 'pending',
+const EXPECTED_STATUS: Record<JobEvent['type'], readonly JobStatus[]> = {
+  answered: ['processing'],
+  interrupted: ['processing'],
+  acked: ['awaiting_ack'],
+  nacked: ['awaiting_ack'],
+  deferred: ['awaiting_ack'],
+  ack_timed_out: ['awaiting_ack'],
+  lifetime_ended: ['pending'],
+  queue_deleted: ['pending'],
+  // Not while the request is on the wire: it cannot be called back.
+  cancelled: ['pending', 'awaiting_ack'],
 };
 
 /** Decides what an event makes of a job, or `null` when the job is not in a state to take it. */
 export function transition(job: JobState, rules: DeliveryRules, event: JobEvent, moment: Moment): Transition | null {
-  if (job.status !== EXPECTED_STATUS[event.type]) return null;
+  if (!EXPECTED_STATUS[event.type].includes(job.status)) return null;
   switch (event.type) {
     case 'answered':
       return answered(job, rules, event.outcome, moment);
@@ -124,6 +127,8 @@ export function transition(job: JobState, rules: DeliveryRules, event: JobEvent,
       return moment.now < job.deliverBy ? null : buried(job, 'delivery_lifetime_exceeded');
     case 'queue_deleted':
       return buried(job, 'queue_deleted');
+    case 'cancelled':
+      return cancelled(job, rules);
   }
 }
 
@@ -284,6 +289,13 @@ function holdOf(rules: DeliveryRules, ask: Defer, outlivesJob: boolean): QueueEf
 /** A job that dies without a delivery: no attempt ended, so no history entry. */
 function buried(job: JobState, deadReason: DeadReason): Transition {
   return { ...unchanged(job), status: 'dead', lastError: deadReason, deadReason };
+}
+
+/** A delivery that was confirmed but not reported on is an attempt that ended, so it leaves an entry. */
+function cancelled(job: JobState, rules: DeliveryRules): Transition {
+  if (job.status === 'pending') return buried(job, 'cancelled');
+  const failure: Failure = { status: 'failed', error: 'cancelled', statusCode: job.webhookStatusCode };
+  return die(job, rules, failure, 'cancelled');
 }
 
 function unchanged(job: JobState): Transition {

@@ -1,4 +1,4 @@
-import { accountByKeyHash } from '../db/accounts.ts';
+import { accountByKeyHash, type KeyHolder } from '../db/accounts.ts';
 import { hashApiKey, isPlausibleApiKey } from './api-key.ts';
 import type { Context } from './context.ts';
 import type { Account } from './index.ts';
@@ -19,11 +19,17 @@ export function createAuthenticate(context: Pick<Context, 'db'>): (apiKey: strin
 
     if (cache.size >= MAX_CACHED) cache.clear();
     // The clock starts before the query: what it answers is at least as new as that.
-    const entry = { account: accountByKeyHash(context.db, hash), until: performance.now() + CACHE_MS };
+    const entry = { account: accountByKeyHash(context.db, hash).then(toAccount), until: performance.now() + CACHE_MS };
     cache.set(hash, entry);
     entry.account.catch(() => {
       if (cache.get(hash) === entry) cache.delete(hash);
     });
     return entry.account;
   };
+}
+
+function toAccount(holder: KeyHolder | null): Account | null {
+  if (holder === null) return null;
+  const { key, ...account } = holder;
+  return { ...account, actor: { type: 'api_key', id: key.id, label: `${key.prefix}…${key.lastFour}` } };
 }

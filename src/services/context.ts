@@ -5,6 +5,7 @@ import { JobferryError } from '../domain/errors.ts';
 import type { Plan, PlanTable } from '../domain/plan.ts';
 import type { QueueSettings } from '../domain/queue.ts';
 import type { Account } from './index.ts';
+import type { ChangeFeed } from './live.ts';
 
 export type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
 
@@ -21,6 +22,8 @@ export interface Context {
    * wake-up is part of the commit; this one only saves its way through the database.
    */
   wake(queueId: string): void;
+  /** Tells live subscribers, in whichever process, what changed. */
+  changes: ChangeFeed;
 }
 
 export function planOf(context: Context, account: Account): Plan {

@@ -38,6 +38,7 @@ export async function deliver(
   const result = await sender.send({
     url: job.webhookUrl,
     secret: job.signingSecret,
+    nextSecret: job.nextSigningSecret,
     body,
     stillMine: () => elapsed() < startWithinMs,
   });

@@ -3,11 +3,21 @@ import type { BulkReplayResult, DeadLetterDocument, JobDocument, JobStatus, Publ
 import type { CreatedQueue, Queue, QueueSettings } from '../domain/queue.ts';
 import type { DeferScope } from '../domain/transition.ts';
 
+/** Who asks for a change, for the audit log. */
+export interface Actor {
+  type: 'api_key' | 'operator';
+  /** Of the API key; null for the command line. */
+  id: string | null;
+  /** What people recognise the actor by, such as `jf_abc…wxyz`. */
+  label: string;
+}
+
 export interface Account {
   id: string;
   name: string;
   /** A key of the plan table. */
   plan: string;
+  actor: Actor;
 }
 
 export interface PublishInput {

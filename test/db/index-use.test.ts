@@ -31,11 +31,11 @@ beforeAll(async () => {
     );
   }
   await db.query(`
-    insert into dead_letter (id, job_id, queue_id, reason, dead_at)
-    select jobferry_id(created_at), id, queue_id, 'nacked', created_at from job where status = 'dead'`);
+    insert into dead_letter (id, job_id, queue_id, reason, fingerprint, dead_at)
+    select jobferry_id(created_at), id, queue_id, 'nacked', '', created_at from job where status = 'dead'`);
   await db.query(`
-    insert into attempt (job_id, ordinal, attempt, status, "timestamp")
-    select id, 1, 1, 'failed', created_at from job where status <> 'pending'`);
+    insert into attempt (job_id, ordinal, queue_id, attempt, status, "timestamp")
+    select id, 1, queue_id, 1, 'failed', created_at from job where status <> 'pending'`);
   const other = await fixture.createQueue();
   await fixture.publishJobs(other, 200);
   await fixture.claim(other, 200);

@@ -10,7 +10,7 @@ function modelled(schema: string): Record<string, Record<string, boolean>> {
     const columns: Record<string, boolean> = {};
     for (const line of body.split('\n')) {
       const [, name, type, rest = ''] =
-        /^ {2}(\w+)\s+(String|Int|BigInt|Float|Boolean|DateTime)(\??.*)$/.exec(line) ?? [];
+        /^ {2}(\w+)\s+(String|Int|BigInt|Float|Boolean|DateTime|Json)(.*)$/.exec(line) ?? [];
       if (name === undefined || type === undefined) continue;
       columns[/@map\("(\w+)"\)/.exec(rest)?.[1] ?? name] = rest.startsWith('?');
     }

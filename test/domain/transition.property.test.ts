@@ -51,6 +51,7 @@ const anyEvent: fc.Arbitrary<JobEvent> = fc.oneof(
   ofAwaitingAck,
   fc.constant(lifetimeEnded),
   fc.constant<JobEvent>({ type: 'queue_deleted' }),
+  fc.constant<JobEvent>({ type: 'cancelled' }),
 );
 
 const anyStep = fc.record({
@@ -125,6 +126,7 @@ function reasonToDie({ state, rules }: Stored, event: JobEvent, { now, random }:
     return now + held.ms > state.deliverBy ? 'retry_after_exceeds_lifetime' : null;
   }
   if (event.type === 'queue_deleted') return 'queue_deleted';
+  if (event.type === 'cancelled') return 'cancelled';
   if (event.type === 'lifetime_ended') return 'delivery_lifetime_exceeded';
   if (event.type === 'nacked' && !event.retryable) return 'nacked';
   if (event.type === 'ack_timed_out' && rules.ackTimeoutAction === 'dead') return 'ack_timeout';

@@ -41,6 +41,7 @@ create table account (
 create table api_key (
   id           text collate "C" not null default jobferry_id() primary key,
   account_id   text collate "C" not null,
+  name         text,
   hash         text not null,
   prefix       text not null,
   last_four    text not null,
@@ -76,6 +77,13 @@ create table queue (
   probe_job_id       text collate "C",
   rate_window_start  timestamptz(3),
   rate_window_used   integer not null default 0,
+  hold_job_id        text collate "C",
+  hold_reason        text,
+  paused_at          timestamptz(3),
+  paused_by          text,
+  lifetime_floor     timestamptz(3),
+  next_signing_secret    text,
+  next_signing_secret_at timestamptz(3),
   constraint queue_name_form check (name ~ '^[a-z0-9_-]{1,64}$'),
   constraint queue_max_attempts_bounds check (max_attempts between 1 and 25),
   constraint queue_max_defers_bounds check (max_defers between 0 and 1000),
@@ -87,6 +95,8 @@ create table queue (
   constraint queue_ack_timeout_action_values check (ack_timeout_action in ('retry', 'dead')),
   constraint queue_backoff_type_values check (backoff_type in ('fixed', 'exponential')),
   constraint queue_backoff_delay_bounds check (backoff_delay between 0 and 3600),
+  constraint queue_paused_by_somebody check ((paused_at is null) = (paused_by is null)),
+  constraint queue_next_secret_has_time check ((next_signing_secret is null) = (next_signing_secret_at is null)),
   constraint queue_probe_only_while_held check (probe_job_id is null or hold_until is not null),
   constraint queue_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
 ) with (fillfactor = 70); -- claims rewrite rate window and probe in place
@@ -115,6 +125,7 @@ create table job (
   replay_of          text collate "C",
   claim_token        bigint not null default 0,
   worker_id          integer,
+  claimed_at         timestamptz(3),
   deadline           timestamptz(3),
   interruptions      integer not null default 0,
   history_count      integer not null default 0,
@@ -124,6 +135,10 @@ create table job (
   answer_status_code integer,
   answer_ms          integer,
   answer_body        text,
+  wait_reason        text,
+  progress           text,
+  progress_at        timestamptz(3),
+  constraint job_wait_reason_values check (wait_reason in ('backoff', 'hold')),
   constraint job_status_values check (status in ('pending', 'processing', 'awaiting_ack', 'completed', 'dead')),
   constraint job_attempts_bounds check (attempts between 0 and max_attempts),
   constraint job_defer_count_bounds check (defer_count between 0 and 1000),
@@ -140,6 +155,11 @@ create index job_queue_id_id_idx on job (queue_id, id);
 create index job_due_idx on job (queue_id, scheduled_for, id) where status = 'pending';
 -- What claim counts, and what the deadline tasks look for.
 create index job_in_flight_idx on job (queue_id, deadline) where status in ('processing', 'awaiting_ack');
+-- Dashboards: what waits for a retry or a hold, and what is dead. The happy path never touches them.
+create index job_wait_reason_idx on job (queue_id, wait_reason, scheduled_for)
+  where status = 'pending' and wait_reason is not null;
+create index job_dead_idx on job (queue_id, id) where status = 'dead';
+create index job_replay_of_idx on job (replay_of) where replay_of is not null;
 -- What the lifetime sweep looks for (D8).
 create index job_deliver_by_idx on job (deliver_by) where status = 'pending';
 create unique index job_idempotency_key_key on job (queue_id, idempotency_key) where idempotency_key is not null;
@@ -147,24 +167,31 @@ create unique index job_idempotency_key_key on job (queue_id, idempotency_key) w
 create table attempt (
   job_id              text collate "C" not null,
   ordinal             integer not null,
+  queue_id            text collate "C" not null,
   attempt             integer not null,
   status              text not null,
   error               text,
   webhook_status_code integer,
   "timestamp"         timestamptz(3) not null,
   duration_ms         integer,
+  wait_ms             integer,
   response_body       text,
   primary key (job_id, ordinal),
   constraint attempt_number_bounds check (attempt >= 1),
   constraint attempt_status_values check (status in ('success', 'failed', 'nacked', 'deferred')),
   constraint attempt_job_id_fkey foreign key (job_id) references job (id) on delete cascade on update cascade
 );
+-- Attempts are written in the order of time, so a block range finds "since a moment ago" for nothing.
+create index attempt_timestamp_idx on attempt using brin ("timestamp") with (pages_per_range = 16);
 
 create table dead_letter (
   id              text collate "C" not null default jobferry_id() primary key,
   job_id          text collate "C" not null,
   queue_id        text collate "C" not null,
   reason          text not null,
+  error           text,
+  webhook_status_code integer,
+  fingerprint     text collate "C" not null,
   dead_at         timestamptz(3) not null,
   replayed_at     timestamptz(3),
   replayed_job_id text collate "C",
@@ -174,6 +201,8 @@ create table dead_letter (
 );
 create unique index dead_letter_job_id_key on dead_letter (job_id);
 create index dead_letter_queue_id_id_idx on dead_letter (queue_id, id);
+-- Error groups.
+create index dead_letter_fingerprint_idx on dead_letter (queue_id, fingerprint, id);
 -- `all: true` takes the oldest not yet replayed.
 create index dead_letter_open_idx on dead_letter (queue_id, id) where replayed_at is null;
 
@@ -327,7 +356,8 @@ returns table (
   payload text, created_at timestamptz, scheduled_for timestamptz, deliver_by timestamptz, last_error text,
   attempts integer, max_attempts integer, defer_count integer, interruptions integer,
   backoff_type text, backoff_delay float8,
-  mode text, max_defers integer, ack_timeout float8, ack_timeout_action text, is_probe boolean
+  mode text, max_defers integer, ack_timeout float8, ack_timeout_action text, is_probe boolean,
+  next_signing_secret text
 )
 language plpgsql
 as $$
@@ -360,6 +390,19 @@ begin
     from job where job.queue_id = p_queue and job.status in ('processing', 'awaiting_ack');
   v_room := least(v_slots, p_capacity);
   v_waits_for_event := v_slots <= 0;
+
+  if q.paused_at is not null then
+    v_room := 0;
+    v_waits_for_event := true;
+  end if;
+
+  -- The overlap of a rotation is over: the next secret is the current one.
+  if q.next_signing_secret_at <= v_now then
+    q.signing_secret := q.next_signing_secret;
+    q.next_signing_secret := null;
+    update queue set signing_secret = q.signing_secret, next_signing_secret = null, next_signing_secret_at = null
+     where queue.id = p_queue;
+  end if;
 
   -- A held queue releases one job when the hold has ended, and no other before that one ended (D14).
   if q.probe_job_id is not null then
@@ -406,7 +449,7 @@ begin
                      sum(taken.bytes) over (order by taken.scheduled_for, taken.id) - taken.bytes as bytes_before
                 from (select job.id, job.scheduled_for, octet_length(job.payload) as bytes from job
                        where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= v_now
-                         and job.deliver_by > v_now
+                         and greatest(job.deliver_by, q.lifetime_floor) > v_now
                        order by job.scheduled_for, job.id
                        limit v_room
                          for no key update skip locked) taken) due
@@ -433,7 +476,7 @@ begin
       v_not_before := greatest(v_not_before, v_window_end);
     end if;
     select job.scheduled_for into v_next from job
-     where job.queue_id = p_queue and job.status = 'pending' and job.deliver_by > v_now
+     where job.queue_id = p_queue and job.status = 'pending' and greatest(job.deliver_by, q.lifetime_floor) > v_now
        and job.id <> all (v_ids)
      order by job.scheduled_for limit 1;
     if v_next is not null then
@@ -459,15 +502,17 @@ begin
     with claimed as (
       update job set status = 'processing', attempts = job.attempts + 1,
                      claim_token = nextval('jobferry_claim_token_seq'), worker_id = p_worker,
-                     deadline = v_now + p_lease, mode = q.mode, max_defers = q.max_defers,
-                     ack_timeout_action = q.ack_timeout_action
+                     claimed_at = v_now, deadline = v_now + p_lease, mode = q.mode, max_defers = q.max_defers,
+                     ack_timeout_action = q.ack_timeout_action, wait_reason = null, progress = null, progress_at = null
        where job.id = any (v_ids)
       returning job.*
     )
     select v_now, v_wait, false, c.id, c.claim_token, c.account_id, q.name, q.webhook_url, q.signing_secret,
-           c.payload, c.created_at::timestamptz, c.scheduled_for::timestamptz, c.deliver_by::timestamptz, c.last_error,
+           c.payload, c.created_at::timestamptz, c.scheduled_for::timestamptz,
+           greatest(c.deliver_by, q.lifetime_floor)::timestamptz, c.last_error,
            c.attempts, c.max_attempts, c.defer_count, c.interruptions, c.backoff_type, c.backoff_delay,
-           c.mode, c.max_defers, q.ack_timeout, c.ack_timeout_action, v_is_probe
+           c.mode, c.max_defers, q.ack_timeout, c.ack_timeout_action, v_is_probe,
+           q.next_signing_secret
       from claimed c order by c.scheduled_for, c.id;
   perform jobferry_wake('timeout', p_queue, v_now + p_lease);
   -- Last, because claims of all queues of an account meet at this row.
@@ -476,6 +521,20 @@ begin
   on conflict (account_id, month) do update set attempts = u.attempts + excluded.attempts;
 end
 $$;
+
+-- What two errors have in common when only ids and numbers differ; the status code is kept apart.
+create function jobferry_normalised(p_error text) returns text
+language sql immutable
+as $$
+  select left(regexp_replace(regexp_replace(lower(coalesce(p_error, '')),
+                '\m(?=[0-9a-f-]*[0-9])[0-9a-f]{4,}(-?[0-9a-f]{4,})*\M', '<id>', 'g'),
+              '[0-9]+(\.[0-9]+)?', '<n>', 'g'), 200)
+$$;
+
+-- Dead letters with the same fingerprint form an error group.
+create function jobferry_fingerprint(p_reason text, p_code integer, p_error text) returns text
+language sql immutable
+as $$ select left(md5(p_reason || '|' || coalesce(p_code::text, '') || '|' || jobferry_normalised(p_error)), 16) $$;
 
 -- Settle ------------------------------------------------------------------------------------------
 -- Writes a batch of transitions of any queues. Each applies only where status and claim token are
@@ -515,7 +574,9 @@ begin
            case when item.status = 'pending' and q.deleted_at is not null then 'dead' else item.status end as final,
            case when item.status = 'pending' and q.deleted_at is not null then 'queue_deleted'
                 else item."deadReason" end as reason,
-           j.answer_ms, j.answer_body
+           j.answer_ms, j.answer_body,
+           -- How late the delivery began, whatever the reason.
+           least(greatest(extract(epoch from j.claimed_at - j.scheduled_for) * 1000, 0), 2147483647)::integer as wait_ms
       from item
       join job j on j.id = item.id and j.status = item.expected and j.claim_token = item.token
       join queue q on q.id = j.queue_id
@@ -528,6 +589,9 @@ begin
                            else job.scheduled_for end,
       deadline = case when d.final = 'awaiting_ack' then v_now + d."waitMs" * interval '1 millisecond' end,
       completed_at = case when d.final = 'completed' then v_now end,
+      wait_reason = case when d.final <> 'pending' then null
+                         when d."entryStatus" = 'deferred' then 'hold'
+                         when d."entryStatus" is not null then 'backoff' end,
       worker_id = null,
       history_count = job.history_count + case when d."entryStatus" is null then 0 else 1 end,
       answer_status_code = case when d.final = 'awaiting_ack' then d."answerCode" end,
@@ -535,39 +599,46 @@ begin
       answer_body = case when d.final = 'awaiting_ack' then d."answerBody" end
     from decided d
     where job.id = d.id and job.status = d.expected and job.claim_token = d.token
-    returning job.id, job.queue_id, job.status, job.scheduled_for, job.deadline, job.history_count,
+    returning job.id, job.queue_id, job.status, job.last_error, job.scheduled_for, job.deadline, job.history_count,
               d.expected, d.keeps_dead_letters, d.reason, d.effect, d."effectMs",
-              d."entryAttempt", d."entryStatus", d."entryError", d."entryCode",
+              d."entryAttempt", d."entryStatus", d."entryError", d."entryCode", d.wait_ms,
               coalesce(d."answerMs", d.answer_ms) as duration_ms, coalesce(d."answerBody", d.answer_body) as body
   ), entries as (
-    insert into attempt (job_id, ordinal, attempt, status, error, webhook_status_code, "timestamp", duration_ms, response_body)
-    select s.id, s.history_count, s."entryAttempt", s."entryStatus", s."entryError", s."entryCode", v_now,
-           s.duration_ms, s.body
+    insert into attempt (job_id, ordinal, queue_id, attempt, status, error, webhook_status_code, "timestamp",
+                         duration_ms, wait_ms, response_body)
+    select s.id, s.history_count, s.queue_id, s."entryAttempt", s."entryStatus", s."entryError", s."entryCode", v_now,
+           s.duration_ms, s.wait_ms, s.body
       from settled s
      where s."entryStatus" is not null
   ), letters as (
-    insert into dead_letter (id, job_id, queue_id, reason, dead_at)
-    select jobferry_id(v_now), s.id, s.queue_id, s.reason, v_now
+    insert into dead_letter (id, job_id, queue_id, reason, error, webhook_status_code, fingerprint, dead_at)
+    select jobferry_id(v_now), s.id, s.queue_id, s.reason, s.last_error, s."entryCode",
+           jobferry_fingerprint(s.reason, s."entryCode", s.last_error), v_now
       from settled s
-     where s.status = 'dead' and s.keeps_dead_letters
+     -- A dead letter is a delivery that failed; a cancelled job is what somebody asked for.
+     where s.status = 'dead' and s.keeps_dead_letters and s.reason <> 'cancelled'
      order by s.id
   )
   select json_agg(json_build_object(
            'id', s.id, 'queueId', s.queue_id, 'status', s.status, 'was', s.expected,
            'due', case s.status when 'pending' then s.scheduled_for when 'awaiting_ack' then s.deadline end,
-           'effect', s.effect, 'effectMs', s."effectMs"))
+           'effect', s.effect, 'effectMs', s."effectMs", 'error', s."entryError"))
     into v_applied
     from settled s;
   if v_applied is null then return '{}'; end if;
 
   -- All queue rows before any wake-up: a claim holds a queue row and then asks for wake-ups.
   for v_row in
-    select "queueId" as queue_id, id, effect, "effectMs" as ms
-      from json_to_recordset(v_applied) as a(id text, "queueId" text, effect text, "effectMs" float8)
+    select "queueId" as queue_id, id, effect, "effectMs" as ms, error
+      from json_to_recordset(v_applied) as a(id text, "queueId" text, effect text, "effectMs" float8, error text)
      where effect is not null order by 1, 2
   loop
     if v_row.effect = 'hold' then
       update queue set hold_until = greatest(hold_until, v_now + v_row.ms * interval '1 millisecond'),
+                       hold_job_id = case when v_now + v_row.ms * interval '1 millisecond' < hold_until
+                                          then hold_job_id else v_row.id end,
+                       hold_reason = case when v_now + v_row.ms * interval '1 millisecond' < hold_until
+                                          then hold_reason else v_row.error end,
                        probe_job_id = nullif(probe_job_id, v_row.id)
        where id = v_row.queue_id;
     else

@@ -52,3 +52,40 @@ export type DeadLetter = Prisma.DeadLetterModel
  * Delivery attempts per account and calendar month (UTC), counted when a delivery is claimed.
  */
 export type Usage = Prisma.UsageModel
+/**
+ * Model AuditEntry
+ * Every change that somebody made, by whom, and what was before and after.
+ */
+export type AuditEntry = Prisma.AuditEntryModel
+/**
+ * Model BulkAction
+ * Work on many jobs, done in batches by the workers.
+ */
+export type BulkAction = Prisma.BulkActionModel
+/**
+ * Model Instance
+ * A running process of the service, as it last said.
+ */
+export type Instance = Prisma.InstanceModel
+/**
+ * Model JobSearch
+ * Payloads as jsonb, for conditions on their paths; written behind the delivery path. Null for a
+ * payload that jsonb cannot hold or that is too large to search.
+ */
+export type JobSearch = Prisma.JobSearchModel
+/**
+ * Model Follower
+ * How far a follower (search index, statistics) has come.
+ */
+export type Follower = Prisma.FollowerModel
+/**
+ * Model QueueStats
+ * Ended attempts of a queue per five minutes.
+ */
+export type QueueStats = Prisma.QueueStatsModel
+/**
+ * Model QueueCompleted
+ * Completed jobs of a queue by the five minutes in which they were created, so that a count ends with
+ * their retention.
+ */
+export type QueueCompleted = Prisma.QueueCompletedModel

@@ -6,7 +6,12 @@ export const KEY = 'jf_test_key';
 export const ID = '0123456789abcdef01234567';
 export const CREATED_AT = new Date('2026-01-31T12:00:00.123Z');
 
-export const account: Account = { id: 'account', name: 'test', plan: 'pro' };
+export const account: Account = {
+  id: 'account',
+  name: 'test',
+  plan: 'pro',
+  actor: { type: 'api_key', id: 'key', label: 'jf_…test' },
+};
 
 export const job: JobDocument = {
   id: ID,

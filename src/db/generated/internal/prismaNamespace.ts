@@ -403,7 +403,14 @@ export const ModelName = {
   Job: 'Job',
   Attempt: 'Attempt',
   DeadLetter: 'DeadLetter',
-  Usage: 'Usage'
+  Usage: 'Usage',
+  AuditEntry: 'AuditEntry',
+  BulkAction: 'BulkAction',
+  Instance: 'Instance',
+  JobSearch: 'JobSearch',
+  Follower: 'Follower',
+  QueueStats: 'QueueStats',
+  QueueCompleted: 'QueueCompleted'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -419,7 +426,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "account" | "apiKey" | "queue" | "job" | "attempt" | "deadLetter" | "usage"
+    modelProps: "account" | "apiKey" | "queue" | "job" | "attempt" | "deadLetter" | "usage" | "auditEntry" | "bulkAction" | "instance" | "jobSearch" | "follower" | "queueStats" | "queueCompleted"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -941,6 +948,524 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    AuditEntry: {
+      payload: Prisma.$AuditEntryPayload<ExtArgs>
+      fields: Prisma.AuditEntryFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.AuditEntryFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.AuditEntryFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        findFirst: {
+          args: Prisma.AuditEntryFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.AuditEntryFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        findMany: {
+          args: Prisma.AuditEntryFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>[]
+        }
+        create: {
+          args: Prisma.AuditEntryCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        createMany: {
+          args: Prisma.AuditEntryCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.AuditEntryCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>[]
+        }
+        delete: {
+          args: Prisma.AuditEntryDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        update: {
+          args: Prisma.AuditEntryUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        deleteMany: {
+          args: Prisma.AuditEntryDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.AuditEntryUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.AuditEntryUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>[]
+        }
+        upsert: {
+          args: Prisma.AuditEntryUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        aggregate: {
+          args: Prisma.AuditEntryAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateAuditEntry>
+        }
+        groupBy: {
+          args: Prisma.AuditEntryGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AuditEntryGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.AuditEntryCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AuditEntryCountAggregateOutputType> | number
+        }
+      }
+    }
+    BulkAction: {
+      payload: Prisma.$BulkActionPayload<ExtArgs>
+      fields: Prisma.BulkActionFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.BulkActionFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.BulkActionFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload>
+        }
+        findFirst: {
+          args: Prisma.BulkActionFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.BulkActionFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload>
+        }
+        findMany: {
+          args: Prisma.BulkActionFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload>[]
+        }
+        create: {
+          args: Prisma.BulkActionCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload>
+        }
+        createMany: {
+          args: Prisma.BulkActionCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.BulkActionCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload>[]
+        }
+        delete: {
+          args: Prisma.BulkActionDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload>
+        }
+        update: {
+          args: Prisma.BulkActionUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload>
+        }
+        deleteMany: {
+          args: Prisma.BulkActionDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.BulkActionUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.BulkActionUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload>[]
+        }
+        upsert: {
+          args: Prisma.BulkActionUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BulkActionPayload>
+        }
+        aggregate: {
+          args: Prisma.BulkActionAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateBulkAction>
+        }
+        groupBy: {
+          args: Prisma.BulkActionGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.BulkActionGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.BulkActionCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.BulkActionCountAggregateOutputType> | number
+        }
+      }
+    }
+    Instance: {
+      payload: Prisma.$InstancePayload<ExtArgs>
+      fields: Prisma.InstanceFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.InstanceFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.InstanceFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload>
+        }
+        findFirst: {
+          args: Prisma.InstanceFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.InstanceFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload>
+        }
+        findMany: {
+          args: Prisma.InstanceFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload>[]
+        }
+        create: {
+          args: Prisma.InstanceCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload>
+        }
+        createMany: {
+          args: Prisma.InstanceCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.InstanceCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload>[]
+        }
+        delete: {
+          args: Prisma.InstanceDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload>
+        }
+        update: {
+          args: Prisma.InstanceUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload>
+        }
+        deleteMany: {
+          args: Prisma.InstanceDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.InstanceUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.InstanceUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload>[]
+        }
+        upsert: {
+          args: Prisma.InstanceUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InstancePayload>
+        }
+        aggregate: {
+          args: Prisma.InstanceAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateInstance>
+        }
+        groupBy: {
+          args: Prisma.InstanceGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.InstanceGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.InstanceCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.InstanceCountAggregateOutputType> | number
+        }
+      }
+    }
+    JobSearch: {
+      payload: Prisma.$JobSearchPayload<ExtArgs>
+      fields: Prisma.JobSearchFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.JobSearchFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.JobSearchFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload>
+        }
+        findFirst: {
+          args: Prisma.JobSearchFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.JobSearchFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload>
+        }
+        findMany: {
+          args: Prisma.JobSearchFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload>[]
+        }
+        create: {
+          args: Prisma.JobSearchCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload>
+        }
+        createMany: {
+          args: Prisma.JobSearchCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.JobSearchCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload>[]
+        }
+        delete: {
+          args: Prisma.JobSearchDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload>
+        }
+        update: {
+          args: Prisma.JobSearchUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload>
+        }
+        deleteMany: {
+          args: Prisma.JobSearchDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.JobSearchUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.JobSearchUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload>[]
+        }
+        upsert: {
+          args: Prisma.JobSearchUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobSearchPayload>
+        }
+        aggregate: {
+          args: Prisma.JobSearchAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateJobSearch>
+        }
+        groupBy: {
+          args: Prisma.JobSearchGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.JobSearchGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.JobSearchCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.JobSearchCountAggregateOutputType> | number
+        }
+      }
+    }
+    Follower: {
+      payload: Prisma.$FollowerPayload<ExtArgs>
+      fields: Prisma.FollowerFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.FollowerFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.FollowerFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload>
+        }
+        findFirst: {
+          args: Prisma.FollowerFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.FollowerFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload>
+        }
+        findMany: {
+          args: Prisma.FollowerFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload>[]
+        }
+        create: {
+          args: Prisma.FollowerCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload>
+        }
+        createMany: {
+          args: Prisma.FollowerCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.FollowerCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload>[]
+        }
+        delete: {
+          args: Prisma.FollowerDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload>
+        }
+        update: {
+          args: Prisma.FollowerUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload>
+        }
+        deleteMany: {
+          args: Prisma.FollowerDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.FollowerUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.FollowerUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload>[]
+        }
+        upsert: {
+          args: Prisma.FollowerUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FollowerPayload>
+        }
+        aggregate: {
+          args: Prisma.FollowerAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateFollower>
+        }
+        groupBy: {
+          args: Prisma.FollowerGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FollowerGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.FollowerCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FollowerCountAggregateOutputType> | number
+        }
+      }
+    }
+    QueueStats: {
+      payload: Prisma.$QueueStatsPayload<ExtArgs>
+      fields: Prisma.QueueStatsFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.QueueStatsFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.QueueStatsFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload>
+        }
+        findFirst: {
+          args: Prisma.QueueStatsFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.QueueStatsFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload>
+        }
+        findMany: {
+          args: Prisma.QueueStatsFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload>[]
+        }
+        create: {
+          args: Prisma.QueueStatsCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload>
+        }
+        createMany: {
+          args: Prisma.QueueStatsCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.QueueStatsCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload>[]
+        }
+        delete: {
+          args: Prisma.QueueStatsDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload>
+        }
+        update: {
+          args: Prisma.QueueStatsUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload>
+        }
+        deleteMany: {
+          args: Prisma.QueueStatsDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.QueueStatsUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.QueueStatsUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload>[]
+        }
+        upsert: {
+          args: Prisma.QueueStatsUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueStatsPayload>
+        }
+        aggregate: {
+          args: Prisma.QueueStatsAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateQueueStats>
+        }
+        groupBy: {
+          args: Prisma.QueueStatsGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QueueStatsGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.QueueStatsCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QueueStatsCountAggregateOutputType> | number
+        }
+      }
+    }
+    QueueCompleted: {
+      payload: Prisma.$QueueCompletedPayload<ExtArgs>
+      fields: Prisma.QueueCompletedFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.QueueCompletedFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.QueueCompletedFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload>
+        }
+        findFirst: {
+          args: Prisma.QueueCompletedFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.QueueCompletedFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload>
+        }
+        findMany: {
+          args: Prisma.QueueCompletedFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload>[]
+        }
+        create: {
+          args: Prisma.QueueCompletedCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload>
+        }
+        createMany: {
+          args: Prisma.QueueCompletedCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.QueueCompletedCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload>[]
+        }
+        delete: {
+          args: Prisma.QueueCompletedDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload>
+        }
+        update: {
+          args: Prisma.QueueCompletedUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload>
+        }
+        deleteMany: {
+          args: Prisma.QueueCompletedDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.QueueCompletedUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.QueueCompletedUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload>[]
+        }
+        upsert: {
+          args: Prisma.QueueCompletedUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QueueCompletedPayload>
+        }
+        aggregate: {
+          args: Prisma.QueueCompletedAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateQueueCompleted>
+        }
+        groupBy: {
+          args: Prisma.QueueCompletedGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QueueCompletedGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.QueueCompletedCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QueueCompletedCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -993,6 +1518,7 @@ export type AccountScalarFieldEnum = (typeof AccountScalarFieldEnum)[keyof typeo
 export const ApiKeyScalarFieldEnum = {
   id: 'id',
   accountId: 'accountId',
+  name: 'name',
   hash: 'hash',
   prefix: 'prefix',
   lastFour: 'lastFour',
@@ -1026,7 +1552,14 @@ export const QueueScalarFieldEnum = {
   holdUntil: 'holdUntil',
   probeJobId: 'probeJobId',
   rateWindowStart: 'rateWindowStart',
-  rateWindowUsed: 'rateWindowUsed'
+  rateWindowUsed: 'rateWindowUsed',
+  holdJobId: 'holdJobId',
+  holdReason: 'holdReason',
+  pausedAt: 'pausedAt',
+  pausedBy: 'pausedBy',
+  lifetimeFloor: 'lifetimeFloor',
+  nextSigningSecret: 'nextSigningSecret',
+  nextSigningSecretAt: 'nextSigningSecretAt'
 } as const
 
 export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
@@ -1053,6 +1586,7 @@ export const JobScalarFieldEnum = {
   replayOf: 'replayOf',
   claimToken: 'claimToken',
   workerId: 'workerId',
+  claimedAt: 'claimedAt',
   deadline: 'deadline',
   interruptions: 'interruptions',
   historyCount: 'historyCount',
@@ -1061,7 +1595,10 @@ export const JobScalarFieldEnum = {
   ackTimeoutAction: 'ackTimeoutAction',
   answerStatusCode: 'answerStatusCode',
   answerMs: 'answerMs',
-  answerBody: 'answerBody'
+  answerBody: 'answerBody',
+  waitReason: 'waitReason',
+  progress: 'progress',
+  progressAt: 'progressAt'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -1070,12 +1607,14 @@ export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobSca
 export const AttemptScalarFieldEnum = {
   jobId: 'jobId',
   ordinal: 'ordinal',
+  queueId: 'queueId',
   attempt: 'attempt',
   status: 'status',
   error: 'error',
   webhookStatusCode: 'webhookStatusCode',
   timestamp: 'timestamp',
   durationMs: 'durationMs',
+  waitMs: 'waitMs',
   responseBody: 'responseBody'
 } as const
 
@@ -1087,6 +1626,9 @@ export const DeadLetterScalarFieldEnum = {
   jobId: 'jobId',
   queueId: 'queueId',
   reason: 'reason',
+  error: 'error',
+  webhookStatusCode: 'webhookStatusCode',
+  fingerprint: 'fingerprint',
   deadAt: 'deadAt',
   replayedAt: 'replayedAt',
   replayedJobId: 'replayedJobId'
@@ -1104,12 +1646,132 @@ export const UsageScalarFieldEnum = {
 export type UsageScalarFieldEnum = (typeof UsageScalarFieldEnum)[keyof typeof UsageScalarFieldEnum]
 
 
+export const AuditEntryScalarFieldEnum = {
+  id: 'id',
+  accountId: 'accountId',
+  at: 'at',
+  actorType: 'actorType',
+  actorId: 'actorId',
+  actorLabel: 'actorLabel',
+  action: 'action',
+  targetType: 'targetType',
+  targetId: 'targetId',
+  targetName: 'targetName',
+  before: 'before',
+  after: 'after'
+} as const
+
+export type AuditEntryScalarFieldEnum = (typeof AuditEntryScalarFieldEnum)[keyof typeof AuditEntryScalarFieldEnum]
+
+
+export const BulkActionScalarFieldEnum = {
+  id: 'id',
+  accountId: 'accountId',
+  queueId: 'queueId',
+  kind: 'kind',
+  status: 'status',
+  selection: 'selection',
+  ratePerSecond: 'ratePerSecond',
+  canary: 'canary',
+  canaryJobId: 'canaryJobId',
+  matched: 'matched',
+  processed: 'processed',
+  succeeded: 'succeeded',
+  skipped: 'skipped',
+  position: 'position',
+  error: 'error',
+  requestedBy: 'requestedBy',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
+  finishedAt: 'finishedAt'
+} as const
+
+export type BulkActionScalarFieldEnum = (typeof BulkActionScalarFieldEnum)[keyof typeof BulkActionScalarFieldEnum]
+
+
+export const InstanceScalarFieldEnum = {
+  id: 'id',
+  role: 'role',
+  version: 'version',
+  startedAt: 'startedAt',
+  lastSeenAt: 'lastSeenAt',
+  inFlight: 'inFlight',
+  capacity: 'capacity'
+} as const
+
+export type InstanceScalarFieldEnum = (typeof InstanceScalarFieldEnum)[keyof typeof InstanceScalarFieldEnum]
+
+
+export const JobSearchScalarFieldEnum = {
+  jobId: 'jobId',
+  queueId: 'queueId',
+  doc: 'doc'
+} as const
+
+export type JobSearchScalarFieldEnum = (typeof JobSearchScalarFieldEnum)[keyof typeof JobSearchScalarFieldEnum]
+
+
+export const FollowerScalarFieldEnum = {
+  name: 'name',
+  position: 'position',
+  updatedAt: 'updatedAt'
+} as const
+
+export type FollowerScalarFieldEnum = (typeof FollowerScalarFieldEnum)[keyof typeof FollowerScalarFieldEnum]
+
+
+export const QueueStatsScalarFieldEnum = {
+  queueId: 'queueId',
+  bucket: 'bucket',
+  success: 'success',
+  failed: 'failed',
+  nacked: 'nacked',
+  deferred: 'deferred',
+  dead: 'dead',
+  answered2xx: 'answered2xx',
+  answered3xx: 'answered3xx',
+  answered4xx: 'answered4xx',
+  answered5xx: 'answered5xx',
+  unauthorized: 'unauthorized',
+  backpressure: 'backpressure',
+  unanswered: 'unanswered',
+  durations: 'durations',
+  waits: 'waits'
+} as const
+
+export type QueueStatsScalarFieldEnum = (typeof QueueStatsScalarFieldEnum)[keyof typeof QueueStatsScalarFieldEnum]
+
+
+export const QueueCompletedScalarFieldEnum = {
+  queueId: 'queueId',
+  createdBucket: 'createdBucket',
+  completed: 'completed'
+} as const
+
+export type QueueCompletedScalarFieldEnum = (typeof QueueCompletedScalarFieldEnum)[keyof typeof QueueCompletedScalarFieldEnum]
+
+
 export const SortOrder = {
   asc: 'asc',
   desc: 'desc'
 } as const
 
 export type SortOrder = (typeof SortOrder)[keyof typeof SortOrder]
+
+
+export const NullableJsonNullValueInput = {
+  DbNull: DbNull,
+  JsonNull: JsonNull
+} as const
+
+export type NullableJsonNullValueInput = (typeof NullableJsonNullValueInput)[keyof typeof NullableJsonNullValueInput]
+
+
+export const JsonNullValueInput = {
+  JsonNull: JsonNull
+} as const
+
+export type JsonNullValueInput = (typeof JsonNullValueInput)[keyof typeof JsonNullValueInput]
 
 
 export const QueryMode = {
@@ -1126,6 +1788,15 @@ export const NullsOrder = {
 } as const
 
 export type NullsOrder = (typeof NullsOrder)[keyof typeof NullsOrder]
+
+
+export const JsonNullValueFilter = {
+  DbNull: DbNull,
+  JsonNull: JsonNull,
+  AnyNull: AnyNull
+} as const
+
+export type JsonNullValueFilter = (typeof JsonNullValueFilter)[keyof typeof JsonNullValueFilter]
 
 
 
@@ -1208,6 +1879,20 @@ export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 
  * Reference to a field of type 'BigInt[]'
  */
 export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt[]'>
+    
+
+
+/**
+ * Reference to a field of type 'Json'
+ */
+export type JsonFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Json'>
+    
+
+
+/**
+ * Reference to a field of type 'QueryMode'
+ */
+export type EnumQueryModeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'QueryMode'>
     
 
 /**
@@ -1368,6 +2053,13 @@ export type GlobalOmitConfig = {
   attempt?: Prisma.AttemptOmit
   deadLetter?: Prisma.DeadLetterOmit
   usage?: Prisma.UsageOmit
+  auditEntry?: Prisma.AuditEntryOmit
+  bulkAction?: Prisma.BulkActionOmit
+  instance?: Prisma.InstanceOmit
+  jobSearch?: Prisma.JobSearchOmit
+  follower?: Prisma.FollowerOmit
+  queueStats?: Prisma.QueueStatsOmit
+  queueCompleted?: Prisma.QueueCompletedOmit
 }
 
 /* Types for Logging */

@@ -57,7 +57,14 @@ export const ModelName = {
   Job: 'Job',
   Attempt: 'Attempt',
   DeadLetter: 'DeadLetter',
-  Usage: 'Usage'
+  Usage: 'Usage',
+  AuditEntry: 'AuditEntry',
+  BulkAction: 'BulkAction',
+  Instance: 'Instance',
+  JobSearch: 'JobSearch',
+  Follower: 'Follower',
+  QueueStats: 'QueueStats',
+  QueueCompleted: 'QueueCompleted'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -89,6 +96,7 @@ export type AccountScalarFieldEnum = (typeof AccountScalarFieldEnum)[keyof typeo
 export const ApiKeyScalarFieldEnum = {
   id: 'id',
   accountId: 'accountId',
+  name: 'name',
   hash: 'hash',
   prefix: 'prefix',
   lastFour: 'lastFour',
@@ -122,7 +130,14 @@ export const QueueScalarFieldEnum = {
   holdUntil: 'holdUntil',
   probeJobId: 'probeJobId',
   rateWindowStart: 'rateWindowStart',
-  rateWindowUsed: 'rateWindowUsed'
+  rateWindowUsed: 'rateWindowUsed',
+  holdJobId: 'holdJobId',
+  holdReason: 'holdReason',
+  pausedAt: 'pausedAt',
+  pausedBy: 'pausedBy',
+  lifetimeFloor: 'lifetimeFloor',
+  nextSigningSecret: 'nextSigningSecret',
+  nextSigningSecretAt: 'nextSigningSecretAt'
 } as const
 
 export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
@@ -149,6 +164,7 @@ export const JobScalarFieldEnum = {
   replayOf: 'replayOf',
   claimToken: 'claimToken',
   workerId: 'workerId',
+  claimedAt: 'claimedAt',
   deadline: 'deadline',
   interruptions: 'interruptions',
   historyCount: 'historyCount',
@@ -157,7 +173,10 @@ export const JobScalarFieldEnum = {
   ackTimeoutAction: 'ackTimeoutAction',
   answerStatusCode: 'answerStatusCode',
   answerMs: 'answerMs',
-  answerBody: 'answerBody'
+  answerBody: 'answerBody',
+  waitReason: 'waitReason',
+  progress: 'progress',
+  progressAt: 'progressAt'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
@@ -166,12 +185,14 @@ export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobSca
 export const AttemptScalarFieldEnum = {
   jobId: 'jobId',
   ordinal: 'ordinal',
+  queueId: 'queueId',
   attempt: 'attempt',
   status: 'status',
   error: 'error',
   webhookStatusCode: 'webhookStatusCode',
   timestamp: 'timestamp',
   durationMs: 'durationMs',
+  waitMs: 'waitMs',
   responseBody: 'responseBody'
 } as const
 
@@ -183,6 +204,9 @@ export const DeadLetterScalarFieldEnum = {
   jobId: 'jobId',
   queueId: 'queueId',
   reason: 'reason',
+  error: 'error',
+  webhookStatusCode: 'webhookStatusCode',
+  fingerprint: 'fingerprint',
   deadAt: 'deadAt',
   replayedAt: 'replayedAt',
   replayedJobId: 'replayedJobId'
@@ -200,12 +224,132 @@ export const UsageScalarFieldEnum = {
 export type UsageScalarFieldEnum = (typeof UsageScalarFieldEnum)[keyof typeof UsageScalarFieldEnum]
 
 
+export const AuditEntryScalarFieldEnum = {
+  id: 'id',
+  accountId: 'accountId',
+  at: 'at',
+  actorType: 'actorType',
+  actorId: 'actorId',
+  actorLabel: 'actorLabel',
+  action: 'action',
+  targetType: 'targetType',
+  targetId: 'targetId',
+  targetName: 'targetName',
+  before: 'before',
+  after: 'after'
+} as const
+
+export type AuditEntryScalarFieldEnum = (typeof AuditEntryScalarFieldEnum)[keyof typeof AuditEntryScalarFieldEnum]
+
+
+export const BulkActionScalarFieldEnum = {
+  id: 'id',
+  accountId: 'accountId',
+  queueId: 'queueId',
+  kind: 'kind',
+  status: 'status',
+  selection: 'selection',
+  ratePerSecond: 'ratePerSecond',
+  canary: 'canary',
+  canaryJobId: 'canaryJobId',
+  matched: 'matched',
+  processed: 'processed',
+  succeeded: 'succeeded',
+  skipped: 'skipped',
+  position: 'position',
+  error: 'error',
+  requestedBy: 'requestedBy',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
+  finishedAt: 'finishedAt'
+} as const
+
+export type BulkActionScalarFieldEnum = (typeof BulkActionScalarFieldEnum)[keyof typeof BulkActionScalarFieldEnum]
+
+
+export const InstanceScalarFieldEnum = {
+  id: 'id',
+  role: 'role',
+  version: 'version',
+  startedAt: 'startedAt',
+  lastSeenAt: 'lastSeenAt',
+  inFlight: 'inFlight',
+  capacity: 'capacity'
+} as const
+
+export type InstanceScalarFieldEnum = (typeof InstanceScalarFieldEnum)[keyof typeof InstanceScalarFieldEnum]
+
+
+export const JobSearchScalarFieldEnum = {
+  jobId: 'jobId',
+  queueId: 'queueId',
+  doc: 'doc'
+} as const
+
+export type JobSearchScalarFieldEnum = (typeof JobSearchScalarFieldEnum)[keyof typeof JobSearchScalarFieldEnum]
+
+
+export const FollowerScalarFieldEnum = {
+  name: 'name',
+  position: 'position',
+  updatedAt: 'updatedAt'
+} as const
+
+export type FollowerScalarFieldEnum = (typeof FollowerScalarFieldEnum)[keyof typeof FollowerScalarFieldEnum]
+
+
+export const QueueStatsScalarFieldEnum = {
+  queueId: 'queueId',
+  bucket: 'bucket',
+  success: 'success',
+  failed: 'failed',
+  nacked: 'nacked',
+  deferred: 'deferred',
+  dead: 'dead',
+  answered2xx: 'answered2xx',
+  answered3xx: 'answered3xx',
+  answered4xx: 'answered4xx',
+  answered5xx: 'answered5xx',
+  unauthorized: 'unauthorized',
+  backpressure: 'backpressure',
+  unanswered: 'unanswered',
+  durations: 'durations',
+  waits: 'waits'
+} as const
+
+export type QueueStatsScalarFieldEnum = (typeof QueueStatsScalarFieldEnum)[keyof typeof QueueStatsScalarFieldEnum]
+
+
+export const QueueCompletedScalarFieldEnum = {
+  queueId: 'queueId',
+  createdBucket: 'createdBucket',
+  completed: 'completed'
+} as const
+
+export type QueueCompletedScalarFieldEnum = (typeof QueueCompletedScalarFieldEnum)[keyof typeof QueueCompletedScalarFieldEnum]
+
+
 export const SortOrder = {
   asc: 'asc',
   desc: 'desc'
 } as const
 
 export type SortOrder = (typeof SortOrder)[keyof typeof SortOrder]
+
+
+export const NullableJsonNullValueInput = {
+  DbNull: DbNull,
+  JsonNull: JsonNull
+} as const
+
+export type NullableJsonNullValueInput = (typeof NullableJsonNullValueInput)[keyof typeof NullableJsonNullValueInput]
+
+
+export const JsonNullValueInput = {
+  JsonNull: JsonNull
+} as const
+
+export type JsonNullValueInput = (typeof JsonNullValueInput)[keyof typeof JsonNullValueInput]
 
 
 export const QueryMode = {
@@ -222,4 +366,13 @@ export const NullsOrder = {
 } as const
 
 export type NullsOrder = (typeof NullsOrder)[keyof typeof NullsOrder]
+
+
+export const JsonNullValueFilter = {
+  DbNull: DbNull,
+  JsonNull: JsonNull,
+  AnyNull: AnyNull
+} as const
+
+export type JsonNullValueFilter = (typeof JsonNullValueFilter)[keyof typeof JsonNullValueFilter]
 

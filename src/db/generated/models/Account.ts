@@ -177,6 +177,8 @@ export type AccountWhereInput = {
   apiKeys?: Prisma.ApiKeyListRelationFilter
   queues?: Prisma.QueueListRelationFilter
   usage?: Prisma.UsageListRelationFilter
+  audit?: Prisma.AuditEntryListRelationFilter
+  actions?: Prisma.BulkActionListRelationFilter
 }
 
 export type AccountOrderByWithRelationInput = {
@@ -187,6 +189,8 @@ export type AccountOrderByWithRelationInput = {
   apiKeys?: Prisma.ApiKeyOrderByRelationAggregateInput
   queues?: Prisma.QueueOrderByRelationAggregateInput
   usage?: Prisma.UsageOrderByRelationAggregateInput
+  audit?: Prisma.AuditEntryOrderByRelationAggregateInput
+  actions?: Prisma.BulkActionOrderByRelationAggregateInput
 }
 
 export type AccountWhereUniqueInput = Prisma.AtLeast<{
@@ -200,6 +204,8 @@ export type AccountWhereUniqueInput = Prisma.AtLeast<{
   apiKeys?: Prisma.ApiKeyListRelationFilter
   queues?: Prisma.QueueListRelationFilter
   usage?: Prisma.UsageListRelationFilter
+  audit?: Prisma.AuditEntryListRelationFilter
+  actions?: Prisma.BulkActionListRelationFilter
 }, "id">
 
 export type AccountOrderByWithAggregationInput = {
@@ -230,6 +236,8 @@ export type AccountCreateInput = {
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutAccountInput
   queues?: Prisma.QueueCreateNestedManyWithoutAccountInput
   usage?: Prisma.UsageCreateNestedManyWithoutAccountInput
+  audit?: Prisma.AuditEntryCreateNestedManyWithoutAccountInput
+  actions?: Prisma.BulkActionCreateNestedManyWithoutAccountInput
 }
 
 export type AccountUncheckedCreateInput = {
@@ -240,6 +248,8 @@ export type AccountUncheckedCreateInput = {
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutAccountInput
   queues?: Prisma.QueueUncheckedCreateNestedManyWithoutAccountInput
   usage?: Prisma.UsageUncheckedCreateNestedManyWithoutAccountInput
+  audit?: Prisma.AuditEntryUncheckedCreateNestedManyWithoutAccountInput
+  actions?: Prisma.BulkActionUncheckedCreateNestedManyWithoutAccountInput
 }
 
 export type AccountUpdateInput = {
@@ -250,6 +260,8 @@ export type AccountUpdateInput = {
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutAccountNestedInput
   queues?: Prisma.QueueUpdateManyWithoutAccountNestedInput
   usage?: Prisma.UsageUpdateManyWithoutAccountNestedInput
+  audit?: Prisma.AuditEntryUpdateManyWithoutAccountNestedInput
+  actions?: Prisma.BulkActionUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountUncheckedUpdateInput = {
@@ -260,6 +272,8 @@ export type AccountUncheckedUpdateInput = {
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutAccountNestedInput
   queues?: Prisma.QueueUncheckedUpdateManyWithoutAccountNestedInput
   usage?: Prisma.UsageUncheckedUpdateManyWithoutAccountNestedInput
+  audit?: Prisma.AuditEntryUncheckedUpdateManyWithoutAccountNestedInput
+  actions?: Prisma.BulkActionUncheckedUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountCreateManyInput = {
@@ -359,6 +373,34 @@ export type AccountUpdateOneRequiredWithoutUsageNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.AccountUpdateToOneWithWhereWithoutUsageInput, Prisma.AccountUpdateWithoutUsageInput>, Prisma.AccountUncheckedUpdateWithoutUsageInput>
 }
 
+export type AccountCreateNestedOneWithoutAuditInput = {
+  create?: Prisma.XOR<Prisma.AccountCreateWithoutAuditInput, Prisma.AccountUncheckedCreateWithoutAuditInput>
+  connectOrCreate?: Prisma.AccountCreateOrConnectWithoutAuditInput
+  connect?: Prisma.AccountWhereUniqueInput
+}
+
+export type AccountUpdateOneRequiredWithoutAuditNestedInput = {
+  create?: Prisma.XOR<Prisma.AccountCreateWithoutAuditInput, Prisma.AccountUncheckedCreateWithoutAuditInput>
+  connectOrCreate?: Prisma.AccountCreateOrConnectWithoutAuditInput
+  upsert?: Prisma.AccountUpsertWithoutAuditInput
+  connect?: Prisma.AccountWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.AccountUpdateToOneWithWhereWithoutAuditInput, Prisma.AccountUpdateWithoutAuditInput>, Prisma.AccountUncheckedUpdateWithoutAuditInput>
+}
+
+export type AccountCreateNestedOneWithoutActionsInput = {
+  create?: Prisma.XOR<Prisma.AccountCreateWithoutActionsInput, Prisma.AccountUncheckedCreateWithoutActionsInput>
+  connectOrCreate?: Prisma.AccountCreateOrConnectWithoutActionsInput
+  connect?: Prisma.AccountWhereUniqueInput
+}
+
+export type AccountUpdateOneRequiredWithoutActionsNestedInput = {
+  create?: Prisma.XOR<Prisma.AccountCreateWithoutActionsInput, Prisma.AccountUncheckedCreateWithoutActionsInput>
+  connectOrCreate?: Prisma.AccountCreateOrConnectWithoutActionsInput
+  upsert?: Prisma.AccountUpsertWithoutActionsInput
+  connect?: Prisma.AccountWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.AccountUpdateToOneWithWhereWithoutActionsInput, Prisma.AccountUpdateWithoutActionsInput>, Prisma.AccountUncheckedUpdateWithoutActionsInput>
+}
+
 export type AccountCreateWithoutApiKeysInput = {
   id?: string
   name: string
@@ -366,6 +408,8 @@ export type AccountCreateWithoutApiKeysInput = {
   createdAt?: Date | string
   queues?: Prisma.QueueCreateNestedManyWithoutAccountInput
   usage?: Prisma.UsageCreateNestedManyWithoutAccountInput
+  audit?: Prisma.AuditEntryCreateNestedManyWithoutAccountInput
+  actions?: Prisma.BulkActionCreateNestedManyWithoutAccountInput
 }
 
 export type AccountUncheckedCreateWithoutApiKeysInput = {
@@ -375,6 +419,8 @@ export type AccountUncheckedCreateWithoutApiKeysInput = {
   createdAt?: Date | string
   queues?: Prisma.QueueUncheckedCreateNestedManyWithoutAccountInput
   usage?: Prisma.UsageUncheckedCreateNestedManyWithoutAccountInput
+  audit?: Prisma.AuditEntryUncheckedCreateNestedManyWithoutAccountInput
+  actions?: Prisma.BulkActionUncheckedCreateNestedManyWithoutAccountInput
 }
 
 export type AccountCreateOrConnectWithoutApiKeysInput = {
@@ -400,6 +446,8 @@ export type AccountUpdateWithoutApiKeysInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   queues?: Prisma.QueueUpdateManyWithoutAccountNestedInput
   usage?: Prisma.UsageUpdateManyWithoutAccountNestedInput
+  audit?: Prisma.AuditEntryUpdateManyWithoutAccountNestedInput
+  actions?: Prisma.BulkActionUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountUncheckedUpdateWithoutApiKeysInput = {
@@ -409,6 +457,8 @@ export type AccountUncheckedUpdateWithoutApiKeysInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   queues?: Prisma.QueueUncheckedUpdateManyWithoutAccountNestedInput
   usage?: Prisma.UsageUncheckedUpdateManyWithoutAccountNestedInput
+  audit?: Prisma.AuditEntryUncheckedUpdateManyWithoutAccountNestedInput
+  actions?: Prisma.BulkActionUncheckedUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountCreateWithoutQueuesInput = {
@@ -418,6 +468,8 @@ export type AccountCreateWithoutQueuesInput = {
   createdAt?: Date | string
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutAccountInput
   usage?: Prisma.UsageCreateNestedManyWithoutAccountInput
+  audit?: Prisma.AuditEntryCreateNestedManyWithoutAccountInput
+  actions?: Prisma.BulkActionCreateNestedManyWithoutAccountInput
 }
 
 export type AccountUncheckedCreateWithoutQueuesInput = {
@@ -427,6 +479,8 @@ export type AccountUncheckedCreateWithoutQueuesInput = {
   createdAt?: Date | string
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutAccountInput
   usage?: Prisma.UsageUncheckedCreateNestedManyWithoutAccountInput
+  audit?: Prisma.AuditEntryUncheckedCreateNestedManyWithoutAccountInput
+  actions?: Prisma.BulkActionUncheckedCreateNestedManyWithoutAccountInput
 }
 
 export type AccountCreateOrConnectWithoutQueuesInput = {
@@ -452,6 +506,8 @@ export type AccountUpdateWithoutQueuesInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutAccountNestedInput
   usage?: Prisma.UsageUpdateManyWithoutAccountNestedInput
+  audit?: Prisma.AuditEntryUpdateManyWithoutAccountNestedInput
+  actions?: Prisma.BulkActionUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountUncheckedUpdateWithoutQueuesInput = {
@@ -461,6 +517,8 @@ export type AccountUncheckedUpdateWithoutQueuesInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutAccountNestedInput
   usage?: Prisma.UsageUncheckedUpdateManyWithoutAccountNestedInput
+  audit?: Prisma.AuditEntryUncheckedUpdateManyWithoutAccountNestedInput
+  actions?: Prisma.BulkActionUncheckedUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountCreateWithoutUsageInput = {
@@ -470,6 +528,8 @@ export type AccountCreateWithoutUsageInput = {
   createdAt?: Date | string
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutAccountInput
   queues?: Prisma.QueueCreateNestedManyWithoutAccountInput
+  audit?: Prisma.AuditEntryCreateNestedManyWithoutAccountInput
+  actions?: Prisma.BulkActionCreateNestedManyWithoutAccountInput
 }
 
 export type AccountUncheckedCreateWithoutUsageInput = {
@@ -479,6 +539,8 @@ export type AccountUncheckedCreateWithoutUsageInput = {
   createdAt?: Date | string
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutAccountInput
   queues?: Prisma.QueueUncheckedCreateNestedManyWithoutAccountInput
+  audit?: Prisma.AuditEntryUncheckedCreateNestedManyWithoutAccountInput
+  actions?: Prisma.BulkActionUncheckedCreateNestedManyWithoutAccountInput
 }
 
 export type AccountCreateOrConnectWithoutUsageInput = {
@@ -504,6 +566,8 @@ export type AccountUpdateWithoutUsageInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutAccountNestedInput
   queues?: Prisma.QueueUpdateManyWithoutAccountNestedInput
+  audit?: Prisma.AuditEntryUpdateManyWithoutAccountNestedInput
+  actions?: Prisma.BulkActionUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountUncheckedUpdateWithoutUsageInput = {
@@ -513,6 +577,128 @@ export type AccountUncheckedUpdateWithoutUsageInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutAccountNestedInput
   queues?: Prisma.QueueUncheckedUpdateManyWithoutAccountNestedInput
+  audit?: Prisma.AuditEntryUncheckedUpdateManyWithoutAccountNestedInput
+  actions?: Prisma.BulkActionUncheckedUpdateManyWithoutAccountNestedInput
+}
+
+export type AccountCreateWithoutAuditInput = {
+  id?: string
+  name: string
+  plan: string
+  createdAt?: Date | string
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutAccountInput
+  queues?: Prisma.QueueCreateNestedManyWithoutAccountInput
+  usage?: Prisma.UsageCreateNestedManyWithoutAccountInput
+  actions?: Prisma.BulkActionCreateNestedManyWithoutAccountInput
+}
+
+export type AccountUncheckedCreateWithoutAuditInput = {
+  id?: string
+  name: string
+  plan: string
+  createdAt?: Date | string
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutAccountInput
+  queues?: Prisma.QueueUncheckedCreateNestedManyWithoutAccountInput
+  usage?: Prisma.UsageUncheckedCreateNestedManyWithoutAccountInput
+  actions?: Prisma.BulkActionUncheckedCreateNestedManyWithoutAccountInput
+}
+
+export type AccountCreateOrConnectWithoutAuditInput = {
+  where: Prisma.AccountWhereUniqueInput
+  create: Prisma.XOR<Prisma.AccountCreateWithoutAuditInput, Prisma.AccountUncheckedCreateWithoutAuditInput>
+}
+
+export type AccountUpsertWithoutAuditInput = {
+  update: Prisma.XOR<Prisma.AccountUpdateWithoutAuditInput, Prisma.AccountUncheckedUpdateWithoutAuditInput>
+  create: Prisma.XOR<Prisma.AccountCreateWithoutAuditInput, Prisma.AccountUncheckedCreateWithoutAuditInput>
+  where?: Prisma.AccountWhereInput
+}
+
+export type AccountUpdateToOneWithWhereWithoutAuditInput = {
+  where?: Prisma.AccountWhereInput
+  data: Prisma.XOR<Prisma.AccountUpdateWithoutAuditInput, Prisma.AccountUncheckedUpdateWithoutAuditInput>
+}
+
+export type AccountUpdateWithoutAuditInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  plan?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutAccountNestedInput
+  queues?: Prisma.QueueUpdateManyWithoutAccountNestedInput
+  usage?: Prisma.UsageUpdateManyWithoutAccountNestedInput
+  actions?: Prisma.BulkActionUpdateManyWithoutAccountNestedInput
+}
+
+export type AccountUncheckedUpdateWithoutAuditInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  plan?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutAccountNestedInput
+  queues?: Prisma.QueueUncheckedUpdateManyWithoutAccountNestedInput
+  usage?: Prisma.UsageUncheckedUpdateManyWithoutAccountNestedInput
+  actions?: Prisma.BulkActionUncheckedUpdateManyWithoutAccountNestedInput
+}
+
+export type AccountCreateWithoutActionsInput = {
+  id?: string
+  name: string
+  plan: string
+  createdAt?: Date | string
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutAccountInput
+  queues?: Prisma.QueueCreateNestedManyWithoutAccountInput
+  usage?: Prisma.UsageCreateNestedManyWithoutAccountInput
+  audit?: Prisma.AuditEntryCreateNestedManyWithoutAccountInput
+}
+
+export type AccountUncheckedCreateWithoutActionsInput = {
+  id?: string
+  name: string
+  plan: string
+  createdAt?: Date | string
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutAccountInput
+  queues?: Prisma.QueueUncheckedCreateNestedManyWithoutAccountInput
+  usage?: Prisma.UsageUncheckedCreateNestedManyWithoutAccountInput
+  audit?: Prisma.AuditEntryUncheckedCreateNestedManyWithoutAccountInput
+}
+
+export type AccountCreateOrConnectWithoutActionsInput = {
+  where: Prisma.AccountWhereUniqueInput
+  create: Prisma.XOR<Prisma.AccountCreateWithoutActionsInput, Prisma.AccountUncheckedCreateWithoutActionsInput>
+}
+
+export type AccountUpsertWithoutActionsInput = {
+  update: Prisma.XOR<Prisma.AccountUpdateWithoutActionsInput, Prisma.AccountUncheckedUpdateWithoutActionsInput>
+  create: Prisma.XOR<Prisma.AccountCreateWithoutActionsInput, Prisma.AccountUncheckedCreateWithoutActionsInput>
+  where?: Prisma.AccountWhereInput
+}
+
+export type AccountUpdateToOneWithWhereWithoutActionsInput = {
+  where?: Prisma.AccountWhereInput
+  data: Prisma.XOR<Prisma.AccountUpdateWithoutActionsInput, Prisma.AccountUncheckedUpdateWithoutActionsInput>
+}
+
+export type AccountUpdateWithoutActionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  plan?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutAccountNestedInput
+  queues?: Prisma.QueueUpdateManyWithoutAccountNestedInput
+  usage?: Prisma.UsageUpdateManyWithoutAccountNestedInput
+  audit?: Prisma.AuditEntryUpdateManyWithoutAccountNestedInput
+}
+
+export type AccountUncheckedUpdateWithoutActionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  plan?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutAccountNestedInput
+  queues?: Prisma.QueueUncheckedUpdateManyWithoutAccountNestedInput
+  usage?: Prisma.UsageUncheckedUpdateManyWithoutAccountNestedInput
+  audit?: Prisma.AuditEntryUncheckedUpdateManyWithoutAccountNestedInput
 }
 
 
@@ -524,12 +710,16 @@ export type AccountCountOutputType = {
   apiKeys: number
   queues: number
   usage: number
+  audit: number
+  actions: number
 }
 
 export type AccountCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   apiKeys?: boolean | AccountCountOutputTypeCountApiKeysArgs
   queues?: boolean | AccountCountOutputTypeCountQueuesArgs
   usage?: boolean | AccountCountOutputTypeCountUsageArgs
+  audit?: boolean | AccountCountOutputTypeCountAuditArgs
+  actions?: boolean | AccountCountOutputTypeCountActionsArgs
 }
 
 /**
@@ -563,6 +753,20 @@ export type AccountCountOutputTypeCountUsageArgs<ExtArgs extends runtime.Types.E
   where?: Prisma.UsageWhereInput
 }
 
+/**
+ * AccountCountOutputType without action
+ */
+export type AccountCountOutputTypeCountAuditArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.AuditEntryWhereInput
+}
+
+/**
+ * AccountCountOutputType without action
+ */
+export type AccountCountOutputTypeCountActionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.BulkActionWhereInput
+}
+
 
 export type AccountSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -572,6 +776,8 @@ export type AccountSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   apiKeys?: boolean | Prisma.Account$apiKeysArgs<ExtArgs>
   queues?: boolean | Prisma.Account$queuesArgs<ExtArgs>
   usage?: boolean | Prisma.Account$usageArgs<ExtArgs>
+  audit?: boolean | Prisma.Account$auditArgs<ExtArgs>
+  actions?: boolean | Prisma.Account$actionsArgs<ExtArgs>
   _count?: boolean | Prisma.AccountCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["account"]>
 
@@ -601,6 +807,8 @@ export type AccountInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs
   apiKeys?: boolean | Prisma.Account$apiKeysArgs<ExtArgs>
   queues?: boolean | Prisma.Account$queuesArgs<ExtArgs>
   usage?: boolean | Prisma.Account$usageArgs<ExtArgs>
+  audit?: boolean | Prisma.Account$auditArgs<ExtArgs>
+  actions?: boolean | Prisma.Account$actionsArgs<ExtArgs>
   _count?: boolean | Prisma.AccountCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type AccountIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {}
@@ -612,6 +820,8 @@ export type $AccountPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     apiKeys: Prisma.$ApiKeyPayload<ExtArgs>[]
     queues: Prisma.$QueuePayload<ExtArgs>[]
     usage: Prisma.$UsagePayload<ExtArgs>[]
+    audit: Prisma.$AuditEntryPayload<ExtArgs>[]
+    actions: Prisma.$BulkActionPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1018,6 +1228,8 @@ export interface Prisma__AccountClient<T, Null = never, ExtArgs extends runtime.
   apiKeys<T extends Prisma.Account$apiKeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$apiKeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ApiKeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   queues<T extends Prisma.Account$queuesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$queuesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$QueuePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   usage<T extends Prisma.Account$usageArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$usageArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$UsagePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  audit<T extends Prisma.Account$auditArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$auditArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AuditEntryPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  actions<T extends Prisma.Account$actionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$actionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$BulkActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1513,6 +1725,54 @@ export type Account$usageArgs<ExtArgs extends runtime.Types.Extensions.InternalA
   take?: number
   skip?: number
   distinct?: Prisma.UsageScalarFieldEnum | Prisma.UsageScalarFieldEnum[]
+}
+
+/**
+ * Account.audit
+ */
+export type Account$auditArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the AuditEntry
+   */
+  select?: Prisma.AuditEntrySelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the AuditEntry
+   */
+  omit?: Prisma.AuditEntryOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.AuditEntryInclude<ExtArgs> | null
+  where?: Prisma.AuditEntryWhereInput
+  orderBy?: Prisma.AuditEntryOrderByWithRelationInput | Prisma.AuditEntryOrderByWithRelationInput[]
+  cursor?: Prisma.AuditEntryWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.AuditEntryScalarFieldEnum | Prisma.AuditEntryScalarFieldEnum[]
+}
+
+/**
+ * Account.actions
+ */
+export type Account$actionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the BulkAction
+   */
+  select?: Prisma.BulkActionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the BulkAction
+   */
+  omit?: Prisma.BulkActionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.BulkActionInclude<ExtArgs> | null
+  where?: Prisma.BulkActionWhereInput
+  orderBy?: Prisma.BulkActionOrderByWithRelationInput | Prisma.BulkActionOrderByWithRelationInput[]
+  cursor?: Prisma.BulkActionWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.BulkActionScalarFieldEnum | Prisma.BulkActionScalarFieldEnum[]
 }
 
 /**

@@ -27,6 +27,7 @@ export type AggregateApiKey = {
 export type ApiKeyMinAggregateOutputType = {
   id: string | null
   accountId: string | null
+  name: string | null
   hash: string | null
   prefix: string | null
   lastFour: string | null
@@ -38,6 +39,7 @@ export type ApiKeyMinAggregateOutputType = {
 export type ApiKeyMaxAggregateOutputType = {
   id: string | null
   accountId: string | null
+  name: string | null
   hash: string | null
   prefix: string | null
   lastFour: string | null
@@ -49,6 +51,7 @@ export type ApiKeyMaxAggregateOutputType = {
 export type ApiKeyCountAggregateOutputType = {
   id: number
   accountId: number
+  name: number
   hash: number
   prefix: number
   lastFour: number
@@ -62,6 +65,7 @@ export type ApiKeyCountAggregateOutputType = {
 export type ApiKeyMinAggregateInputType = {
   id?: true
   accountId?: true
+  name?: true
   hash?: true
   prefix?: true
   lastFour?: true
@@ -73,6 +77,7 @@ export type ApiKeyMinAggregateInputType = {
 export type ApiKeyMaxAggregateInputType = {
   id?: true
   accountId?: true
+  name?: true
   hash?: true
   prefix?: true
   lastFour?: true
@@ -84,6 +89,7 @@ export type ApiKeyMaxAggregateInputType = {
 export type ApiKeyCountAggregateInputType = {
   id?: true
   accountId?: true
+  name?: true
   hash?: true
   prefix?: true
   lastFour?: true
@@ -168,6 +174,7 @@ export type ApiKeyGroupByArgs<ExtArgs extends runtime.Types.Extensions.InternalA
 export type ApiKeyGroupByOutputType = {
   id: string
   accountId: string
+  name: string | null
   hash: string
   prefix: string
   lastFour: string
@@ -200,6 +207,7 @@ export type ApiKeyWhereInput = {
   NOT?: Prisma.ApiKeyWhereInput | Prisma.ApiKeyWhereInput[]
   id?: Prisma.StringFilter<"ApiKey"> | string
   accountId?: Prisma.StringFilter<"ApiKey"> | string
+  name?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   hash?: Prisma.StringFilter<"ApiKey"> | string
   prefix?: Prisma.StringFilter<"ApiKey"> | string
   lastFour?: Prisma.StringFilter<"ApiKey"> | string
@@ -212,6 +220,7 @@ export type ApiKeyWhereInput = {
 export type ApiKeyOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  name?: Prisma.SortOrderInput | Prisma.SortOrder
   hash?: Prisma.SortOrder
   prefix?: Prisma.SortOrder
   lastFour?: Prisma.SortOrder
@@ -228,6 +237,7 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.ApiKeyWhereInput[]
   NOT?: Prisma.ApiKeyWhereInput | Prisma.ApiKeyWhereInput[]
   accountId?: Prisma.StringFilter<"ApiKey"> | string
+  name?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   prefix?: Prisma.StringFilter<"ApiKey"> | string
   lastFour?: Prisma.StringFilter<"ApiKey"> | string
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
@@ -239,6 +249,7 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
 export type ApiKeyOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  name?: Prisma.SortOrderInput | Prisma.SortOrder
   hash?: Prisma.SortOrder
   prefix?: Prisma.SortOrder
   lastFour?: Prisma.SortOrder
@@ -256,6 +267,7 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   NOT?: Prisma.ApiKeyScalarWhereWithAggregatesInput | Prisma.ApiKeyScalarWhereWithAggregatesInput[]
   id?: Prisma.StringWithAggregatesFilter<"ApiKey"> | string
   accountId?: Prisma.StringWithAggregatesFilter<"ApiKey"> | string
+  name?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
   hash?: Prisma.StringWithAggregatesFilter<"ApiKey"> | string
   prefix?: Prisma.StringWithAggregatesFilter<"ApiKey"> | string
   lastFour?: Prisma.StringWithAggregatesFilter<"ApiKey"> | string
@@ -266,6 +278,7 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
 
 export type ApiKeyCreateInput = {
   id?: string
+  name?: string | null
   hash: string
   prefix: string
   lastFour: string
@@ -278,6 +291,7 @@ export type ApiKeyCreateInput = {
 export type ApiKeyUncheckedCreateInput = {
   id?: string
   accountId: string
+  name?: string | null
   hash: string
   prefix: string
   lastFour: string
@@ -288,6 +302,7 @@ export type ApiKeyUncheckedCreateInput = {
 
 export type ApiKeyUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   hash?: Prisma.StringFieldUpdateOperationsInput | string
   prefix?: Prisma.StringFieldUpdateOperationsInput | string
   lastFour?: Prisma.StringFieldUpdateOperationsInput | string
@@ -300,6 +315,7 @@ export type ApiKeyUpdateInput = {
 export type ApiKeyUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   hash?: Prisma.StringFieldUpdateOperationsInput | string
   prefix?: Prisma.StringFieldUpdateOperationsInput | string
   lastFour?: Prisma.StringFieldUpdateOperationsInput | string
@@ -311,6 +327,7 @@ export type ApiKeyUncheckedUpdateInput = {
 export type ApiKeyCreateManyInput = {
   id?: string
   accountId: string
+  name?: string | null
   hash: string
   prefix: string
   lastFour: string
@@ -321,6 +338,7 @@ export type ApiKeyCreateManyInput = {
 
 export type ApiKeyUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   hash?: Prisma.StringFieldUpdateOperationsInput | string
   prefix?: Prisma.StringFieldUpdateOperationsInput | string
   lastFour?: Prisma.StringFieldUpdateOperationsInput | string
@@ -332,6 +350,7 @@ export type ApiKeyUpdateManyMutationInput = {
 export type ApiKeyUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   hash?: Prisma.StringFieldUpdateOperationsInput | string
   prefix?: Prisma.StringFieldUpdateOperationsInput | string
   lastFour?: Prisma.StringFieldUpdateOperationsInput | string
@@ -353,6 +372,7 @@ export type ApiKeyOrderByRelationAggregateInput = {
 export type ApiKeyCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  name?: Prisma.SortOrder
   hash?: Prisma.SortOrder
   prefix?: Prisma.SortOrder
   lastFour?: Prisma.SortOrder
@@ -364,6 +384,7 @@ export type ApiKeyCountOrderByAggregateInput = {
 export type ApiKeyMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  name?: Prisma.SortOrder
   hash?: Prisma.SortOrder
   prefix?: Prisma.SortOrder
   lastFour?: Prisma.SortOrder
@@ -375,6 +396,7 @@ export type ApiKeyMaxOrderByAggregateInput = {
 export type ApiKeyMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  name?: Prisma.SortOrder
   hash?: Prisma.SortOrder
   prefix?: Prisma.SortOrder
   lastFour?: Prisma.SortOrder
@@ -425,12 +447,17 @@ export type ApiKeyUncheckedUpdateManyWithoutAccountNestedInput = {
   deleteMany?: Prisma.ApiKeyScalarWhereInput | Prisma.ApiKeyScalarWhereInput[]
 }
 
+export type NullableStringFieldUpdateOperationsInput = {
+  set?: string | null
+}
+
 export type NullableDateTimeFieldUpdateOperationsInput = {
   set?: Date | string | null
 }
 
 export type ApiKeyCreateWithoutAccountInput = {
   id?: string
+  name?: string | null
   hash: string
   prefix: string
   lastFour: string
@@ -441,6 +468,7 @@ export type ApiKeyCreateWithoutAccountInput = {
 
 export type ApiKeyUncheckedCreateWithoutAccountInput = {
   id?: string
+  name?: string | null
   hash: string
   prefix: string
   lastFour: string
@@ -481,6 +509,7 @@ export type ApiKeyScalarWhereInput = {
   NOT?: Prisma.ApiKeyScalarWhereInput | Prisma.ApiKeyScalarWhereInput[]
   id?: Prisma.StringFilter<"ApiKey"> | string
   accountId?: Prisma.StringFilter<"ApiKey"> | string
+  name?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   hash?: Prisma.StringFilter<"ApiKey"> | string
   prefix?: Prisma.StringFilter<"ApiKey"> | string
   lastFour?: Prisma.StringFilter<"ApiKey"> | string
@@ -491,6 +520,7 @@ export type ApiKeyScalarWhereInput = {
 
 export type ApiKeyCreateManyAccountInput = {
   id?: string
+  name?: string | null
   hash: string
   prefix: string
   lastFour: string
@@ -501,6 +531,7 @@ export type ApiKeyCreateManyAccountInput = {
 
 export type ApiKeyUpdateWithoutAccountInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   hash?: Prisma.StringFieldUpdateOperationsInput | string
   prefix?: Prisma.StringFieldUpdateOperationsInput | string
   lastFour?: Prisma.StringFieldUpdateOperationsInput | string
@@ -511,6 +542,7 @@ export type ApiKeyUpdateWithoutAccountInput = {
 
 export type ApiKeyUncheckedUpdateWithoutAccountInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   hash?: Prisma.StringFieldUpdateOperationsInput | string
   prefix?: Prisma.StringFieldUpdateOperationsInput | string
   lastFour?: Prisma.StringFieldUpdateOperationsInput | string
@@ -521,6 +553,7 @@ export type ApiKeyUncheckedUpdateWithoutAccountInput = {
 
 export type ApiKeyUncheckedUpdateManyWithoutAccountInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   hash?: Prisma.StringFieldUpdateOperationsInput | string
   prefix?: Prisma.StringFieldUpdateOperationsInput | string
   lastFour?: Prisma.StringFieldUpdateOperationsInput | string
@@ -534,6 +567,7 @@ export type ApiKeyUncheckedUpdateManyWithoutAccountInput = {
 export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   accountId?: boolean
+  name?: boolean
   hash?: boolean
   prefix?: boolean
   lastFour?: boolean
@@ -546,6 +580,7 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
 export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   accountId?: boolean
+  name?: boolean
   hash?: boolean
   prefix?: boolean
   lastFour?: boolean
@@ -558,6 +593,7 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
 export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   accountId?: boolean
+  name?: boolean
   hash?: boolean
   prefix?: boolean
   lastFour?: boolean
@@ -570,6 +606,7 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
 export type ApiKeySelectScalar = {
   id?: boolean
   accountId?: boolean
+  name?: boolean
   hash?: boolean
   prefix?: boolean
   lastFour?: boolean
@@ -578,7 +615,7 @@ export type ApiKeySelectScalar = {
   revokedAt?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "hash" | "prefix" | "lastFour" | "createdAt" | "lastUsedAt" | "revokedAt", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "name" | "hash" | "prefix" | "lastFour" | "createdAt" | "lastUsedAt" | "revokedAt", ExtArgs["result"]["apiKey"]>
 export type ApiKeyInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
 }
@@ -597,6 +634,10 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     accountId: string
+    /**
+     * For people; may be missing.
+     */
+    name: string | null
     hash: string
     prefix: string
     lastFour: string
@@ -1029,6 +1070,7 @@ export interface Prisma__ApiKeyClient<T, Null = never, ExtArgs extends runtime.T
 export interface ApiKeyFieldRefs {
   readonly id: Prisma.FieldRef<"ApiKey", 'String'>
   readonly accountId: Prisma.FieldRef<"ApiKey", 'String'>
+  readonly name: Prisma.FieldRef<"ApiKey", 'String'>
   readonly hash: Prisma.FieldRef<"ApiKey", 'String'>
   readonly prefix: Prisma.FieldRef<"ApiKey", 'String'>
   readonly lastFour: Prisma.FieldRef<"ApiKey", 'String'>

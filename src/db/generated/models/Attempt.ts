@@ -31,6 +31,7 @@ export type AttemptAvgAggregateOutputType = {
   attempt: number | null
   webhookStatusCode: number | null
   durationMs: number | null
+  waitMs: number | null
 }
 
 export type AttemptSumAggregateOutputType = {
@@ -38,41 +39,48 @@ export type AttemptSumAggregateOutputType = {
   attempt: number | null
   webhookStatusCode: number | null
   durationMs: number | null
+  waitMs: number | null
 }
 
 export type AttemptMinAggregateOutputType = {
   jobId: string | null
   ordinal: number | null
+  queueId: string | null
   attempt: number | null
   status: string | null
   error: string | null
   webhookStatusCode: number | null
   timestamp: Date | null
   durationMs: number | null
+  waitMs: number | null
   responseBody: string | null
 }
 
 export type AttemptMaxAggregateOutputType = {
   jobId: string | null
   ordinal: number | null
+  queueId: string | null
   attempt: number | null
   status: string | null
   error: string | null
   webhookStatusCode: number | null
   timestamp: Date | null
   durationMs: number | null
+  waitMs: number | null
   responseBody: string | null
 }
 
 export type AttemptCountAggregateOutputType = {
   jobId: number
   ordinal: number
+  queueId: number
   attempt: number
   status: number
   error: number
   webhookStatusCode: number
   timestamp: number
   durationMs: number
+  waitMs: number
   responseBody: number
   _all: number
 }
@@ -83,6 +91,7 @@ export type AttemptAvgAggregateInputType = {
   attempt?: true
   webhookStatusCode?: true
   durationMs?: true
+  waitMs?: true
 }
 
 export type AttemptSumAggregateInputType = {
@@ -90,41 +99,48 @@ export type AttemptSumAggregateInputType = {
   attempt?: true
   webhookStatusCode?: true
   durationMs?: true
+  waitMs?: true
 }
 
 export type AttemptMinAggregateInputType = {
   jobId?: true
   ordinal?: true
+  queueId?: true
   attempt?: true
   status?: true
   error?: true
   webhookStatusCode?: true
   timestamp?: true
   durationMs?: true
+  waitMs?: true
   responseBody?: true
 }
 
 export type AttemptMaxAggregateInputType = {
   jobId?: true
   ordinal?: true
+  queueId?: true
   attempt?: true
   status?: true
   error?: true
   webhookStatusCode?: true
   timestamp?: true
   durationMs?: true
+  waitMs?: true
   responseBody?: true
 }
 
 export type AttemptCountAggregateInputType = {
   jobId?: true
   ordinal?: true
+  queueId?: true
   attempt?: true
   status?: true
   error?: true
   webhookStatusCode?: true
   timestamp?: true
   durationMs?: true
+  waitMs?: true
   responseBody?: true
   _all?: true
 }
@@ -218,12 +234,14 @@ export type AttemptGroupByArgs<ExtArgs extends runtime.Types.Extensions.Internal
 export type AttemptGroupByOutputType = {
   jobId: string
   ordinal: number
+  queueId: string
   attempt: number
   status: string
   error: string | null
   webhookStatusCode: number | null
   timestamp: Date
   durationMs: number | null
+  waitMs: number | null
   responseBody: string | null
   _count: AttemptCountAggregateOutputType | null
   _avg: AttemptAvgAggregateOutputType | null
@@ -253,12 +271,14 @@ export type AttemptWhereInput = {
   NOT?: Prisma.AttemptWhereInput | Prisma.AttemptWhereInput[]
   jobId?: Prisma.StringFilter<"Attempt"> | string
   ordinal?: Prisma.IntFilter<"Attempt"> | number
+  queueId?: Prisma.StringFilter<"Attempt"> | string
   attempt?: Prisma.IntFilter<"Attempt"> | number
   status?: Prisma.StringFilter<"Attempt"> | string
   error?: Prisma.StringNullableFilter<"Attempt"> | string | null
   webhookStatusCode?: Prisma.IntNullableFilter<"Attempt"> | number | null
   timestamp?: Prisma.DateTimeFilter<"Attempt"> | Date | string
   durationMs?: Prisma.IntNullableFilter<"Attempt"> | number | null
+  waitMs?: Prisma.IntNullableFilter<"Attempt"> | number | null
   responseBody?: Prisma.StringNullableFilter<"Attempt"> | string | null
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }
@@ -266,12 +286,14 @@ export type AttemptWhereInput = {
 export type AttemptOrderByWithRelationInput = {
   jobId?: Prisma.SortOrder
   ordinal?: Prisma.SortOrder
+  queueId?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   status?: Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
   webhookStatusCode?: Prisma.SortOrderInput | Prisma.SortOrder
   timestamp?: Prisma.SortOrder
   durationMs?: Prisma.SortOrderInput | Prisma.SortOrder
+  waitMs?: Prisma.SortOrderInput | Prisma.SortOrder
   responseBody?: Prisma.SortOrderInput | Prisma.SortOrder
   job?: Prisma.JobOrderByWithRelationInput
 }
@@ -283,12 +305,14 @@ export type AttemptWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.AttemptWhereInput | Prisma.AttemptWhereInput[]
   jobId?: Prisma.StringFilter<"Attempt"> | string
   ordinal?: Prisma.IntFilter<"Attempt"> | number
+  queueId?: Prisma.StringFilter<"Attempt"> | string
   attempt?: Prisma.IntFilter<"Attempt"> | number
   status?: Prisma.StringFilter<"Attempt"> | string
   error?: Prisma.StringNullableFilter<"Attempt"> | string | null
   webhookStatusCode?: Prisma.IntNullableFilter<"Attempt"> | number | null
   timestamp?: Prisma.DateTimeFilter<"Attempt"> | Date | string
   durationMs?: Prisma.IntNullableFilter<"Attempt"> | number | null
+  waitMs?: Prisma.IntNullableFilter<"Attempt"> | number | null
   responseBody?: Prisma.StringNullableFilter<"Attempt"> | string | null
   job?: Prisma.XOR<Prisma.JobScalarRelationFilter, Prisma.JobWhereInput>
 }, "jobId_ordinal">
@@ -296,12 +320,14 @@ export type AttemptWhereUniqueInput = Prisma.AtLeast<{
 export type AttemptOrderByWithAggregationInput = {
   jobId?: Prisma.SortOrder
   ordinal?: Prisma.SortOrder
+  queueId?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   status?: Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
   webhookStatusCode?: Prisma.SortOrderInput | Prisma.SortOrder
   timestamp?: Prisma.SortOrder
   durationMs?: Prisma.SortOrderInput | Prisma.SortOrder
+  waitMs?: Prisma.SortOrderInput | Prisma.SortOrder
   responseBody?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.AttemptCountOrderByAggregateInput
   _avg?: Prisma.AttemptAvgOrderByAggregateInput
@@ -316,23 +342,27 @@ export type AttemptScalarWhereWithAggregatesInput = {
   NOT?: Prisma.AttemptScalarWhereWithAggregatesInput | Prisma.AttemptScalarWhereWithAggregatesInput[]
   jobId?: Prisma.StringWithAggregatesFilter<"Attempt"> | string
   ordinal?: Prisma.IntWithAggregatesFilter<"Attempt"> | number
+  queueId?: Prisma.StringWithAggregatesFilter<"Attempt"> | string
   attempt?: Prisma.IntWithAggregatesFilter<"Attempt"> | number
   status?: Prisma.StringWithAggregatesFilter<"Attempt"> | string
   error?: Prisma.StringNullableWithAggregatesFilter<"Attempt"> | string | null
   webhookStatusCode?: Prisma.IntNullableWithAggregatesFilter<"Attempt"> | number | null
   timestamp?: Prisma.DateTimeWithAggregatesFilter<"Attempt"> | Date | string
   durationMs?: Prisma.IntNullableWithAggregatesFilter<"Attempt"> | number | null
+  waitMs?: Prisma.IntNullableWithAggregatesFilter<"Attempt"> | number | null
   responseBody?: Prisma.StringNullableWithAggregatesFilter<"Attempt"> | string | null
 }
 
 export type AttemptCreateInput = {
   ordinal: number
+  queueId: string
   attempt: number
   status: string
   error?: string | null
   webhookStatusCode?: number | null
   timestamp: Date | string
   durationMs?: number | null
+  waitMs?: number | null
   responseBody?: string | null
   job: Prisma.JobCreateNestedOneWithoutHistoryInput
 }
@@ -340,23 +370,27 @@ export type AttemptCreateInput = {
 export type AttemptUncheckedCreateInput = {
   jobId: string
   ordinal: number
+  queueId: string
   attempt: number
   status: string
   error?: string | null
   webhookStatusCode?: number | null
   timestamp: Date | string
   durationMs?: number | null
+  waitMs?: number | null
   responseBody?: string | null
 }
 
 export type AttemptUpdateInput = {
   ordinal?: Prisma.IntFieldUpdateOperationsInput | number
+  queueId?: Prisma.StringFieldUpdateOperationsInput | string
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   status?: Prisma.StringFieldUpdateOperationsInput | string
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   timestamp?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   durationMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  waitMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   responseBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   job?: Prisma.JobUpdateOneRequiredWithoutHistoryNestedInput
 }
@@ -364,47 +398,55 @@ export type AttemptUpdateInput = {
 export type AttemptUncheckedUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   ordinal?: Prisma.IntFieldUpdateOperationsInput | number
+  queueId?: Prisma.StringFieldUpdateOperationsInput | string
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   status?: Prisma.StringFieldUpdateOperationsInput | string
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   timestamp?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   durationMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  waitMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   responseBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type AttemptCreateManyInput = {
   jobId: string
   ordinal: number
+  queueId: string
   attempt: number
   status: string
   error?: string | null
   webhookStatusCode?: number | null
   timestamp: Date | string
   durationMs?: number | null
+  waitMs?: number | null
   responseBody?: string | null
 }
 
 export type AttemptUpdateManyMutationInput = {
   ordinal?: Prisma.IntFieldUpdateOperationsInput | number
+  queueId?: Prisma.StringFieldUpdateOperationsInput | string
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   status?: Prisma.StringFieldUpdateOperationsInput | string
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   timestamp?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   durationMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  waitMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   responseBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type AttemptUncheckedUpdateManyInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   ordinal?: Prisma.IntFieldUpdateOperationsInput | number
+  queueId?: Prisma.StringFieldUpdateOperationsInput | string
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   status?: Prisma.StringFieldUpdateOperationsInput | string
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   timestamp?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   durationMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  waitMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   responseBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
@@ -426,12 +468,14 @@ export type AttemptJobIdOrdinalCompoundUniqueInput = {
 export type AttemptCountOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   ordinal?: Prisma.SortOrder
+  queueId?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   status?: Prisma.SortOrder
   error?: Prisma.SortOrder
   webhookStatusCode?: Prisma.SortOrder
   timestamp?: Prisma.SortOrder
   durationMs?: Prisma.SortOrder
+  waitMs?: Prisma.SortOrder
   responseBody?: Prisma.SortOrder
 }
 
@@ -440,29 +484,34 @@ export type AttemptAvgOrderByAggregateInput = {
   attempt?: Prisma.SortOrder
   webhookStatusCode?: Prisma.SortOrder
   durationMs?: Prisma.SortOrder
+  waitMs?: Prisma.SortOrder
 }
 
 export type AttemptMaxOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   ordinal?: Prisma.SortOrder
+  queueId?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   status?: Prisma.SortOrder
   error?: Prisma.SortOrder
   webhookStatusCode?: Prisma.SortOrder
   timestamp?: Prisma.SortOrder
   durationMs?: Prisma.SortOrder
+  waitMs?: Prisma.SortOrder
   responseBody?: Prisma.SortOrder
 }
 
 export type AttemptMinOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   ordinal?: Prisma.SortOrder
+  queueId?: Prisma.SortOrder
   attempt?: Prisma.SortOrder
   status?: Prisma.SortOrder
   error?: Prisma.SortOrder
   webhookStatusCode?: Prisma.SortOrder
   timestamp?: Prisma.SortOrder
   durationMs?: Prisma.SortOrder
+  waitMs?: Prisma.SortOrder
   responseBody?: Prisma.SortOrder
 }
 
@@ -471,6 +520,7 @@ export type AttemptSumOrderByAggregateInput = {
   attempt?: Prisma.SortOrder
   webhookStatusCode?: Prisma.SortOrder
   durationMs?: Prisma.SortOrder
+  waitMs?: Prisma.SortOrder
 }
 
 export type AttemptCreateNestedManyWithoutJobInput = {
@@ -517,23 +567,27 @@ export type AttemptUncheckedUpdateManyWithoutJobNestedInput = {
 
 export type AttemptCreateWithoutJobInput = {
   ordinal: number
+  queueId: string
   attempt: number
   status: string
   error?: string | null
   webhookStatusCode?: number | null
   timestamp: Date | string
   durationMs?: number | null
+  waitMs?: number | null
   responseBody?: string | null
 }
 
 export type AttemptUncheckedCreateWithoutJobInput = {
   ordinal: number
+  queueId: string
   attempt: number
   status: string
   error?: string | null
   webhookStatusCode?: number | null
   timestamp: Date | string
   durationMs?: number | null
+  waitMs?: number | null
   responseBody?: string | null
 }
 
@@ -569,56 +623,66 @@ export type AttemptScalarWhereInput = {
   NOT?: Prisma.AttemptScalarWhereInput | Prisma.AttemptScalarWhereInput[]
   jobId?: Prisma.StringFilter<"Attempt"> | string
   ordinal?: Prisma.IntFilter<"Attempt"> | number
+  queueId?: Prisma.StringFilter<"Attempt"> | string
   attempt?: Prisma.IntFilter<"Attempt"> | number
   status?: Prisma.StringFilter<"Attempt"> | string
   error?: Prisma.StringNullableFilter<"Attempt"> | string | null
   webhookStatusCode?: Prisma.IntNullableFilter<"Attempt"> | number | null
   timestamp?: Prisma.DateTimeFilter<"Attempt"> | Date | string
   durationMs?: Prisma.IntNullableFilter<"Attempt"> | number | null
+  waitMs?: Prisma.IntNullableFilter<"Attempt"> | number | null
   responseBody?: Prisma.StringNullableFilter<"Attempt"> | string | null
 }
 
 export type AttemptCreateManyJobInput = {
   ordinal: number
+  queueId: string
   attempt: number
   status: string
   error?: string | null
   webhookStatusCode?: number | null
   timestamp: Date | string
   durationMs?: number | null
+  waitMs?: number | null
   responseBody?: string | null
 }
 
 export type AttemptUpdateWithoutJobInput = {
   ordinal?: Prisma.IntFieldUpdateOperationsInput | number
+  queueId?: Prisma.StringFieldUpdateOperationsInput | string
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   status?: Prisma.StringFieldUpdateOperationsInput | string
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   timestamp?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   durationMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  waitMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   responseBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type AttemptUncheckedUpdateWithoutJobInput = {
   ordinal?: Prisma.IntFieldUpdateOperationsInput | number
+  queueId?: Prisma.StringFieldUpdateOperationsInput | string
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   status?: Prisma.StringFieldUpdateOperationsInput | string
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   timestamp?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   durationMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  waitMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   responseBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type AttemptUncheckedUpdateManyWithoutJobInput = {
   ordinal?: Prisma.IntFieldUpdateOperationsInput | number
+  queueId?: Prisma.StringFieldUpdateOperationsInput | string
   attempt?: Prisma.IntFieldUpdateOperationsInput | number
   status?: Prisma.StringFieldUpdateOperationsInput | string
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   timestamp?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   durationMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  waitMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   responseBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
@@ -627,12 +691,14 @@ export type AttemptUncheckedUpdateManyWithoutJobInput = {
 export type AttemptSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
   ordinal?: boolean
+  queueId?: boolean
   attempt?: boolean
   status?: boolean
   error?: boolean
   webhookStatusCode?: boolean
   timestamp?: boolean
   durationMs?: boolean
+  waitMs?: boolean
   responseBody?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["attempt"]>
@@ -640,12 +706,14 @@ export type AttemptSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
 export type AttemptSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
   ordinal?: boolean
+  queueId?: boolean
   attempt?: boolean
   status?: boolean
   error?: boolean
   webhookStatusCode?: boolean
   timestamp?: boolean
   durationMs?: boolean
+  waitMs?: boolean
   responseBody?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["attempt"]>
@@ -653,12 +721,14 @@ export type AttemptSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
 export type AttemptSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
   ordinal?: boolean
+  queueId?: boolean
   attempt?: boolean
   status?: boolean
   error?: boolean
   webhookStatusCode?: boolean
   timestamp?: boolean
   durationMs?: boolean
+  waitMs?: boolean
   responseBody?: boolean
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["attempt"]>
@@ -666,16 +736,18 @@ export type AttemptSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
 export type AttemptSelectScalar = {
   jobId?: boolean
   ordinal?: boolean
+  queueId?: boolean
   attempt?: boolean
   status?: boolean
   error?: boolean
   webhookStatusCode?: boolean
   timestamp?: boolean
   durationMs?: boolean
+  waitMs?: boolean
   responseBody?: boolean
 }
 
-export type AttemptOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "ordinal" | "attempt" | "status" | "error" | "webhookStatusCode" | "timestamp" | "durationMs" | "responseBody", ExtArgs["result"]["attempt"]>
+export type AttemptOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "ordinal" | "queueId" | "attempt" | "status" | "error" | "webhookStatusCode" | "timestamp" | "durationMs" | "waitMs" | "responseBody", ExtArgs["result"]["attempt"]>
 export type AttemptInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
 }
@@ -694,6 +766,7 @@ export type $AttemptPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     jobId: string
     ordinal: number
+    queueId: string
     attempt: number
     status: string
     error: string | null
@@ -703,6 +776,10 @@ export type $AttemptPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * Of the delivery, in milliseconds; null when no delivery answered or failed in it.
      */
     durationMs: number | null
+    /**
+     * From the job's `scheduledFor` to the start of the delivery, in milliseconds.
+     */
+    waitMs: number | null
     /**
      * First 4 KiB of the webhook's answer. Not shown by REST.
      */
@@ -1133,12 +1210,14 @@ export interface Prisma__AttemptClient<T, Null = never, ExtArgs extends runtime.
 export interface AttemptFieldRefs {
   readonly jobId: Prisma.FieldRef<"Attempt", 'String'>
   readonly ordinal: Prisma.FieldRef<"Attempt", 'Int'>
+  readonly queueId: Prisma.FieldRef<"Attempt", 'String'>
   readonly attempt: Prisma.FieldRef<"Attempt", 'Int'>
   readonly status: Prisma.FieldRef<"Attempt", 'String'>
   readonly error: Prisma.FieldRef<"Attempt", 'String'>
   readonly webhookStatusCode: Prisma.FieldRef<"Attempt", 'Int'>
   readonly timestamp: Prisma.FieldRef<"Attempt", 'DateTime'>
   readonly durationMs: Prisma.FieldRef<"Attempt", 'Int'>
+  readonly waitMs: Prisma.FieldRef<"Attempt", 'Int'>
   readonly responseBody: Prisma.FieldRef<"Attempt", 'String'>
 }
     

@@ -20,8 +20,18 @@ export type DeadLetterModel = runtime.Types.Result.DefaultSelection<Prisma.$Dead
 
 export type AggregateDeadLetter = {
   _count: DeadLetterCountAggregateOutputType | null
+  _avg: DeadLetterAvgAggregateOutputType | null
+  _sum: DeadLetterSumAggregateOutputType | null
   _min: DeadLetterMinAggregateOutputType | null
   _max: DeadLetterMaxAggregateOutputType | null
+}
+
+export type DeadLetterAvgAggregateOutputType = {
+  webhookStatusCode: number | null
+}
+
+export type DeadLetterSumAggregateOutputType = {
+  webhookStatusCode: number | null
 }
 
 export type DeadLetterMinAggregateOutputType = {
@@ -29,6 +39,9 @@ export type DeadLetterMinAggregateOutputType = {
   jobId: string | null
   queueId: string | null
   reason: string | null
+  error: string | null
+  webhookStatusCode: number | null
+  fingerprint: string | null
   deadAt: Date | null
   replayedAt: Date | null
   replayedJobId: string | null
@@ -39,6 +52,9 @@ export type DeadLetterMaxAggregateOutputType = {
   jobId: string | null
   queueId: string | null
   reason: string | null
+  error: string | null
+  webhookStatusCode: number | null
+  fingerprint: string | null
   deadAt: Date | null
   replayedAt: Date | null
   replayedJobId: string | null
@@ -49,6 +65,9 @@ export type DeadLetterCountAggregateOutputType = {
   jobId: number
   queueId: number
   reason: number
+  error: number
+  webhookStatusCode: number
+  fingerprint: number
   deadAt: number
   replayedAt: number
   replayedJobId: number
@@ -56,11 +75,22 @@ export type DeadLetterCountAggregateOutputType = {
 }
 
 
+export type DeadLetterAvgAggregateInputType = {
+  webhookStatusCode?: true
+}
+
+export type DeadLetterSumAggregateInputType = {
+  webhookStatusCode?: true
+}
+
 export type DeadLetterMinAggregateInputType = {
   id?: true
   jobId?: true
   queueId?: true
   reason?: true
+  error?: true
+  webhookStatusCode?: true
+  fingerprint?: true
   deadAt?: true
   replayedAt?: true
   replayedJobId?: true
@@ -71,6 +101,9 @@ export type DeadLetterMaxAggregateInputType = {
   jobId?: true
   queueId?: true
   reason?: true
+  error?: true
+  webhookStatusCode?: true
+  fingerprint?: true
   deadAt?: true
   replayedAt?: true
   replayedJobId?: true
@@ -81,6 +114,9 @@ export type DeadLetterCountAggregateInputType = {
   jobId?: true
   queueId?: true
   reason?: true
+  error?: true
+  webhookStatusCode?: true
+  fingerprint?: true
   deadAt?: true
   replayedAt?: true
   replayedJobId?: true
@@ -125,6 +161,18 @@ export type DeadLetterAggregateArgs<ExtArgs extends runtime.Types.Extensions.Int
   /**
    * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
    * 
+   * Select which fields to average
+  **/
+  _avg?: DeadLetterAvgAggregateInputType
+  /**
+   * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
+   * 
+   * Select which fields to sum
+  **/
+  _sum?: DeadLetterSumAggregateInputType
+  /**
+   * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
+   * 
    * Select which fields to find the minimum value
   **/
   _min?: DeadLetterMinAggregateInputType
@@ -155,6 +203,8 @@ export type DeadLetterGroupByArgs<ExtArgs extends runtime.Types.Extensions.Inter
   take?: number
   skip?: number
   _count?: DeadLetterCountAggregateInputType | true
+  _avg?: DeadLetterAvgAggregateInputType
+  _sum?: DeadLetterSumAggregateInputType
   _min?: DeadLetterMinAggregateInputType
   _max?: DeadLetterMaxAggregateInputType
 }
@@ -164,10 +214,15 @@ export type DeadLetterGroupByOutputType = {
   jobId: string
   queueId: string
   reason: string
+  error: string | null
+  webhookStatusCode: number | null
+  fingerprint: string
   deadAt: Date
   replayedAt: Date | null
   replayedJobId: string | null
   _count: DeadLetterCountAggregateOutputType | null
+  _avg: DeadLetterAvgAggregateOutputType | null
+  _sum: DeadLetterSumAggregateOutputType | null
   _min: DeadLetterMinAggregateOutputType | null
   _max: DeadLetterMaxAggregateOutputType | null
 }
@@ -195,6 +250,9 @@ export type DeadLetterWhereInput = {
   jobId?: Prisma.StringFilter<"DeadLetter"> | string
   queueId?: Prisma.StringFilter<"DeadLetter"> | string
   reason?: Prisma.StringFilter<"DeadLetter"> | string
+  error?: Prisma.StringNullableFilter<"DeadLetter"> | string | null
+  webhookStatusCode?: Prisma.IntNullableFilter<"DeadLetter"> | number | null
+  fingerprint?: Prisma.StringFilter<"DeadLetter"> | string
   deadAt?: Prisma.DateTimeFilter<"DeadLetter"> | Date | string
   replayedAt?: Prisma.DateTimeNullableFilter<"DeadLetter"> | Date | string | null
   replayedJobId?: Prisma.StringNullableFilter<"DeadLetter"> | string | null
@@ -207,6 +265,9 @@ export type DeadLetterOrderByWithRelationInput = {
   jobId?: Prisma.SortOrder
   queueId?: Prisma.SortOrder
   reason?: Prisma.SortOrder
+  error?: Prisma.SortOrderInput | Prisma.SortOrder
+  webhookStatusCode?: Prisma.SortOrderInput | Prisma.SortOrder
+  fingerprint?: Prisma.SortOrder
   deadAt?: Prisma.SortOrder
   replayedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   replayedJobId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -222,6 +283,9 @@ export type DeadLetterWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.DeadLetterWhereInput | Prisma.DeadLetterWhereInput[]
   queueId?: Prisma.StringFilter<"DeadLetter"> | string
   reason?: Prisma.StringFilter<"DeadLetter"> | string
+  error?: Prisma.StringNullableFilter<"DeadLetter"> | string | null
+  webhookStatusCode?: Prisma.IntNullableFilter<"DeadLetter"> | number | null
+  fingerprint?: Prisma.StringFilter<"DeadLetter"> | string
   deadAt?: Prisma.DateTimeFilter<"DeadLetter"> | Date | string
   replayedAt?: Prisma.DateTimeNullableFilter<"DeadLetter"> | Date | string | null
   replayedJobId?: Prisma.StringNullableFilter<"DeadLetter"> | string | null
@@ -234,12 +298,17 @@ export type DeadLetterOrderByWithAggregationInput = {
   jobId?: Prisma.SortOrder
   queueId?: Prisma.SortOrder
   reason?: Prisma.SortOrder
+  error?: Prisma.SortOrderInput | Prisma.SortOrder
+  webhookStatusCode?: Prisma.SortOrderInput | Prisma.SortOrder
+  fingerprint?: Prisma.SortOrder
   deadAt?: Prisma.SortOrder
   replayedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   replayedJobId?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.DeadLetterCountOrderByAggregateInput
+  _avg?: Prisma.DeadLetterAvgOrderByAggregateInput
   _max?: Prisma.DeadLetterMaxOrderByAggregateInput
   _min?: Prisma.DeadLetterMinOrderByAggregateInput
+  _sum?: Prisma.DeadLetterSumOrderByAggregateInput
 }
 
 export type DeadLetterScalarWhereWithAggregatesInput = {
@@ -250,6 +319,9 @@ export type DeadLetterScalarWhereWithAggregatesInput = {
   jobId?: Prisma.StringWithAggregatesFilter<"DeadLetter"> | string
   queueId?: Prisma.StringWithAggregatesFilter<"DeadLetter"> | string
   reason?: Prisma.StringWithAggregatesFilter<"DeadLetter"> | string
+  error?: Prisma.StringNullableWithAggregatesFilter<"DeadLetter"> | string | null
+  webhookStatusCode?: Prisma.IntNullableWithAggregatesFilter<"DeadLetter"> | number | null
+  fingerprint?: Prisma.StringWithAggregatesFilter<"DeadLetter"> | string
   deadAt?: Prisma.DateTimeWithAggregatesFilter<"DeadLetter"> | Date | string
   replayedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"DeadLetter"> | Date | string | null
   replayedJobId?: Prisma.StringNullableWithAggregatesFilter<"DeadLetter"> | string | null
@@ -258,6 +330,9 @@ export type DeadLetterScalarWhereWithAggregatesInput = {
 export type DeadLetterCreateInput = {
   id?: string
   reason: string
+  error?: string | null
+  webhookStatusCode?: number | null
+  fingerprint: string
   deadAt: Date | string
   replayedAt?: Date | string | null
   replayedJobId?: string | null
@@ -270,6 +345,9 @@ export type DeadLetterUncheckedCreateInput = {
   jobId: string
   queueId: string
   reason: string
+  error?: string | null
+  webhookStatusCode?: number | null
+  fingerprint: string
   deadAt: Date | string
   replayedAt?: Date | string | null
   replayedJobId?: string | null
@@ -278,6 +356,9 @@ export type DeadLetterUncheckedCreateInput = {
 export type DeadLetterUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   reason?: Prisma.StringFieldUpdateOperationsInput | string
+  error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   deadAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replayedJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -290,6 +371,9 @@ export type DeadLetterUncheckedUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   queueId?: Prisma.StringFieldUpdateOperationsInput | string
   reason?: Prisma.StringFieldUpdateOperationsInput | string
+  error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   deadAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replayedJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -300,6 +384,9 @@ export type DeadLetterCreateManyInput = {
   jobId: string
   queueId: string
   reason: string
+  error?: string | null
+  webhookStatusCode?: number | null
+  fingerprint: string
   deadAt: Date | string
   replayedAt?: Date | string | null
   replayedJobId?: string | null
@@ -308,6 +395,9 @@ export type DeadLetterCreateManyInput = {
 export type DeadLetterUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   reason?: Prisma.StringFieldUpdateOperationsInput | string
+  error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   deadAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replayedJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -318,6 +408,9 @@ export type DeadLetterUncheckedUpdateManyInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   queueId?: Prisma.StringFieldUpdateOperationsInput | string
   reason?: Prisma.StringFieldUpdateOperationsInput | string
+  error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   deadAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replayedJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -343,9 +436,16 @@ export type DeadLetterCountOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   queueId?: Prisma.SortOrder
   reason?: Prisma.SortOrder
+  error?: Prisma.SortOrder
+  webhookStatusCode?: Prisma.SortOrder
+  fingerprint?: Prisma.SortOrder
   deadAt?: Prisma.SortOrder
   replayedAt?: Prisma.SortOrder
   replayedJobId?: Prisma.SortOrder
+}
+
+export type DeadLetterAvgOrderByAggregateInput = {
+  webhookStatusCode?: Prisma.SortOrder
 }
 
 export type DeadLetterMaxOrderByAggregateInput = {
@@ -353,6 +453,9 @@ export type DeadLetterMaxOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   queueId?: Prisma.SortOrder
   reason?: Prisma.SortOrder
+  error?: Prisma.SortOrder
+  webhookStatusCode?: Prisma.SortOrder
+  fingerprint?: Prisma.SortOrder
   deadAt?: Prisma.SortOrder
   replayedAt?: Prisma.SortOrder
   replayedJobId?: Prisma.SortOrder
@@ -363,9 +466,16 @@ export type DeadLetterMinOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   queueId?: Prisma.SortOrder
   reason?: Prisma.SortOrder
+  error?: Prisma.SortOrder
+  webhookStatusCode?: Prisma.SortOrder
+  fingerprint?: Prisma.SortOrder
   deadAt?: Prisma.SortOrder
   replayedAt?: Prisma.SortOrder
   replayedJobId?: Prisma.SortOrder
+}
+
+export type DeadLetterSumOrderByAggregateInput = {
+  webhookStatusCode?: Prisma.SortOrder
 }
 
 export type DeadLetterCreateNestedManyWithoutQueueInput = {
@@ -445,6 +555,9 @@ export type DeadLetterUncheckedUpdateOneWithoutJobNestedInput = {
 export type DeadLetterCreateWithoutQueueInput = {
   id?: string
   reason: string
+  error?: string | null
+  webhookStatusCode?: number | null
+  fingerprint: string
   deadAt: Date | string
   replayedAt?: Date | string | null
   replayedJobId?: string | null
@@ -455,6 +568,9 @@ export type DeadLetterUncheckedCreateWithoutQueueInput = {
   id?: string
   jobId: string
   reason: string
+  error?: string | null
+  webhookStatusCode?: number | null
+  fingerprint: string
   deadAt: Date | string
   replayedAt?: Date | string | null
   replayedJobId?: string | null
@@ -494,6 +610,9 @@ export type DeadLetterScalarWhereInput = {
   jobId?: Prisma.StringFilter<"DeadLetter"> | string
   queueId?: Prisma.StringFilter<"DeadLetter"> | string
   reason?: Prisma.StringFilter<"DeadLetter"> | string
+  error?: Prisma.StringNullableFilter<"DeadLetter"> | string | null
+  webhookStatusCode?: Prisma.IntNullableFilter<"DeadLetter"> | number | null
+  fingerprint?: Prisma.StringFilter<"DeadLetter"> | string
   deadAt?: Prisma.DateTimeFilter<"DeadLetter"> | Date | string
   replayedAt?: Prisma.DateTimeNullableFilter<"DeadLetter"> | Date | string | null
   replayedJobId?: Prisma.StringNullableFilter<"DeadLetter"> | string | null
@@ -502,6 +621,9 @@ export type DeadLetterScalarWhereInput = {
 export type DeadLetterCreateWithoutJobInput = {
   id?: string
   reason: string
+  error?: string | null
+  webhookStatusCode?: number | null
+  fingerprint: string
   deadAt: Date | string
   replayedAt?: Date | string | null
   replayedJobId?: string | null
@@ -512,6 +634,9 @@ export type DeadLetterUncheckedCreateWithoutJobInput = {
   id?: string
   queueId: string
   reason: string
+  error?: string | null
+  webhookStatusCode?: number | null
+  fingerprint: string
   deadAt: Date | string
   replayedAt?: Date | string | null
   replayedJobId?: string | null
@@ -536,6 +661,9 @@ export type DeadLetterUpdateToOneWithWhereWithoutJobInput = {
 export type DeadLetterUpdateWithoutJobInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   reason?: Prisma.StringFieldUpdateOperationsInput | string
+  error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   deadAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replayedJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -546,6 +674,9 @@ export type DeadLetterUncheckedUpdateWithoutJobInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   queueId?: Prisma.StringFieldUpdateOperationsInput | string
   reason?: Prisma.StringFieldUpdateOperationsInput | string
+  error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   deadAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replayedJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -555,6 +686,9 @@ export type DeadLetterCreateManyQueueInput = {
   id?: string
   jobId: string
   reason: string
+  error?: string | null
+  webhookStatusCode?: number | null
+  fingerprint: string
   deadAt: Date | string
   replayedAt?: Date | string | null
   replayedJobId?: string | null
@@ -563,6 +697,9 @@ export type DeadLetterCreateManyQueueInput = {
 export type DeadLetterUpdateWithoutQueueInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   reason?: Prisma.StringFieldUpdateOperationsInput | string
+  error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   deadAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replayedJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -573,6 +710,9 @@ export type DeadLetterUncheckedUpdateWithoutQueueInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   reason?: Prisma.StringFieldUpdateOperationsInput | string
+  error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   deadAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replayedJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -582,6 +722,9 @@ export type DeadLetterUncheckedUpdateManyWithoutQueueInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   reason?: Prisma.StringFieldUpdateOperationsInput | string
+  error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  webhookStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  fingerprint?: Prisma.StringFieldUpdateOperationsInput | string
   deadAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replayedJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -594,6 +737,9 @@ export type DeadLetterSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   jobId?: boolean
   queueId?: boolean
   reason?: boolean
+  error?: boolean
+  webhookStatusCode?: boolean
+  fingerprint?: boolean
   deadAt?: boolean
   replayedAt?: boolean
   replayedJobId?: boolean
@@ -606,6 +752,9 @@ export type DeadLetterSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   jobId?: boolean
   queueId?: boolean
   reason?: boolean
+  error?: boolean
+  webhookStatusCode?: boolean
+  fingerprint?: boolean
   deadAt?: boolean
   replayedAt?: boolean
   replayedJobId?: boolean
@@ -618,6 +767,9 @@ export type DeadLetterSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   jobId?: boolean
   queueId?: boolean
   reason?: boolean
+  error?: boolean
+  webhookStatusCode?: boolean
+  fingerprint?: boolean
   deadAt?: boolean
   replayedAt?: boolean
   replayedJobId?: boolean
@@ -630,12 +782,15 @@ export type DeadLetterSelectScalar = {
   jobId?: boolean
   queueId?: boolean
   reason?: boolean
+  error?: boolean
+  webhookStatusCode?: boolean
+  fingerprint?: boolean
   deadAt?: boolean
   replayedAt?: boolean
   replayedJobId?: boolean
 }
 
-export type DeadLetterOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "queueId" | "reason" | "deadAt" | "replayedAt" | "replayedJobId", ExtArgs["result"]["deadLetter"]>
+export type DeadLetterOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "jobId" | "queueId" | "reason" | "error" | "webhookStatusCode" | "fingerprint" | "deadAt" | "replayedAt" | "replayedJobId", ExtArgs["result"]["deadLetter"]>
 export type DeadLetterInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   job?: boolean | Prisma.JobDefaultArgs<ExtArgs>
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
@@ -660,6 +815,12 @@ export type $DeadLetterPayload<ExtArgs extends runtime.Types.Extensions.Internal
     jobId: string
     queueId: string
     reason: string
+    error: string | null
+    webhookStatusCode: number | null
+    /**
+     * The same for dead letters that differ in ids and numbers only.
+     */
+    fingerprint: string
     deadAt: Date
     replayedAt: Date | null
     replayedJobId: string | null
@@ -1092,6 +1253,9 @@ export interface DeadLetterFieldRefs {
   readonly jobId: Prisma.FieldRef<"DeadLetter", 'String'>
   readonly queueId: Prisma.FieldRef<"DeadLetter", 'String'>
   readonly reason: Prisma.FieldRef<"DeadLetter", 'String'>
+  readonly error: Prisma.FieldRef<"DeadLetter", 'String'>
+  readonly webhookStatusCode: Prisma.FieldRef<"DeadLetter", 'Int'>
+  readonly fingerprint: Prisma.FieldRef<"DeadLetter", 'String'>
   readonly deadAt: Prisma.FieldRef<"DeadLetter", 'DateTime'>
   readonly replayedAt: Prisma.FieldRef<"DeadLetter", 'DateTime'>
   readonly replayedJobId: Prisma.FieldRef<"DeadLetter", 'String'>

@@ -75,6 +75,7 @@ export type JobMinAggregateOutputType = {
   replayOf: string | null
   claimToken: bigint | null
   workerId: number | null
+  claimedAt: Date | null
   deadline: Date | null
   interruptions: number | null
   historyCount: number | null
@@ -84,6 +85,9 @@ export type JobMinAggregateOutputType = {
   answerStatusCode: number | null
   answerMs: number | null
   answerBody: string | null
+  waitReason: string | null
+  progress: string | null
+  progressAt: Date | null
 }
 
 export type JobMaxAggregateOutputType = {
@@ -107,6 +111,7 @@ export type JobMaxAggregateOutputType = {
   replayOf: string | null
   claimToken: bigint | null
   workerId: number | null
+  claimedAt: Date | null
   deadline: Date | null
   interruptions: number | null
   historyCount: number | null
@@ -116,6 +121,9 @@ export type JobMaxAggregateOutputType = {
   answerStatusCode: number | null
   answerMs: number | null
   answerBody: string | null
+  waitReason: string | null
+  progress: string | null
+  progressAt: Date | null
 }
 
 export type JobCountAggregateOutputType = {
@@ -139,6 +147,7 @@ export type JobCountAggregateOutputType = {
   replayOf: number
   claimToken: number
   workerId: number
+  claimedAt: number
   deadline: number
   interruptions: number
   historyCount: number
@@ -148,6 +157,9 @@ export type JobCountAggregateOutputType = {
   answerStatusCode: number
   answerMs: number
   answerBody: number
+  waitReason: number
+  progress: number
+  progressAt: number
   _all: number
 }
 
@@ -201,6 +213,7 @@ export type JobMinAggregateInputType = {
   replayOf?: true
   claimToken?: true
   workerId?: true
+  claimedAt?: true
   deadline?: true
   interruptions?: true
   historyCount?: true
@@ -210,6 +223,9 @@ export type JobMinAggregateInputType = {
   answerStatusCode?: true
   answerMs?: true
   answerBody?: true
+  waitReason?: true
+  progress?: true
+  progressAt?: true
 }
 
 export type JobMaxAggregateInputType = {
@@ -233,6 +249,7 @@ export type JobMaxAggregateInputType = {
   replayOf?: true
   claimToken?: true
   workerId?: true
+  claimedAt?: true
   deadline?: true
   interruptions?: true
   historyCount?: true
@@ -242,6 +259,9 @@ export type JobMaxAggregateInputType = {
   answerStatusCode?: true
   answerMs?: true
   answerBody?: true
+  waitReason?: true
+  progress?: true
+  progressAt?: true
 }
 
 export type JobCountAggregateInputType = {
@@ -265,6 +285,7 @@ export type JobCountAggregateInputType = {
   replayOf?: true
   claimToken?: true
   workerId?: true
+  claimedAt?: true
   deadline?: true
   interruptions?: true
   historyCount?: true
@@ -274,6 +295,9 @@ export type JobCountAggregateInputType = {
   answerStatusCode?: true
   answerMs?: true
   answerBody?: true
+  waitReason?: true
+  progress?: true
+  progressAt?: true
   _all?: true
 }
 
@@ -384,6 +408,7 @@ export type JobGroupByOutputType = {
   replayOf: string | null
   claimToken: bigint
   workerId: number | null
+  claimedAt: Date | null
   deadline: Date | null
   interruptions: number
   historyCount: number
@@ -393,6 +418,9 @@ export type JobGroupByOutputType = {
   answerStatusCode: number | null
   answerMs: number | null
   answerBody: string | null
+  waitReason: string | null
+  progress: string | null
+  progressAt: Date | null
   _count: JobCountAggregateOutputType | null
   _avg: JobAvgAggregateOutputType | null
   _sum: JobSumAggregateOutputType | null
@@ -439,6 +467,7 @@ export type JobWhereInput = {
   replayOf?: Prisma.StringNullableFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntFilter<"Job"> | bigint | number
   workerId?: Prisma.IntNullableFilter<"Job"> | number | null
+  claimedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   deadline?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   interruptions?: Prisma.IntFilter<"Job"> | number
   historyCount?: Prisma.IntFilter<"Job"> | number
@@ -448,6 +477,9 @@ export type JobWhereInput = {
   answerStatusCode?: Prisma.IntNullableFilter<"Job"> | number | null
   answerMs?: Prisma.IntNullableFilter<"Job"> | number | null
   answerBody?: Prisma.StringNullableFilter<"Job"> | string | null
+  waitReason?: Prisma.StringNullableFilter<"Job"> | string | null
+  progress?: Prisma.StringNullableFilter<"Job"> | string | null
+  progressAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   queue?: Prisma.XOR<Prisma.QueueScalarRelationFilter, Prisma.QueueWhereInput>
   history?: Prisma.AttemptListRelationFilter
   deadLetter?: Prisma.XOR<Prisma.DeadLetterNullableScalarRelationFilter, Prisma.DeadLetterWhereInput> | null
@@ -474,6 +506,7 @@ export type JobOrderByWithRelationInput = {
   replayOf?: Prisma.SortOrderInput | Prisma.SortOrder
   claimToken?: Prisma.SortOrder
   workerId?: Prisma.SortOrderInput | Prisma.SortOrder
+  claimedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   deadline?: Prisma.SortOrderInput | Prisma.SortOrder
   interruptions?: Prisma.SortOrder
   historyCount?: Prisma.SortOrder
@@ -483,6 +516,9 @@ export type JobOrderByWithRelationInput = {
   answerStatusCode?: Prisma.SortOrderInput | Prisma.SortOrder
   answerMs?: Prisma.SortOrderInput | Prisma.SortOrder
   answerBody?: Prisma.SortOrderInput | Prisma.SortOrder
+  waitReason?: Prisma.SortOrderInput | Prisma.SortOrder
+  progress?: Prisma.SortOrderInput | Prisma.SortOrder
+  progressAt?: Prisma.SortOrderInput | Prisma.SortOrder
   queue?: Prisma.QueueOrderByWithRelationInput
   history?: Prisma.AttemptOrderByRelationAggregateInput
   deadLetter?: Prisma.DeadLetterOrderByWithRelationInput
@@ -512,6 +548,7 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   replayOf?: Prisma.StringNullableFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntFilter<"Job"> | bigint | number
   workerId?: Prisma.IntNullableFilter<"Job"> | number | null
+  claimedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   deadline?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   interruptions?: Prisma.IntFilter<"Job"> | number
   historyCount?: Prisma.IntFilter<"Job"> | number
@@ -521,6 +558,9 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   answerStatusCode?: Prisma.IntNullableFilter<"Job"> | number | null
   answerMs?: Prisma.IntNullableFilter<"Job"> | number | null
   answerBody?: Prisma.StringNullableFilter<"Job"> | string | null
+  waitReason?: Prisma.StringNullableFilter<"Job"> | string | null
+  progress?: Prisma.StringNullableFilter<"Job"> | string | null
+  progressAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   queue?: Prisma.XOR<Prisma.QueueScalarRelationFilter, Prisma.QueueWhereInput>
   history?: Prisma.AttemptListRelationFilter
   deadLetter?: Prisma.XOR<Prisma.DeadLetterNullableScalarRelationFilter, Prisma.DeadLetterWhereInput> | null
@@ -547,6 +587,7 @@ export type JobOrderByWithAggregationInput = {
   replayOf?: Prisma.SortOrderInput | Prisma.SortOrder
   claimToken?: Prisma.SortOrder
   workerId?: Prisma.SortOrderInput | Prisma.SortOrder
+  claimedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   deadline?: Prisma.SortOrderInput | Prisma.SortOrder
   interruptions?: Prisma.SortOrder
   historyCount?: Prisma.SortOrder
@@ -556,6 +597,9 @@ export type JobOrderByWithAggregationInput = {
   answerStatusCode?: Prisma.SortOrderInput | Prisma.SortOrder
   answerMs?: Prisma.SortOrderInput | Prisma.SortOrder
   answerBody?: Prisma.SortOrderInput | Prisma.SortOrder
+  waitReason?: Prisma.SortOrderInput | Prisma.SortOrder
+  progress?: Prisma.SortOrderInput | Prisma.SortOrder
+  progressAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.JobCountOrderByAggregateInput
   _avg?: Prisma.JobAvgOrderByAggregateInput
   _max?: Prisma.JobMaxOrderByAggregateInput
@@ -587,6 +631,7 @@ export type JobScalarWhereWithAggregatesInput = {
   replayOf?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntWithAggregatesFilter<"Job"> | bigint | number
   workerId?: Prisma.IntNullableWithAggregatesFilter<"Job"> | number | null
+  claimedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
   deadline?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
   interruptions?: Prisma.IntWithAggregatesFilter<"Job"> | number
   historyCount?: Prisma.IntWithAggregatesFilter<"Job"> | number
@@ -596,6 +641,9 @@ export type JobScalarWhereWithAggregatesInput = {
   answerStatusCode?: Prisma.IntNullableWithAggregatesFilter<"Job"> | number | null
   answerMs?: Prisma.IntNullableWithAggregatesFilter<"Job"> | number | null
   answerBody?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
+  waitReason?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
+  progress?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
+  progressAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
 }
 
 export type JobCreateInput = {
@@ -618,6 +666,7 @@ export type JobCreateInput = {
   replayOf?: string | null
   claimToken?: bigint | number
   workerId?: number | null
+  claimedAt?: Date | string | null
   deadline?: Date | string | null
   interruptions?: number
   historyCount?: number
@@ -627,6 +676,9 @@ export type JobCreateInput = {
   answerStatusCode?: number | null
   answerMs?: number | null
   answerBody?: string | null
+  waitReason?: string | null
+  progress?: string | null
+  progressAt?: Date | string | null
   queue: Prisma.QueueCreateNestedOneWithoutJobsInput
   history?: Prisma.AttemptCreateNestedManyWithoutJobInput
   deadLetter?: Prisma.DeadLetterCreateNestedOneWithoutJobInput
@@ -653,6 +705,7 @@ export type JobUncheckedCreateInput = {
   replayOf?: string | null
   claimToken?: bigint | number
   workerId?: number | null
+  claimedAt?: Date | string | null
   deadline?: Date | string | null
   interruptions?: number
   historyCount?: number
@@ -662,6 +715,9 @@ export type JobUncheckedCreateInput = {
   answerStatusCode?: number | null
   answerMs?: number | null
   answerBody?: string | null
+  waitReason?: string | null
+  progress?: string | null
+  progressAt?: Date | string | null
   history?: Prisma.AttemptUncheckedCreateNestedManyWithoutJobInput
   deadLetter?: Prisma.DeadLetterUncheckedCreateNestedOneWithoutJobInput
 }
@@ -686,6 +742,7 @@ export type JobUpdateInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -695,6 +752,9 @@ export type JobUpdateInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   queue?: Prisma.QueueUpdateOneRequiredWithoutJobsNestedInput
   history?: Prisma.AttemptUpdateManyWithoutJobNestedInput
   deadLetter?: Prisma.DeadLetterUpdateOneWithoutJobNestedInput
@@ -721,6 +781,7 @@ export type JobUncheckedUpdateInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -730,6 +791,9 @@ export type JobUncheckedUpdateInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   history?: Prisma.AttemptUncheckedUpdateManyWithoutJobNestedInput
   deadLetter?: Prisma.DeadLetterUncheckedUpdateOneWithoutJobNestedInput
 }
@@ -755,6 +819,7 @@ export type JobCreateManyInput = {
   replayOf?: string | null
   claimToken?: bigint | number
   workerId?: number | null
+  claimedAt?: Date | string | null
   deadline?: Date | string | null
   interruptions?: number
   historyCount?: number
@@ -764,6 +829,9 @@ export type JobCreateManyInput = {
   answerStatusCode?: number | null
   answerMs?: number | null
   answerBody?: string | null
+  waitReason?: string | null
+  progress?: string | null
+  progressAt?: Date | string | null
 }
 
 export type JobUpdateManyMutationInput = {
@@ -786,6 +854,7 @@ export type JobUpdateManyMutationInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -795,6 +864,9 @@ export type JobUpdateManyMutationInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type JobUncheckedUpdateManyInput = {
@@ -818,6 +890,7 @@ export type JobUncheckedUpdateManyInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -827,6 +900,9 @@ export type JobUncheckedUpdateManyInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type JobListRelationFilter = {
@@ -860,6 +936,7 @@ export type JobCountOrderByAggregateInput = {
   replayOf?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
   workerId?: Prisma.SortOrder
+  claimedAt?: Prisma.SortOrder
   deadline?: Prisma.SortOrder
   interruptions?: Prisma.SortOrder
   historyCount?: Prisma.SortOrder
@@ -869,6 +946,9 @@ export type JobCountOrderByAggregateInput = {
   answerStatusCode?: Prisma.SortOrder
   answerMs?: Prisma.SortOrder
   answerBody?: Prisma.SortOrder
+  waitReason?: Prisma.SortOrder
+  progress?: Prisma.SortOrder
+  progressAt?: Prisma.SortOrder
 }
 
 export type JobAvgOrderByAggregateInput = {
@@ -906,6 +986,7 @@ export type JobMaxOrderByAggregateInput = {
   replayOf?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
   workerId?: Prisma.SortOrder
+  claimedAt?: Prisma.SortOrder
   deadline?: Prisma.SortOrder
   interruptions?: Prisma.SortOrder
   historyCount?: Prisma.SortOrder
@@ -915,6 +996,9 @@ export type JobMaxOrderByAggregateInput = {
   answerStatusCode?: Prisma.SortOrder
   answerMs?: Prisma.SortOrder
   answerBody?: Prisma.SortOrder
+  waitReason?: Prisma.SortOrder
+  progress?: Prisma.SortOrder
+  progressAt?: Prisma.SortOrder
 }
 
 export type JobMinOrderByAggregateInput = {
@@ -938,6 +1022,7 @@ export type JobMinOrderByAggregateInput = {
   replayOf?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
   workerId?: Prisma.SortOrder
+  claimedAt?: Prisma.SortOrder
   deadline?: Prisma.SortOrder
   interruptions?: Prisma.SortOrder
   historyCount?: Prisma.SortOrder
@@ -947,6 +1032,9 @@ export type JobMinOrderByAggregateInput = {
   answerStatusCode?: Prisma.SortOrder
   answerMs?: Prisma.SortOrder
   answerBody?: Prisma.SortOrder
+  waitReason?: Prisma.SortOrder
+  progress?: Prisma.SortOrder
+  progressAt?: Prisma.SortOrder
 }
 
 export type JobSumOrderByAggregateInput = {
@@ -1066,6 +1154,7 @@ export type JobCreateWithoutQueueInput = {
   replayOf?: string | null
   claimToken?: bigint | number
   workerId?: number | null
+  claimedAt?: Date | string | null
   deadline?: Date | string | null
   interruptions?: number
   historyCount?: number
@@ -1075,6 +1164,9 @@ export type JobCreateWithoutQueueInput = {
   answerStatusCode?: number | null
   answerMs?: number | null
   answerBody?: string | null
+  waitReason?: string | null
+  progress?: string | null
+  progressAt?: Date | string | null
   history?: Prisma.AttemptCreateNestedManyWithoutJobInput
   deadLetter?: Prisma.DeadLetterCreateNestedOneWithoutJobInput
 }
@@ -1099,6 +1191,7 @@ export type JobUncheckedCreateWithoutQueueInput = {
   replayOf?: string | null
   claimToken?: bigint | number
   workerId?: number | null
+  claimedAt?: Date | string | null
   deadline?: Date | string | null
   interruptions?: number
   historyCount?: number
@@ -1108,6 +1201,9 @@ export type JobUncheckedCreateWithoutQueueInput = {
   answerStatusCode?: number | null
   answerMs?: number | null
   answerBody?: string | null
+  waitReason?: string | null
+  progress?: string | null
+  progressAt?: Date | string | null
   history?: Prisma.AttemptUncheckedCreateNestedManyWithoutJobInput
   deadLetter?: Prisma.DeadLetterUncheckedCreateNestedOneWithoutJobInput
 }
@@ -1162,6 +1258,7 @@ export type JobScalarWhereInput = {
   replayOf?: Prisma.StringNullableFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntFilter<"Job"> | bigint | number
   workerId?: Prisma.IntNullableFilter<"Job"> | number | null
+  claimedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   deadline?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   interruptions?: Prisma.IntFilter<"Job"> | number
   historyCount?: Prisma.IntFilter<"Job"> | number
@@ -1171,6 +1268,9 @@ export type JobScalarWhereInput = {
   answerStatusCode?: Prisma.IntNullableFilter<"Job"> | number | null
   answerMs?: Prisma.IntNullableFilter<"Job"> | number | null
   answerBody?: Prisma.StringNullableFilter<"Job"> | string | null
+  waitReason?: Prisma.StringNullableFilter<"Job"> | string | null
+  progress?: Prisma.StringNullableFilter<"Job"> | string | null
+  progressAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
 }
 
 export type JobCreateWithoutHistoryInput = {
@@ -1193,6 +1293,7 @@ export type JobCreateWithoutHistoryInput = {
   replayOf?: string | null
   claimToken?: bigint | number
   workerId?: number | null
+  claimedAt?: Date | string | null
   deadline?: Date | string | null
   interruptions?: number
   historyCount?: number
@@ -1202,6 +1303,9 @@ export type JobCreateWithoutHistoryInput = {
   answerStatusCode?: number | null
   answerMs?: number | null
   answerBody?: string | null
+  waitReason?: string | null
+  progress?: string | null
+  progressAt?: Date | string | null
   queue: Prisma.QueueCreateNestedOneWithoutJobsInput
   deadLetter?: Prisma.DeadLetterCreateNestedOneWithoutJobInput
 }
@@ -1227,6 +1331,7 @@ export type JobUncheckedCreateWithoutHistoryInput = {
   replayOf?: string | null
   claimToken?: bigint | number
   workerId?: number | null
+  claimedAt?: Date | string | null
   deadline?: Date | string | null
   interruptions?: number
   historyCount?: number
@@ -1236,6 +1341,9 @@ export type JobUncheckedCreateWithoutHistoryInput = {
   answerStatusCode?: number | null
   answerMs?: number | null
   answerBody?: string | null
+  waitReason?: string | null
+  progress?: string | null
+  progressAt?: Date | string | null
   deadLetter?: Prisma.DeadLetterUncheckedCreateNestedOneWithoutJobInput
 }
 
@@ -1275,6 +1383,7 @@ export type JobUpdateWithoutHistoryInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1284,6 +1393,9 @@ export type JobUpdateWithoutHistoryInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   queue?: Prisma.QueueUpdateOneRequiredWithoutJobsNestedInput
   deadLetter?: Prisma.DeadLetterUpdateOneWithoutJobNestedInput
 }
@@ -1309,6 +1421,7 @@ export type JobUncheckedUpdateWithoutHistoryInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1318,6 +1431,9 @@ export type JobUncheckedUpdateWithoutHistoryInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadLetter?: Prisma.DeadLetterUncheckedUpdateOneWithoutJobNestedInput
 }
 
@@ -1341,6 +1457,7 @@ export type JobCreateWithoutDeadLetterInput = {
   replayOf?: string | null
   claimToken?: bigint | number
   workerId?: number | null
+  claimedAt?: Date | string | null
   deadline?: Date | string | null
   interruptions?: number
   historyCount?: number
@@ -1350,6 +1467,9 @@ export type JobCreateWithoutDeadLetterInput = {
   answerStatusCode?: number | null
   answerMs?: number | null
   answerBody?: string | null
+  waitReason?: string | null
+  progress?: string | null
+  progressAt?: Date | string | null
   queue: Prisma.QueueCreateNestedOneWithoutJobsInput
   history?: Prisma.AttemptCreateNestedManyWithoutJobInput
 }
@@ -1375,6 +1495,7 @@ export type JobUncheckedCreateWithoutDeadLetterInput = {
   replayOf?: string | null
   claimToken?: bigint | number
   workerId?: number | null
+  claimedAt?: Date | string | null
   deadline?: Date | string | null
   interruptions?: number
   historyCount?: number
@@ -1384,6 +1505,9 @@ export type JobUncheckedCreateWithoutDeadLetterInput = {
   answerStatusCode?: number | null
   answerMs?: number | null
   answerBody?: string | null
+  waitReason?: string | null
+  progress?: string | null
+  progressAt?: Date | string | null
   history?: Prisma.AttemptUncheckedCreateNestedManyWithoutJobInput
 }
 
@@ -1423,6 +1547,7 @@ export type JobUpdateWithoutDeadLetterInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1432,6 +1557,9 @@ export type JobUpdateWithoutDeadLetterInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   queue?: Prisma.QueueUpdateOneRequiredWithoutJobsNestedInput
   history?: Prisma.AttemptUpdateManyWithoutJobNestedInput
 }
@@ -1457,6 +1585,7 @@ export type JobUncheckedUpdateWithoutDeadLetterInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1466,6 +1595,9 @@ export type JobUncheckedUpdateWithoutDeadLetterInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   history?: Prisma.AttemptUncheckedUpdateManyWithoutJobNestedInput
 }
 
@@ -1489,6 +1621,7 @@ export type JobCreateManyQueueInput = {
   replayOf?: string | null
   claimToken?: bigint | number
   workerId?: number | null
+  claimedAt?: Date | string | null
   deadline?: Date | string | null
   interruptions?: number
   historyCount?: number
@@ -1498,6 +1631,9 @@ export type JobCreateManyQueueInput = {
   answerStatusCode?: number | null
   answerMs?: number | null
   answerBody?: string | null
+  waitReason?: string | null
+  progress?: string | null
+  progressAt?: Date | string | null
 }
 
 export type JobUpdateWithoutQueueInput = {
@@ -1520,6 +1656,7 @@ export type JobUpdateWithoutQueueInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1529,6 +1666,9 @@ export type JobUpdateWithoutQueueInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   history?: Prisma.AttemptUpdateManyWithoutJobNestedInput
   deadLetter?: Prisma.DeadLetterUpdateOneWithoutJobNestedInput
 }
@@ -1553,6 +1693,7 @@ export type JobUncheckedUpdateWithoutQueueInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1562,6 +1703,9 @@ export type JobUncheckedUpdateWithoutQueueInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   history?: Prisma.AttemptUncheckedUpdateManyWithoutJobNestedInput
   deadLetter?: Prisma.DeadLetterUncheckedUpdateOneWithoutJobNestedInput
 }
@@ -1586,6 +1730,7 @@ export type JobUncheckedUpdateManyWithoutQueueInput = {
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   workerId?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  claimedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadline?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   interruptions?: Prisma.IntFieldUpdateOperationsInput | number
   historyCount?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1595,6 +1740,9 @@ export type JobUncheckedUpdateManyWithoutQueueInput = {
   answerStatusCode?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   answerBody?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 
@@ -1649,6 +1797,7 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   replayOf?: boolean
   claimToken?: boolean
   workerId?: boolean
+  claimedAt?: boolean
   deadline?: boolean
   interruptions?: boolean
   historyCount?: boolean
@@ -1658,6 +1807,9 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   answerStatusCode?: boolean
   answerMs?: boolean
   answerBody?: boolean
+  waitReason?: boolean
+  progress?: boolean
+  progressAt?: boolean
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
   history?: boolean | Prisma.Job$historyArgs<ExtArgs>
   deadLetter?: boolean | Prisma.Job$deadLetterArgs<ExtArgs>
@@ -1685,6 +1837,7 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   replayOf?: boolean
   claimToken?: boolean
   workerId?: boolean
+  claimedAt?: boolean
   deadline?: boolean
   interruptions?: boolean
   historyCount?: boolean
@@ -1694,6 +1847,9 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   answerStatusCode?: boolean
   answerMs?: boolean
   answerBody?: boolean
+  waitReason?: boolean
+  progress?: boolean
+  progressAt?: boolean
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
 
@@ -1718,6 +1874,7 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   replayOf?: boolean
   claimToken?: boolean
   workerId?: boolean
+  claimedAt?: boolean
   deadline?: boolean
   interruptions?: boolean
   historyCount?: boolean
@@ -1727,6 +1884,9 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   answerStatusCode?: boolean
   answerMs?: boolean
   answerBody?: boolean
+  waitReason?: boolean
+  progress?: boolean
+  progressAt?: boolean
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
 
@@ -1751,6 +1911,7 @@ export type JobSelectScalar = {
   replayOf?: boolean
   claimToken?: boolean
   workerId?: boolean
+  claimedAt?: boolean
   deadline?: boolean
   interruptions?: boolean
   historyCount?: boolean
@@ -1760,9 +1921,12 @@ export type JobSelectScalar = {
   answerStatusCode?: boolean
   answerMs?: boolean
   answerBody?: boolean
+  waitReason?: boolean
+  progress?: boolean
+  progressAt?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "status" | "attempts" | "maxAttempts" | "backoffType" | "backoffDelay" | "deferCount" | "idempotencyKey" | "payload" | "scheduledFor" | "deliverBy" | "lastError" | "createdAt" | "completedAt" | "deadReason" | "replayOf" | "claimToken" | "workerId" | "deadline" | "interruptions" | "historyCount" | "mode" | "maxDefers" | "ackTimeoutAction" | "answerStatusCode" | "answerMs" | "answerBody", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "status" | "attempts" | "maxAttempts" | "backoffType" | "backoffDelay" | "deferCount" | "idempotencyKey" | "payload" | "scheduledFor" | "deliverBy" | "lastError" | "createdAt" | "completedAt" | "deadReason" | "replayOf" | "claimToken" | "workerId" | "claimedAt" | "deadline" | "interruptions" | "historyCount" | "mode" | "maxDefers" | "ackTimeoutAction" | "answerStatusCode" | "answerMs" | "answerBody" | "waitReason" | "progress" | "progressAt", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
   history?: boolean | Prisma.Job$historyArgs<ExtArgs>
@@ -1817,6 +1981,10 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     claimToken: bigint
     workerId: number | null
     /**
+     * Start of the last delivery.
+     */
+    claimedAt: Date | null
+    /**
      * Lease end while processing, ack deadline while awaiting_ack.
      */
     deadline: Date | null
@@ -1834,6 +2002,15 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     answerStatusCode: number | null
     answerMs: number | null
     answerBody: string | null
+    /**
+     * Why a pending job that was delivered before waits: `backoff` or `hold`.
+     */
+    waitReason: string | null
+    /**
+     * What the worker last said while extending the ack deadline.
+     */
+    progress: string | null
+    progressAt: Date | null
   }, ExtArgs["result"]["job"]>
   composites: {}
 }
@@ -2280,6 +2457,7 @@ export interface JobFieldRefs {
   readonly replayOf: Prisma.FieldRef<"Job", 'String'>
   readonly claimToken: Prisma.FieldRef<"Job", 'BigInt'>
   readonly workerId: Prisma.FieldRef<"Job", 'Int'>
+  readonly claimedAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly deadline: Prisma.FieldRef<"Job", 'DateTime'>
   readonly interruptions: Prisma.FieldRef<"Job", 'Int'>
   readonly historyCount: Prisma.FieldRef<"Job", 'Int'>
@@ -2289,6 +2467,9 @@ export interface JobFieldRefs {
   readonly answerStatusCode: Prisma.FieldRef<"Job", 'Int'>
   readonly answerMs: Prisma.FieldRef<"Job", 'Int'>
   readonly answerBody: Prisma.FieldRef<"Job", 'String'>
+  readonly waitReason: Prisma.FieldRef<"Job", 'String'>
+  readonly progress: Prisma.FieldRef<"Job", 'String'>
+  readonly progressAt: Prisma.FieldRef<"Job", 'DateTime'>
 }
     
 

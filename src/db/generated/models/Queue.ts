@@ -71,6 +71,13 @@ export type QueueMinAggregateOutputType = {
   probeJobId: string | null
   rateWindowStart: Date | null
   rateWindowUsed: number | null
+  holdJobId: string | null
+  holdReason: string | null
+  pausedAt: Date | null
+  pausedBy: string | null
+  lifetimeFloor: Date | null
+  nextSigningSecret: string | null
+  nextSigningSecretAt: Date | null
 }
 
 export type QueueMaxAggregateOutputType = {
@@ -96,6 +103,13 @@ export type QueueMaxAggregateOutputType = {
   probeJobId: string | null
   rateWindowStart: Date | null
   rateWindowUsed: number | null
+  holdJobId: string | null
+  holdReason: string | null
+  pausedAt: Date | null
+  pausedBy: string | null
+  lifetimeFloor: Date | null
+  nextSigningSecret: string | null
+  nextSigningSecretAt: Date | null
 }
 
 export type QueueCountAggregateOutputType = {
@@ -121,6 +135,13 @@ export type QueueCountAggregateOutputType = {
   probeJobId: number
   rateWindowStart: number
   rateWindowUsed: number
+  holdJobId: number
+  holdReason: number
+  pausedAt: number
+  pausedBy: number
+  lifetimeFloor: number
+  nextSigningSecret: number
+  nextSigningSecretAt: number
   _all: number
 }
 
@@ -170,6 +191,13 @@ export type QueueMinAggregateInputType = {
   probeJobId?: true
   rateWindowStart?: true
   rateWindowUsed?: true
+  holdJobId?: true
+  holdReason?: true
+  pausedAt?: true
+  pausedBy?: true
+  lifetimeFloor?: true
+  nextSigningSecret?: true
+  nextSigningSecretAt?: true
 }
 
 export type QueueMaxAggregateInputType = {
@@ -195,6 +223,13 @@ export type QueueMaxAggregateInputType = {
   probeJobId?: true
   rateWindowStart?: true
   rateWindowUsed?: true
+  holdJobId?: true
+  holdReason?: true
+  pausedAt?: true
+  pausedBy?: true
+  lifetimeFloor?: true
+  nextSigningSecret?: true
+  nextSigningSecretAt?: true
 }
 
 export type QueueCountAggregateInputType = {
@@ -220,6 +255,13 @@ export type QueueCountAggregateInputType = {
   probeJobId?: true
   rateWindowStart?: true
   rateWindowUsed?: true
+  holdJobId?: true
+  holdReason?: true
+  pausedAt?: true
+  pausedBy?: true
+  lifetimeFloor?: true
+  nextSigningSecret?: true
+  nextSigningSecretAt?: true
   _all?: true
 }
 
@@ -332,6 +374,13 @@ export type QueueGroupByOutputType = {
   probeJobId: string | null
   rateWindowStart: Date | null
   rateWindowUsed: number
+  holdJobId: string | null
+  holdReason: string | null
+  pausedAt: Date | null
+  pausedBy: string | null
+  lifetimeFloor: Date | null
+  nextSigningSecret: string | null
+  nextSigningSecretAt: Date | null
   _count: QueueCountAggregateOutputType | null
   _avg: QueueAvgAggregateOutputType | null
   _sum: QueueSumAggregateOutputType | null
@@ -380,6 +429,13 @@ export type QueueWhereInput = {
   probeJobId?: Prisma.StringNullableFilter<"Queue"> | string | null
   rateWindowStart?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
   rateWindowUsed?: Prisma.IntFilter<"Queue"> | number
+  holdJobId?: Prisma.StringNullableFilter<"Queue"> | string | null
+  holdReason?: Prisma.StringNullableFilter<"Queue"> | string | null
+  pausedAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
+  pausedBy?: Prisma.StringNullableFilter<"Queue"> | string | null
+  lifetimeFloor?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
+  nextSigningSecret?: Prisma.StringNullableFilter<"Queue"> | string | null
+  nextSigningSecretAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
   account?: Prisma.XOR<Prisma.AccountScalarRelationFilter, Prisma.AccountWhereInput>
   jobs?: Prisma.JobListRelationFilter
   deadLetters?: Prisma.DeadLetterListRelationFilter
@@ -408,6 +464,13 @@ export type QueueOrderByWithRelationInput = {
   probeJobId?: Prisma.SortOrderInput | Prisma.SortOrder
   rateWindowStart?: Prisma.SortOrderInput | Prisma.SortOrder
   rateWindowUsed?: Prisma.SortOrder
+  holdJobId?: Prisma.SortOrderInput | Prisma.SortOrder
+  holdReason?: Prisma.SortOrderInput | Prisma.SortOrder
+  pausedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  pausedBy?: Prisma.SortOrderInput | Prisma.SortOrder
+  lifetimeFloor?: Prisma.SortOrderInput | Prisma.SortOrder
+  nextSigningSecret?: Prisma.SortOrderInput | Prisma.SortOrder
+  nextSigningSecretAt?: Prisma.SortOrderInput | Prisma.SortOrder
   account?: Prisma.AccountOrderByWithRelationInput
   jobs?: Prisma.JobOrderByRelationAggregateInput
   deadLetters?: Prisma.DeadLetterOrderByRelationAggregateInput
@@ -439,6 +502,13 @@ export type QueueWhereUniqueInput = Prisma.AtLeast<{
   probeJobId?: Prisma.StringNullableFilter<"Queue"> | string | null
   rateWindowStart?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
   rateWindowUsed?: Prisma.IntFilter<"Queue"> | number
+  holdJobId?: Prisma.StringNullableFilter<"Queue"> | string | null
+  holdReason?: Prisma.StringNullableFilter<"Queue"> | string | null
+  pausedAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
+  pausedBy?: Prisma.StringNullableFilter<"Queue"> | string | null
+  lifetimeFloor?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
+  nextSigningSecret?: Prisma.StringNullableFilter<"Queue"> | string | null
+  nextSigningSecretAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
   account?: Prisma.XOR<Prisma.AccountScalarRelationFilter, Prisma.AccountWhereInput>
   jobs?: Prisma.JobListRelationFilter
   deadLetters?: Prisma.DeadLetterListRelationFilter
@@ -467,6 +537,13 @@ export type QueueOrderByWithAggregationInput = {
   probeJobId?: Prisma.SortOrderInput | Prisma.SortOrder
   rateWindowStart?: Prisma.SortOrderInput | Prisma.SortOrder
   rateWindowUsed?: Prisma.SortOrder
+  holdJobId?: Prisma.SortOrderInput | Prisma.SortOrder
+  holdReason?: Prisma.SortOrderInput | Prisma.SortOrder
+  pausedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  pausedBy?: Prisma.SortOrderInput | Prisma.SortOrder
+  lifetimeFloor?: Prisma.SortOrderInput | Prisma.SortOrder
+  nextSigningSecret?: Prisma.SortOrderInput | Prisma.SortOrder
+  nextSigningSecretAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.QueueCountOrderByAggregateInput
   _avg?: Prisma.QueueAvgOrderByAggregateInput
   _max?: Prisma.QueueMaxOrderByAggregateInput
@@ -500,6 +577,13 @@ export type QueueScalarWhereWithAggregatesInput = {
   probeJobId?: Prisma.StringNullableWithAggregatesFilter<"Queue"> | string | null
   rateWindowStart?: Prisma.DateTimeNullableWithAggregatesFilter<"Queue"> | Date | string | null
   rateWindowUsed?: Prisma.IntWithAggregatesFilter<"Queue"> | number
+  holdJobId?: Prisma.StringNullableWithAggregatesFilter<"Queue"> | string | null
+  holdReason?: Prisma.StringNullableWithAggregatesFilter<"Queue"> | string | null
+  pausedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Queue"> | Date | string | null
+  pausedBy?: Prisma.StringNullableWithAggregatesFilter<"Queue"> | string | null
+  lifetimeFloor?: Prisma.DateTimeNullableWithAggregatesFilter<"Queue"> | Date | string | null
+  nextSigningSecret?: Prisma.StringNullableWithAggregatesFilter<"Queue"> | string | null
+  nextSigningSecretAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Queue"> | Date | string | null
 }
 
 export type QueueCreateInput = {
@@ -524,6 +608,13 @@ export type QueueCreateInput = {
   probeJobId?: string | null
   rateWindowStart?: Date | string | null
   rateWindowUsed?: number
+  holdJobId?: string | null
+  holdReason?: string | null
+  pausedAt?: Date | string | null
+  pausedBy?: string | null
+  lifetimeFloor?: Date | string | null
+  nextSigningSecret?: string | null
+  nextSigningSecretAt?: Date | string | null
   account: Prisma.AccountCreateNestedOneWithoutQueuesInput
   jobs?: Prisma.JobCreateNestedManyWithoutQueueInput
   deadLetters?: Prisma.DeadLetterCreateNestedManyWithoutQueueInput
@@ -552,6 +643,13 @@ export type QueueUncheckedCreateInput = {
   probeJobId?: string | null
   rateWindowStart?: Date | string | null
   rateWindowUsed?: number
+  holdJobId?: string | null
+  holdReason?: string | null
+  pausedAt?: Date | string | null
+  pausedBy?: string | null
+  lifetimeFloor?: Date | string | null
+  nextSigningSecret?: string | null
+  nextSigningSecretAt?: Date | string | null
   jobs?: Prisma.JobUncheckedCreateNestedManyWithoutQueueInput
   deadLetters?: Prisma.DeadLetterUncheckedCreateNestedManyWithoutQueueInput
 }
@@ -578,6 +676,13 @@ export type QueueUpdateInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   account?: Prisma.AccountUpdateOneRequiredWithoutQueuesNestedInput
   jobs?: Prisma.JobUpdateManyWithoutQueueNestedInput
   deadLetters?: Prisma.DeadLetterUpdateManyWithoutQueueNestedInput
@@ -606,6 +711,13 @@ export type QueueUncheckedUpdateInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   jobs?: Prisma.JobUncheckedUpdateManyWithoutQueueNestedInput
   deadLetters?: Prisma.DeadLetterUncheckedUpdateManyWithoutQueueNestedInput
 }
@@ -633,6 +745,13 @@ export type QueueCreateManyInput = {
   probeJobId?: string | null
   rateWindowStart?: Date | string | null
   rateWindowUsed?: number
+  holdJobId?: string | null
+  holdReason?: string | null
+  pausedAt?: Date | string | null
+  pausedBy?: string | null
+  lifetimeFloor?: Date | string | null
+  nextSigningSecret?: string | null
+  nextSigningSecretAt?: Date | string | null
 }
 
 export type QueueUpdateManyMutationInput = {
@@ -657,6 +776,13 @@ export type QueueUpdateManyMutationInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type QueueUncheckedUpdateManyInput = {
@@ -682,6 +808,13 @@ export type QueueUncheckedUpdateManyInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type QueueListRelationFilter = {
@@ -717,6 +850,13 @@ export type QueueCountOrderByAggregateInput = {
   probeJobId?: Prisma.SortOrder
   rateWindowStart?: Prisma.SortOrder
   rateWindowUsed?: Prisma.SortOrder
+  holdJobId?: Prisma.SortOrder
+  holdReason?: Prisma.SortOrder
+  pausedAt?: Prisma.SortOrder
+  pausedBy?: Prisma.SortOrder
+  lifetimeFloor?: Prisma.SortOrder
+  nextSigningSecret?: Prisma.SortOrder
+  nextSigningSecretAt?: Prisma.SortOrder
 }
 
 export type QueueAvgOrderByAggregateInput = {
@@ -753,6 +893,13 @@ export type QueueMaxOrderByAggregateInput = {
   probeJobId?: Prisma.SortOrder
   rateWindowStart?: Prisma.SortOrder
   rateWindowUsed?: Prisma.SortOrder
+  holdJobId?: Prisma.SortOrder
+  holdReason?: Prisma.SortOrder
+  pausedAt?: Prisma.SortOrder
+  pausedBy?: Prisma.SortOrder
+  lifetimeFloor?: Prisma.SortOrder
+  nextSigningSecret?: Prisma.SortOrder
+  nextSigningSecretAt?: Prisma.SortOrder
 }
 
 export type QueueMinOrderByAggregateInput = {
@@ -778,6 +925,13 @@ export type QueueMinOrderByAggregateInput = {
   probeJobId?: Prisma.SortOrder
   rateWindowStart?: Prisma.SortOrder
   rateWindowUsed?: Prisma.SortOrder
+  holdJobId?: Prisma.SortOrder
+  holdReason?: Prisma.SortOrder
+  pausedAt?: Prisma.SortOrder
+  pausedBy?: Prisma.SortOrder
+  lifetimeFloor?: Prisma.SortOrder
+  nextSigningSecret?: Prisma.SortOrder
+  nextSigningSecretAt?: Prisma.SortOrder
 }
 
 export type QueueSumOrderByAggregateInput = {
@@ -866,10 +1020,6 @@ export type FloatFieldUpdateOperationsInput = {
   divide?: number
 }
 
-export type NullableStringFieldUpdateOperationsInput = {
-  set?: string | null
-}
-
 export type QueueCreateNestedOneWithoutJobsInput = {
   create?: Prisma.XOR<Prisma.QueueCreateWithoutJobsInput, Prisma.QueueUncheckedCreateWithoutJobsInput>
   connectOrCreate?: Prisma.QueueCreateOrConnectWithoutJobsInput
@@ -920,6 +1070,13 @@ export type QueueCreateWithoutAccountInput = {
   probeJobId?: string | null
   rateWindowStart?: Date | string | null
   rateWindowUsed?: number
+  holdJobId?: string | null
+  holdReason?: string | null
+  pausedAt?: Date | string | null
+  pausedBy?: string | null
+  lifetimeFloor?: Date | string | null
+  nextSigningSecret?: string | null
+  nextSigningSecretAt?: Date | string | null
   jobs?: Prisma.JobCreateNestedManyWithoutQueueInput
   deadLetters?: Prisma.DeadLetterCreateNestedManyWithoutQueueInput
 }
@@ -946,6 +1103,13 @@ export type QueueUncheckedCreateWithoutAccountInput = {
   probeJobId?: string | null
   rateWindowStart?: Date | string | null
   rateWindowUsed?: number
+  holdJobId?: string | null
+  holdReason?: string | null
+  pausedAt?: Date | string | null
+  pausedBy?: string | null
+  lifetimeFloor?: Date | string | null
+  nextSigningSecret?: string | null
+  nextSigningSecretAt?: Date | string | null
   jobs?: Prisma.JobUncheckedCreateNestedManyWithoutQueueInput
   deadLetters?: Prisma.DeadLetterUncheckedCreateNestedManyWithoutQueueInput
 }
@@ -1002,6 +1166,13 @@ export type QueueScalarWhereInput = {
   probeJobId?: Prisma.StringNullableFilter<"Queue"> | string | null
   rateWindowStart?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
   rateWindowUsed?: Prisma.IntFilter<"Queue"> | number
+  holdJobId?: Prisma.StringNullableFilter<"Queue"> | string | null
+  holdReason?: Prisma.StringNullableFilter<"Queue"> | string | null
+  pausedAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
+  pausedBy?: Prisma.StringNullableFilter<"Queue"> | string | null
+  lifetimeFloor?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
+  nextSigningSecret?: Prisma.StringNullableFilter<"Queue"> | string | null
+  nextSigningSecretAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
 }
 
 export type QueueCreateWithoutJobsInput = {
@@ -1026,6 +1197,13 @@ export type QueueCreateWithoutJobsInput = {
   probeJobId?: string | null
   rateWindowStart?: Date | string | null
   rateWindowUsed?: number
+  holdJobId?: string | null
+  holdReason?: string | null
+  pausedAt?: Date | string | null
+  pausedBy?: string | null
+  lifetimeFloor?: Date | string | null
+  nextSigningSecret?: string | null
+  nextSigningSecretAt?: Date | string | null
   account: Prisma.AccountCreateNestedOneWithoutQueuesInput
   deadLetters?: Prisma.DeadLetterCreateNestedManyWithoutQueueInput
 }
@@ -1053,6 +1231,13 @@ export type QueueUncheckedCreateWithoutJobsInput = {
   probeJobId?: string | null
   rateWindowStart?: Date | string | null
   rateWindowUsed?: number
+  holdJobId?: string | null
+  holdReason?: string | null
+  pausedAt?: Date | string | null
+  pausedBy?: string | null
+  lifetimeFloor?: Date | string | null
+  nextSigningSecret?: string | null
+  nextSigningSecretAt?: Date | string | null
   deadLetters?: Prisma.DeadLetterUncheckedCreateNestedManyWithoutQueueInput
 }
 
@@ -1094,6 +1279,13 @@ export type QueueUpdateWithoutJobsInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   account?: Prisma.AccountUpdateOneRequiredWithoutQueuesNestedInput
   deadLetters?: Prisma.DeadLetterUpdateManyWithoutQueueNestedInput
 }
@@ -1121,6 +1313,13 @@ export type QueueUncheckedUpdateWithoutJobsInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadLetters?: Prisma.DeadLetterUncheckedUpdateManyWithoutQueueNestedInput
 }
 
@@ -1146,6 +1345,13 @@ export type QueueCreateWithoutDeadLettersInput = {
   probeJobId?: string | null
   rateWindowStart?: Date | string | null
   rateWindowUsed?: number
+  holdJobId?: string | null
+  holdReason?: string | null
+  pausedAt?: Date | string | null
+  pausedBy?: string | null
+  lifetimeFloor?: Date | string | null
+  nextSigningSecret?: string | null
+  nextSigningSecretAt?: Date | string | null
   account: Prisma.AccountCreateNestedOneWithoutQueuesInput
   jobs?: Prisma.JobCreateNestedManyWithoutQueueInput
 }
@@ -1173,6 +1379,13 @@ export type QueueUncheckedCreateWithoutDeadLettersInput = {
   probeJobId?: string | null
   rateWindowStart?: Date | string | null
   rateWindowUsed?: number
+  holdJobId?: string | null
+  holdReason?: string | null
+  pausedAt?: Date | string | null
+  pausedBy?: string | null
+  lifetimeFloor?: Date | string | null
+  nextSigningSecret?: string | null
+  nextSigningSecretAt?: Date | string | null
   jobs?: Prisma.JobUncheckedCreateNestedManyWithoutQueueInput
 }
 
@@ -1214,6 +1427,13 @@ export type QueueUpdateWithoutDeadLettersInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   account?: Prisma.AccountUpdateOneRequiredWithoutQueuesNestedInput
   jobs?: Prisma.JobUpdateManyWithoutQueueNestedInput
 }
@@ -1241,6 +1461,13 @@ export type QueueUncheckedUpdateWithoutDeadLettersInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   jobs?: Prisma.JobUncheckedUpdateManyWithoutQueueNestedInput
 }
 
@@ -1266,6 +1493,13 @@ export type QueueCreateManyAccountInput = {
   probeJobId?: string | null
   rateWindowStart?: Date | string | null
   rateWindowUsed?: number
+  holdJobId?: string | null
+  holdReason?: string | null
+  pausedAt?: Date | string | null
+  pausedBy?: string | null
+  lifetimeFloor?: Date | string | null
+  nextSigningSecret?: string | null
+  nextSigningSecretAt?: Date | string | null
 }
 
 export type QueueUpdateWithoutAccountInput = {
@@ -1290,6 +1524,13 @@ export type QueueUpdateWithoutAccountInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   jobs?: Prisma.JobUpdateManyWithoutQueueNestedInput
   deadLetters?: Prisma.DeadLetterUpdateManyWithoutQueueNestedInput
 }
@@ -1316,6 +1557,13 @@ export type QueueUncheckedUpdateWithoutAccountInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   jobs?: Prisma.JobUncheckedUpdateManyWithoutQueueNestedInput
   deadLetters?: Prisma.DeadLetterUncheckedUpdateManyWithoutQueueNestedInput
 }
@@ -1342,6 +1590,13 @@ export type QueueUncheckedUpdateManyWithoutAccountInput = {
   probeJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   rateWindowStart?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   rateWindowUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  holdJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  holdReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pausedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  pausedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 
@@ -1407,6 +1662,13 @@ export type QueueSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   probeJobId?: boolean
   rateWindowStart?: boolean
   rateWindowUsed?: boolean
+  holdJobId?: boolean
+  holdReason?: boolean
+  pausedAt?: boolean
+  pausedBy?: boolean
+  lifetimeFloor?: boolean
+  nextSigningSecret?: boolean
+  nextSigningSecretAt?: boolean
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
   jobs?: boolean | Prisma.Queue$jobsArgs<ExtArgs>
   deadLetters?: boolean | Prisma.Queue$deadLettersArgs<ExtArgs>
@@ -1436,6 +1698,13 @@ export type QueueSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   probeJobId?: boolean
   rateWindowStart?: boolean
   rateWindowUsed?: boolean
+  holdJobId?: boolean
+  holdReason?: boolean
+  pausedAt?: boolean
+  pausedBy?: boolean
+  lifetimeFloor?: boolean
+  nextSigningSecret?: boolean
+  nextSigningSecretAt?: boolean
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["queue"]>
 
@@ -1462,6 +1731,13 @@ export type QueueSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   probeJobId?: boolean
   rateWindowStart?: boolean
   rateWindowUsed?: boolean
+  holdJobId?: boolean
+  holdReason?: boolean
+  pausedAt?: boolean
+  pausedBy?: boolean
+  lifetimeFloor?: boolean
+  nextSigningSecret?: boolean
+  nextSigningSecretAt?: boolean
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["queue"]>
 
@@ -1488,9 +1764,16 @@ export type QueueSelectScalar = {
   probeJobId?: boolean
   rateWindowStart?: boolean
   rateWindowUsed?: boolean
+  holdJobId?: boolean
+  holdReason?: boolean
+  pausedAt?: boolean
+  pausedBy?: boolean
+  lifetimeFloor?: boolean
+  nextSigningSecret?: boolean
+  nextSigningSecretAt?: boolean
 }
 
-export type QueueOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "name" | "webhookUrl" | "signingSecret" | "maxAttempts" | "maxDefers" | "concurrency" | "dlqEnabled" | "mode" | "rateLimitMax" | "rateLimitWindow" | "ackTimeout" | "ackTimeoutAction" | "backoffType" | "backoffDelay" | "createdAt" | "deletedAt" | "holdUntil" | "probeJobId" | "rateWindowStart" | "rateWindowUsed", ExtArgs["result"]["queue"]>
+export type QueueOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "name" | "webhookUrl" | "signingSecret" | "maxAttempts" | "maxDefers" | "concurrency" | "dlqEnabled" | "mode" | "rateLimitMax" | "rateLimitWindow" | "ackTimeout" | "ackTimeoutAction" | "backoffType" | "backoffDelay" | "createdAt" | "deletedAt" | "holdUntil" | "probeJobId" | "rateWindowStart" | "rateWindowUsed" | "holdJobId" | "holdReason" | "pausedAt" | "pausedBy" | "lifetimeFloor" | "nextSigningSecret" | "nextSigningSecretAt", ExtArgs["result"]["queue"]>
 export type QueueInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
   jobs?: boolean | Prisma.Queue$jobsArgs<ExtArgs>
@@ -1543,6 +1826,25 @@ export type $QueuePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      */
     rateWindowStart: Date | null
     rateWindowUsed: number
+    /**
+     * Whose defer asked for the hold, and with what words; of the last hold, also when it is over.
+     */
+    holdJobId: string | null
+    holdReason: string | null
+    /**
+     * Set while somebody has stopped the deliveries of the queue.
+     */
+    pausedAt: Date | null
+    pausedBy: string | null
+    /**
+     * No waiting job's delivery lifetime ends before this: the time of a pause does not count.
+     */
+    lifetimeFloor: Date | null
+    /**
+     * During the overlap of a rotation: the secret to come, and when it takes over.
+     */
+    nextSigningSecret: string | null
+    nextSigningSecretAt: Date | null
   }, ExtArgs["result"]["queue"]>
   composites: {}
 }
@@ -1991,6 +2293,13 @@ export interface QueueFieldRefs {
   readonly probeJobId: Prisma.FieldRef<"Queue", 'String'>
   readonly rateWindowStart: Prisma.FieldRef<"Queue", 'DateTime'>
   readonly rateWindowUsed: Prisma.FieldRef<"Queue", 'Int'>
+  readonly holdJobId: Prisma.FieldRef<"Queue", 'String'>
+  readonly holdReason: Prisma.FieldRef<"Queue", 'String'>
+  readonly pausedAt: Prisma.FieldRef<"Queue", 'DateTime'>
+  readonly pausedBy: Prisma.FieldRef<"Queue", 'String'>
+  readonly lifetimeFloor: Prisma.FieldRef<"Queue", 'DateTime'>
+  readonly nextSigningSecret: Prisma.FieldRef<"Queue", 'String'>
+  readonly nextSigningSecretAt: Prisma.FieldRef<"Queue", 'DateTime'>
 }
     
 

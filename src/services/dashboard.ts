@@ -1,0 +1,196 @@
+/**
+ * Questions that dashboards ask. Read only; everything is scoped to the account, and an id of another
+ * account answers what an id that never was answers.
+ */
+import type { DeadReason } from '../domain/job.ts';
+import type { DeadLetterFilter, JobFilter, JobOrder, JobStateName, TimeRange } from '../domain/job-filter.ts';
+import type { WaitReason } from '../domain/waiting.ts';
+import type { Account } from './index.ts';
+
+/** A position in an ordered list: the value that it is ordered by, and the id that breaks ties. */
+export interface Position {
+  /** Milliseconds, or null where the column is; lists by id leave it out. */
+  at?: number | null | undefined;
+  id: string;
+}
+
+/** A slice of an ordered list, in the order of the list or (`inverted`) from its end. */
+export interface Slice {
+  limit: number;
+  after?: Position | undefined;
+  before?: Position | undefined;
+  inverted: boolean;
+}
+
+/** A count that stops at a maximum. */
+export interface BoundedCount {
+  count: number;
+  /** False: there are more than `count`. */
+  exact: boolean;
+}
+
+export type QueueDepth = Readonly<Record<JobStateName, number>> & {
+  /** `scheduledFor` of the oldest due job. */
+  readonly oldestDueAt: Date | null;
+};
+
+/** Milliseconds; null when nothing was measured. Within 10 % of the true value. */
+export interface Percentiles {
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+export interface TimelinePoint {
+  /** Start of the bucket. */
+  at: Date;
+  success: number;
+  failed: number;
+  nacked: number;
+  deferred: number;
+  /** Deaths that an attempt brought, also counted in one of the others. */
+  dead: number;
+  /** Of the delivery. */
+  duration: Percentiles;
+  /** From `scheduledFor` to the start of the delivery. */
+  wait: Percentiles;
+}
+
+export interface TimelineInput {
+  from: Date;
+  to: Date;
+  /** A multiple of 300. */
+  bucketSeconds: number;
+}
+
+export const QUEUE_WARNINGS = ['signature_rejected', 'slow_receiver', 'failing', 'backpressure'] as const;
+export type QueueWarning = (typeof QUEUE_WARNINGS)[number];
+
+/** How the receiver answered in the last hour. */
+export interface QueueHealth {
+  answered2xx: number;
+  answered3xx: number;
+  answered4xx: number;
+  answered5xx: number;
+  /** 401: the receiver most likely rejects the signature. */
+  unauthorized: number;
+  /** 429, 503 and 529. */
+  backpressure: number;
+  unanswered: number;
+  duration: Percentiles;
+  warnings: readonly { warning: QueueWarning; message: string }[];
+}
+
+export interface QueueUse {
+  /** Processing and awaiting_ack (D11). */
+  inFlight: number;
+  /** Deliveries of the present rate window, or null without a rate limit. */
+  rate: { used: number; max: number; resetsAt: Date } | null;
+}
+
+export interface ErrorGroup {
+  fingerprint: string;
+  reason: DeadReason;
+  webhookStatusCode: number | null;
+  /** The error of the newest member. */
+  error: string | null;
+  count: number;
+  firstSeen: Date;
+  lastSeen: Date;
+  /** Newest members not yet replayed come first. */
+  sampleDeadLetterId: string;
+}
+
+export interface JobTimelinePoint {
+  at: Date;
+  /** Jobs created in the bucket, by their present status. */
+  pending: number;
+  processing: number;
+  awaitingAck: number;
+  completed: number;
+  dead: number;
+}
+
+export interface PayloadValue {
+  value: string;
+  count: number;
+}
+
+/** Why a pending job is not being delivered now. Null for jobs that are not pending. */
+export interface Waiting {
+  reason: WaitReason;
+  /** A sentence for people. */
+  message: string;
+  /** The earliest time at which it can start; null when only an event can let it go. */
+  earliestAt: Date | null;
+}
+
+export interface JobSearch {
+  /** Ids in order, each with the position for a cursor. At most `slice.limit`. */
+  searchJobs(account: Account, filter: JobFilter, order: JobOrder, slice: Slice): Promise<Position[]>;
+  /** Counts to `max` (10 000 at most). */
+  countJobs(account: Account, filter: JobFilter, max: number): Promise<BoundedCount>;
+  /** Per queue, the newest jobs of many queues in one go. */
+  newestJobs(
+    account: Account,
+    queueIds: readonly string[],
+    filter: JobFilter,
+    limit: number,
+  ): Promise<Map<string, Position[]>>;
+  jobTimeline(account: Account, filter: JobFilter, input: TimelineInput): Promise<JobTimelinePoint[]>;
+  /** Paths that occur in recent payloads, most frequent first. */
+  payloadPaths(account: Account, queueId: string | null, prefix: string, limit: number): Promise<PayloadValue[]>;
+  /** Values that occur at a path in recent payloads, most frequent first. */
+  payloadValues(
+    account: Account,
+    queueId: string | null,
+    path: string,
+    prefix: string,
+    limit: number,
+  ): Promise<PayloadValue[]>;
+}
+
+export interface DeadLetterSearch {
+  /** Most recently dead first. */
+  searchDeadLetters(account: Account, filter: DeadLetterFilter, slice: Slice): Promise<Position[]>;
+  countDeadLetters(account: Account, filter: DeadLetterFilter, max: number): Promise<BoundedCount>;
+  /** Of many queues in one go; largest group first. */
+  errorGroups(account: Account, filter: DeadLetterFilter, limit: number): Promise<Map<string, ErrorGroup[]>>;
+}
+
+export interface QueueInsight {
+  depths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueDepth>>;
+  uses(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueUse>>;
+  timelines(account: Account, queueIds: readonly string[], input: TimelineInput): Promise<Map<string, TimelinePoint[]>>;
+  healths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueHealth>>;
+  /** For pending jobs only: the others are left out. */
+  waitings(account: Account, jobIds: readonly string[]): Promise<Map<string, Waiting>>;
+}
+
+export interface AccountUsage {
+  /** YYYY-MM, UTC. */
+  month: string;
+  attempts: number;
+  /** Deliveries under way over all queues, and the sum of their caps. */
+  inFlight: number;
+  concurrency: number;
+  queues: number;
+}
+
+export interface ServerFacts {
+  version: string;
+  environment: string;
+  now: Date;
+  retentionSeconds: number;
+  lifetimeSeconds: number;
+  webhookTimeoutSeconds: number;
+}
+
+export interface ServerInsight {
+  usage(account: Account): Promise<AccountUsage>;
+  server(): Promise<ServerFacts>;
+}
+
+export type Dashboard = JobSearch & DeadLetterSearch & QueueInsight & ServerInsight;
+
+export type { DeadLetterFilter, JobFilter, JobOrder, TimeRange };
