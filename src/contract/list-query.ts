@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../domain/queue.ts';
+import { onWire } from './documentation.ts';
 
 /**
  * Query values arrive as text, or as an array when the parameter is repeated, which is refused.
@@ -19,12 +20,20 @@ function queryValue<Output, Input>(
   return schema as z.ZodType<Output, z.ZodTypeDef, unknown> as z.ZodType<Output, z.ZodTypeDef, Input>;
 }
 
-function wholeNumber(bounds: { readonly min: number; readonly max: number }) {
-  return queryValue<number, number | string>((text) => {
+/** @param fallback what an absent parameter means */
+function wholeNumber(bounds: { readonly min: number; readonly max: number }, fallback: number, description: string) {
+  const value = queryValue<number, number | string>((text) => {
     if (!/^[0-9]+$/.test(text)) return undefined;
     const number = Number(text);
     return number >= bounds.min && number <= bounds.max ? number : undefined;
   }, `must be a whole number from ${bounds.min} to ${bounds.max}`);
+  return onWire(value.default(String(fallback)), {
+    type: 'integer',
+    minimum: bounds.min,
+    maximum: bounds.max,
+    default: fallback,
+    description,
+  });
 }
 
 const DATE_TIME =
@@ -49,26 +58,50 @@ function isClockTime(text: string): boolean {
   return /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text);
 }
 
-const dateTime = queryValue<Date, string>(parseDateTime, 'must be an RFC 3339 date-time such as 2026-01-31T12:00:00Z');
+function dateTime(description: string) {
+  const value = queryValue<Date, string>(parseDateTime, 'must be an RFC 3339 date-time such as 2026-01-31T12:00:00Z');
+  return onWire(value, { type: 'string', format: 'date-time', description });
+}
 
-/** Spec: page, limit, from and to of both lists. */
-export const listQuery = z.object({
-  page: wholeNumber(LIMITS.page).default('1'),
-  limit: wholeNumber(LIMITS.pageSize).default(String(LIMITS.pageSize.default)),
-  from: dateTime.optional(),
-  to: dateTime.optional(),
-});
+/**
+ * Spec: page, limit, from and to of both lists.
+ * @param bounded the field that `from` and `to` are about
+ */
+export function listQuery(bounded: 'createdAt' | 'deadAt') {
+  return z.object({
+    page: wholeNumber(LIMITS.page, 1, 'Number of the page.'),
+    limit: wholeNumber(LIMITS.pageSize, LIMITS.pageSize.default, 'Entries on a page.'),
+    from: dateTime(
+      `Lower bound of \`${bounded}\`, inclusive. Moved forward to the start of the plan's retention window.`,
+    ).optional(),
+    to: dateTime(`Upper bound of \`${bounded}\`, inclusive.`).optional(),
+  });
+}
 
 const INCLUDE_REPLAYED: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null, '': null };
 
 /** "boolean or null" in the spec: absent or null means the default. */
-export const includeReplayed = queryValue<boolean | null, boolean | null | string>(
-  (text) => (Object.hasOwn(INCLUDE_REPLAYED, text) ? INCLUDE_REPLAYED[text] : undefined),
-  'must be true, false or null',
+export const includeReplayed = onWire(
+  queryValue<boolean | null, boolean | null | string>(
+    (text) => (Object.hasOwn(INCLUDE_REPLAYED, text) ? INCLUDE_REPLAYED[text] : undefined),
+    'must be true, false or null',
+  ),
+  {
+    type: 'boolean',
+    nullable: true,
+    description: '`false` leaves out the replayed ones. Absent and `null` are the same as `true`.',
+  },
 );
 
 /** A literal substring; a longer one than a key can be (4 bytes a character at most) matches nothing. */
-export const idempotencyKeyFilter = queryValue<string, string>(
-  (text) => (text.includes('\0') || text.length > LIMITS.idempotencyKeyLength * 4 ? undefined : text),
-  `must be at most ${LIMITS.idempotencyKeyLength * 4} characters long, without NUL`,
+export const idempotencyKeyFilter = onWire(
+  queryValue<string, string>(
+    (text) => (text.includes('\0') || text.length > LIMITS.idempotencyKeyLength * 4 ? undefined : text),
+    `must be at most ${LIMITS.idempotencyKeyLength * 4} characters long, without NUL`,
+  ),
+  {
+    type: 'string',
+    maxLength: LIMITS.idempotencyKeyLength * 4,
+    description: 'Jobs whose idempotency key contains this text, in whatever case. No character is special.',
+  },
 );

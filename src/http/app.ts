@@ -1,4 +1,3 @@
-import type { RequestListener } from 'node:http';
 import { createExpressEndpoints } from '@ts-rest/express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { contract, writeJson } from '../contract/index.ts';
@@ -6,8 +5,11 @@ import type { Services } from '../services/index.ts';
 import { authentication } from './authentication.ts';
 import { bodyReader } from './body.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
+import { mountDocumentation } from './docs.ts';
 import { errorHandler, HttpRefusal, type Log, refuseInvalidRequest } from './errors.ts';
+import { type GraphQLEndpoint, mountGraphQL } from './graphql.ts';
 import { jobRoutes } from './jobs.ts';
+import type { OpenApiOptions } from './openapi/index.ts';
 import { parseQuery } from './query.ts';
 import { queueRoutes } from './queues.ts';
 
@@ -20,15 +22,15 @@ export interface Readiness {
 export interface AppOptions {
   /** Null for a process without the API, which still answers for its health. */
   services: Services | null;
-  config: { maxBodyBytes: number };
+  config: { maxBodyBytes: number } & OpenApiOptions;
   log: Log;
   readiness: () => Promise<Readiness>;
-  /** Further paths, such as `/graphql`, served by plain Node listeners: this folder knows none of them. */
-  mounts?: Readonly<Record<string, RequestListener>>;
+  /** Null for a process without the API. */
+  graphql?: GraphQLEndpoint | null;
 }
 
-/** The whole HTTP surface. Every answer is JSON, whatever happens (D22). */
-export function createApp({ services, config, log, readiness, mounts = {} }: AppOptions): Express {
+/** The whole HTTP surface. Every answer is JSON, whatever happens (D22); only `/docs` is for people. */
+export function createApp({ services, config, log, readiness, graphql = null }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -37,12 +39,15 @@ export function createApp({ services, config, log, readiness, mounts = {} }: App
   app.response.json = sendJson;
 
   app.use(commonHeaders);
-  if (services !== null) mountApi(app, services, config.maxBodyBytes);
+  if (services !== null) {
+    mountApi(app, services, config.maxBodyBytes);
+    mountDocumentation(app, config);
+  }
   app.get('/healthz', (_req, res) => {
     res.json({ status: 'ok' });
   });
   app.get('/readyz', readyz(readiness));
-  for (const [path, listener] of Object.entries(mounts)) app.all(path, (req, res) => listener(req, res));
+  if (services !== null && graphql !== null) mountGraphQL(app, services, graphql, config.maxBodyBytes);
 
   app.use((_req, _res, next) => next(new HttpRefusal(404, 'not found')));
   app.use(errorHandler(log));

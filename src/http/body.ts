@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { type BodyRule, VerbatimJson } from '../contract/index.ts';
+import { scanJson } from '../domain/json-source.ts';
 import { LIMITS } from '../domain/queue.ts';
 import { HttpRefusal, metadataOf } from './errors.ts';
-import { scanJson } from './json-source.ts';
 
 /**
  * Reads the body as the route's metadata asks for. Express's own JSON reader will not do: it decodes
@@ -18,6 +18,16 @@ export function bodyReader(maxBytes: number): RequestHandler {
       return;
     }
     readBody(req, rule, maxBytes).then((body) => {
+      req.body = body;
+      next();
+    }, next);
+  };
+}
+
+/** The same for a path without a contract: a JSON body is required. */
+export function jsonBodyReader(maxBytes: number): RequestHandler {
+  return (req, _res, next) => {
+    readBody(req, 'required', maxBytes).then((body) => {
       req.body = body;
       next();
     }, next);

@@ -102,8 +102,14 @@ describe.concurrent('the roles', () => {
     const ready = async (baseUrl: string) => (await fetch(`${baseUrl}/readyz`)).json();
     expect(await ready(front.baseUrl)).toEqual({ status: 'ready', checks: { database: 'ok', schema: 'ok' } });
     expect(await ready(back.baseUrl)).toMatchObject({ status: 'ready', checks: { database: 'ok', worker: 'ok' } });
-    const behind = createApi(back.baseUrl, env.BOOTSTRAP_API_KEY);
-    expect(await behind.call('GET', '/v1/queues')).toMatchObject({ status: 404, body: refusal });
+    // The API is not here at all, and neither is its documentation.
+    const headers = { authorization: `Bearer ${env.BOOTSTRAP_API_KEY}` };
+    for (const path of ['/v1/queues', '/openapi.json', '/docs']) {
+      const answer = await fetch(`${back.baseUrl}${path}`, { headers });
+      expect([answer.status, await answer.json()], path).toEqual([404, refusal]);
+      const shown = await fetch(`${front.baseUrl}${path}`, { headers });
+      expect([shown.status, await shown.text()], path).toEqual([200, expect.any(String)]);
+    }
     expect((await fetch(`${back.baseUrl}/healthz`)).status).toBe(200);
 
     // Both end when they are told to, with nothing left under way.

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
 import { runAdmin } from '../support/command.ts';
+import { assertDocumented } from '../support/openapi.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
 import { everyRoute, type Named, NEVER_MADE, routesOfNamed } from '../support/routes.ts';
 import { openReceiver, startService } from '../support/service.ts';
@@ -131,7 +132,10 @@ async function callWith(authorization: string | null, method: string, path: stri
     headers: { 'content-type': 'application/json', ...(authorization === null ? {} : { authorization }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  return { status: response.status, text: await response.text(), challenge: response.headers.get('www-authenticate') };
+  const { status, headers } = response;
+  const text = await response.text();
+  assertDocumented(method, response.url, { status, headers, text });
+  return { status, text, challenge: headers.get('www-authenticate') };
 }
 
 describe('keys', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ERROR_KINDS, JobferryError } from '../../src/domain/errors.ts';
+import type { GraphQLEndpoint } from '../../src/http/index.ts';
 import { testApi } from './support/api.ts';
 import { createdQueue, ID } from './support/fake-services.ts';
 
@@ -149,9 +150,27 @@ describe('health', () => {
     expect(await api.send('GET', '/readyz', sent)).toMatchObject({ status, json: { status: text, checks } });
     expect(await api.send('GET', '/healthz', sent)).toMatchObject({ status: 200, json: { status: 'ok' } });
   });
+});
 
-  it('serves what is mounted beside it', async () => {
-    const api = await testApi({ mounts: { '/extra': (req, res) => res.end(JSON.stringify(req.url)) } });
-    expect((await api.send('POST', '/extra?x=1')).json).toBe('/extra?x=1');
+describe('GraphQL', () => {
+  it('gets an authenticated JSON object, and nothing else', async () => {
+    const bodies: object[] = [];
+    const graphql: GraphQLEndpoint = {
+      execute: async (_req, res, account, body) => {
+        bodies.push(body);
+        res.end(JSON.stringify(account.name));
+      },
+      page: null,
+    };
+    const api = await testApi({ graphql });
+    expect((await api.send('POST', '/graphql', { body: '{"query":"{a}"}' })).json).toBe('test');
+    for (const body of ['[]', '[{"query":"{a}"}]', 'null', '7', '{']) {
+      expect(await api.send('POST', '/graphql', { body })).toMatchObject({ status: 400 });
+    }
+    expect(await api.send('POST', '/graphql', { headers: { authorization: undefined } })).toMatchObject({
+      status: 401,
+    });
+    expect(await api.send('GET', '/graphql')).toMatchObject({ status: 405 });
+    expect(bodies).toEqual([{ query: '{a}' }]);
   });
 });

@@ -168,7 +168,8 @@ describe('closing', () => {
 describe('listening', () => {
   it('says why it cannot', async () => {
     const api = await testApi();
-    const options = { config: { maxBodyBytes: 1 }, log: { error: () => undefined } };
+    const config = { maxBodyBytes: 1, signatureHeader: 'x', templates: {} };
+    const options = { config, log: { error: () => undefined } };
     const app = createApp({ ...options, ...fakeServices({}), readiness: async () => ({ ready: true, checks: {} }) });
     await expect(listen(app, { host: '127.0.0.1', port: Number(api.url.port) })).rejects.toThrow('EADDRINUSE');
   });

@@ -1,8 +1,9 @@
+import { assertDocumented } from './openapi.ts';
 import { waitFor } from './wait-for.ts';
 
 /**
  * A client of our own for the tests. The service's types stay out of it, so that a change of the
- * contract breaks a test and not only a type.
+ * contract breaks a test and not only a type. Every answer is held against the OpenAPI document.
  */
 export interface ApiAnswer<Body = unknown> {
   status: number;
@@ -96,15 +97,17 @@ let queuesCreated = 0;
 export function createApi(baseUrl: string, key: string) {
   /** @param body a string is sent as it is, anything else as JSON; without it there is no body */
   async function call<Body = unknown>(method: string, path: string, body?: unknown): Promise<ApiAnswer<Body>> {
+    const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const response = await fetch(`${baseUrl}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(sent === undefined ? {} : { body: sent }),
     });
     const text = await response.text();
+    assertDocumented(method, response.url, { status: response.status, headers: response.headers, text }, sent);
     const parsed = (text === '' ? undefined : JSON.parse(text)) as Body;
     return { status: response.status, body: parsed, text, headers: response.headers };
   }

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeAll, expect } from 'vitest';
 import type { Api, ApiQueue } from './api.ts';
+import { assertDocumented } from './openapi.ts';
 import type { Jobferry } from './process.ts';
 import type { Receiver } from './receiver.ts';
 import { openReceiver, startService } from './service.ts';
@@ -82,6 +83,8 @@ export function startVictim(env: Record<string, string> = {}): Victim {
     });
     const text = await response.text();
     const { status } = response;
+    const sent = body === undefined ? body : Buffer.from(body).toString();
+    assertDocumented(method, response.url, { status, headers: response.headers, text }, sent);
     if (status !== 204) expect(response.headers.get('content-type'), text).toContain('application/json');
     return { status, text, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   }

@@ -34,8 +34,9 @@ export interface RawConnection {
   received: Promise<string>;
 }
 
-type Setup = Partial<Omit<AppOptions, 'services'>> & {
+type Setup = Partial<Omit<AppOptions, 'services' | 'config'>> & {
   services?: Partial<Services>;
+  config?: Partial<AppOptions['config']>;
   timeouts?: ListenOptions['timeouts'];
 };
 
@@ -44,10 +45,10 @@ export async function startApi(setup: Setup = {}): Promise<Api> {
   const { services, calls } = fakeServices(setup.services ?? {});
   const logged: Api['logged'] = [];
   const app = createApp({
-    config: { maxBodyBytes: 4096 },
     readiness: async () => ({ ready: true, checks: { database: 'ok' } }),
     log: { error: (fields, message) => logged.push({ fields, message }) },
     ...setup,
+    config: { maxBodyBytes: 4096, signatureHeader: 'x-service-signature', templates: { one: {} }, ...setup.config },
     services,
   });
   const server = await listen(app, { host: '127.0.0.1', port: 0, timeouts: { grace: 1_000, ...setup.timeouts } });

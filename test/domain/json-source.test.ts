@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scanJson } from '../../src/http/json-source.ts';
+import { scanJson } from '../../src/domain/json-source.ts';
 
 const payloadsOf = (text: string) => {
   const scan = scanJson(text);

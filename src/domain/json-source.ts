@@ -1,4 +1,4 @@
-import { LIMITS } from '../domain/queue.ts';
+import { LIMITS } from './queue.ts';
 
 /** The payload is itself one level inside the body (D26); other bodies are far flatter. */
 const MAX_BODY_DEPTH = LIMITS.payloadDepth + 1;
@@ -25,7 +25,7 @@ export type JsonScan =
  * that trusts the text to be JSON; on anything else its result means nothing, so callers must
  * `JSON.parse` the same text as well before they use it.
  */
-export function scanJson(text: string): JsonScan {
+export function scanJson(text: string, maxDepth: number = MAX_BODY_DEPTH): JsonScan {
   const payloads: string[] = [];
   let depth = 0;
   let atKey = false;
@@ -51,7 +51,7 @@ export function scanJson(text: string): JsonScan {
       case OPEN_BRACE:
       case OPEN_BRACKET:
         depth += 1;
-        if (depth > MAX_BODY_DEPTH) return { ok: false, reason: 'too deep' };
+        if (depth > maxDepth) return { ok: false, reason: 'too deep' };
         if (depth === 1) atKey = text.charCodeAt(at) === OPEN_BRACE;
         break;
       case CLOSE_BRACE:

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import type { Express, RequestHandler } from 'express';
+import { type OpenApiOptions, openApiDocument } from './openapi/index.ts';
+
+/** Everything comes from here: neither a page nor a script of another host is ever asked for. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'self'",
+  // The stylesheet has its icons inside.
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The ones that the page needs; the package has more, and source maps of megabytes. */
+const ASSETS = { 'swagger-ui.css': 'text/css', 'index.css': 'text/css', 'swagger-ui-bundle.js': 'text/javascript' };
+
+/** Asked for anew each time, which costs a 304: these change with every version of Jobferry. */
+const REVALIDATE = 'no-cache';
+
+/** `validatorUrl`: by default the page shows the document to a service on the internet. */
+const START_SCRIPT = `window.addEventListener('load', () => {
+  SwaggerUIBundle({
+    url: '/openapi.json',
+    dom_id: '#swagger-ui',
+    deepLinking: true,
+    validatorUrl: 'none',
+    tryItOutEnabled: true,
+    displayRequestDuration: true,
+  });
+});
+`;
+
+/**
+ * `/openapi.json`, and `/docs` to read it. Both are open to everybody: they tell what is in the
+ * documentation anyway. They are made once, at the start, and answered from memory.
+ */
+export function mountDocumentation(app: Express, options: OpenApiOptions): void {
+  app.get('/openapi.json', serve('application/json', JSON.stringify(openApiDocument(options)), REVALIDATE));
+  const { version, read } = swaggerUi();
+  const page: RequestHandler = serve('text/html', pageOf(version), REVALIDATE);
+  app.get('/docs', (req, res, next) => {
+    res.setHeader('content-security-policy', CONTENT_SECURITY_POLICY);
+    res.setHeader('referrer-policy', 'no-referrer');
+    page(req, res, next);
+  });
+  app.get('/docs/start.js', serve('text/javascript', START_SCRIPT, REVALIDATE));
+  for (const [name, type] of Object.entries(ASSETS)) {
+    // The page asks with `?v=`, so a later version is never mistaken for this one.
+    app.get(`/docs/${name}`, serve(type, read(name), 'public, max-age=86400'));
+  }
+}
+
+function swaggerUi(): { version: string; read: (name: string) => Buffer } {
+  const manifest = createRequire(import.meta.url).resolve('swagger-ui-dist/package.json');
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+  return { version, read: (name) => readFileSync(join(dirname(manifest), name)) };
+}
+
+function pageOf(version: string): string {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Jobferry API</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="/docs/swagger-ui.css?v=${version}">
+    <link rel="stylesheet" href="/docs/index.css?v=${version}">
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+    <script src="/docs/swagger-ui-bundle.js?v=${version}"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+}
+
+function serve(type: string, content: string | Buffer, cacheControl: string): RequestHandler {
+  const bytes = Buffer.from(content);
+  const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
+  return (req, res) => {
+    res.setHeader('cache-control', cacheControl);
+    res.setHeader('etag', etag);
+    // In a list, or marked as weak by a proxy that compresses, it is the same tag.
+    if (req.headers['if-none-match']?.includes(etag)) {
+      res.status(304).end();
+      return;
+    }
+    res.setHeader('content-type', `${type}; charset=utf-8`);
+    res.setHeader('content-length', bytes.length);
+    res.end(bytes);
+  };
+}
