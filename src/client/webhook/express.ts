@@ -1,0 +1,91 @@
+import type { JsonObject } from '../../contract/index.ts';
+import { createCollector } from './collector.ts';
+import type { WebhookOptions } from './options.ts';
+import { createReceiver, type HandlerFunction, type Reply, refusal, TOO_LARGE } from './receive.ts';
+
+/** As much of Node's request as is used; Express, Connect and `node:http` all have it. */
+export interface NodeRequest {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Whether somebody has read of the stream before. */
+  readonly readableDidRead: boolean;
+  readonly destroyed: boolean;
+  /** What a parser has left: a Buffer from `express.raw()`, an object from `express.json()`. */
+  readonly body?: unknown;
+  /** Some platforms keep the bytes here when they parse the body. */
+  readonly rawBody?: unknown;
+  on(event: string, listener: (chunk: Uint8Array) => void): unknown;
+  off(event: string, listener: (chunk: Uint8Array) => void): unknown;
+}
+
+export interface NodeResponse {
+  statusCode: number;
+  setHeader(name: string, value: string): unknown;
+  end(body: string): unknown;
+}
+
+const ALREADY_PARSED = refusal(
+  500,
+  'the body was parsed before the webhook handler, and the signature is over its bytes: ' +
+    'mount the handler before express.json(), or give this route express.raw({ type: "*/*" })',
+);
+
+/** The rest of the body is not read, so the connection cannot carry another request. */
+const CUT_SHORT: Reply = { ...TOO_LARGE, headers: { ...TOO_LARGE.headers, connection: 'close' } };
+
+/**
+ * A webhook for Express, and for anything else with Node's request and response:
+ *
+ *     app.post('/webhook', expressHandler({ secret }, async ({ job }) => send(job.payload)));
+ *
+ * It reads the body itself, so it must come before `express.json()`; a Buffer that `express.raw()` has
+ * left is fine, too. Answers every request itself and never calls `next`.
+ */
+export function expressHandler<Payload = JsonObject>(
+  options: WebhookOptions,
+  run: HandlerFunction<Payload>,
+): (req: NodeRequest, res: NodeResponse) => Promise<void> {
+  const receiver = createReceiver(options, run);
+  return async (req, res) => {
+    const body = await bodyOf(req, receiver.maxBodyBytes);
+    if (body === 'aborted') return;
+    if (body === 'parsed') return send(res, ALREADY_PARSED);
+    if (body === 'too large') return send(res, CUT_SHORT);
+    const { reply, afterwards } = await receiver.receive(body, (name) => oneValue(req.headers[name]));
+    send(res, reply);
+    await afterwards?.();
+  };
+}
+
+type Body = Uint8Array | 'parsed' | 'too large' | 'aborted';
+
+async function bodyOf(req: NodeRequest, maxBytes: number): Promise<Body> {
+  const given = [req.rawBody, req.body].find((body) => body instanceof Uint8Array);
+  if (given instanceof Uint8Array) return given.byteLength > maxBytes ? 'too large' : given;
+  // A parser that does not want this content type leaves `{}` as the body, and the stream as it is.
+  return req.readableDidRead || req.destroyed ? 'parsed' : readStream(req, maxBytes);
+}
+
+function readStream(req: NodeRequest, maxBytes: number): Promise<Body> {
+  return new Promise((resolve) => {
+    const collector = createCollector(maxBytes);
+    const collect = (chunk: Uint8Array) => {
+      if (collector.add(chunk)) return;
+      req.off('data', collect);
+      resolve('too large');
+    };
+    req.on('data', collect);
+    req.on('end', () => resolve(collector.bytes()));
+    req.on('error', () => resolve('aborted'));
+    req.on('close', () => resolve('aborted'));
+  });
+}
+
+function oneValue(header: string | string[] | undefined): string | null {
+  return typeof header === 'string' ? header : null;
+}
+
+function send(res: NodeResponse, { status, headers, body }: Reply): void {
+  res.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  res.end(body);
+}

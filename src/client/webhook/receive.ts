@@ -1,0 +1,120 @@
+import { type Delivery, isBackpressure, parseEnvelope } from './delivery.ts';
+import { readOptions, type Settings, type WebhookOptions } from './options.ts';
+import { createReports, type Reports, type ReportsOf, toReason } from './report.ts';
+import { verifySignature } from './signature.ts';
+
+/** What is done with a delivery; what it resolves to counts only when it is `Backpressure`. */
+export type HandlerFunction<Payload> = (delivery: Delivery<Payload>) => unknown;
+
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  /** JSON, or empty. */
+  body: string;
+}
+
+export interface Received {
+  reply: Reply;
+  /** In ack mode: what there is to do once the reply is on its way. Never rejects. */
+  afterwards?: () => Promise<void>;
+}
+
+export interface Receiver {
+  readonly maxBodyBytes: number;
+  receive(body: Uint8Array, header: (name: string) => string | null): Promise<Received>;
+}
+
+export function refusal(status: number, error: string, headers: Record<string, string> = {}): Reply {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ error }) };
+}
+
+export const TOO_LARGE = refusal(413, 'the body is larger than maxBodyBytes');
+
+/** What the Express and the fetch handler have in common: from the bytes to the reply. */
+export function createReceiver<Payload>(options: WebhookOptions, run: HandlerFunction<Payload>): Receiver {
+  const settings = readOptions(options);
+  const reportsOf = createReports(settings.api);
+
+  return {
+    maxBodyBytes: settings.maxBodyBytes,
+    async receive(body, header) {
+      // Spec "Authentication", 5: nothing of the body is looked at before it is known to be genuine.
+      if (!(await isGenuine(settings, body, header))) return { reply: refusal(401, 'the signature is not valid') };
+      const job = parseEnvelope<Payload>(body);
+      if (job === null) return { reply: refusal(400, 'the body is not a job') };
+
+      if (settings.mode === 'standard') return { reply: await answerFor({ job, ...reportsOf(job.id) }, run, settings) };
+      return { reply: empty(202), afterwards: () => runAndReport(job, run, settings, reportsOf) };
+    },
+  };
+}
+
+async function isGenuine(
+  { secrets, signatureHeaders }: Settings,
+  body: Uint8Array,
+  header: (name: string) => string | null,
+): Promise<boolean> {
+  const matches = await Promise.all(signatureHeaders.map((name) => verifySignature(body, header(name), secrets)));
+  return matches.includes(true);
+}
+
+async function answerFor<Payload>(
+  delivery: Delivery<Payload>,
+  run: HandlerFunction<Payload>,
+  { onError }: Settings,
+): Promise<Reply> {
+  const result = await outcomeOf(run, delivery);
+  if (isBackpressure(result.value)) {
+    return refusal(429, 'backpressure', { 'retry-after': String(result.value.retryAfterSeconds) });
+  }
+  if (result.ok) return empty(200);
+  onError(result.value, delivery.job);
+  return refusal(500, 'the handler failed');
+}
+
+async function runAndReport<Payload>(
+  job: Delivery<Payload>['job'],
+  run: HandlerFunction<Payload>,
+  { onError }: Settings,
+  reportsOf: ReportsOf,
+): Promise<void> {
+  const reports = reportsOf(job.id);
+  let reported = false;
+  const noting = <Args extends unknown[], R>(report: (...args: Args) => Promise<R>) => {
+    return (...args: Args) => {
+      reported = true;
+      return report(...args);
+    };
+  };
+  const delivery = {
+    job,
+    ack: noting(reports.ack),
+    nack: noting(reports.nack),
+    defer: noting(reports.defer),
+  };
+  const result = await outcomeOf(run, delivery);
+  if (!result.ok && !isBackpressure(result.value)) onError(result.value, job);
+  // A report of its own that failed is in `result`; a second one could contradict what was done.
+  if (!reported) await report(result, reports).catch((error: unknown) => onError(error, job));
+}
+
+type Outcome = { ok: boolean; value: unknown };
+
+async function outcomeOf<Payload>(run: HandlerFunction<Payload>, delivery: Delivery<Payload>): Promise<Outcome> {
+  try {
+    return { ok: true, value: await run(delivery) };
+  } catch (value) {
+    return { ok: false, value };
+  }
+}
+
+async function report({ ok, value }: Outcome, { ack, nack, defer }: Reports): Promise<void> {
+  if (isBackpressure(value)) {
+    await defer({ retryAfter: value.retryAfterSeconds, scope: value.scope, reason: toReason(value.message) });
+  } else if (ok) await ack();
+  else await nack({ reason: toReason(value) });
+}
+
+function empty(status: number): Reply {
+  return { status, headers: {}, body: '' };
+}

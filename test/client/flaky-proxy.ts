@@ -1,0 +1,55 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { afterAll } from 'vitest';
+
+/** `before`: the service never hears of it. `after`: it does, and its answer is lost. */
+export type Fault = 'cut before' | 'cut after' | 'none';
+
+export interface FlakyProxy {
+  readonly url: string;
+  /** Method and path of every request. */
+  readonly requests: string[];
+  /** What happens to the next requests, in turn; then there are no more faults. */
+  fail(...faults: Fault[]): void;
+}
+
+const closers: (() => void)[] = [];
+
+afterAll(() => {
+  for (const close of closers) close();
+});
+
+/** Stands between a client and a real service, and loses what a network would lose. */
+export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
+  const requests: string[] = [];
+  let faults: Fault[] = [];
+
+  const server = createServer(async (req, res) => {
+    requests.push(`${req.method} ${req.url}`);
+    const fault = faults.shift() ?? 'none';
+    const body = await buffer(req);
+    if (fault === 'cut before') return res.destroy();
+    const answer = await fetch(`${target}${req.url}`, {
+      method: req.method ?? '',
+      headers: { authorization: req.headers.authorization ?? '', 'content-type': 'application/json' },
+      ...(body.length === 0 ? {} : { body }),
+    });
+    const text = await answer.text();
+    if (fault === 'cut after') return res.destroy();
+    return res.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    fail: (...next) => {
+      faults = next;
+    },
+  };
+}
