@@ -29,6 +29,8 @@ export interface Config {
   readonly workerCapacity: number;
   readonly logLevel: LogLevel;
   readonly graphiql: boolean;
+  /** What NODE_ENV says, for people; `development` without it. */
+  readonly environment: string;
 }
 
 /** One or more variables are wrong; each line names one. */
@@ -171,6 +173,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     workerCapacity: e.WORKER_CAPACITY,
     logLevel: e.LOG_LEVEL,
     graphiql: e.GRAPHIQL ?? !production,
+    environment: e.NODE_ENV ?? 'development',
   });
 }
 

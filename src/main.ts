@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { type Config, parseConfig, type Role } from './config.ts';
 import { createAccount, createApiKey, revokeApiKey } from './db/accounts.ts';
 import { createPrisma } from './db/prisma.ts';
+import { OPERATOR } from './domain/audit.ts';
 import { createLog, type Logger } from './log.ts';
 import { describeApiKey, generateApiKey } from './services/api-key.ts';
 import { type OpenDatabase, openDatabase, type Service, startService } from './start.ts';
@@ -98,7 +99,7 @@ async function accountCreate(args: string[], config: Config, log: Logger): Promi
   const plan = required(values.plan, '--plan');
   const plans = Object.keys(config.plans);
   if (!plans.includes(plan)) throw new UsageError(`--plan must be one of ${plans.join(', ')}`);
-  await admin(config, log, ({ db }) => createAccount(createPrisma(db), { name, plan }));
+  await admin(config, log, ({ db }) => createAccount(createPrisma(db), { name, plan }, OPERATOR));
 }
 
 async function keyCreate(args: string[], config: Config, log: Logger): Promise<void> {
@@ -106,7 +107,9 @@ async function keyCreate(args: string[], config: Config, log: Logger): Promise<v
   const accountId = required(values.account, '--account');
   const key = generateApiKey();
   await admin(config, log, async ({ db }) => {
-    const { id } = await createApiKey(createPrisma(db), accountId, describeApiKey(key));
+    const by = { id: accountId, actor: OPERATOR };
+    // The limit of keys is for those who ask over the network.
+    const { id } = await createApiKey(createPrisma(db), by, { name: null, ...describeApiKey(key) }, () => undefined);
     return { id, accountId, key };
   });
 }
@@ -115,7 +118,7 @@ async function keyRevoke(args: string[], config: Config, log: Logger): Promise<v
   const { positionals } = parse(args, {});
   const id = required(positionals[0], 'the id of the key');
   await admin(config, log, async ({ db }) => {
-    if (!(await revokeApiKey(db, id))) throw new UsageError(`no key ${id} that could be revoked`);
+    if (!(await revokeApiKey(db, OPERATOR, null, id))) throw new UsageError(`no key ${id} that could be revoked`);
     return { id, revoked: true };
   });
 }

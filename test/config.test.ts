@@ -38,6 +38,7 @@ describe('defaults (DESIGN 4)', () => {
       workerCapacity: 1000,
       logLevel: 'info',
       graphiql: true,
+      environment: 'development',
     });
   });
 

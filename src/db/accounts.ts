@@ -1,5 +1,8 @@
+import { type Actor, type Author, OPERATOR } from '../domain/audit.ts';
 import { JobferryError } from '../domain/errors.ts';
+import { actorJson, audit } from './audit.ts';
 import { type Database, type Statement, translated } from './database.ts';
+import type { Prisma } from './generated/client.ts';
 import type { PrismaClient } from './prisma.ts';
 
 export interface AccountRow {
@@ -40,23 +43,73 @@ export async function accountByKeyHash(db: Database, hash: string): Promise<KeyH
   return { ...account, key: { id, prefix, lastFour } };
 }
 
-export async function createAccount(prisma: PrismaClient, input: { name: string; plan: string }): Promise<AccountRow> {
-  return guarded(() => prisma.account.create({ data: input, select: { id: true, name: true, plan: true } }));
+export async function createAccount(
+  prisma: PrismaClient,
+  input: { name: string; plan: string },
+  actor: Actor,
+): Promise<AccountRow> {
+  return guarded(() =>
+    prisma.$transaction(async (tx) => {
+      const account = await tx.account.create({ data: input, select: { id: true, name: true, plan: true } });
+      const { id, name, plan } = account;
+      const target = { targetType: 'account', targetId: id, targetName: name } as const;
+      await audit(tx, { id, actor }, { action: 'account.create', ...target, after: { name, plan } });
+      return account;
+    }),
+  );
 }
 
-/** @throws JobferryError `not_found` when there is no such account */
-export async function createApiKey(prisma: PrismaClient, accountId: string, key: NewApiKey): Promise<{ id: string }> {
-  return guarded(async () => {
-    const account = await prisma.account.findUnique({ where: { id: accountId }, select: { id: true } });
-    if (account === null) throw new JobferryError('not_found', `no account ${accountId}`);
-    return prisma.apiKey.create({ data: { accountId, ...key }, select: { id: true } });
+/**
+ * Stores a new key.
+ * @param check sees how many keys of the account are not revoked, and throws to refuse
+ * @throws JobferryError `not_found` when there is no such account
+ */
+export async function createApiKey(
+  prisma: PrismaClient,
+  by: Author,
+  key: NewApiKey & { name: string | null },
+  check: (present: number) => void,
+): Promise<{ id: string }> {
+  return exclusively(prisma, by.id, async (tx) => {
+    check(await tx.apiKey.count({ where: { accountId: by.id, revokedAt: null } }));
+    const created = await tx.apiKey.create({ data: { accountId: by.id, ...key }, select: { id: true } });
+    const { name, prefix, lastFour } = key;
+    await audit(tx, by, {
+      action: 'api_key.create',
+      targetType: 'api_key',
+      targetId: created.id,
+      targetName: name,
+      after: { name, prefix, lastFour },
+    });
+    return created;
   });
 }
 
-/** True when there was such a key that was not yet revoked. */
-export async function revokeApiKey(db: Database, keyId: string): Promise<boolean> {
-  const text = 'update api_key set revoked_at = jobferry_now() where id = $1 and revoked_at is null returning id';
-  return (await db.query(text, [keyId])).length > 0;
+// What an entry says of a key of the surrounding query.
+const KEY_FACTS = `jsonb_build_object('name', name, 'prefix', prefix, 'lastFour', last_four)`;
+
+const REVOKE: Statement = {
+  name: 'revoke-api-key',
+  text: `
+    with revoked as (
+      update api_key set revoked_at = jobferry_now()
+       where id = $1 and ($2::text is null or account_id = $2) and revoked_at is null
+      returning id, account_id, name, prefix, last_four
+    )
+    select id, jobferry_audit(account_id, $3::json, 'api_key.revoke', 'api_key', id, name, ${KEY_FACTS}) from revoked`,
+};
+
+/**
+ * @param accountId null: a key of any account
+ * @returns true when there was such a key that was not yet revoked
+ */
+export async function revokeApiKey(
+  db: Database,
+  actor: Actor,
+  accountId: string | null,
+  keyId: string,
+): Promise<boolean> {
+  return (await db.query(REVOKE, [keyId, accountId, actorJson(actor)])).length > 0;
 }
 
 /**
@@ -72,9 +125,12 @@ export async function bootstrapAccount(
   const present = await db.one<{ id: string }>('select id from account order by id limit 1');
   const account =
     present ??
-    (await db.one<{ id: string }>(`insert into account (name, plan) values ('default', $1) returning id`, [
-      options.plan,
-    ]));
+    (await db.one<{ id: string }>(
+      `with made as (insert into account (name, plan) values ('default', $1) returning id, name, plan)
+       select id, jobferry_audit(id, $2, 'account.create', 'account', id, name, null,
+                                 jsonb_build_object('name', name, 'plan', plan)) from made`,
+      [options.plan, actorJson(OPERATOR)],
+    ));
   if (account === null) throw new Error('the first account was not created');
   if (options.knownKey !== null) {
     await insertKey(db, account.id, options.knownKey);
@@ -88,8 +144,31 @@ export async function bootstrapAccount(
 
 async function insertKey(db: Database, accountId: string, key: NewApiKey): Promise<void> {
   await db.query(
-    'insert into api_key (account_id, hash, prefix, last_four) values ($1, $2, $3, $4) on conflict (hash) do nothing',
-    [accountId, key.hash, key.prefix, key.lastFour],
+    `with made as (
+       insert into api_key (account_id, hash, prefix, last_four) values ($1, $2, $3, $4) on conflict (hash) do nothing
+       returning id, account_id, name, prefix, last_four
+     )
+     select jobferry_audit(account_id, $5, 'api_key.create', 'api_key', id, name, null, ${KEY_FACTS}) from made`,
+    [accountId, key.hash, key.prefix, key.lastFour, actorJson(OPERATOR)],
+  );
+}
+
+/**
+ * Changes of one account, one after the other: some limits span all its queues or keys. A lock that lets
+ * other transactions refer to the account, as the audit log does.
+ * @throws JobferryError `not_found` when there is no such account
+ */
+export async function exclusively<T>(
+  prisma: PrismaClient,
+  accountId: string,
+  work: (tx: Prisma.TransactionClient) => Promise<T>,
+): Promise<T> {
+  return guarded(() =>
+    prisma.$transaction(async (tx) => {
+      const found = await tx.$queryRaw<unknown[]>`select id from account where id = ${accountId} for no key update`;
+      if (found.length === 0) throw new JobferryError('not_found', `no account ${accountId}`);
+      return work(tx);
+    }),
   );
 }
 

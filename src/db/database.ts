@@ -40,6 +40,8 @@ export class Database {
       idle_in_transaction_session_timeout: 10_000,
       keepAlive: true,
       application_name: 'jobferry',
+      // Compiling takes longer than any statement of the service, and estimates of payload searches invite it.
+      options: '-c jit=off',
       types,
     });
     // Without these handlers a connection that dies while idle ends the process.

@@ -1,4 +1,6 @@
+import type { Author } from '../domain/audit.ts';
 import type { DeadLetterDocument } from '../domain/job.ts';
+import { actorJson } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs.ts';
 import type { Periods } from './publish.ts';
@@ -79,24 +81,58 @@ export type ReplayAnswer =
       remaining: number;
     };
 
+/** An entry of the audit log names so many of what a call was about. */
+const AUDITED_IDS = 100;
+
 const REPLAY: Statement = {
   name: 'replay',
   text: `select jobferry_replay($1, $2, $3, $4, $5 * interval '1 ms', $6 * interval '1 ms') as answer`,
 };
 
+// One entry for the call: with one dead letter asked for that is its target, else the queue.
+const REPLAY_AUDITED: Statement = {
+  name: 'replay-audited',
+  text: `
+    with replayed as materialized (
+      select jobferry_replay($1, $2, $3, $4, $5 * interval '1 ms', $6 * interval '1 ms') as answer
+    )
+    select answer,
+           case when json_array_length(answer -> 'jobs') = 0 or answer -> 'jobs' is null then null
+                when $9 then
+                  jobferry_audit($7, $8::json, 'dead_letter.replay', 'dead_letter', answer -> 'jobs' -> 0 ->> 'id', null,
+                                 null, jsonb_build_object('jobId', answer -> 'jobs' -> 0 ->> 'replayedJobId'))
+                else
+                  jobferry_audit($7, $8::json, 'dead_letters.replay', 'queue', $1, (select name from queue where id = $1),
+                    null, jsonb_build_object('jobs', json_array_length(answer -> 'jobs'), 'deadLetterIds', (
+                      select jsonb_agg(job ->> 'id')
+                        from (select job from json_array_elements(answer -> 'jobs') as job limit ${AUDITED_IDS}) named)))
+           end
+      from replayed`,
+};
+
 /**
  * Makes new jobs of dead letters in one commit.
- * @param ids null takes the `max` oldest that are not yet replayed
- * @param limit the plan's monthly attempts, or null
+ * @param request.ids null takes the `max` oldest that are not yet replayed
+ * @param request.limit the plan's monthly attempts, or null
+ * @param audited who asked, and whether for a single one; null when the audit log has an entry of its own
+ *   for what this call is a part of
  */
 export async function replay(
   db: Database,
   request: { queueId: string; ids: string[] | null; max: number; limit: number | null },
   periods: Periods,
+  audited: { by: Author; single: boolean } | null = null,
 ): Promise<ReplayAnswer> {
   const { queueId, ids, max, limit } = request;
   const values = [queueId, ids, max, limit, periods.retentionMs, periods.lifetimeMs];
-  const row = await db.one<{ answer: ReplayAnswer }>(REPLAY, values);
+  const row = await (audited === null
+    ? db.one<{ answer: ReplayAnswer }>(REPLAY, values)
+    : db.one<{ answer: ReplayAnswer }>(REPLAY_AUDITED, [
+        ...values,
+        audited.by.id,
+        actorJson(audited.by.actor),
+        audited.single,
+      ]));
   if (row === null) throw new Error('replay answered no row');
   return row.answer;
 }

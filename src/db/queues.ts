@@ -1,6 +1,8 @@
+import { type Author, difference } from '../domain/audit.ts';
 import { invalidField, notFound } from '../domain/errors.ts';
 import type { AckTimeoutAction, BackoffType, Queue, QueueMode, QueueSettings } from '../domain/queue.ts';
-import { guarded } from './accounts.ts';
+import { exclusively, guarded } from './accounts.ts';
+import { actorJson, audit } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 import type { Prisma, Queue as QueueRow } from './generated/client.ts';
 import type { PrismaClient } from './prisma.ts';
@@ -51,10 +53,11 @@ export async function findQueue(prisma: PrismaClient, accountId: string, queueId
  */
 export async function createQueue(
   prisma: PrismaClient,
-  accountId: string,
+  by: Author,
   queue: QueueSettings & { name: string; signingSecret: string },
   check: (others: QueueTotals) => void,
 ): Promise<Queue> {
+  const { id: accountId } = by;
   return exclusively(prisma, accountId, async (tx) => {
     const clash = await tx.queue.findFirst({
       where: { accountId, name: queue.name, deletedAt: null },
@@ -62,7 +65,11 @@ export async function createQueue(
     });
     if (clash !== null) throw invalidField('name', `a queue named ${queue.name} exists already`);
     check(await totals(tx, accountId, null));
-    return toQueue(await tx.queue.create({ data: { accountId, ...queue }, select: VISIBLE }));
+    const created = toQueue(await tx.queue.create({ data: { accountId, ...queue }, select: VISIBLE }));
+    const { id, createdAt: _, ...after } = created;
+    const target = { targetType: 'queue', targetId: id, targetName: created.name } as const;
+    await audit(tx, by, { action: 'queue.create', ...target, after });
+    return created;
   });
 }
 
@@ -72,17 +79,22 @@ export async function createQueue(
  */
 export async function updateQueue(
   prisma: PrismaClient,
-  ids: { accountId: string; queueId: string },
+  by: Author,
+  queueId: string,
   changes: Partial<QueueSettings>,
   check: (present: Queue, others: QueueTotals) => void,
 ): Promise<Queue> {
-  const { accountId, queueId } = ids;
+  const { id: accountId } = by;
   return exclusively(prisma, accountId, async (tx) => {
     const row = await tx.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select: VISIBLE });
     if (row === null) throw notFound('queue');
-    check(toQueue(row), await totals(tx, accountId, queueId));
-    if (Object.keys(changes).length === 0) return toQueue(row);
-    const updated = await tx.queue.update({ where: { id: queueId }, data: changes, select: VISIBLE });
+    const present = toQueue(row);
+    check(present, await totals(tx, accountId, queueId));
+    const changed = difference<QueueSettings>(present, changes);
+    if (changed === null) return present;
+    const updated = await tx.queue.update({ where: { id: queueId }, data: changed.after, select: VISIBLE });
+    const target = { targetType: 'queue', targetId: queueId, targetName: present.name } as const;
+    await audit(tx, by, { action: 'queue.update', ...target, ...changed });
     // A higher cap or limit may let waiting jobs go, in whichever process.
     await tx.$executeRaw`select jobferry_wake('deliver', ${queueId}, jobferry_now())`;
     return toQueue(updated);
@@ -94,14 +106,20 @@ const DELETE: Statement = {
   text: `
     with gone as (
       update queue set deleted_at = jobferry_now(), hold_until = null, probe_job_id = null
-       where id = $1 and account_id = $2 and deleted_at is null returning id
+       where id = $1 and account_id = $2 and deleted_at is null returning *
     )
-    select id, jobferry_wake('deliver', id, jobferry_now()) from gone`,
+    select jobferry_wake('deliver', id, jobferry_now()),
+           jobferry_audit($2, $3, 'queue.delete', 'queue', id, name, jsonb_build_object(
+             'name', name, 'webhookUrl', webhook_url, 'maxAttempts', max_attempts, 'maxDefers', max_defers,
+             'concurrency', concurrency, 'dlqEnabled', dlq_enabled, 'mode', mode, 'rateLimitMax', rate_limit_max,
+             'rateLimitWindow', rate_limit_window, 'ackTimeout', ack_timeout, 'ackTimeoutAction', ack_timeout_action,
+             'backoffType', backoff_type, 'backoffDelay', backoff_delay))
+      from gone`,
 };
 
 /** Makes a tombstone of the queue: no delivery starts any more. False when there is no such live queue. */
-export async function deleteQueue(db: Database, accountId: string, queueId: string): Promise<boolean> {
-  return (await db.query(DELETE, [queueId, accountId])).length > 0;
+export async function deleteQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
+  return (await db.query(DELETE, [queueId, by.id, actorJson(by.actor)])).length > 0;
 }
 
 const STATE: Statement = {
@@ -118,20 +136,6 @@ export async function queueState(
   const row = await db.one<{ deleted: boolean }>(STATE, [queueId, accountId]);
   if (row === null) return 'unknown';
   return row.deleted ? 'deleted' : 'live';
-}
-
-/** Creates and updates of one account, one after the other: their limits span all its queues. */
-async function exclusively<T>(
-  prisma: PrismaClient,
-  accountId: string,
-  work: (tx: Prisma.TransactionClient) => Promise<T>,
-): Promise<T> {
-  return guarded(() =>
-    prisma.$transaction(async (tx) => {
-      await tx.$queryRaw`select id from account where id = ${accountId} for update`;
-      return work(tx);
-    }),
-  );
 }
 
 async function totals(tx: Prisma.TransactionClient, accountId: string, except: string | null): Promise<QueueTotals> {

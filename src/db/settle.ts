@@ -1,5 +1,7 @@
+import type { Author } from '../domain/audit.ts';
 import type { JobStatus } from '../domain/job.ts';
 import type { Transition } from '../domain/transition.ts';
+import { actorJson } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 
 /** A transition, and what must still be true of the job for it to apply. */
@@ -15,7 +17,53 @@ export interface Settlement {
 const SETTLE: Statement = { name: 'settle', text: 'select jobferry_settle($1) as applied' };
 
 /** Applies a batch in one commit. Answers the ids that were applied; a missing one lost a race. */
-export async function settle(db: Database, settlements: Settlement[]): Promise<Set<string>> {
+export async function settle(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
+  const row = await db.one<{ applied: string[] }>(SETTLE, [toItems(settlements)]);
+  return new Set(row?.applied);
+}
+
+// Locked in the order in which settling does. Who waits for a lock judges the row as it is then.
+const SETTLE_OVERDUE: Statement = {
+  name: 'settle-overdue',
+  text: `
+    with overdue as materialized (
+      select id from job where id = any ($2) and deadline <= jobferry_now() order by id for no key update
+    )
+    select jobferry_settle((
+      select json_agg(item) from json_array_elements($1::json) as item where item ->> 'id' in (select id from overdue)
+    )) as applied`,
+};
+
+/**
+ * The same for jobs whose deadline has passed, without those that have got another one since they were
+ * read: extending the ack deadline changes neither status nor token, so these do not fence against it.
+ */
+export async function settleOverdue(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
+  const ids = settlements.map(({ id }) => id);
+  const row = await db.one<{ applied: string[] }>(SETTLE_OVERDUE, [toItems(settlements), ids]);
+  return new Set(row?.applied);
+}
+
+const CANCEL: Statement = {
+  name: 'settle-cancelled',
+  text: `
+    with settled as materialized (select jobferry_settle($1) as applied)
+    select applied, case when cardinality(applied) > 0 then
+             jobferry_audit($2, $3::json, 'job.cancel', 'job', $4, null,
+                            jsonb_build_object('status', $5::text), jsonb_build_object('status', 'dead')) end
+      from settled`,
+};
+
+/** Applies somebody's wish to end one job, and says so in the audit log; false when a race was lost. */
+export async function settleCancelled(db: Database, by: Author, settlement: Settlement): Promise<boolean> {
+  const { id, expected } = settlement;
+  const values = [toItems([settlement]), by.id, actorJson(by.actor), id, expected];
+  const row = await db.one<{ applied: string[] }>(CANCEL, values);
+  return row?.applied.includes(id) ?? false;
+}
+
+/** As `jobferry_settle` takes them. */
+export function toItems(settlements: readonly Settlement[]): string {
   const items = settlements.map(({ id, expected, token, transition, answer }) => ({
     id,
     expected,
@@ -37,6 +85,5 @@ export async function settle(db: Database, settlements: Settlement[]): Promise<S
     effect: transition.queueEffect?.kind,
     effectMs: transition.queueEffect?.kind === 'hold' ? transition.queueEffect.ms : undefined,
   }));
-  const row = await db.one<{ applied: string[] }>(SETTLE, [JSON.stringify(items)]);
-  return new Set(row?.applied);
+  return JSON.stringify(items);
 }

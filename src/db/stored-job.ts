@@ -6,6 +6,7 @@ import type { Database, Statement } from './database.ts';
 /** A job as a transition needs it, with what fences the result. */
 export interface StoredJob {
   id: string;
+  accountId: string;
   queueId: string;
   token: string;
   state: JobState;
@@ -16,6 +17,7 @@ export interface StoredJob {
 
 export interface StoredJobRow {
   id: string;
+  account_id: string;
   queue_id: string;
   claim_token: number;
   status: JobStatus;
@@ -36,10 +38,12 @@ export interface StoredJobRow {
   now: Date;
 }
 
-// A job that was never claimed has no snapshot of the rules yet (D5).
+// A job that was never claimed has no snapshot of the rules yet (D5). While its queue is paused, the clock
+// of its lifetime stands still (docs/decisions/0005).
 const SELECT = `
-  select j.id, j.queue_id, j.claim_token, j.status, j.attempts, j.max_attempts, j.defer_count, j.interruptions,
-         j.backoff_type, j.backoff_delay, greatest(j.deliver_by, q.lifetime_floor) as deliver_by, j.last_error, j.answer_status_code,
+  select j.id, j.account_id, j.queue_id, j.claim_token, j.status, j.attempts, j.max_attempts, j.defer_count, j.interruptions,
+         j.backoff_type, j.backoff_delay, j.last_error, j.answer_status_code,
+         greatest(j.deliver_by, q.lifetime_floor) + coalesce(jobferry_now() - q.paused_at, interval '0') as deliver_by,
          coalesce(j.mode, q.mode) as mode, coalesce(j.max_defers, q.max_defers) as max_defers, q.ack_timeout,
          coalesce(j.ack_timeout_action, q.ack_timeout_action) as ack_timeout_action,
          q.probe_job_id is not distinct from j.id as is_probe, jobferry_now() as now
@@ -68,6 +72,10 @@ const PAST_LIFETIME: Statement = {
 const PENDING: Statement = {
   name: 'stored-jobs-pending',
   text: `${SELECT} where j.queue_id = $1 and j.status = 'pending' order by j.scheduled_for limit $2`,
+};
+const BY_IDS: Statement = {
+  name: 'stored-jobs-by-ids',
+  text: `${SELECT} where j.id = any ($1) order by j.id`,
 };
 
 /** The job that an ack, nack or defer is about, or null when the account has no such job (any more). */
@@ -99,9 +107,15 @@ export async function pendingJobs(db: Database, queueId: string, limit: number):
   return (await db.query<StoredJobRow>(PENDING, [queueId, limit])).map(toStoredJob);
 }
 
+/** Those of the jobs that are still there. */
+export async function jobsByIds(db: Database, ids: readonly string[]): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(BY_IDS, [ids])).map(toStoredJob);
+}
+
 function toStoredJob(row: StoredJobRow): StoredJob {
   return {
     id: row.id,
+    accountId: row.account_id,
     queueId: row.queue_id,
     token: String(row.claim_token),
     now: row.now.getTime(),
@@ -117,7 +131,7 @@ function toStoredJob(row: StoredJobRow): StoredJob {
 }
 
 /** Shared with claim, which answers the same columns. */
-export function toJobState(row: Omit<StoredJobRow, 'queue_id' | 'is_probe' | 'now' | 'mode'>): JobState {
+export function toJobState(row: Omit<StoredJobRow, 'account_id' | 'queue_id' | 'is_probe' | 'now' | 'mode'>): JobState {
   return {
     status: row.status,
     attempts: row.attempts,

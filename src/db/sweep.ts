@@ -14,6 +14,16 @@ const JOBS: Statement = {
     returning 1 as swept`,
 };
 
+// No foreign key removes these with their jobs.
+const SEARCH_DOCUMENTS: Statement = {
+  name: 'sweep-search-documents',
+  text: `
+    delete from job_search where job_id = any (array(
+      select job_id from job_search where job_id < jobferry_first_id((select jobferry_now()) - $1 * interval '1 ms')
+       order by job_id limit ${BATCH} for update skip locked))
+    returning 1 as swept`,
+};
+
 // A tombstone answers "410 Gone" until its last job is past retention (D17).
 const QUEUES: Statement = {
   name: 'sweep-queues',
@@ -32,11 +42,62 @@ const DEAD_LETTERS: Statement = {
     returning 1 as swept`,
 };
 
-/** Removes jobs past retention with their history and dead letters, then empty tombstones; true when more is left. */
+// A year, and a day for the leap.
+const AUDIT: Statement = {
+  name: 'sweep-audit',
+  text: `
+    delete from audit_entry where id = any (array(
+      select id from audit_entry where id < jobferry_first_id((select jobferry_now()) - interval '366 days')
+       order by id limit ${BATCH} for update skip locked))
+    returning 1 as swept`,
+};
+
+// Thirty days from their end.
+const BULK_ACTIONS: Statement = {
+  name: 'sweep-bulk-actions',
+  text: `
+    delete from bulk_action where id = any (array(
+      select id from bulk_action
+       where id < jobferry_first_id((select jobferry_now()) - interval '30 days')
+         and finished_at < (select jobferry_now()) - interval '30 days'
+       order by id limit ${BATCH} for update skip locked))
+    returning 1 as swept`,
+};
+
+/** Removes bulk actions that ended long ago; true when more is left. */
+export async function sweepBulkActions(db: Database): Promise<boolean> {
+  return (await db.query(BULK_ACTIONS)).length === BATCH;
+}
+
+const statistics = (table: string, bucket: string): Statement => ({
+  name: `sweep-${table}`,
+  text: `
+    delete from ${table} where (queue_id, ${bucket}) in (
+      select queue_id, ${bucket} from ${table}
+       where ${bucket} < jobferry_bucket((select jobferry_now()) - $1 * interval '1 ms') limit ${BATCH})
+    returning 1 as swept`,
+});
+const STATS = statistics('queue_stats', 'bucket');
+const COMPLETED = statistics('queue_completed', 'created_bucket');
+
+/** Removes statistics of what is past retention; true when more is left. */
+export async function sweepStatistics(db: Database, retentionMs: number): Promise<boolean> {
+  const stats = await db.query(STATS, [retentionMs]);
+  const completed = await db.query(COMPLETED, [retentionMs]);
+  return stats.length === BATCH || completed.length === BATCH;
+}
+
+/** Removes old entries of the audit log; true when more is left. */
+export async function sweepAudit(db: Database): Promise<boolean> {
+  return (await db.query(AUDIT)).length === BATCH;
+}
+
+/** Removes jobs past retention with all that is about them, then empty tombstones; true when more is left. */
 export async function sweepRetention(db: Database, retentionMs: number): Promise<boolean> {
   const jobs = await db.query(JOBS, [retentionMs]);
+  const documents = await db.query(SEARCH_DOCUMENTS, [retentionMs]);
   const queues = await db.query(QUEUES);
-  return jobs.length === BATCH || queues.length === BATCH;
+  return [jobs, documents, queues].some((swept) => swept.length === BATCH);
 }
 
 /** Removes a batch of a deleted queue's dead letters (D17); true when more is left. */

@@ -36,6 +36,6 @@ export function invalidField(field: string, message: string): JobferryError {
   return new JobferryError('invalid_fields', `${field}: ${message}`, { fields: { [field]: [message] } });
 }
 
-export function notFound(what: 'queue' | 'job' | 'dead letter'): JobferryError {
+export function notFound(what: 'queue' | 'job' | 'dead letter' | 'API key' | 'bulk action'): JobferryError {
   return new JobferryError('not_found', `${what} not found`);
 }

@@ -31,8 +31,15 @@ export type JsonScalar = string | number | boolean | null;
 
 /**
  * A condition on payloads. `path` names object members separated by dots, with array indexes as numbers
- * (`items.0.sku`); a backslash escapes a dot within a name. Nothing is equal, greater or contained where
- * the path does not exist; `NEQ` is the negation of `EQ`, so it holds there.
+ * (`items.0.sku`); a backslash escapes a dot or a backslash within a name. Nothing is equal, greater or
+ * contained where the path does not exist; `NEQ` is the negation of `EQ`, so it holds there.
+ *
+ * - `EQ`: the same text, number, true, false or null; `1` and `1.0` are the same.
+ * - `GT`, `LT`: numbers with numbers, texts with texts (by code points, so dates in ISO form compare).
+ * - `CONTAINS`: a text has this literal part, upper and lower case alike; an array has this element.
+ * - `EXISTS`: also null is there.
+ *
+ * A payload that cannot be searched (docs/queries.md) meets no condition, negated or not.
  */
 export type PayloadCondition =
   | { kind: 'test'; path: string; op: PayloadOperator; value: JsonScalar }
@@ -53,9 +60,9 @@ export interface JobFilter {
   idempotencyKeyContains?: string | undefined;
   /** Literal, case-insensitive substring of `lastError`. */
   errorContains?: string | undefined;
-  /** The webhook's answer to the last attempt is one of these, or of one of these classes. */
+  /** The webhook's answer to the last attempt is one of these, or of one of the classes when both are given. */
   webhookStatusCodes?: readonly number[] | undefined;
-  /** 2 for 2xx and so on; 0 for no answer. */
+  /** 2 for 2xx and so on; 0 for no answer. A job that was never attempted is of no class. */
   webhookStatusClasses?: readonly number[] | undefined;
   payload?: PayloadCondition | undefined;
 }

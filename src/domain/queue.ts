@@ -74,4 +74,13 @@ export const LIMITS = {
   page: { min: 1, max: 1_000_000_000 },
   bulkReplay: 1000,
   payloadDepth: 100,
+  // Beyond the spec (GraphQL).
+  publishBatch: 1000,
+  /** Of a signing secret's rotation: up to a week. */
+  rotationOverlap: { min: 0, max: 604_800 },
+  ackExtension: { min: 0.001, max: 86_400 },
+  progressLength: 1000,
+  apiKeyNameLength: 64,
+  /** Keys of an account that are not revoked. */
+  apiKeys: 100,
 } as const;

@@ -9,6 +9,15 @@ import type { ChangeFeed } from './live.ts';
 
 export type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
 
+/** What this process is, for those who ask. */
+export interface ServerIdentity {
+  /** Of Jobferry. */
+  version: string;
+  /** As NODE_ENV says. */
+  environment: string;
+  webhookTimeoutMs: number;
+}
+
 /** What every use case gets. */
 export interface Context {
   db: Database;
@@ -17,6 +26,7 @@ export interface Context {
   /** Values that a template name prefills at create (D28). */
   templates: TemplateTable;
   periods: Periods;
+  server: ServerIdentity;
   /**
    * Tells the worker of this process, if it has one, that a queue may have work. The durable
    * wake-up is part of the commit; this one only saves its way through the database.
@@ -26,7 +36,7 @@ export interface Context {
   changes: ChangeFeed;
 }
 
-export function planOf(context: Context, account: Account): Plan {
+export function planOf(context: Pick<Context, 'plans'>, account: Pick<Account, 'id' | 'plan'>): Plan {
   const plan = context.plans[account.plan];
   if (plan === undefined)
     throw new Error(`account ${account.id} has the plan "${account.plan}", which PLANS does not name`);

@@ -1,22 +1,17 @@
 /** The use cases, as the shells (REST, GraphQL, worker) see them. */
+import type { Actor } from '../domain/audit.ts';
 import type { BulkReplayResult, DeadLetterDocument, JobDocument, JobStatus, PublishedJob } from '../domain/job.ts';
 import type { CreatedQueue, Queue, QueueSettings } from '../domain/queue.ts';
 import type { DeferScope } from '../domain/transition.ts';
 
-/** Who asks for a change, for the audit log. */
-export interface Actor {
-  type: 'api_key' | 'operator';
-  /** Of the API key; null for the command line. */
-  id: string | null;
-  /** What people recognise the actor by, such as `jf_abc…wxyz`. */
-  label: string;
-}
+export type { Actor } from '../domain/audit.ts';
 
 export interface Account {
   id: string;
   name: string;
   /** A key of the plan table. */
   plan: string;
+  /** Who asks, for the audit log. */
   actor: Actor;
 }
 

@@ -1,15 +1,19 @@
-import { randomBytes } from 'node:crypto';
 import * as queues from '../db/queues.ts';
 import { invalidField, notFound } from '../domain/errors.ts';
 import { assertAccountConcurrency, assertPlanAllows, assertQueueCount } from '../domain/plan.ts';
 import { QUEUE_DEFAULTS, type QueueSettings } from '../domain/queue.ts';
 import { type Context, planOf } from './context.ts';
-import type { CreateQueueInput, Services } from './index.ts';
+import type { Account, CreateQueueInput, Services } from './index.ts';
+import { generateSigningSecret } from './signing-secret.ts';
 
 type ManageQueues = Pick<Services, 'listQueues' | 'createQueue' | 'getQueue' | 'updateQueue' | 'deleteQueue'>;
 
 export function createManageQueues(context: Context): ManageQueues {
   const { db, prisma } = context;
+  const changed = ({ id: accountId }: Account, queueId: string) => {
+    context.wake(queueId);
+    context.changes.changed({ accountId, queueId });
+  };
   return {
     listQueues: (account) => queues.listQueues(prisma, account.id),
 
@@ -17,12 +21,13 @@ export function createManageQueues(context: Context): ManageQueues {
       const plan = planOf(context, account);
       const settings = settingsOf(context, input);
       assertPlanAllows(plan, settings);
-      const signingSecret = `whsec_${randomBytes(32).toString('hex')}`;
+      const signingSecret = generateSigningSecret();
       const row = { ...settings, name: input.name, signingSecret };
-      const queue = await queues.createQueue(prisma, account.id, row, (others) => {
+      const queue = await queues.createQueue(prisma, account, row, (others) => {
         assertQueueCount(plan, others.count);
         assertAccountConcurrency(others.concurrency + settings.concurrency);
       });
+      context.changes.changed({ accountId: account.id, queueId: queue.id });
       return { ...queue, signingSecret };
     },
 
@@ -35,20 +40,19 @@ export function createManageQueues(context: Context): ManageQueues {
     async updateQueue(account, queueId, input) {
       const plan = planOf(context, account);
       const { name, ...changes } = input;
-      const ids = { accountId: account.id, queueId };
-      const updated = await queues.updateQueue(prisma, ids, defined(changes), (present, others) => {
+      const updated = await queues.updateQueue(prisma, account, queueId, defined(changes), (present, others) => {
         // The present name may be sent back, so that get, edit, put works (D24).
         if (name !== undefined && name !== present.name) throw invalidField('name', 'cannot be changed');
         assertPlanAllows(plan, changes);
         if (changes.concurrency !== undefined) assertAccountConcurrency(others.concurrency + changes.concurrency);
       });
-      context.wake(queueId);
+      changed(account, queueId);
       return updated;
     },
 
     async deleteQueue(account, queueId) {
-      if (!(await queues.deleteQueue(db, account.id, queueId))) throw notFound('queue');
-      context.wake(queueId);
+      if (!(await queues.deleteQueue(db, account, queueId))) throw notFound('queue');
+      changed(account, queueId);
     },
   };
 }

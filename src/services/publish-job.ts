@@ -51,8 +51,11 @@ export function createPublishJob(context: Context): PublishJob {
         case 'created':
         case 'existing': {
           const created = answer.outcome === 'created';
-          if (created) context.wake(answer.queueId);
-          const { id, status, createdAt } = answer;
+          const { id, status, createdAt, queueId } = answer;
+          if (created) {
+            context.wake(queueId);
+            context.changes.changed({ accountId: account.id, queueId, jobId: id });
+          }
           return { created, job: { id, status, createdAt: new Date(createdAt) } };
         }
       }

@@ -1,9 +1,10 @@
 import type { Database } from '../db/database.ts';
-import { settle } from '../db/settle.ts';
+import { type Settlement, settle, settleOverdue } from '../db/settle.ts';
 import { jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs, type StoredJob } from '../db/stored-job.ts';
 import { sweepDeadLetters } from '../db/sweep.ts';
 import { nextDeadlineMs } from '../db/wake-ups.ts';
 import { type JobEvent, transition } from '../domain/transition.ts';
+import { type ChangeFeed, NO_CHANGES } from './live.ts';
 
 /**
  * What happens to jobs without anybody's doing: deadlines pass, workers die, lifetimes end, queues
@@ -17,37 +18,51 @@ const BATCH = 500;
 export async function expireDeadlines(
   db: Database,
   queueId: string,
+  changes: ChangeFeed = NO_CHANGES,
 ): Promise<{ queues: Set<string>; nextMs: number | null }> {
   const queues = await inBatches(
     db,
+    changes,
     () => overdueJobs(db, queueId, BATCH),
     (job) => (job.state.status === 'processing' ? { type: 'interrupted' } : { type: 'ack_timed_out' }),
+    settleOverdue,
   );
   return { queues, nextMs: await nextDeadlineMs(db, queueId) };
 }
 
 /** Claims of workers that are gone. */
-export async function takeBack(db: Database, workerIds: number[]): Promise<Set<string>> {
+export async function takeBack(
+  db: Database,
+  workerIds: number[],
+  changes: ChangeFeed = NO_CHANGES,
+): Promise<Set<string>> {
   return inBatches(
     db,
+    changes,
     () => jobsOfWorkers(db, workerIds, BATCH),
     () => ({ type: 'interrupted' }),
   );
 }
 
 /** Pending jobs that can no longer be delivered in time (D8). */
-export async function endLifetimes(db: Database): Promise<Set<string>> {
+export async function endLifetimes(db: Database, changes: ChangeFeed = NO_CHANGES): Promise<Set<string>> {
   return inBatches(
     db,
+    changes,
     () => jobsPastLifetime(db, BATCH),
     () => ({ type: 'lifetime_ended' }),
   );
 }
 
 /** Pending jobs and dead letters of a deleted queue (D17). */
-export async function emptyDeletedQueue(db: Database, queueId: string): Promise<void> {
+export async function emptyDeletedQueue(
+  db: Database,
+  queueId: string,
+  changes: ChangeFeed = NO_CHANGES,
+): Promise<void> {
   await inBatches(
     db,
+    changes,
     () => pendingJobs(db, queueId, BATCH),
     () => ({ type: 'queue_deleted' }),
   );
@@ -58,19 +73,25 @@ export async function emptyDeletedQueue(db: Database, queueId: string): Promise<
 
 async function inBatches(
   db: Database,
+  changes: ChangeFeed,
   next: () => Promise<StoredJob[]>,
   eventFor: (job: StoredJob) => JobEvent,
+  write: (db: Database, settlements: Settlement[]) => Promise<Set<string>> = settle,
 ): Promise<Set<string>> {
   const touched = new Set<string>();
   for (;;) {
     const jobs = await next();
-    const settlements = jobs.flatMap((job) => {
+    const settlements = jobs.flatMap((job): Settlement[] => {
       const decided = transition(job.state, job.rules, eventFor(job), { now: job.now, random: Math.random() });
       if (decided === null) return [];
       return [{ id: job.id, expected: job.state.status, token: job.token, transition: decided, answer: null }];
     });
-    const applied = settlements.length === 0 ? new Set<string>() : await settle(db, settlements);
-    for (const job of jobs) if (applied.has(job.id)) touched.add(job.queueId);
+    const applied = settlements.length === 0 ? new Set<string>() : await write(db, settlements);
+    for (const { id: jobId, accountId, queueId } of jobs) {
+      if (!applied.has(jobId)) continue;
+      touched.add(queueId);
+      changes.changed({ accountId, queueId, jobId });
+    }
     // A batch of which nothing applied would come again for ever: somebody else is at it.
     if (jobs.length < BATCH || applied.size === 0) return touched;
   }

@@ -1,5 +1,6 @@
 import { type ReplayAnswer, replay } from '../db/dead-letters.ts';
 import { JobferryError, notFound } from '../domain/errors.ts';
+import { isId } from '../domain/id.ts';
 import { LIMITS } from '../domain/queue.ts';
 import { type Context, limitReached, planOf } from './context.ts';
 import type { Account, Services } from './index.ts';
@@ -8,8 +9,6 @@ import { assertDeadLettersExist, queueDeleted } from './list-jobs.ts';
 type Replay = Pick<Services, 'replayDeadLetter' | 'replayDeadLetters'>;
 type Replayed = Extract<ReplayAnswer, { outcome: 'done' }>;
 
-const ID = /^[0-9a-f]{24}$/;
-
 const SKIPPED = {
   not_found: 'dead letter not found',
   already_replayed: 'already replayed',
@@ -17,20 +16,28 @@ const SKIPPED = {
 
 /** New jobs from dead letters (D19). Replays count as new jobs, so the plan's limit applies. */
 export function createReplay(context: Context): Replay {
-  const run = async (account: Account, queueId: string, ids: string[] | null): Promise<Replayed> => {
+  const run = async (
+    account: Account,
+    queueId: string,
+    ids: string[] | null,
+    { single }: { single: boolean },
+  ): Promise<Replayed> => {
     await assertDeadLettersExist(context, account, queueId);
     const plan = planOf(context, account);
     const request = { queueId, ids, max: LIMITS.bulkReplay, limit: plan.monthlyAttempts };
-    const answer = await replay(context.db, request, context.periods);
+    const answer = await replay(context.db, request, context.periods, { by: account, single });
     if (answer.outcome === 'queue_deleted') throw queueDeleted();
     if (answer.outcome === 'limit_reached') throw limitReached(plan);
     if (answer.jobs.length > 0) context.wake(queueId);
+    for (const { replayedJobId: jobId } of answer.jobs) {
+      context.changes.changed({ accountId: account.id, queueId, jobId });
+    }
     return answer;
   };
 
   return {
     async replayDeadLetter(account, queueId, deadLetterId) {
-      const answer = await run(account, queueId, [deadLetterId]);
+      const answer = await run(account, queueId, [deadLetterId], { single: true });
       const job = answer.jobs[0];
       if (job !== undefined) {
         return { id: job.replayedJobId, status: 'pending', createdAt: new Date(answer.createdAt) };
@@ -44,8 +51,8 @@ export function createReplay(context: Context): Replay {
     async replayDeadLetters(account, queueId, ids) {
       // An id named twice counts once, and text that is no id at all is not asked for.
       const asked = ids === 'all' ? [] : [...new Set(ids)];
-      const [possible, impossible] = [asked.filter((id) => ID.test(id)), asked.filter((id) => !ID.test(id))];
-      const answer = await run(account, queueId, ids === 'all' ? null : possible);
+      const [possible, impossible] = [asked.filter(isId), asked.filter((id) => !isId(id))];
+      const answer = await run(account, queueId, ids === 'all' ? null : possible, { single: false });
       const errors = [
         ...answer.skipped.map(({ id, reason }) => ({ id, error: SKIPPED[reason] })),
         ...impossible.map((id) => ({ id, error: SKIPPED.not_found })),

@@ -25,6 +25,7 @@ export function createReportOutcome(context: Context, getJob: Services['getJob']
       );
     }
     context.wake(job.queueId);
+    context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
     return getJob(account, jobId);
   };
 
@@ -43,7 +44,7 @@ export function createReportOutcome(context: Context, getJob: Services['getJob']
 const SETTLE_GRACE_MS = 1000;
 const LOOK_AGAIN_MS = 20;
 
-async function findReportable(context: Context, account: Account, jobId: string): Promise<StoredJob> {
+export async function findReportable(context: Context, account: Account, jobId: string): Promise<StoredJob> {
   const giveUpAt = performance.now() + SETTLE_GRACE_MS;
   for (;;) {
     const job = await findJob(context.db, jobId, account.id, context.periods.retentionMs);
@@ -54,7 +55,7 @@ async function findReportable(context: Context, account: Account, jobId: string)
   }
 }
 
-function notAwaitingAck(mode: string, status: string): JobferryError {
+export function notAwaitingAck(mode: string, status: string): JobferryError {
   const message = mode === 'ack' ? `the job is ${status}, not awaiting_ack` : 'the queue is not in ack mode';
   return new JobferryError('invalid_request', message);
 }

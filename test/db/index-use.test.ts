@@ -1,8 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { nextPending, nextReplayable } from '../../src/db/bulk-selection.ts';
+import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/dead-letter-search.ts';
 import { listDeadLetterDocuments } from '../../src/db/dead-letters.ts';
 import { getJobDocument, listJobDocuments } from '../../src/db/jobs.ts';
-import { jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs } from '../../src/db/stored-job.ts';
+import { queueDepths, queueUses, waitingJobs } from '../../src/db/queue-insight.ts';
+import { queueStats, rollUp } from '../../src/db/statistics.ts';
+import { jobsByIds, jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs } from '../../src/db/stored-job.ts';
 import { sweepDeadLetters, sweepRetention } from '../../src/db/sweep.ts';
+import { accountUsage } from '../../src/db/usage.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
 import { silentWorkers } from '../../src/db/workers.ts';
 import { DELIVERED, type Fixture, openFixture, RETENTION_MS, type TestQueue } from './fixture.ts';
@@ -75,9 +80,30 @@ const CASES: [string, () => Promise<unknown>][] = [
   ['ended lifetimes', () => jobsPastLifetime(fixture.db, 500)],
   ['jobs of a deleted queue', () => pendingJobs(fixture.db, queue.id, 500)],
   ['dead letters of a deleted queue', () => sweepDeadLetters(fixture.db, queue.id)],
+  ['a batch of a purge', async () => jobsByIds(fixture.db, await nextPending(fixture.db, queue.id, 'g', 500))],
+  [
+    'a batch of a bulk replay',
+    () => {
+      const selection = { queueId: queue.id, filter: {}, retentionMs: RETENTION_MS };
+      return nextReplayable(fixture.db, selection, { after: '', before: 'g', limit: 500 });
+    },
+  ],
   ['the reconciler', () => queuesWithWork(fixture.db)],
   ['the retention sweep', () => sweepRetention(fixture.db, RETENTION_MS)],
+  ['the roll-up of statistics', () => rollUp(fixture.db, RETENTION_MS)],
+  ['the statistics of a queue', () => queueStats(fixture.db, fixture.accountId, [queue.id], null, RETENTION_MS)],
+  ['the depth of a queue', () => queueDepths(fixture.db, fixture.accountId, [queue.id], RETENTION_MS)],
+  ['the use of a queue', () => queueUses(fixture.db, fixture.accountId, [queue.id])],
+  ['why a job waits', () => waitingJobs(fixture.db, fixture.accountId, [anyJob], RETENTION_MS)],
+  ['the usage of an account', () => accountUsage(fixture.db, fixture.accountId)],
+  ['a page of dead letters', () => deadLetterIds(fixture.db, deadLetters(), {}, { ascending: false, limit: 26 })],
+  ['the number of dead letters', () => countDeadLetters(fixture.db, deadLetters(), { queueIds: [queue.id] }, 100)],
+  ['error groups', () => errorGroups(fixture.db, deadLetters(), { queueIds: [queue.id] }, 10)],
 ];
+
+function deadLetters() {
+  return { accountId: fixture.accountId, windowMs: RETENTION_MS, retentionMs: RETENTION_MS };
+}
 
 async function claimAndSettle(): Promise<void> {
   const { jobs } = await fixture.claim(queue, 50);

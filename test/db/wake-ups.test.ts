@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { extendAckDeadline, runJobNow } from '../../src/db/job-operations.ts';
+import { pauseQueue, resumeQueue } from '../../src/db/queue-operations.ts';
 import { settle } from '../../src/db/settle.ts';
 import { findJob } from '../../src/db/stored-job.ts';
+import { OPERATOR } from '../../src/domain/audit.ts';
 import type { JobEvent } from '../../src/domain/transition.ts';
 import { expireDeadlines } from '../../src/services/recover.ts';
 import {
@@ -10,6 +13,7 @@ import {
   FAILED,
   type Fixture,
   INTERRUPTED,
+  LIFETIME_MS,
   openFixture,
   type QueueColumns,
   RETENTION_MS,
@@ -39,6 +43,10 @@ type Op =
   | { kind: 'publish'; delayMs: number }
   /** One of the jobs under way ends: by its answer, or by its report when it awaits one. */
   | { kind: 'end'; pick: number; answer: JobEvent; report: JobEvent }
+  /** Somebody cancels a job, makes it due, or extends its ack deadline. */
+  | { kind: 'cancel' | 'run now' | 'extend'; pick: number; ms: number }
+  | { kind: 'pause' }
+  | { kind: 'resume' }
   | { kind: 'pass'; ms: number };
 
 const someMs = fc.constantFrom(0, 300, 1000, 1700, 2600, 25_000);
@@ -59,7 +67,13 @@ const op: fc.Arbitrary<Op> = fc.oneof(
       }),
     ),
   }),
-  fc.record({ kind: fc.constant('pass' as const), ms: someMs }),
+  fc.record({
+    kind: fc.constantFrom('cancel' as const, 'run now' as const, 'extend' as const),
+    pick: fc.nat(2),
+    ms: someMs,
+  }),
+  fc.constantFrom<Op>({ kind: 'pause' }, { kind: 'resume' }, { kind: 'resume' }),
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: someMs }) },
 );
 const columns: fc.Arbitrary<QueueColumns> = fc.record({
   mode: fc.constantFrom('standard', 'ack'),
@@ -94,7 +108,25 @@ class Model {
   async run(next: Op): Promise<void> {
     if (next.kind === 'publish') await fixture.publishJobs(this.queue, 1, { delayMs: next.delayMs });
     else if (next.kind === 'pass') await this.#pass(next.ms);
-    else await this.#end(next);
+    else if (next.kind === 'end') await this.#end(next);
+    else if (next.kind === 'pause') await pauseQueue(fixture.db, this.#by, this.queue.id);
+    else if (next.kind === 'resume') await resumeQueue(fixture.db, this.#by, this.queue.id, LIFETIME_MS);
+    else await this.#operate(next);
+  }
+
+  get #by() {
+    return { id: fixture.accountId, actor: OPERATOR };
+  }
+
+  async #operate(next: Op & { kind: 'cancel' | 'run now' | 'extend' }): Promise<void> {
+    const suits = { cancel: ['pending', 'awaiting_ack'], 'run now': ['pending'], extend: ['awaiting_ack'] }[next.kind];
+    const rows = (await this.jobs()).filter((row) => suits.includes(row.status));
+    const row = rows[next.pick % Math.max(1, rows.length)];
+    const job = row && (await findJob(fixture.db, row.id, fixture.accountId, RETENTION_MS));
+    if (!job) return;
+    if (next.kind === 'cancel') await settle(fixture.db, [settlementOf(job, { type: 'cancelled' }, this.now)]);
+    else if (next.kind === 'run now') await runJobNow(fixture.db, this.#by, job);
+    else await extendAckDeadline(fixture.db, job, { ms: next.ms, progress: null });
   }
 
   async #end(next: Op & { kind: 'end' }): Promise<void> {
@@ -169,9 +201,12 @@ class Model {
   async check(): Promise<void> {
     const jobs = await this.jobs();
     const inFlight = jobs.filter((job) => job.status !== 'pending');
-    const probe = await fixture.db.one('select from queue where id = $1 and probe_job_id is not null', [this.queue.id]);
-    // These wait for another job to move, and that one is checked itself.
-    const isBlocked = probe !== null || inFlight.length >= (this.settings.concurrency ?? 1);
+    const stopped = await fixture.db.one(
+      'select from queue where id = $1 and (probe_job_id is not null or paused_at is not null)',
+      [this.queue.id],
+    );
+    // These wait for another job to move, and that one is checked itself; or for somebody to resume.
+    const isBlocked = stopped !== null || inFlight.length >= (this.settings.concurrency ?? 1);
     const first = {
       deliver: Math.min(...jobs.filter((job) => job.status === 'pending' && !isBlocked).map((job) => job.due)),
       timeout: Math.min(...inFlight.map((job) => job.due)),

@@ -20,6 +20,7 @@ const acked: JobEvent = { type: 'acked' };
 const ackTimedOut: JobEvent = { type: 'ack_timed_out' };
 const interrupted: JobEvent = { type: 'interrupted' };
 const lifetimeEnded: JobEvent = { type: 'lifetime_ended' };
+const cancelled: JobEvent = { type: 'cancelled' };
 
 const anyRules: fc.Arbitrary<DeliveryRules> = fc.record({
   mode: fc.constantFrom('standard', 'ack', 'ack'),
@@ -45,13 +46,14 @@ const ofAwaitingAck: fc.Arbitrary<JobEvent> = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(fc.integer({ max: 4, min: 0 }), reason).map(([n, why]) => nacked(n > 0, why)) },
   { weight: 4, arbitrary: fc.tuple(wait, fc.constantFrom('queue', 'job'), reason).map((asked) => deferred(...asked)) },
   { weight: 2, arbitrary: fc.constant(ackTimedOut) },
+  { weight: 1, arbitrary: fc.constant(cancelled) },
 );
 const anyEvent: fc.Arbitrary<JobEvent> = fc.oneof(
   ofProcessing,
   ofAwaitingAck,
   fc.constant(lifetimeEnded),
   fc.constant<JobEvent>({ type: 'queue_deleted' }),
-  fc.constant<JobEvent>({ type: 'cancelled' }),
+  fc.constant(cancelled),
 );
 
 const anyStep = fc.record({
@@ -152,6 +154,8 @@ function checkStep(before: Stored, event: JobEvent, moment: Moment, t: Transitio
   assert(MOVES[before.state.status].includes(t.status), `${before.state.status} -> ${t.status}`);
   assert.equal(t.deadReason, reasonToDie(before, event, moment));
   assert.equal(t.status === 'dead', t.deadReason !== null);
+  // Not while the request is on the wire.
+  if (t.deadReason === 'cancelled') assert.notEqual(before.state.status, 'processing');
 
   assert(Number.isFinite(t.waitMs) && t.waitMs >= 0, `waits ${t.waitMs} ms`);
   if (t.status === 'pending' && t.waitMs > 0) assert(moment.now + t.waitMs <= state.deliverBy, 'past the lifetime');

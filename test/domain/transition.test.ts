@@ -35,6 +35,7 @@ const resume = { kind: 'resume' } as const;
 const acked = { type: 'acked' } as const;
 const ackTimedOut = { type: 'ack_timed_out' } as const;
 const interrupted = { type: 'interrupted' } as const;
+const cancelled = { type: 'cancelled' } as const;
 
 type Case = [rule: string, job: JobState, rules: DeliveryRules, event: JobEvent, expected: Expected];
 
@@ -413,6 +414,51 @@ const CASES: Case[] = [
     { status: 'pending', attempts: 0, entry: null },
   ],
   [
+    'cancelled while it waits: dead without an attempt',
+    job({ status: 'pending', attempts: 1, deferCount: 1, lastError: 'HTTP 500' }),
+    rules(),
+    cancelled,
+    {
+      status: 'dead',
+      attempts: 1,
+      deferCount: 1,
+      waitMs: 0,
+      lastError: 'cancelled',
+      entry: null,
+      deadReason: 'cancelled',
+      queueEffect: null,
+    },
+  ],
+  [
+    'cancelled at the end of its attempts and its lifetime all the same',
+    job({ status: 'pending', attempts: 3, deliverBy: NOW - 1 }),
+    rules(),
+    cancelled,
+    { status: 'dead', deadReason: 'cancelled' },
+  ],
+  [
+    'cancelled while it awaits its report: that attempt has ended, and counts',
+    awaiting({ interruptions: 2 }),
+    ackRules(),
+    cancelled,
+    {
+      status: 'dead',
+      attempts: 1,
+      interruptions: 0,
+      lastError: 'cancelled',
+      entry: entry('failed', 'cancelled', 202),
+      deadReason: 'cancelled',
+      queueEffect: null,
+    },
+  ],
+  [
+    'D14: a cancelled probe lets the queue go on',
+    awaiting(),
+    ackRules({ isProbe: true }),
+    cancelled,
+    { status: 'dead', queueEffect: resume },
+  ],
+  [
     'an error stays the last one until another comes',
     job({ lastError: 'HTTP 500' }),
     rules(),
@@ -430,7 +476,7 @@ describe('transition', () => {
     expect(transition(job(), rules(), failed, { now: NOW, random: 0.5 })).toMatchObject({ waitMs: 10_500 });
   });
 
-  const EVENTS: [JobEvent, JobStatus][] = [
+  const EVENTS: [JobEvent, ...JobStatus[]][] = [
     [accepted, 'processing'],
     [interrupted, 'processing'],
     [acked, 'awaiting_ack'],
@@ -439,9 +485,17 @@ describe('transition', () => {
     [ackTimedOut, 'awaiting_ack'],
     [{ type: 'lifetime_ended' }, 'pending'],
     [{ type: 'queue_deleted' }, 'pending'],
+    [cancelled, 'pending', 'awaiting_ack'],
   ];
-  const wrong = EVENTS.flatMap(([event, right]) =>
-    JOB_STATUSES.filter((status) => status !== right).map((status) => [event.type, status, event] as const),
+  const right = EVENTS.flatMap(([event, ...statuses]) =>
+    statuses.map((status) => [event.type, status, event] as const),
+  );
+  it.each(right)('takes %s of a job that is %s', (_type, status, event) => {
+    expect(transition(job({ status, deliverBy: NOW - 1 }), ackRules(), event, { now: NOW, random: 0 })).not.toBeNull();
+  });
+
+  const wrong = EVENTS.flatMap(([event, ...statuses]) =>
+    JOB_STATUSES.filter((status) => !statuses.includes(status)).map((status) => [event.type, status, event] as const),
   );
   it.each(wrong)('refuses %s of a job that is %s', (_type, status, event) => {
     expect(transition(job({ status, deliverBy: NOW - 1 }), ackRules(), event, { now: NOW, random: 0 })).toBeNull();

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runAdmin, runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { openOperations } from '../support/operations.ts';
 import { ID, UNKNOWN_ID } from '../support/shapes.ts';
 
 /** The commands beside `serve`: one JSON object on stdout, or one line on stderr that says what was wrong. */
@@ -26,6 +27,25 @@ describe.concurrent('the admin commands', () => {
     expect(revoked).toEqual({ id: key.id, revoked: true });
     const again = await run('key', 'revoke', key.id);
     expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(key.id) });
+  });
+
+  it('are in the audit log', async () => {
+    const { id } = await runAdmin<{ id: string }>(
+      databaseUrl,
+      ...['account', 'create', '--name', 'audited', '--plan', 'pro'],
+    );
+    const key = await runAdmin<{ id: string; key: string }>(databaseUrl, 'key', 'create', '--account', id);
+    await runAdmin(databaseUrl, 'key', 'revoke', key.id);
+    const { db, auditOf } = openOperations(databaseUrl);
+    const operator = { actor_type: 'operator', actor_id: null, actor_label: 'operator' };
+    const facts = { name: null, prefix: key.key.slice(0, 6), lastFour: key.key.slice(-4) };
+    const account = { action: 'account.create', target_name: 'audited', after: { name: 'audited', plan: 'pro' } };
+    expect(await auditOf(id)).toMatchObject([{ ...operator, ...account }]);
+    expect(await auditOf(key.id)).toMatchObject([
+      { ...operator, action: 'api_key.create', before: null, after: facts },
+      { ...operator, action: 'api_key.revoke', before: facts, after: null },
+    ]);
+    expect(await db.query('select from audit_entry where account_id = $1', [id])).toHaveLength(3);
   });
 
   it('bring the database to the schema, and say what they did', async () => {

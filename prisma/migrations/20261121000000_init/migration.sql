@@ -156,7 +156,7 @@ create index job_due_idx on job (queue_id, scheduled_for, id) where status = 'pe
 -- What claim counts, and what the deadline tasks look for.
 create index job_in_flight_idx on job (queue_id, deadline) where status in ('processing', 'awaiting_ack');
 -- Dashboards: what waits for a retry or a hold, and what is dead. The happy path never touches them.
-create index job_wait_reason_idx on job (queue_id, wait_reason, scheduled_for)
+create index job_wait_reason_idx on job (queue_id, wait_reason, scheduled_for, id)
   where status = 'pending' and wait_reason is not null;
 create index job_dead_idx on job (queue_id, id) where status = 'dead';
 create index job_replay_of_idx on job (replay_of) where replay_of is not null;
@@ -522,12 +522,15 @@ begin
 end
 $$;
 
--- What two errors have in common when only ids and numbers differ; the status code is kept apart.
+-- What two errors have in common when only ids and numbers differ; the status code is kept apart. Ids are
+-- hexadecimal with digits and letters (a UUID has dashes in it), or long. They and numbers become the same
+-- mark, because an id may consist of digits only.
 create function jobferry_normalised(p_error text) returns text
 language sql immutable
 as $$
-  select left(regexp_replace(regexp_replace(lower(coalesce(p_error, '')),
-                '\m(?=[0-9a-f-]*[0-9])[0-9a-f]{4,}(-?[0-9a-f]{4,})*\M', '<id>', 'g'),
+  select left(regexp_replace(regexp_replace(lower(left(coalesce(p_error, ''), 1000)),
+                '(?<![0-9a-z])((?=[0-9a-f-]*[0-9])(?=[0-9a-f-]*[a-f])[0-9a-f]{4,}(-?[0-9a-f]{4,})*|(?=[a-z]*[0-9])[0-9a-z]{16,})(?![0-9a-z])',
+                '<n>', 'g'),
               '[0-9]+(\.[0-9]+)?', '<n>', 'g'), 200)
 $$;
 

@@ -93,8 +93,8 @@ export type BulkAction = Prisma.BulkActionModel
 export type Instance = Prisma.InstanceModel
 /**
  * Model JobSearch
- * Payloads as jsonb, for conditions on their paths; written behind the delivery path. Null for a
- * payload that jsonb cannot hold or that is too large to search.
+ * Payloads as jsonb, for conditions on their paths; written behind the delivery path. The payload is the
+ * only member of `doc`, named after the queue; null for one that is too large or that jsonb cannot hold.
  */
 export type JobSearch = Prisma.JobSearchModel
 /**

@@ -1674,6 +1674,7 @@ export const BulkActionScalarFieldEnum = {
   ratePerSecond: 'ratePerSecond',
   canary: 'canary',
   canaryJobId: 'canaryJobId',
+  canaryCompletedAt: 'canaryCompletedAt',
   matched: 'matched',
   processed: 'processed',
   succeeded: 'succeeded',
@@ -1683,6 +1684,7 @@ export const BulkActionScalarFieldEnum = {
   requestedBy: 'requestedBy',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt',
+  lookedAt: 'lookedAt',
   finishedAt: 'finishedAt'
 } as const
 

@@ -252,6 +252,7 @@ export const BulkActionScalarFieldEnum = {
   ratePerSecond: 'ratePerSecond',
   canary: 'canary',
   canaryJobId: 'canaryJobId',
+  canaryCompletedAt: 'canaryCompletedAt',
   matched: 'matched',
   processed: 'processed',
   succeeded: 'succeeded',
@@ -261,6 +262,7 @@ export const BulkActionScalarFieldEnum = {
   requestedBy: 'requestedBy',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt',
+  lookedAt: 'lookedAt',
   finishedAt: 'finishedAt'
 } as const
 

@@ -51,6 +51,7 @@ export type BulkActionMinAggregateOutputType = {
   ratePerSecond: number | null
   canary: boolean | null
   canaryJobId: string | null
+  canaryCompletedAt: Date | null
   matched: number | null
   processed: number | null
   succeeded: number | null
@@ -60,6 +61,7 @@ export type BulkActionMinAggregateOutputType = {
   requestedBy: string | null
   createdAt: Date | null
   updatedAt: Date | null
+  lookedAt: Date | null
   finishedAt: Date | null
 }
 
@@ -72,6 +74,7 @@ export type BulkActionMaxAggregateOutputType = {
   ratePerSecond: number | null
   canary: boolean | null
   canaryJobId: string | null
+  canaryCompletedAt: Date | null
   matched: number | null
   processed: number | null
   succeeded: number | null
@@ -81,6 +84,7 @@ export type BulkActionMaxAggregateOutputType = {
   requestedBy: string | null
   createdAt: Date | null
   updatedAt: Date | null
+  lookedAt: Date | null
   finishedAt: Date | null
 }
 
@@ -94,6 +98,7 @@ export type BulkActionCountAggregateOutputType = {
   ratePerSecond: number
   canary: number
   canaryJobId: number
+  canaryCompletedAt: number
   matched: number
   processed: number
   succeeded: number
@@ -103,6 +108,7 @@ export type BulkActionCountAggregateOutputType = {
   requestedBy: number
   createdAt: number
   updatedAt: number
+  lookedAt: number
   finishedAt: number
   _all: number
 }
@@ -133,6 +139,7 @@ export type BulkActionMinAggregateInputType = {
   ratePerSecond?: true
   canary?: true
   canaryJobId?: true
+  canaryCompletedAt?: true
   matched?: true
   processed?: true
   succeeded?: true
@@ -142,6 +149,7 @@ export type BulkActionMinAggregateInputType = {
   requestedBy?: true
   createdAt?: true
   updatedAt?: true
+  lookedAt?: true
   finishedAt?: true
 }
 
@@ -154,6 +162,7 @@ export type BulkActionMaxAggregateInputType = {
   ratePerSecond?: true
   canary?: true
   canaryJobId?: true
+  canaryCompletedAt?: true
   matched?: true
   processed?: true
   succeeded?: true
@@ -163,6 +172,7 @@ export type BulkActionMaxAggregateInputType = {
   requestedBy?: true
   createdAt?: true
   updatedAt?: true
+  lookedAt?: true
   finishedAt?: true
 }
 
@@ -176,6 +186,7 @@ export type BulkActionCountAggregateInputType = {
   ratePerSecond?: true
   canary?: true
   canaryJobId?: true
+  canaryCompletedAt?: true
   matched?: true
   processed?: true
   succeeded?: true
@@ -185,6 +196,7 @@ export type BulkActionCountAggregateInputType = {
   requestedBy?: true
   createdAt?: true
   updatedAt?: true
+  lookedAt?: true
   finishedAt?: true
   _all?: true
 }
@@ -285,6 +297,7 @@ export type BulkActionGroupByOutputType = {
   ratePerSecond: number | null
   canary: boolean
   canaryJobId: string | null
+  canaryCompletedAt: Date | null
   matched: number
   processed: number
   succeeded: number
@@ -294,6 +307,7 @@ export type BulkActionGroupByOutputType = {
   requestedBy: string
   createdAt: Date
   updatedAt: Date
+  lookedAt: Date
   finishedAt: Date | null
   _count: BulkActionCountAggregateOutputType | null
   _avg: BulkActionAvgAggregateOutputType | null
@@ -330,6 +344,7 @@ export type BulkActionWhereInput = {
   ratePerSecond?: Prisma.IntNullableFilter<"BulkAction"> | number | null
   canary?: Prisma.BoolFilter<"BulkAction"> | boolean
   canaryJobId?: Prisma.StringNullableFilter<"BulkAction"> | string | null
+  canaryCompletedAt?: Prisma.DateTimeNullableFilter<"BulkAction"> | Date | string | null
   matched?: Prisma.IntFilter<"BulkAction"> | number
   processed?: Prisma.IntFilter<"BulkAction"> | number
   succeeded?: Prisma.IntFilter<"BulkAction"> | number
@@ -339,6 +354,7 @@ export type BulkActionWhereInput = {
   requestedBy?: Prisma.StringFilter<"BulkAction"> | string
   createdAt?: Prisma.DateTimeFilter<"BulkAction"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"BulkAction"> | Date | string
+  lookedAt?: Prisma.DateTimeFilter<"BulkAction"> | Date | string
   finishedAt?: Prisma.DateTimeNullableFilter<"BulkAction"> | Date | string | null
   account?: Prisma.XOR<Prisma.AccountScalarRelationFilter, Prisma.AccountWhereInput>
 }
@@ -353,6 +369,7 @@ export type BulkActionOrderByWithRelationInput = {
   ratePerSecond?: Prisma.SortOrderInput | Prisma.SortOrder
   canary?: Prisma.SortOrder
   canaryJobId?: Prisma.SortOrderInput | Prisma.SortOrder
+  canaryCompletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   matched?: Prisma.SortOrder
   processed?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
@@ -362,6 +379,7 @@ export type BulkActionOrderByWithRelationInput = {
   requestedBy?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
+  lookedAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   account?: Prisma.AccountOrderByWithRelationInput
 }
@@ -379,6 +397,7 @@ export type BulkActionWhereUniqueInput = Prisma.AtLeast<{
   ratePerSecond?: Prisma.IntNullableFilter<"BulkAction"> | number | null
   canary?: Prisma.BoolFilter<"BulkAction"> | boolean
   canaryJobId?: Prisma.StringNullableFilter<"BulkAction"> | string | null
+  canaryCompletedAt?: Prisma.DateTimeNullableFilter<"BulkAction"> | Date | string | null
   matched?: Prisma.IntFilter<"BulkAction"> | number
   processed?: Prisma.IntFilter<"BulkAction"> | number
   succeeded?: Prisma.IntFilter<"BulkAction"> | number
@@ -388,6 +407,7 @@ export type BulkActionWhereUniqueInput = Prisma.AtLeast<{
   requestedBy?: Prisma.StringFilter<"BulkAction"> | string
   createdAt?: Prisma.DateTimeFilter<"BulkAction"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"BulkAction"> | Date | string
+  lookedAt?: Prisma.DateTimeFilter<"BulkAction"> | Date | string
   finishedAt?: Prisma.DateTimeNullableFilter<"BulkAction"> | Date | string | null
   account?: Prisma.XOR<Prisma.AccountScalarRelationFilter, Prisma.AccountWhereInput>
 }, "id">
@@ -402,6 +422,7 @@ export type BulkActionOrderByWithAggregationInput = {
   ratePerSecond?: Prisma.SortOrderInput | Prisma.SortOrder
   canary?: Prisma.SortOrder
   canaryJobId?: Prisma.SortOrderInput | Prisma.SortOrder
+  canaryCompletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   matched?: Prisma.SortOrder
   processed?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
@@ -411,6 +432,7 @@ export type BulkActionOrderByWithAggregationInput = {
   requestedBy?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
+  lookedAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.BulkActionCountOrderByAggregateInput
   _avg?: Prisma.BulkActionAvgOrderByAggregateInput
@@ -432,6 +454,7 @@ export type BulkActionScalarWhereWithAggregatesInput = {
   ratePerSecond?: Prisma.IntNullableWithAggregatesFilter<"BulkAction"> | number | null
   canary?: Prisma.BoolWithAggregatesFilter<"BulkAction"> | boolean
   canaryJobId?: Prisma.StringNullableWithAggregatesFilter<"BulkAction"> | string | null
+  canaryCompletedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"BulkAction"> | Date | string | null
   matched?: Prisma.IntWithAggregatesFilter<"BulkAction"> | number
   processed?: Prisma.IntWithAggregatesFilter<"BulkAction"> | number
   succeeded?: Prisma.IntWithAggregatesFilter<"BulkAction"> | number
@@ -441,6 +464,7 @@ export type BulkActionScalarWhereWithAggregatesInput = {
   requestedBy?: Prisma.StringWithAggregatesFilter<"BulkAction"> | string
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"BulkAction"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"BulkAction"> | Date | string
+  lookedAt?: Prisma.DateTimeWithAggregatesFilter<"BulkAction"> | Date | string
   finishedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"BulkAction"> | Date | string | null
 }
 
@@ -453,6 +477,7 @@ export type BulkActionCreateInput = {
   ratePerSecond?: number | null
   canary?: boolean
   canaryJobId?: string | null
+  canaryCompletedAt?: Date | string | null
   matched: number
   processed?: number
   succeeded?: number
@@ -462,6 +487,7 @@ export type BulkActionCreateInput = {
   requestedBy: string
   createdAt?: Date | string
   updatedAt?: Date | string
+  lookedAt?: Date | string
   finishedAt?: Date | string | null
   account: Prisma.AccountCreateNestedOneWithoutActionsInput
 }
@@ -476,6 +502,7 @@ export type BulkActionUncheckedCreateInput = {
   ratePerSecond?: number | null
   canary?: boolean
   canaryJobId?: string | null
+  canaryCompletedAt?: Date | string | null
   matched: number
   processed?: number
   succeeded?: number
@@ -485,6 +512,7 @@ export type BulkActionUncheckedCreateInput = {
   requestedBy: string
   createdAt?: Date | string
   updatedAt?: Date | string
+  lookedAt?: Date | string
   finishedAt?: Date | string | null
 }
 
@@ -497,6 +525,7 @@ export type BulkActionUpdateInput = {
   ratePerSecond?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   canary?: Prisma.BoolFieldUpdateOperationsInput | boolean
   canaryJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  canaryCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   matched?: Prisma.IntFieldUpdateOperationsInput | number
   processed?: Prisma.IntFieldUpdateOperationsInput | number
   succeeded?: Prisma.IntFieldUpdateOperationsInput | number
@@ -506,6 +535,7 @@ export type BulkActionUpdateInput = {
   requestedBy?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lookedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   account?: Prisma.AccountUpdateOneRequiredWithoutActionsNestedInput
 }
@@ -520,6 +550,7 @@ export type BulkActionUncheckedUpdateInput = {
   ratePerSecond?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   canary?: Prisma.BoolFieldUpdateOperationsInput | boolean
   canaryJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  canaryCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   matched?: Prisma.IntFieldUpdateOperationsInput | number
   processed?: Prisma.IntFieldUpdateOperationsInput | number
   succeeded?: Prisma.IntFieldUpdateOperationsInput | number
@@ -529,6 +560,7 @@ export type BulkActionUncheckedUpdateInput = {
   requestedBy?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lookedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
@@ -542,6 +574,7 @@ export type BulkActionCreateManyInput = {
   ratePerSecond?: number | null
   canary?: boolean
   canaryJobId?: string | null
+  canaryCompletedAt?: Date | string | null
   matched: number
   processed?: number
   succeeded?: number
@@ -551,6 +584,7 @@ export type BulkActionCreateManyInput = {
   requestedBy: string
   createdAt?: Date | string
   updatedAt?: Date | string
+  lookedAt?: Date | string
   finishedAt?: Date | string | null
 }
 
@@ -563,6 +597,7 @@ export type BulkActionUpdateManyMutationInput = {
   ratePerSecond?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   canary?: Prisma.BoolFieldUpdateOperationsInput | boolean
   canaryJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  canaryCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   matched?: Prisma.IntFieldUpdateOperationsInput | number
   processed?: Prisma.IntFieldUpdateOperationsInput | number
   succeeded?: Prisma.IntFieldUpdateOperationsInput | number
@@ -572,6 +607,7 @@ export type BulkActionUpdateManyMutationInput = {
   requestedBy?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lookedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
@@ -585,6 +621,7 @@ export type BulkActionUncheckedUpdateManyInput = {
   ratePerSecond?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   canary?: Prisma.BoolFieldUpdateOperationsInput | boolean
   canaryJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  canaryCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   matched?: Prisma.IntFieldUpdateOperationsInput | number
   processed?: Prisma.IntFieldUpdateOperationsInput | number
   succeeded?: Prisma.IntFieldUpdateOperationsInput | number
@@ -594,6 +631,7 @@ export type BulkActionUncheckedUpdateManyInput = {
   requestedBy?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lookedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
@@ -617,6 +655,7 @@ export type BulkActionCountOrderByAggregateInput = {
   ratePerSecond?: Prisma.SortOrder
   canary?: Prisma.SortOrder
   canaryJobId?: Prisma.SortOrder
+  canaryCompletedAt?: Prisma.SortOrder
   matched?: Prisma.SortOrder
   processed?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
@@ -626,6 +665,7 @@ export type BulkActionCountOrderByAggregateInput = {
   requestedBy?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
+  lookedAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
 }
 
@@ -646,6 +686,7 @@ export type BulkActionMaxOrderByAggregateInput = {
   ratePerSecond?: Prisma.SortOrder
   canary?: Prisma.SortOrder
   canaryJobId?: Prisma.SortOrder
+  canaryCompletedAt?: Prisma.SortOrder
   matched?: Prisma.SortOrder
   processed?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
@@ -655,6 +696,7 @@ export type BulkActionMaxOrderByAggregateInput = {
   requestedBy?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
+  lookedAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
 }
 
@@ -667,6 +709,7 @@ export type BulkActionMinOrderByAggregateInput = {
   ratePerSecond?: Prisma.SortOrder
   canary?: Prisma.SortOrder
   canaryJobId?: Prisma.SortOrder
+  canaryCompletedAt?: Prisma.SortOrder
   matched?: Prisma.SortOrder
   processed?: Prisma.SortOrder
   succeeded?: Prisma.SortOrder
@@ -676,6 +719,7 @@ export type BulkActionMinOrderByAggregateInput = {
   requestedBy?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
+  lookedAt?: Prisma.SortOrder
   finishedAt?: Prisma.SortOrder
 }
 
@@ -738,6 +782,7 @@ export type BulkActionCreateWithoutAccountInput = {
   ratePerSecond?: number | null
   canary?: boolean
   canaryJobId?: string | null
+  canaryCompletedAt?: Date | string | null
   matched: number
   processed?: number
   succeeded?: number
@@ -747,6 +792,7 @@ export type BulkActionCreateWithoutAccountInput = {
   requestedBy: string
   createdAt?: Date | string
   updatedAt?: Date | string
+  lookedAt?: Date | string
   finishedAt?: Date | string | null
 }
 
@@ -759,6 +805,7 @@ export type BulkActionUncheckedCreateWithoutAccountInput = {
   ratePerSecond?: number | null
   canary?: boolean
   canaryJobId?: string | null
+  canaryCompletedAt?: Date | string | null
   matched: number
   processed?: number
   succeeded?: number
@@ -768,6 +815,7 @@ export type BulkActionUncheckedCreateWithoutAccountInput = {
   requestedBy: string
   createdAt?: Date | string
   updatedAt?: Date | string
+  lookedAt?: Date | string
   finishedAt?: Date | string | null
 }
 
@@ -810,6 +858,7 @@ export type BulkActionScalarWhereInput = {
   ratePerSecond?: Prisma.IntNullableFilter<"BulkAction"> | number | null
   canary?: Prisma.BoolFilter<"BulkAction"> | boolean
   canaryJobId?: Prisma.StringNullableFilter<"BulkAction"> | string | null
+  canaryCompletedAt?: Prisma.DateTimeNullableFilter<"BulkAction"> | Date | string | null
   matched?: Prisma.IntFilter<"BulkAction"> | number
   processed?: Prisma.IntFilter<"BulkAction"> | number
   succeeded?: Prisma.IntFilter<"BulkAction"> | number
@@ -819,6 +868,7 @@ export type BulkActionScalarWhereInput = {
   requestedBy?: Prisma.StringFilter<"BulkAction"> | string
   createdAt?: Prisma.DateTimeFilter<"BulkAction"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"BulkAction"> | Date | string
+  lookedAt?: Prisma.DateTimeFilter<"BulkAction"> | Date | string
   finishedAt?: Prisma.DateTimeNullableFilter<"BulkAction"> | Date | string | null
 }
 
@@ -831,6 +881,7 @@ export type BulkActionCreateManyAccountInput = {
   ratePerSecond?: number | null
   canary?: boolean
   canaryJobId?: string | null
+  canaryCompletedAt?: Date | string | null
   matched: number
   processed?: number
   succeeded?: number
@@ -840,6 +891,7 @@ export type BulkActionCreateManyAccountInput = {
   requestedBy: string
   createdAt?: Date | string
   updatedAt?: Date | string
+  lookedAt?: Date | string
   finishedAt?: Date | string | null
 }
 
@@ -852,6 +904,7 @@ export type BulkActionUpdateWithoutAccountInput = {
   ratePerSecond?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   canary?: Prisma.BoolFieldUpdateOperationsInput | boolean
   canaryJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  canaryCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   matched?: Prisma.IntFieldUpdateOperationsInput | number
   processed?: Prisma.IntFieldUpdateOperationsInput | number
   succeeded?: Prisma.IntFieldUpdateOperationsInput | number
@@ -861,6 +914,7 @@ export type BulkActionUpdateWithoutAccountInput = {
   requestedBy?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lookedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
@@ -873,6 +927,7 @@ export type BulkActionUncheckedUpdateWithoutAccountInput = {
   ratePerSecond?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   canary?: Prisma.BoolFieldUpdateOperationsInput | boolean
   canaryJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  canaryCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   matched?: Prisma.IntFieldUpdateOperationsInput | number
   processed?: Prisma.IntFieldUpdateOperationsInput | number
   succeeded?: Prisma.IntFieldUpdateOperationsInput | number
@@ -882,6 +937,7 @@ export type BulkActionUncheckedUpdateWithoutAccountInput = {
   requestedBy?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lookedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
@@ -894,6 +950,7 @@ export type BulkActionUncheckedUpdateManyWithoutAccountInput = {
   ratePerSecond?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   canary?: Prisma.BoolFieldUpdateOperationsInput | boolean
   canaryJobId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  canaryCompletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   matched?: Prisma.IntFieldUpdateOperationsInput | number
   processed?: Prisma.IntFieldUpdateOperationsInput | number
   succeeded?: Prisma.IntFieldUpdateOperationsInput | number
@@ -903,6 +960,7 @@ export type BulkActionUncheckedUpdateManyWithoutAccountInput = {
   requestedBy?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lookedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   finishedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
@@ -918,6 +976,7 @@ export type BulkActionSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   ratePerSecond?: boolean
   canary?: boolean
   canaryJobId?: boolean
+  canaryCompletedAt?: boolean
   matched?: boolean
   processed?: boolean
   succeeded?: boolean
@@ -927,6 +986,7 @@ export type BulkActionSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   requestedBy?: boolean
   createdAt?: boolean
   updatedAt?: boolean
+  lookedAt?: boolean
   finishedAt?: boolean
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["bulkAction"]>
@@ -941,6 +1001,7 @@ export type BulkActionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   ratePerSecond?: boolean
   canary?: boolean
   canaryJobId?: boolean
+  canaryCompletedAt?: boolean
   matched?: boolean
   processed?: boolean
   succeeded?: boolean
@@ -950,6 +1011,7 @@ export type BulkActionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   requestedBy?: boolean
   createdAt?: boolean
   updatedAt?: boolean
+  lookedAt?: boolean
   finishedAt?: boolean
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["bulkAction"]>
@@ -964,6 +1026,7 @@ export type BulkActionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   ratePerSecond?: boolean
   canary?: boolean
   canaryJobId?: boolean
+  canaryCompletedAt?: boolean
   matched?: boolean
   processed?: boolean
   succeeded?: boolean
@@ -973,6 +1036,7 @@ export type BulkActionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   requestedBy?: boolean
   createdAt?: boolean
   updatedAt?: boolean
+  lookedAt?: boolean
   finishedAt?: boolean
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["bulkAction"]>
@@ -987,6 +1051,7 @@ export type BulkActionSelectScalar = {
   ratePerSecond?: boolean
   canary?: boolean
   canaryJobId?: boolean
+  canaryCompletedAt?: boolean
   matched?: boolean
   processed?: boolean
   succeeded?: boolean
@@ -996,10 +1061,11 @@ export type BulkActionSelectScalar = {
   requestedBy?: boolean
   createdAt?: boolean
   updatedAt?: boolean
+  lookedAt?: boolean
   finishedAt?: boolean
 }
 
-export type BulkActionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "kind" | "status" | "selection" | "ratePerSecond" | "canary" | "canaryJobId" | "matched" | "processed" | "succeeded" | "skipped" | "position" | "error" | "requestedBy" | "createdAt" | "updatedAt" | "finishedAt", ExtArgs["result"]["bulkAction"]>
+export type BulkActionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "kind" | "status" | "selection" | "ratePerSecond" | "canary" | "canaryJobId" | "canaryCompletedAt" | "matched" | "processed" | "succeeded" | "skipped" | "position" | "error" | "requestedBy" | "createdAt" | "updatedAt" | "lookedAt" | "finishedAt", ExtArgs["result"]["bulkAction"]>
 export type BulkActionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
 }
@@ -1032,6 +1098,10 @@ export type $BulkActionPayload<ExtArgs extends runtime.Types.Extensions.Internal
     canary: boolean
     canaryJobId: string | null
     /**
+     * When the canary was seen to have completed: from then on its job may be swept.
+     */
+    canaryCompletedAt: Date | null
+    /**
      * How many matched when it began.
      */
     matched: number
@@ -1046,6 +1116,10 @@ export type $BulkActionPayload<ExtArgs extends runtime.Types.Extensions.Internal
     requestedBy: string
     createdAt: Date
     updatedAt: Date
+    /**
+     * When a worker was last at it; when that is a while ago, another takes over.
+     */
+    lookedAt: Date
     finishedAt: Date | null
   }, ExtArgs["result"]["bulkAction"]>
   composites: {}
@@ -1480,6 +1554,7 @@ export interface BulkActionFieldRefs {
   readonly ratePerSecond: Prisma.FieldRef<"BulkAction", 'Int'>
   readonly canary: Prisma.FieldRef<"BulkAction", 'Boolean'>
   readonly canaryJobId: Prisma.FieldRef<"BulkAction", 'String'>
+  readonly canaryCompletedAt: Prisma.FieldRef<"BulkAction", 'DateTime'>
   readonly matched: Prisma.FieldRef<"BulkAction", 'Int'>
   readonly processed: Prisma.FieldRef<"BulkAction", 'Int'>
   readonly succeeded: Prisma.FieldRef<"BulkAction", 'Int'>
@@ -1489,6 +1564,7 @@ export interface BulkActionFieldRefs {
   readonly requestedBy: Prisma.FieldRef<"BulkAction", 'String'>
   readonly createdAt: Prisma.FieldRef<"BulkAction", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"BulkAction", 'DateTime'>
+  readonly lookedAt: Prisma.FieldRef<"BulkAction", 'DateTime'>
   readonly finishedAt: Prisma.FieldRef<"BulkAction", 'DateTime'>
 }
     

@@ -14,8 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model JobSearch
- * Payloads as jsonb, for conditions on their paths; written behind the delivery path. Null for a
- * payload that jsonb cannot hold or that is too large to search.
+ * Payloads as jsonb, for conditions on their paths; written behind the delivery path. The payload is the
+ * only member of `doc`, named after the queue; null for one that is too large or that jsonb cannot hold.
  */
 export type JobSearchModel = runtime.Types.Result.DefaultSelection<Prisma.$JobSearchPayload>
 

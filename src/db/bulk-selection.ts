@@ -1,0 +1,134 @@
+import type { JobStatus } from '../domain/job.ts';
+import type { DeadLetterFilter, JobFilter } from '../domain/job-filter.ts';
+import type { Database, Statement } from './database.ts';
+import { deadLetterConditions } from './dead-letter-filter.ts';
+import { countJobs, findJobs, type JobSelection } from './job-search.ts';
+
+/** What a bulk action is about: how many there are, and which come next. */
+
+/** Where a batch begins and what the action is limited to. */
+export interface BatchBounds {
+  /** Id of the last one that was looked at, or the empty text. */
+  after: string;
+  /** Of the action: what has a later id came after its start. */
+  before: string;
+  limit: number;
+}
+
+/** A replay copies the payloads, so a batch of large ones has fewer: every statement has to end in time. */
+const MAX_BATCH_BYTES = 16 * 1024 * 1024;
+
+function replayable(queueId: string, filter: DeadLetterFilter, retentionMs: number) {
+  const values: unknown[] = [queueId, retentionMs];
+  const conditions = [
+    'd.queue_id = $1',
+    'd.replayed_at is null',
+    // Entries go with their job, swept or not. Written so that no index on jobs is asked for it.
+    `(d.job_id >= jobferry_first_id((select jobferry_now()) - $2 * interval '1 ms')) is true`,
+    ...deadLetterConditions(filter, values),
+  ];
+  return { where: conditions.join(' and '), values };
+}
+
+export async function countReplayable(
+  db: Database,
+  queueId: string,
+  filter: DeadLetterFilter,
+  retentionMs: number,
+): Promise<number> {
+  const { where, values } = replayable(queueId, filter, retentionMs);
+  const row = await db.one<{ n: number }>(`select count(*) as n from dead_letter d where ${where}`, values);
+  return row?.n ?? 0;
+}
+
+/**
+ * Ids of the next dead letters that can be replayed, oldest first. Queue and id are compared together,
+ * lest the planner walks by the ids of all queues.
+ */
+export async function nextReplayable(
+  db: Database,
+  selection: { queueId: string; filter: DeadLetterFilter; retentionMs: number },
+  { after, before, limit }: BatchBounds,
+): Promise<string[]> {
+  const { where, values } = replayable(selection.queueId, selection.filter, selection.retentionMs);
+  const n = values.push(after, before, limit);
+  const rows = await db.query<{ id: string }>(
+    `select sized.id
+       from (select d.id, sum(octet_length(j.payload)) over (order by d.id) - octet_length(j.payload) as bytes_before
+               from (select d.id, d.job_id from dead_letter d
+                      where ${where} and (d.queue_id, d.id) > ($1, $${n - 2}) and (d.queue_id, d.id) < ($1, $${n - 1})
+                      order by d.queue_id, d.id limit $${n}) d
+               join job j on j.id = d.job_id) sized
+      where sized.bytes_before < ${MAX_BATCH_BYTES} order by sized.id`,
+    values,
+  );
+  return rows.map((row) => row.id);
+}
+
+const COUNT_PENDING: Statement = {
+  name: 'bulk-count-pending',
+  text: `select count(*) as n from job where queue_id = $1 and status = 'pending'`,
+};
+
+export async function countPending(db: Database, queueId: string): Promise<number> {
+  return (await db.one<{ n: number }>(COUNT_PENDING, [queueId]))?.n ?? 0;
+}
+
+// In the order of the index of pending jobs and not by id, which would walk past every job of the queue
+// that is long done. Who was cancelled is not pending any more, so the same question finds the next.
+const PENDING: Statement = {
+  name: 'bulk-next-pending',
+  text: `
+    select id from job where queue_id = $1 and status = 'pending' and id < $2
+     order by scheduled_for, id limit $3`,
+};
+
+/** Ids of pending jobs of a queue that were published before. */
+export async function nextPending(db: Database, queueId: string, before: string, limit: number): Promise<string[]> {
+  return (await db.query<{ id: string }>(PENDING, [queueId, before, limit])).map((row) => row.id);
+}
+
+export interface CancelSelection {
+  accountId: string;
+  filter: JobFilter;
+  retentionMs: number;
+}
+
+const OPEN: readonly JobStatus[] = ['pending', 'processing', 'awaiting_ack'];
+
+/**
+ * Jobs that match and have not ended. Those on the wire are among them, although they cannot be called
+ * back: who asks must hear of them, as skipped.
+ */
+function cancellable({ accountId, filter, retentionMs }: CancelSelection): JobSelection {
+  const statuses = OPEN.filter((status) => filter.statuses?.includes(status) ?? true);
+  return { accountId, filter: { ...filter, statuses }, windowMs: retentionMs };
+}
+
+/** The column's largest value; nobody counts so far. */
+const MAX_COUNT = 2_147_483_646;
+
+export function countCancellable(db: Database, selection: CancelSelection): Promise<number> {
+  return countJobs(db, cancellable(selection), MAX_COUNT);
+}
+
+/** Ids of the next jobs that can be cancelled, oldest first. */
+export async function nextCancellable(
+  db: Database,
+  selection: CancelSelection,
+  { after, before, limit }: BatchBounds,
+): Promise<string[]> {
+  const slice = { limit, after: { id: after }, before: { id: before }, inverted: false };
+  const found = await findJobs(db, cancellable(selection), { field: 'created_at', descending: false }, slice);
+  return found.map(({ id }) => id);
+}
+
+const LIMIT: Statement = {
+  name: 'bulk-limit-reached',
+  text: 'select jobferry_limit_reached($1, $2, jobferry_now()) as reached',
+};
+
+/** @param limit the plan's monthly attempts, or null */
+export async function isLimitReached(db: Database, accountId: string, limit: number | null): Promise<boolean> {
+  return (await db.one<{ reached: boolean }>(LIMIT, [accountId, limit]))?.reached ?? false;
+}

@@ -1,0 +1,91 @@
+import type { Author } from '../domain/audit.ts';
+import { actorJson } from './audit.ts';
+import type { Database, Statement } from './database.ts';
+
+/**
+ * Pause, resume and rotation. Each is one statement: the change, its entry in the audit log and its
+ * wake-up. `jobferry_claim` reads the columns under the lock of the queue's row, so once such a
+ * statement has been committed, every later claim of any process goes by it.
+ */
+
+const PAUSE: Statement = {
+  name: 'pause-queue',
+  text: `
+    with paused as (
+      update queue set paused_at = jobferry_now(), paused_by = $3::json ->> 'label'
+       where id = $1 and account_id = $2 and deleted_at is null and paused_at is null
+      returning id, name, paused_at, paused_by
+    )
+    select jobferry_audit($2, $3::json, 'queue.pause', 'queue', id, name,
+             jsonb_build_object('pausedAt', null, 'pausedBy', null),
+             jsonb_build_object('pausedAt', jobferry_iso(paused_at), 'pausedBy', paused_by))
+      from paused`,
+};
+
+/** False when nothing was changed: the queue is paused already, or there is no such live queue. */
+export async function pauseQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
+  return (await db.query(PAUSE, [queueId, by.id, actorJson(by.actor)])).length > 0;
+}
+
+const RESUME: Statement = {
+  name: 'resume-queue',
+  text: `
+    with present as materialized (
+      select id, paused_at, paused_by from queue
+       where id = $1 and account_id = $2 and deleted_at is null and paused_at is not null for no key update
+    ), resumed as (
+      update queue set paused_at = null, paused_by = null, lifetime_floor = jobferry_now() + $4 * interval '1 ms'
+        from present where queue.id = present.id
+      returning queue.id, queue.name, present.paused_at, present.paused_by
+    )
+    select jobferry_wake('deliver', id, jobferry_now()),
+           jobferry_audit($2, $3::json, 'queue.resume', 'queue', id, name,
+             jsonb_build_object('pausedAt', jobferry_iso(paused_at), 'pausedBy', paused_by),
+             jsonb_build_object('pausedAt', null, 'pausedBy', null))
+      from resumed`,
+};
+
+/**
+ * Lets deliveries go on. No waiting job's lifetime ends before `lifetimeMs` from now.
+ * False when nothing was changed: the queue is not paused, or there is no such live queue.
+ */
+export async function resumeQueue(db: Database, by: Author, queueId: string, lifetimeMs: number): Promise<boolean> {
+  return (await db.query(RESUME, [queueId, by.id, actorJson(by.actor), lifetimeMs])).length > 0;
+}
+
+// A rotation whose overlap is over but which no claim has yet carried out is carried out here.
+const ROTATE: Statement = {
+  name: 'rotate-signing-secret',
+  text: `
+    with clock as materialized (select jobferry_now() as now), rotated as (
+      update queue set
+        signing_secret = case when $5::float8 = 0 then $4
+                              when next_signing_secret_at is null then signing_secret
+                              else next_signing_secret end,
+        next_signing_secret = case when $5::float8 > 0 then $4 end,
+        next_signing_secret_at = case when $5::float8 > 0 then clock.now + $5::float8 * interval '1 ms' end
+        from clock
+       where queue.id = $1 and account_id = $2 and deleted_at is null
+         and (next_signing_secret_at is null or next_signing_secret_at <= clock.now)
+      returning queue.id, queue.name, coalesce(next_signing_secret_at, clock.now)::timestamptz as takes_over_at
+    )
+    select takes_over_at,
+           jobferry_audit($2, $3::json, 'queue.rotate_secret', 'queue', id, name, null,
+                          jsonb_build_object('takesOverAt', jobferry_iso(takes_over_at)))
+      from rotated`,
+};
+
+/**
+ * Sets the signing secret that takes over after the overlap; answers when that is, or null when
+ * another rotation is under way or there is no such live queue.
+ */
+export async function rotateSigningSecret(
+  db: Database,
+  by: Author,
+  queueId: string,
+  next: { secret: string; overlapMs: number },
+): Promise<Date | null> {
+  const values = [queueId, by.id, actorJson(by.actor), next.secret, next.overlapMs];
+  const row = await db.one<{ takes_over_at: Date }>(ROTATE, values);
+  return row?.takes_over_at ?? null;
+}

@@ -1,0 +1,108 @@
+import { JobferryError } from './errors.ts';
+import { JOB_STATUSES } from './job.ts';
+import {
+  FILTER_LIMITS,
+  JOB_STATES,
+  type JobFilter,
+  type JsonScalar,
+  PAYLOAD_OPERATORS,
+  type PayloadCondition,
+  type TimeRange,
+} from './job-filter.ts';
+import { parsePath } from './payload-path.ts';
+import { isStorableText } from './text.ts';
+
+/**
+ * Holds a filter to `FILTER_LIMITS`, and to what the database can compare. What is unknown to the account
+ * (a queue, say) is no error: it matches nothing.
+ * @throws JobferryError `invalid_request`
+ */
+export function assertJobFilter(filter: JobFilter): void {
+  assertList('queueIds', filter.queueIds, isStorableText);
+  assertList('queueNames', filter.queueNames, isStorableText);
+  assertList('states', filter.states, (state) => JOB_STATES.includes(state));
+  assertList('statuses', filter.statuses, (status) => JOB_STATUSES.includes(status));
+  assertList('webhookStatusCodes', filter.webhookStatusCodes, isSmallInteger);
+  assertList(
+    'webhookStatusClasses',
+    filter.webhookStatusClasses,
+    (digit) => Number.isInteger(digit) && digit >= 0 && digit <= 9,
+  );
+  assertRange('created', filter.created);
+  assertRange('scheduled', filter.scheduled);
+  assertRange('completed', filter.completed);
+  for (const bound of [filter.attempts?.min, filter.attempts?.max]) {
+    if (bound !== undefined && !isSmallInteger(bound)) throw invalid('attempts: bounds are whole numbers');
+  }
+  assertText('idempotencyKeyContains', filter.idempotencyKeyContains);
+  assertText('errorContains', filter.errorContains);
+  if (filter.payload !== undefined) assertConditions(filter.payload);
+}
+
+function assertConditions(condition: PayloadCondition): void {
+  const { payloadConditions, payloadNesting } = FILTER_LIMITS;
+  let tests = 0;
+  const visit = (part: PayloadCondition, depth: number) => {
+    if (depth > payloadNesting) throw invalid(`payload conditions nest at most ${payloadNesting} deep`);
+    if (part.kind === 'test') {
+      tests += 1;
+      if (tests > payloadConditions) throw invalid(`a filter has at most ${payloadConditions} payload conditions`);
+      assertTest(part);
+    } else if (part.kind === 'not') {
+      visit(part.of, depth + 1);
+    } else {
+      if (part.of.length === 0) throw invalid(`payload condition "${part.kind}" needs at least one condition`);
+      for (const inner of part.of) visit(inner, depth + 1);
+    }
+  };
+  visit(condition, 1);
+}
+
+function assertTest({ path, op, value }: Extract<PayloadCondition, { kind: 'test' }>): void {
+  parsePath(path);
+  if (!PAYLOAD_OPERATORS.includes(op)) throw invalid(`unknown payload operator ${String(op)}`);
+  assertScalar(path, value);
+  const type = typeof value;
+  if ((op === 'GT' || op === 'LT') && type !== 'string' && type !== 'number') {
+    throw invalid(`payload path ${path}: ${op} compares with a number or a text`);
+  }
+  // `false` would be taken for "does not exist", which is `not`.
+  if (op === 'EXISTS' && value !== null && value !== true) throw invalid(`payload path ${path}: EXISTS takes no value`);
+}
+
+function assertScalar(path: string, value: JsonScalar): void {
+  if (value === null || typeof value === 'boolean') return;
+  if (typeof value === 'string') {
+    assertText(`payload path ${path}`, value);
+  } else if (typeof value !== 'number' || !Number.isFinite(value)) {
+    throw invalid(`payload path ${path}: the value must be a text, a number, true, false or null`);
+  }
+}
+
+function assertList<T>(name: string, list: readonly T[] | undefined, isValid: (item: T) => boolean): void {
+  if (list === undefined) return;
+  if (list.length > FILTER_LIMITS.listLength) throw invalid(`${name}: at most ${FILTER_LIMITS.listLength} entries`);
+  const wrong = list.find((item) => !isValid(item));
+  if (wrong !== undefined) throw invalid(`${name}: ${JSON.stringify(wrong)} is not possible`);
+}
+
+function assertRange(name: string, range: TimeRange | undefined): void {
+  for (const at of [range?.from, range?.to]) {
+    if (at !== undefined && Number.isNaN(at.getTime())) throw invalid(`${name}: not a time`);
+  }
+}
+
+function assertText(name: string, text: string | undefined): void {
+  if (text === undefined) return;
+  if (text.length > FILTER_LIMITS.textLength) throw invalid(`${name}: at most ${FILTER_LIMITS.textLength} characters`);
+  if (!isStorableText(text)) throw invalid(`${name}: must not contain NUL or lone surrogates`);
+}
+
+/** An `integer` of the database. */
+function isSmallInteger(value: number): boolean {
+  return Number.isInteger(value) && Math.abs(value) < 2 ** 31;
+}
+
+function invalid(message: string): JobferryError {
+  return new JobferryError('invalid_request', message);
+}

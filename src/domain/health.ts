@@ -1,0 +1,85 @@
+import { type Percentiles, percentilesOf } from './histogram.ts';
+import type { AttemptTotals } from './statistics.ts';
+
+export const QUEUE_WARNINGS = ['signature_rejected', 'slow_receiver', 'failing', 'backpressure'] as const;
+export type QueueWarning = (typeof QUEUE_WARNINGS)[number];
+
+/** How the receiver answered in the last hour. */
+export interface QueueHealth {
+  answered2xx: number;
+  answered3xx: number;
+  answered4xx: number;
+  answered5xx: number;
+  /** 401: the receiver most likely rejects the signature. */
+  unauthorized: number;
+  /** 429, 503 and 529. */
+  backpressure: number;
+  unanswered: number;
+  duration: Percentiles;
+  warnings: readonly { warning: QueueWarning; message: string }[];
+}
+
+/** A single bad answer is no news. */
+const LEAST_BAD_ANSWERS = 3;
+const LEAST_ATTEMPTS = 10;
+
+export function healthOf(totals: AttemptTotals, webhookTimeoutMs: number): QueueHealth {
+  const { answered2xx, answered3xx, answered4xx, answered5xx, unauthorized, backpressure, unanswered } = totals;
+  const duration = percentilesOf(totals.durations);
+  return {
+    answered2xx,
+    answered3xx,
+    answered4xx,
+    answered5xx,
+    unauthorized,
+    backpressure,
+    unanswered,
+    duration,
+    warnings: [
+      ...signatureRejected(totals),
+      ...slowReceiver(duration, webhookTimeoutMs),
+      ...failing(totals),
+      ...underPressure(totals),
+    ],
+  };
+}
+
+type Warnings = { warning: QueueWarning; message: string }[];
+
+function signatureRejected({ unauthorized, ...totals }: AttemptTotals): Warnings {
+  const { answered2xx, answered3xx, answered4xx, answered5xx, backpressure } = totals;
+  const answers = answered2xx + answered3xx + answered4xx + answered5xx + backpressure + unauthorized;
+  if (unauthorized < LEAST_BAD_ANSWERS || unauthorized < answers * 0.05) return [];
+  const message = `${unauthorized} of ${answers} answers of the last hour were 401. Check that the receiver verifies the signature over the raw body with this queue’s signing secret; after a rotation, that it knows the new one.`;
+  return [{ warning: 'signature_rejected', message }];
+}
+
+function slowReceiver({ p95 }: Percentiles, webhookTimeoutMs: number): Warnings {
+  if (p95 === null || p95 <= webhookTimeoutMs / 2) return [];
+  const message = `One delivery in twenty took about ${seconds(p95)} or longer, and at ${seconds(webhookTimeoutMs)} deliveries fail. Let the receiver confirm receipt at once and work afterwards: that is what ack mode is for.`;
+  return [{ warning: 'slow_receiver', message }];
+}
+
+function failing(totals: AttemptTotals): Warnings {
+  const attempts = attemptsOf(totals);
+  const failures = totals.failed + totals.nacked;
+  if (attempts < LEAST_ATTEMPTS || failures <= attempts / 2) return [];
+  const message = `${failures} of ${attempts} attempts of the last hour failed. Look at the error groups and the receiver’s log; pause the queue so that jobs do not use up their attempts meanwhile.`;
+  return [{ warning: 'failing', message }];
+}
+
+/** Answers as well as defers that the receiver called for. */
+function underPressure(totals: AttemptTotals): Warnings {
+  const attempts = attemptsOf(totals);
+  if (totals.deferred < LEAST_BAD_ANSWERS || totals.deferred <= attempts * 0.2) return [];
+  const message = `${totals.deferred} of ${attempts} attempts of the last hour were put off by the receiver. Lower the queue’s concurrency or rate limit to what the receiver can take, or give it more room.`;
+  return [{ warning: 'backpressure', message }];
+}
+
+function attemptsOf({ success, failed, nacked, deferred }: AttemptTotals): number {
+  return success + failed + nacked + deferred;
+}
+
+function seconds(ms: number): string {
+  return `${Number((ms / 1000).toPrecision(2))} s`;
+}

@@ -1,0 +1,69 @@
+/**
+ * How often which duration occurred, small enough to keep one per queue and five minutes. Element n counts
+ * whole milliseconds `ms` with `floor(4 * log2(max(ms, 1))) = n`, so a bucket is 19 % wide and 31 of them
+ * reach to three minutes. The SQL functions `jobferry_histogram` and `jobferry_histogram_sum` do the same.
+ */
+export type Histogram = readonly number[];
+
+const BUCKETS_PER_DOUBLING = 4;
+/** `log2` of a power of two may come out a trifle too small. No other whole number is that near to a bound. */
+const ROUNDING = 1e-12;
+
+export function bucketOf(ms: number): number {
+  return Math.floor(BUCKETS_PER_DOUBLING * Math.log2(Math.max(ms, 1)) + ROUNDING);
+}
+
+export function histogramOf(values: Iterable<number>): Histogram {
+  const counts: number[] = [];
+  for (const value of values) increase(counts, bucketOf(value), 1);
+  return counts;
+}
+
+export function mergeHistograms(histograms: Iterable<Histogram>): Histogram {
+  const counts: number[] = [];
+  for (const histogram of histograms) {
+    for (let n = 0; n < histogram.length; n += 1) increase(counts, n, histogram[n] ?? 0);
+  }
+  return counts;
+}
+
+function increase(counts: number[], n: number, by: number): void {
+  while (counts.length <= n) counts.push(0);
+  counts[n] = (counts[n] ?? 0) + by;
+}
+
+/**
+ * The value that `fraction` of all are not above, or null for none. It is the geometric middle of the whole
+ * numbers of its bucket, and so at most 9.1 % off; a value interpolated by rank could be off by all of the
+ * bucket's 19 %. Up to 7 ms a bucket holds one number, and the answer is exact.
+ */
+export function percentile(histogram: Histogram, fraction: number): number | null {
+  const total = histogram.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  const rank = Math.max(1, Math.ceil(fraction * total));
+  let seen = 0;
+  const n = histogram.findIndex((count) => {
+    seen += count;
+    return seen >= rank;
+  });
+  const lowest = firstOf(n);
+  // Several buckets below 8 ms hold no whole number at all; then `lowest` is above `highest`.
+  const highest = Math.max(lowest, firstOf(n + 1) - 1);
+  return lowest === highest ? lowest : Math.round(Math.sqrt(lowest * highest) * 10) / 10;
+}
+
+/** The smallest whole number of a bucket. */
+function firstOf(n: number): number {
+  return Math.ceil(2 ** (n / BUCKETS_PER_DOUBLING) - ROUNDING);
+}
+
+/** Milliseconds; null when nothing was measured. Within 10 % of the true value. */
+export interface Percentiles {
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+export function percentilesOf(histogram: Histogram): Percentiles {
+  return { p50: percentile(histogram, 0.5), p95: percentile(histogram, 0.95), p99: percentile(histogram, 0.99) };
+}

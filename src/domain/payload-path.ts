@@ -1,0 +1,93 @@
+import { JobferryError } from './errors.ts';
+import { FILTER_LIMITS, type JsonScalar } from './job-filter.ts';
+import { isStorableText } from './text.ts';
+
+/**
+ * The names of a path, outermost first: `items.0.sku` has three. A backslash escapes a dot or a backslash
+ * within a name.
+ * @throws JobferryError `invalid_request`
+ */
+export function parsePath(path: string): string[] {
+  if (path === '') throw invalid('a payload condition needs a path');
+  if (path.length > FILTER_LIMITS.payloadPathLength) {
+    throw invalid(`a payload path has at most ${FILTER_LIMITS.payloadPathLength} characters`);
+  }
+  if (!isStorableText(path)) throw invalid('a payload path must not contain NUL or lone surrogates');
+  const names: string[] = [];
+  let name = '';
+  const end = () => {
+    if (name === '') throw invalid(`the payload path ${path} has an empty name`);
+    names.push(name);
+    name = '';
+  };
+  for (let at = 0; at < path.length; at += 1) {
+    const character = path.charAt(at);
+    if (character === '.') {
+      end();
+    } else if (character === '\\') {
+      at += 1;
+      const escaped = path.charAt(at);
+      if (escaped !== '.' && escaped !== '\\') {
+        throw invalid(`in the payload path ${path}, a backslash must be followed by a dot or another backslash`);
+      }
+      name += escaped;
+    } else {
+      name += character;
+    }
+  }
+  end();
+  return names;
+}
+
+export function formatPath(names: readonly string[]): string {
+  return names.map((name) => name.replace(/[.\\]/g, '\\$&')).join('.');
+}
+
+/** Whether a name can also be the index of an array element. */
+export function isIndex(name: string): boolean {
+  return /^(0|[1-9]\d*)$/.test(name);
+}
+
+/** How much of one payload is looked at for suggestions. */
+const MAX_DEPTH = 6;
+const MAX_PATHS = 100;
+
+/**
+ * Paths of the values in a payload that a condition can be about, each once. Of an array its first element
+ * stands for all; the array itself is listed when it has values that can be contained.
+ */
+export function pathsOf(payload: unknown): string[] {
+  const paths: string[] = [];
+  const visit = (value: unknown, names: readonly string[]) => {
+    if (paths.length >= MAX_PATHS) return;
+    const listed = Array.isArray(value) ? value.some(isScalar) : isScalar(value);
+    const path = formatPath(names);
+    if (names.length > 0 && listed && path.length <= FILTER_LIMITS.payloadPathLength && isStorableText(path)) {
+      paths.push(path);
+    }
+    if (names.length === MAX_DEPTH || typeof value !== 'object' || value === null) return;
+    const members: [string, unknown][] = Array.isArray(value) ? [['0', value[0]]] : Object.entries(value);
+    for (const [name, member] of members) if (name !== '') visit(member, [...names, name]);
+  };
+  visit(payload, []);
+  return paths;
+}
+
+/** What a condition can compare with at a path: the value, or the elements of an array; each once. */
+export function valuesAt(payload: unknown, names: readonly string[]): JsonScalar[] {
+  let value: unknown = payload;
+  for (const name of names) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return [];
+    if (Array.isArray(value) && !isIndex(name)) return [];
+    value = (value as Record<string, unknown>)[name];
+  }
+  return [...new Set((Array.isArray(value) ? value.slice(0, MAX_PATHS) : [value]).filter(isScalar))];
+}
+
+function isScalar(value: unknown): value is JsonScalar {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+function invalid(message: string): JobferryError {
+  return new JobferryError('invalid_request', message);
+}

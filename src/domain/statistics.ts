@@ -1,0 +1,122 @@
+import { type Histogram, mergeHistograms, type Percentiles, percentilesOf } from './histogram.ts';
+
+/** What a number of attempts say. Milliseconds. */
+export interface AttemptTotals {
+  success: number;
+  failed: number;
+  nacked: number;
+  deferred: number;
+  /** Deaths that an attempt brought, also counted in one of the others. */
+  dead: number;
+  answered2xx: number;
+  answered3xx: number;
+  /** But 401 and 429. */
+  answered4xx: number;
+  /** But 503 and 529. */
+  answered5xx: number;
+  unauthorized: number;
+  backpressure: number;
+  unanswered: number;
+  durations: Histogram;
+  waits: Histogram;
+}
+
+export const NO_ATTEMPTS: AttemptTotals = {
+  success: 0,
+  failed: 0,
+  nacked: 0,
+  deferred: 0,
+  dead: 0,
+  answered2xx: 0,
+  answered3xx: 0,
+  answered4xx: 0,
+  answered5xx: 0,
+  unauthorized: 0,
+  backpressure: 0,
+  unanswered: 0,
+  durations: [],
+  waits: [],
+};
+
+export function sumOf(parts: readonly AttemptTotals[]): AttemptTotals {
+  if (parts.length <= 1) return parts[0] ?? NO_ATTEMPTS;
+  const sum = (member: Exclude<keyof AttemptTotals, 'durations' | 'waits'>) =>
+    parts.reduce((total, part) => total + part[member], 0);
+  return {
+    success: sum('success'),
+    failed: sum('failed'),
+    nacked: sum('nacked'),
+    deferred: sum('deferred'),
+    dead: sum('dead'),
+    answered2xx: sum('answered2xx'),
+    answered3xx: sum('answered3xx'),
+    answered4xx: sum('answered4xx'),
+    answered5xx: sum('answered5xx'),
+    unauthorized: sum('unauthorized'),
+    backpressure: sum('backpressure'),
+    unanswered: sum('unanswered'),
+    durations: mergeHistograms(parts.map((part) => part.durations)),
+    waits: mergeHistograms(parts.map((part) => part.waits)),
+  };
+}
+
+/** Statistics are kept per so many seconds. */
+export const STATS_BUCKET_SECONDS = 300;
+export const MAX_TIMELINE_POINTS = 1000;
+
+/** The points of a chart: `count` spans of `bucketMs` from `startMs` on. */
+export interface TimelineGrid {
+  startMs: number;
+  bucketMs: number;
+  count: number;
+}
+
+/**
+ * Spans aligned to the epoch that cover the range, so that two charts of a day agree. `from` moves
+ * forward to `earliestMs`, where retention begins.
+ * @returns null when the buckets are not of a kind that statistics can fill, or are too many
+ */
+export function timelineGrid(
+  { from, to, bucketSeconds }: { from: Date; to: Date; bucketSeconds: number },
+  earliestMs: number,
+): TimelineGrid | null {
+  if (!(bucketSeconds > 0) || bucketSeconds % STATS_BUCKET_SECONDS !== 0) return null;
+  const bucketMs = bucketSeconds * 1000;
+  const startMs = Math.floor(Math.max(from.getTime(), earliestMs) / bucketMs) * bucketMs;
+  const count = Math.max(0, Math.ceil((to.getTime() - startMs) / bucketMs));
+  return count > MAX_TIMELINE_POINTS ? null : { startMs, bucketMs, count };
+}
+
+export interface TimelinePoint {
+  /** Start of the bucket. */
+  at: Date;
+  success: number;
+  failed: number;
+  nacked: number;
+  deferred: number;
+  /** Deaths that an attempt brought, also counted in one of the others. */
+  dead: number;
+  /** Of the delivery. */
+  duration: Percentiles;
+  /** From `scheduledFor` to the start of the delivery. */
+  wait: Percentiles;
+}
+
+/** Every point of the grid, also those in which nothing happened. */
+export function timelineOf(grid: TimelineGrid, rows: readonly (AttemptTotals & { at: number })[]): TimelinePoint[] {
+  const parts = Array.from({ length: grid.count }, (): AttemptTotals[] => []);
+  for (const row of rows) parts[Math.floor((row.at - grid.startMs) / grid.bucketMs)]?.push(row);
+  return parts.map((part, n) => {
+    const { success, failed, nacked, deferred, dead, durations, waits } = sumOf(part);
+    return {
+      at: new Date(grid.startMs + n * grid.bucketMs),
+      success,
+      failed,
+      nacked,
+      deferred,
+      dead,
+      duration: percentilesOf(durations),
+      wait: percentilesOf(waits),
+    };
+  });
+}

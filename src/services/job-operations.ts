@@ -1,0 +1,113 @@
+import { extendAckDeadline, runJobNow } from '../db/job-operations.ts';
+import { settleCancelled } from '../db/settle.ts';
+import { findJob, type StoredJob } from '../db/stored-job.ts';
+import { invalidField, JobferryError, notFound } from '../domain/errors.ts';
+import { isId } from '../domain/id.ts';
+import { assertPublishable } from '../domain/publish.ts';
+import { LIMITS } from '../domain/queue.ts';
+import { isStorableText } from '../domain/text.ts';
+import { transition } from '../domain/transition.ts';
+import type { Context } from './context.ts';
+import type { Account } from './index.ts';
+import type { JobOperations, PublishOutcome } from './operations.ts';
+import type { PublishJob } from './publish-job.ts';
+import { findReportable, notAwaitingAck } from './report-outcome.ts';
+
+/** Each round means that the job moved on between reading and writing; twice in a row is rare. */
+const MAX_ROUNDS = 5;
+
+/** What can be done to a single job beyond reporting on it. */
+export function createJobOperations(context: Context, publishJob: PublishJob): JobOperations {
+  /** Reads the job and changes what was read, again when somebody else was faster. */
+  const change = async (
+    account: Account,
+    jobId: string,
+    attempt: (job: StoredJob) => Promise<boolean>,
+  ): Promise<string> => {
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const job = isId(jobId) ? await findJob(context.db, jobId, account.id, context.periods.retentionMs) : null;
+      if (job === null) throw notFound('job');
+      if (!(await attempt(job))) continue;
+      context.wake(job.queueId);
+      context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
+      return jobId;
+    }
+    throw new JobferryError('conflict', 'the job keeps changing, try again');
+  };
+
+  return {
+    cancelJob: (account, jobId) =>
+      change(account, jobId, async (job) => {
+        const decided = transition(job.state, job.rules, { type: 'cancelled' }, { now: job.now, random: 0 });
+        if (decided === null) throw notCancellable(job);
+        const { id, token } = job;
+        const settlement = { id, expected: job.state.status, token, transition: decided, answer: null };
+        return settleCancelled(context.db, account, settlement);
+      }),
+
+    runNow: (account, jobId) =>
+      change(account, jobId, async (job) => {
+        const { status } = job.state;
+        if (status !== 'pending') throw new JobferryError('conflict', `the job is ${status}, not pending`);
+        return runJobNow(context.db, account, job);
+      }),
+
+    extendAck: (account, jobId, seconds, progress) => extendAck(context, account, jobId, { seconds, progress }),
+
+    async publishJobs(account, jobs) {
+      if (jobs.length > LIMITS.publishBatch) {
+        throw new JobferryError('invalid_request', `at most ${LIMITS.publishBatch} jobs at once, not ${jobs.length}`);
+      }
+      // All at once, so that they ride a few batches; what one is refused for does not concern the others.
+      return Promise.all(
+        jobs.map(async ({ queueName, ...input }): Promise<PublishOutcome> => {
+          try {
+            assertPublishable(input);
+            if (!isQueueName(queueName)) throw notFound('queue');
+            const { created, job } = await publishJob(account, queueName, input);
+            return { outcome: created ? 'created' : 'existing', ...job };
+          } catch (error) {
+            return { outcome: 'refused', error: error instanceof Error ? error : new Error(String(error)) };
+          }
+        }),
+      );
+    },
+  };
+}
+
+/** A worker that needs longer says so, and may say how far it is. */
+async function extendAck(
+  context: Context,
+  account: Account,
+  jobId: string,
+  { seconds, progress }: { seconds: number; progress: string | null },
+): Promise<Date> {
+  const { min, max } = LIMITS.ackExtension;
+  if (!(seconds >= min && seconds <= max)) throw invalidField('seconds', `must be from ${min} to ${max}`);
+  if (progress !== null && (progress.length > LIMITS.progressLength || !isStorableText(progress))) {
+    const message = `must have at most ${LIMITS.progressLength} characters, and neither NUL nor lone surrogates`;
+    throw invalidField('progress', message);
+  }
+  if (!isId(jobId)) throw notFound('job');
+  const job = await findReportable(context, account, jobId);
+  if (job.state.status !== 'awaiting_ack') throw notAwaitingAck(job.rules.mode, job.state.status);
+  const deadline = await extendAckDeadline(context.db, job, { ms: Math.ceil(seconds * 1000), progress });
+  if (deadline === null) {
+    throw new JobferryError('invalid_request', 'the job is no longer awaiting_ack: a report or its timeout came first');
+  }
+  context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
+  return deadline;
+}
+
+function notCancellable({ state: { status } }: StoredJob): JobferryError {
+  const message =
+    status === 'processing'
+      ? 'the job is being delivered, which cannot be called back: wait for the end of the delivery'
+      : `the job is already ${status}`;
+  return new JobferryError('conflict', message);
+}
+
+/** Any other name names no queue, and need not be asked for. */
+function isQueueName(text: string): boolean {
+  return text.length <= LIMITS.queueNameLength && LIMITS.queueNamePattern.test(text);
+}

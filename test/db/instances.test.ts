@@ -1,0 +1,75 @@
+import { beforeAll, expect, it } from 'vitest';
+import { type InstanceReport, removeInstance, reportInstance } from '../../src/db/instances.ts';
+import { startHeartbeat } from '../../src/services/heartbeat.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type Fixture, openFixture, takeOverClock } from './fixture.ts';
+
+const START = Date.UTC(2026, 10, 21, 12);
+const MINUTE = 60_000;
+
+let fixture: Fixture;
+let setClock: (ms: number) => Promise<void>;
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  setClock = await takeOverClock(fixture.db, START);
+});
+
+const report: InstanceReport = { role: 'all', version: '1.2.3', inFlight: 3, capacity: 1000 };
+const rows = () => fixture.db.query<{ id: string; in_flight: number }>('select * from instance order by started_at');
+
+it('is one row per process, as it last said', async () => {
+  const identity = await reportInstance(fixture.db, null, report);
+  await setClock(START + 5000);
+  expect(await reportInstance(fixture.db, identity, { ...report, inFlight: 4 })).toEqual(identity);
+  expect(await rows()).toEqual([
+    {
+      id: identity.id,
+      role: 'all',
+      version: '1.2.3',
+      started_at: new Date(START),
+      last_seen_at: new Date(START + 5000),
+      in_flight: 4,
+      capacity: 1000,
+    },
+  ]);
+  await removeInstance(fixture.db, identity.id);
+  expect(await rows()).toEqual([]);
+});
+
+it('removes who has been silent for five minutes, who comes back as it was', async () => {
+  await setClock(START);
+  const frozen = await reportInstance(fixture.db, null, report);
+  await setClock(START + MINUTE);
+  const other = await reportInstance(fixture.db, null, { ...report, role: 'worker' });
+  const ids = async () => (await rows()).map(({ id }) => id);
+  await setClock(START + 5 * MINUTE);
+  await reportInstance(fixture.db, other, report);
+  expect(await ids()).toEqual([frozen.id, other.id]);
+  await setClock(START + 5 * MINUTE + 1);
+  await reportInstance(fixture.db, other, report);
+  expect(await ids()).toEqual([other.id]);
+  expect(await reportInstance(fixture.db, frozen, report)).toEqual(frozen);
+  expect(await ids()).toEqual([frozen.id, other.id]);
+  for (const { id } of [frozen, other]) await removeInstance(fixture.db, id);
+});
+
+it('is reported again and again until the process stops, whatever fails in between', async () => {
+  const errors: unknown[] = [];
+  let inFlight = 0;
+  const stop = startHeartbeat(
+    fixture.db,
+    () => {
+      inFlight += 1;
+      if (inFlight === 2) throw new Error('not now');
+      return { ...report, inFlight };
+    },
+    (error) => errors.push(error),
+    10,
+  );
+  await waitFor(async () => ((await rows())[0]?.in_flight ?? 0) > 3, { message: 'some reports' });
+  expect(errors).toHaveLength(1);
+  expect(await rows()).toHaveLength(1);
+  await stop();
+  expect(await rows()).toEqual([]);
+});

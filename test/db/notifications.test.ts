@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Database } from '../../src/db/database.ts';
+import { Listener, type ListenOptions, MAX_MESSAGE_BYTES, notify } from '../../src/db/notifications.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { relayDatabase } from '../support/tcp-relay.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const log = { warn: () => undefined };
+const CONNECTIONS = `select pid from pg_stat_activity
+  where application_name = 'jobferry live updates' and datname = current_database()`;
+
+let url: string;
+let db: Database;
+const listeners = new Set<Listener>();
+
+beforeAll(async () => {
+  url = (await createTestDatabase()).url;
+  db = new Database(url, log);
+});
+
+afterAll(async () => {
+  for (const listener of listeners) await listener.stop();
+  await db.close();
+});
+
+async function listen(options: Partial<ListenOptions> = {}) {
+  const heard: string[] = [];
+  const listening: number[] = [];
+  const listener = await Listener.start({
+    url,
+    log,
+    channels: ['one', 'other'],
+    greeting: { channel: 'greetings', message: 'hello' },
+    onMessage: (channel, message) => heard.push(`${channel}: ${message}`),
+    onListening: () => listening.push(performance.now()),
+    pingMs: 60_000,
+    ...options,
+  });
+  listeners.add(listener);
+  return { listener, heard, listening };
+}
+
+it('hears what is sent on its channels, and says hello when it listens', async () => {
+  const { heard } = await listen({ channels: ['one', 'greetings'] });
+  const large = 'x'.repeat(MAX_MESSAGE_BYTES);
+  await notify(db, 'another', ['unheard']);
+  await notify(db, 'one', ['first', large, "it's"]);
+  await waitFor(() => heard.length === 4, { message: 'four messages' });
+  expect(heard).toEqual(['greetings: hello', 'one: first', `one: ${large}`, "one: it's"]);
+});
+
+it('listens again after its connection was cut, and says so each time', async () => {
+  const { heard, listening } = await listen();
+  expect(listening).toHaveLength(1);
+  await db.query(`select pg_terminate_backend(pid) from (${CONNECTIONS}) as listeners`);
+  await waitFor(() => listening.length === 2, { message: 'listening again' });
+  await notify(db, 'other', ['after']);
+  await waitFor(() => heard.includes('other: after'), { message: 'a message after the cut' });
+});
+
+it('starts without a database, and listens when there is one', async () => {
+  const { relay, url: relayed } = await relayDatabase(url);
+  await relay.cut();
+  const { listening, heard } = await listen({ url: relayed });
+  expect(listening).toEqual([]);
+  await relay.heal();
+  await waitFor(() => listening.length === 1, { message: 'listening' });
+  await notify(db, 'one', ['at last']);
+  await waitFor(() => heard.includes('one: at last'));
+});
+
+it('notices a line that swallows everything', async () => {
+  const { relay, url: relayed } = await relayDatabase(url);
+  const warnings: string[] = [];
+  const { listening } = await listen({
+    url: relayed,
+    pingMs: 100,
+    log: { warn: (_fields, message) => warnings.push(message) },
+  });
+  relay.stall();
+  // The ping gives up after 4.5 s, and then connecting does after 3 s.
+  await waitFor(() => warnings.some((warning) => warning.includes('cannot listen yet')), {
+    timeoutMs: 20_000,
+    message: 'an attempt to connect again',
+  });
+  expect(listening).toHaveLength(1);
+  await relay.heal();
+  await waitFor(() => listening.length === 2, { message: 'listening again' });
+});
+
+it('leaves no connection behind', async () => {
+  for (const listener of listeners) await listener.stop();
+  listeners.clear();
+  await waitFor(async () => (await db.query(CONNECTIONS)).length === 0, { message: 'no listener' });
+  const { listener } = await listen();
+  await waitFor(async () => (await db.query(CONNECTIONS)).length === 1, { message: 'one listener' });
+  await listener.stop();
+  listeners.delete(listener);
+  await waitFor(async () => (await db.query(CONNECTIONS)).length === 0, { message: 'no listener' });
+});

@@ -1,0 +1,107 @@
+import { countJobs, findJobs } from '../../src/db/job-search.ts';
+import { indexPayloads } from '../../src/db/search-index.ts';
+import type { JobStatus } from '../../src/domain/job.ts';
+import type { JobFilter, JobOrder } from '../../src/domain/job-filter.ts';
+import { openFixture, RETENTION_MS, type TestQueue, takeOverClock } from './fixture.ts';
+
+export const NEWEST_FIRST: JobOrder = { field: 'created_at', descending: true };
+
+/** What a test may choose of a job that it puts into the table. */
+export interface JobRow {
+  queue: TestQueue;
+  /** JSON source text. */
+  payload?: string;
+  status?: JobStatus;
+  /** Milliseconds before now, for all times. */
+  ageMs?: number;
+  scheduledInMs?: number;
+  completedAgoMs?: number;
+  waitReason?: 'backoff' | 'hold' | null;
+  attempts?: number;
+  key?: string | null;
+  lastError?: string | null;
+  /** What the webhook answered to each attempt. */
+  answers?: (number | null)[];
+}
+
+/** Jobs put straight into the tables, on a clock that stands still, and the search over them. */
+export async function openSearchFixture() {
+  const fixture = await openFixture();
+  const { db, accountId } = fixture;
+  const now = Date.now();
+  const setClock = await takeOverClock(db, now);
+
+  async function insertJob(row: JobRow): Promise<string> {
+    const { queue, payload = '{}', status = 'pending', ageMs = 60_000, attempts = 0, answers = [] } = row;
+    const createdAt = new Date(now - ageMs);
+    const isInFlight = status === 'processing' || status === 'awaiting_ack';
+    const inserted = await db.one<{ id: string }>(
+      `insert into job (id, account_id, queue_id, status, attempts, max_attempts, backoff_type, backoff_delay,
+                        idempotency_key, payload, scheduled_for, deliver_by, last_error, created_at, completed_at,
+                        dead_reason, worker_id, deadline, history_count, wait_reason)
+       select jobferry_id($1), account_id, $2, $3, $4, 25, 'fixed', 0, $5, $6, $7, $1::timestamptz + interval '1 day', $8,
+              $1, $9, $10, $11, $12, $13, $14 from queue where id = $2
+       returning id`,
+      [
+        createdAt,
+        queue.id,
+        status,
+        attempts,
+        row.key ?? null,
+        payload,
+        row.scheduledInMs === undefined ? createdAt : new Date(now + row.scheduledInMs),
+        row.lastError ?? null,
+        status === 'completed' ? new Date(now - (row.completedAgoMs ?? ageMs - 1)) : null,
+        status === 'dead' ? 'nacked' : null,
+        status === 'processing' ? 1 : null,
+        isInFlight ? new Date(now + 60_000) : null,
+        answers.length,
+        row.waitReason ?? null,
+      ],
+    );
+    const id = inserted?.id ?? '';
+    for (const [index, code] of answers.entries()) {
+      await db.query(
+        `insert into attempt (job_id, ordinal, queue_id, attempt, status, webhook_status_code, "timestamp")
+         values ($1, $2, $3, 1, 'failed', $4, $5)`,
+        [id, index + 1, queue.id, code, createdAt],
+      );
+    }
+    return id;
+  }
+
+  const select = (filter: JobFilter) => ({ accountId, filter, windowMs: RETENTION_MS });
+  return {
+    ...fixture,
+    now,
+    setClock,
+    insertJob,
+    async insertPayloads(queue: TestQueue, payloads: readonly string[]): Promise<string[]> {
+      const ids: string[] = [];
+      for (const payload of payloads) ids.push(await insertJob({ queue, payload }));
+      return ids;
+    },
+    /** Indexes everything that was created more than 5 s before now; answers how many jobs that were. */
+    async indexAll(): Promise<number> {
+      for (let total = 0; ; ) {
+        const indexed = await indexPayloads(db, 500);
+        if (indexed === 0) return total;
+        total += indexed;
+      }
+    },
+    async find(filter: JobFilter, order = NEWEST_FIRST, limit = 1000): Promise<string[]> {
+      return (await findJobs(db, select(filter), order, { limit, inverted: false })).map(({ id }) => id);
+    },
+    /** Newest first walks, counting and ordering by time ask an index first: all must come to the same. */
+    async findEveryWay(filter: JobFilter): Promise<Set<string>> {
+      const walked = await this.find(filter);
+      const looked = await this.find(filter, { field: 'scheduled_for', descending: false });
+      const counted = await countJobs(db, select(filter), 10_000);
+      if (walked.length !== counted || walked.length !== looked.length || looked.some((id) => !walked.includes(id))) {
+        throw new Error(`walking found ${walked.length}, an index ${looked.length}, counting ${counted}`);
+      }
+      return new Set(walked);
+    },
+    select,
+  };
+}

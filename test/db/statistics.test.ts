@@ -1,0 +1,235 @@
+import fc from 'fast-check';
+import pg from 'pg';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { rollUp } from '../../src/db/statistics.ts';
+import { sweepStatistics } from '../../src/db/sweep.ts';
+import { histogramOf, mergeHistograms } from '../../src/domain/histogram.ts';
+import {
+  DELIVERED,
+  FAILED,
+  type Fixture,
+  openFixture,
+  RETENTION_MS,
+  type TestQueue,
+  takeOverClock,
+} from './fixture.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const START = Date.UTC(2026, 10, 21, 12);
+
+let fixture: Fixture;
+let setClock: (ms: number) => Promise<void>;
+let now = START;
+let queue: TestQueue;
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  setClock = await takeOverClock(fixture.db, START);
+});
+
+// Attempts of one test must not be in the sums of the next, which asks for all queues.
+beforeEach(async () => {
+  for (const table of ['attempt', 'queue_stats', 'queue_completed', 'follower']) {
+    await fixture.db.query(`delete from ${table}`);
+  }
+  queue = await fixture.createQueue({ max_attempts: 1 });
+  await pass(Math.ceil((now + HOUR) / HOUR) * HOUR - now);
+});
+
+async function pass(ms: number): Promise<void> {
+  now += ms;
+  await setClock(now);
+}
+
+/** So many failed attempts now. */
+async function fail(count: number): Promise<void> {
+  await fixture.publishJobs(queue, count);
+  for (const job of (await fixture.claim(queue)).jobs) await fixture.settle(job, FAILED, now);
+}
+
+async function rolledUp(): Promise<number> {
+  return (await fixture.db.one<{ n: number }>('select coalesce(sum(failed), 0) as n from queue_stats'))?.n ?? -1;
+}
+
+async function position(): Promise<number | null> {
+  const row = await fixture.db.one<{ position: string }>(`select position from follower where name = 'stats'`);
+  return row === null ? null : Number(row.position);
+}
+
+const step = () => rollUp(fixture.db, RETENTION_MS);
+
+describe('the roll-up', () => {
+  it('stays five seconds behind, and counts every attempt once', async () => {
+    await fail(3);
+    await pass(5000);
+    expect(await step()).toBe(false);
+    expect([await rolledUp(), await position()]).toEqual([0, now - 5000]);
+    await pass(1);
+    for (let again = 0; again < 3; again += 1) {
+      await step();
+      expect(await rolledUp()).toBe(3);
+    }
+  });
+
+  it('counts every attempt once, however many roll up at once', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      await fail(4);
+      await pass(6000);
+      await Promise.all(Array.from({ length: 12 }, step));
+    }
+    expect(await rolledUp()).toBe(20);
+  });
+
+  it('loses nothing when it is killed half-way', async () => {
+    await fail(3);
+    await pass(6000);
+    const client = new pg.Client({ connectionString: fixture.db.pool.options.connectionString });
+    await client.connect();
+    client.on('error', () => undefined);
+    await client.query('begin');
+    await client.query(`select jobferry_roll_up('3 days')`);
+    const seen = await client.query<{ n: string }>('select sum(failed) as n from queue_stats');
+    expect(seen.rows[0]?.n).toBe('3');
+    // Nobody waits for it, and nobody counts a second time.
+    expect(await step()).toBe(false);
+    expect([await rolledUp(), await position()]).toEqual([0, null]);
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    await fixture.db.query('select pg_terminate_backend($1, 5000)', [rows[0]?.pid]);
+    await client.end().catch(() => undefined);
+    await step();
+    expect(await rolledUp()).toBe(3);
+  });
+
+  it('does not overtake a transaction that takes long to commit', async () => {
+    const client = new pg.Client({ connectionString: fixture.db.pool.options.connectionString });
+    await client.connect();
+    await fixture.publishJobs(queue, 1);
+    const [job] = (await fixture.claim(queue)).jobs;
+    await client.query('begin');
+    await client.query(
+      `insert into attempt (job_id, ordinal, queue_id, attempt, status, "timestamp")
+       values ($1, 1, $2, 1, 'failed', jobferry_now())`,
+      [job?.id, queue.id],
+    );
+    await pass(1);
+    // Without the five seconds, which are there because not every server lets us see every transaction.
+    const hasty = `select jobferry_roll_up('3 days', 100, '0 s') as more`;
+    await fixture.db.query(hasty);
+    expect(await position()).toBeLessThan(now - 1);
+    await client.query('commit');
+    await client.end();
+    await fixture.db.query(hasty);
+    expect([await rolledUp(), await position()]).toEqual([1, now]);
+  });
+
+  it('begins where retention does, and goes on in steps that end in time', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      await fail(4);
+      await pass(7 * HOUR);
+    }
+    // What is past retention before the first time is nobody's business.
+    await pass(RETENTION_MS - 66 * HOUR);
+    const left = await fixture.db.one<{ n: number }>(
+      `select count(*) as n from attempt where "timestamp" >= jobferry_bucket(jobferry_now() - interval '3 days')`,
+    );
+    expect(left?.n).toBe(36);
+    const small = `select jobferry_roll_up('3 days', 5) as more`;
+    let steps = 0;
+    for (let last = -1; ; steps += 1) {
+      const { more } = (await fixture.db.one<{ more: boolean }>(small)) ?? { more: false };
+      const reached = (await position()) ?? -1;
+      expect(reached).toBeGreaterThan(last);
+      last = reached;
+      if (!more) break;
+    }
+    expect(steps).toBeGreaterThan(5);
+    expect([await rolledUp(), await position()]).toEqual([36, now - 5000]);
+  });
+
+  it('goes on with more attempts of one moment than it takes at a time', async () => {
+    await fail(9);
+    await pass(6000);
+    const small = `select jobferry_roll_up('3 days', 2) as more`;
+    while ((await fixture.db.one<{ more: boolean }>(small))?.more) {
+      // Step by step.
+    }
+    expect(await rolledUp()).toBe(9);
+  });
+
+  it('leaves out what went past retention while nobody rolled up', async () => {
+    await fail(1);
+    await pass(6000);
+    await step();
+    await fail(2);
+    await pass(RETENTION_MS + HOUR);
+    await fail(3);
+    await pass(6000);
+    await step();
+    expect(await rolledUp()).toBe(4);
+  });
+
+  it('keeps completed jobs by the time of their creation', async () => {
+    const created = now;
+    await fixture.publishJobs(queue, 3);
+    await pass(20 * MINUTE);
+    for (const job of (await fixture.claim(queue)).jobs) await fixture.settle(job, DELIVERED, now);
+    await pass(6000);
+    await step();
+    const rows = await fixture.db.query('select queue_id, created_bucket, completed from queue_completed');
+    expect(rows).toEqual([{ queue_id: queue.id, created_bucket: new Date(created), completed: 3 }]);
+  });
+
+  it('is swept after retention, and not before', async () => {
+    await fail(1);
+    await fixture.publishJobs(queue, 1);
+    for (const job of (await fixture.claim(queue)).jobs) await fixture.settle(job, DELIVERED, now);
+    const spans = async () => {
+      const counted =
+        'select (select count(*) from queue_stats) as stats, (select count(*) from queue_completed) as completed';
+      return fixture.db.one(counted);
+    };
+    const end = now + RETENTION_MS;
+    await pass(6000);
+    await step();
+    await pass(end + 5 * MINUTE - 1 - now);
+    expect(await sweepStatistics(fixture.db, RETENTION_MS)).toBe(false);
+    expect(await spans()).toEqual({ stats: 1, completed: 1 });
+    await pass(1);
+    await sweepStatistics(fixture.db, RETENTION_MS);
+    expect(await spans()).toEqual({ stats: 0, completed: 0 });
+  });
+});
+
+describe('SQL counts as the domain does', () => {
+  const durations = fc.array(fc.oneof(fc.nat(50), fc.nat(2 ** 31 - 1)), { maxLength: 50 });
+  const inSql = async (text: string, values: unknown[]) =>
+    (await fixture.db.one<{ histogram: number[] }>(`select ${text} as histogram`, values))?.histogram;
+
+  it('into a histogram', async () => {
+    await fc.assert(
+      fc.asyncProperty(durations, async (values) => {
+        expect(await inSql('jobferry_histogram($1)', [values])).toEqual(histogramOf(values));
+      }),
+    );
+    const powers = Array.from({ length: 31 }, (_, power) => 2 ** power);
+    const around = [0, ...powers.flatMap((power) => [power - 1, power, power + 1])].filter((ms) => ms < 2 ** 31);
+    for (const ms of around) expect(await inSql('jobferry_histogram($1)', [[ms]])).toEqual(histogramOf([ms]));
+  });
+
+  it('histograms together', async () => {
+    await fc.assert(
+      fc.asyncProperty(durations, durations, async (one, other) => {
+        const sum = await inSql('jobferry_histogram_sum($1, $2)', [histogramOf(one), histogramOf(other)]);
+        expect(sum).toEqual(mergeHistograms([histogramOf(one), histogramOf(other)]));
+      }),
+    );
+  });
+
+  it('when an id was created', async () => {
+    const row = await fixture.db.one<{ at: Date; id: string }>(
+      `select jobferry_created_at(jobferry_id('2026-11-21T12:34:56.789Z')) as at`,
+    );
+    expect(row?.at).toEqual(new Date('2026-11-21T12:34:56.789Z'));
+  });
+});

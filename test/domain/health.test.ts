@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { healthOf } from '../../src/domain/health.ts';
+import { histogramOf } from '../../src/domain/histogram.ts';
+import { type AttemptTotals, NO_ATTEMPTS } from '../../src/domain/statistics.ts';
+
+const TIMEOUT_MS = 15_000;
+
+describe('warnings', () => {
+  it.each<[string, Partial<AttemptTotals>, string[]]>([
+    ['nothing happened', {}, []],
+    ['all is well', { success: 100, answered2xx: 100, durations: histogramOf([100]) }, []],
+    ['three of sixty were 401', { success: 57, failed: 3, answered2xx: 57, unauthorized: 3 }, ['signature_rejected']],
+    ['three of sixty-one were 401', { success: 58, failed: 3, answered2xx: 58, unauthorized: 3 }, []],
+    ['both answers were 401', { failed: 2, unauthorized: 2 }, []],
+    [
+      'every 20th is slow',
+      { success: 20, durations: histogramOf([...Array(18).fill(5), 9000, 9000]) },
+      ['slow_receiver'],
+    ],
+    ['a single one is slow', { success: 40, durations: histogramOf([...Array(39).fill(5), 9000]) }, []],
+    ['slow, but not by half of the time-out', { success: 2, durations: histogramOf([6000, 6000]) }, []],
+    ['six of ten failed', { success: 4, failed: 6, answered5xx: 6 }, ['failing']],
+    ['half of ten failed', { success: 5, failed: 5, answered5xx: 5 }, []],
+    ['six of ten failed or were nacked', { success: 4, failed: 3, nacked: 3 }, ['failing']],
+    ['all of nine failed', { failed: 9, unanswered: 9 }, []],
+    ['three of ten were put off', { success: 7, deferred: 3, backpressure: 3 }, ['backpressure']],
+    ['a fifth was put off', { success: 8, deferred: 2, backpressure: 2 }, []],
+    ['both were put off', { deferred: 2, backpressure: 2 }, []],
+    ['a worker deferred half of the jobs', { success: 5, deferred: 5, answered2xx: 10 }, ['backpressure']],
+    [
+      'all that can be wrong is',
+      {
+        failed: 20,
+        deferred: 10,
+        unauthorized: 20,
+        backpressure: 10,
+        durations: histogramOf([14_000]),
+      },
+      ['signature_rejected', 'slow_receiver', 'failing', 'backpressure'],
+    ],
+  ])('when %s', (_name, totals, expected) => {
+    const { warnings } = healthOf({ ...NO_ATTEMPTS, ...totals }, TIMEOUT_MS);
+    expect(warnings.map(({ warning }) => warning)).toEqual(expected);
+  });
+
+  it('say what was seen and what to do', () => {
+    const totals = { ...NO_ATTEMPTS, failed: 20, unauthorized: 20, durations: histogramOf([9000]) };
+    const { warnings } = healthOf(totals, TIMEOUT_MS);
+    const [rejected, slow, failing] = warnings.map(({ message }) => message);
+    expect(rejected).toMatch(/^20 of 20 answers .* 401\. Check .* signing secret/);
+    expect(slow).toMatch(/took about 8\.9 s or longer, and at 15 s deliveries fail\. .* ack mode/);
+    expect(failing).toMatch(/^20 of 20 attempts .* failed\. Look at the error groups/);
+  });
+});

@@ -1,0 +1,163 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Account } from '../../src/services/index.ts';
+import { type Api, createApi } from '../support/api.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { type Operations, openOperations } from '../support/operations.ts';
+import { at, CLOCK_SLACK_MS, openReceiver } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** What GraphQL can do to jobs and keys, with real workers and receivers. */
+let cluster: Cluster;
+let api: Api;
+let op: Operations;
+let account: Account;
+
+beforeAll(async () => {
+  cluster = await startCluster({ apis: 2, workers: 2 });
+  api = cluster.api;
+  op = openOperations(cluster.databaseUrl);
+  account = await op.firstAccount();
+});
+
+/** A queue in ack mode whose receiver confirms everything. */
+async function ackQueue(settings: object = {}) {
+  const receiver = await openReceiver({ status: 202 });
+  return { receiver, queue: await api.createQueue({ webhookUrl: receiver.url, mode: 'ack', ...settings }) };
+}
+
+describe.concurrent('a cancelled job', () => {
+  it('is not delivered', async () => {
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url, concurrency: 1 });
+    const { id } = await api.publish(queue.name, { payload: {}, delay: 1 });
+    await op.cancelJob(account, id);
+    const later = await api.publish(queue.name, { payload: {}, delay: 1.2 });
+    await api.waitForStatus(later.id, 'completed');
+    expect(receiver.requests.map((request) => request.json().id)).toEqual([later.id]);
+    expect(await api.getJob(id)).toMatchObject({ status: 'dead', lastError: 'cancelled', history: [] });
+    expect((await api.listDeadLetters(queue.id)).total).toBe(0);
+  });
+
+  it('that awaited its report lets the next one go', async () => {
+    const { receiver, queue } = await ackQueue({ concurrency: 1 });
+    const first = await api.publish(queue.name);
+    await api.waitForStatus(first.id, 'awaiting_ack');
+    const second = await api.publish(queue.name);
+    await op.cancelJob(account, first.id);
+    await api.waitForStatus(second.id, 'awaiting_ack');
+    expect(receiver.requests).toHaveLength(2);
+    expect((await api.call('POST', `/v1/jobs/${first.id}/ack`)).status).toBe(400);
+  });
+
+  it('that was the probe of a held queue lets all go', async () => {
+    const { receiver, queue } = await ackQueue({ concurrency: 3 });
+    const first = await api.publish(queue.name);
+    await api.waitForStatus(first.id, 'awaiting_ack');
+    await api.call('POST', `/v1/jobs/${first.id}/defer`, { retryAfter: 0.3 });
+    for (let n = 0; n < 3; n += 1) await api.publish(queue.name);
+    const probe = (await receiver.waitFor(2))[1]?.json().id ?? '';
+    await api.waitForStatus(probe, 'awaiting_ack');
+    await op.cancelJob(account, probe);
+    await cluster.waitForCount(queue.id, 'awaiting_ack', 3);
+  });
+});
+
+describe.concurrent('a job that is to run now', () => {
+  it('is delivered, by whichever process', async () => {
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const { id } = await api.publish(queue.name, { payload: {}, delay: 3600 });
+    await op.runNow(account, id);
+    await api.waitForStatus(id, 'completed');
+    expect(receiver.requests).toHaveLength(1);
+  });
+});
+
+describe.concurrent('an extended ack deadline', () => {
+  it('replaces the old one', async () => {
+    const { queue } = await ackQueue({ ackTimeout: 2, ackTimeoutAction: 'dead' });
+    const extended = await api.publish(queue.name);
+    await api.waitForStatus(extended.id, 'awaiting_ack');
+    const silent = await api.publish(queue.name);
+    const deadline = await op.extendAck(account, extended.id, 5, 'half way');
+    await api.waitForStatus(silent.id, 'dead');
+    expect((await api.getJob(extended.id)).status).toBe('awaiting_ack');
+    const job = await api.waitForStatus(extended.id, 'dead');
+    expect(job).toMatchObject({ lastError: 'ack_timeout' });
+    expect(at(job.history[0]?.timestamp)).toBeGreaterThanOrEqual(deadline.getTime() - CLOCK_SLACK_MS);
+  });
+
+  it('can be put off again and again until the job is done', async () => {
+    const { queue } = await ackQueue({ ackTimeout: 2, ackTimeoutAction: 'dead' });
+    const { id } = await api.publish(queue.name);
+    await api.waitForStatus(id, 'awaiting_ack');
+    const [row] = await cluster.query<{ deadline: Date }>('select deadline from job where id = $1', [id]);
+    const first = row?.deadline.getTime() ?? 0;
+    await waitFor(async () => (await op.extendAck(account, id, 2, null)).getTime() > first + 3000, { everyMs: 200 });
+    expect((await api.call('POST', `/v1/jobs/${id}/ack`)).status).toBe(200);
+  });
+
+  it('is taken also right after the webhook has confirmed', async () => {
+    const deadlines: Promise<Date>[] = [];
+    const receiver = await openReceiver((request) => {
+      // Not awaited: it comes in while the confirmation is on its way.
+      deadlines.push(op.extendAck(account, request.json().id, 60, null));
+      return { status: 202 };
+    });
+    const queue = await api.createQueue({ webhookUrl: receiver.url, mode: 'ack', ackTimeout: 1 });
+    await api.publish(queue.name);
+    await receiver.waitFor(1);
+    expect(await deadlines[0]).toBeInstanceOf(Date);
+  });
+});
+
+describe.concurrent('a revoked key', () => {
+  it('is refused by every process within a second', async () => {
+    const { id, key } = await op.createApiKey(account, 'to be revoked');
+    const clients = cluster.apiProcesses.map((process) => createApi(process.baseUrl, key));
+    for (const client of clients) expect((await client.call('GET', '/v1/queues')).status).toBe(200);
+    await op.revokeApiKey(account, id);
+    const revokedAt = performance.now();
+    for (const client of clients) {
+      await waitFor(
+        async () => {
+          const askedAt = performance.now();
+          const { status } = await client.call('GET', '/v1/queues');
+          if (askedAt - revokedAt > 1000) expect(status).toBe(401);
+          return status === 401;
+        },
+        { everyMs: 5 },
+      );
+    }
+  });
+});
+
+describe.concurrent('changes by REST', () => {
+  it('are in the audit log with the key that asked', async () => {
+    const { id: keyId, key } = await op.createApiKey(account, 'rest');
+    const client = createApi(cluster.apiProcesses[1]?.baseUrl ?? '', key);
+    const receiver = await openReceiver({ status: 500 });
+    const queue = await client.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
+    await client.updateQueue(queue.id, { ...queue, concurrency: 7 });
+    await client.updateQueue(queue.id, { concurrency: 7 });
+    const jobs = [await client.publish(queue.name), await client.publish(queue.name)];
+    for (const job of jobs) await client.waitForStatus(job.id, 'dead');
+    const [one, other] = (await client.listDeadLetters(queue.id)).jobs;
+    await client.call('POST', `/v1/queues/${queue.id}/dlq/${one?.id}/replay`);
+    await client.call('POST', `/v1/queues/${queue.id}/dlq/replay`, { jobIds: [other?.id] });
+    await client.call('DELETE', `/v1/queues/${queue.id}`);
+    await client.call('DELETE', `/v1/queues/${queue.id}`);
+    const entries = [...(await op.auditOf(queue.id)), ...(await op.auditOf(one?.id ?? ''))];
+    expect(entries.map((entry) => entry.action)).toEqual([
+      'queue.create',
+      'queue.update',
+      'dead_letters.replay',
+      'queue.delete',
+      'dead_letter.replay',
+    ]);
+    expect(entries[1]).toMatchObject({ before: { concurrency: 5 }, after: { concurrency: 7 } });
+    const label = `${key.slice(0, 6)}…${key.slice(-4)}`;
+    for (const entry of entries)
+      expect(entry).toMatchObject({ actor_type: 'api_key', actor_id: keyId, actor_label: label });
+  });
+});

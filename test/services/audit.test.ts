@@ -1,0 +1,277 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { claim } from '../../src/db/claim.ts';
+import { settle } from '../../src/db/settle.ts';
+import { sweepAudit } from '../../src/db/sweep.ts';
+import type { Account } from '../../src/services/index.ts';
+import { LEASE_MS, openFixture, settlementOf } from '../db/fixture.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { type AuditRow, type Operations, openOperations } from '../support/operations.ts';
+import { DATE_TIME, ID } from '../support/shapes.ts';
+
+const WEBHOOK = 'http://127.0.0.1:9/';
+
+let op: Operations;
+let account: Account;
+let names = 0;
+
+async function open(): Promise<[Operations, Account]> {
+  const { url } = await createTestDatabase();
+  const opened = openOperations(url);
+  await opened.db.query(`insert into account (name, plan) values ('test', 'pro')`);
+  return [opened, await opened.firstAccount()];
+}
+
+beforeAll(async () => {
+  [op, account] = await open();
+});
+
+function createQueue(settings: object = {}, of = op, by = account) {
+  names += 1;
+  return of.services.createQueue(by, { name: `queue-${names}`, webhookUrl: WEBHOOK, ...settings });
+}
+
+async function publish(queueName: string, of = op, by = account): Promise<string> {
+  return (await of.services.publishJob(by, queueName, { payload: '{}', delay: 60 })).job.id;
+}
+
+/** So many jobs of a queue, dead by their only attempt; ids of the dead letters. */
+async function deadLetters(queue: { id: string; name: string }, count: number, of = op, by = account) {
+  const inputs = Array.from({ length: count }, () => ({ queueName: queue.name, payload: '{}' }));
+  await of.publishJobs(by, inputs);
+  const claimed = await claim(of.db, { queueId: queue.id, capacity: count, workerId: 1, leaseMs: LEASE_MS });
+  const failed = { type: 'answered', outcome: { kind: 'failed', statusCode: 500, error: 'HTTP 500' } } as const;
+  await settle(
+    of.db,
+    claimed.jobs.map((job) => settlementOf(job, failed, Date.now())),
+  );
+  const rows = await of.db.query<{ id: string }>('select id from dead_letter where queue_id = $1 order by id', [
+    queue.id,
+  ]);
+  return rows.map((row) => row.id);
+}
+
+function actions(rows: AuditRow[]): string[] {
+  return rows.map((row) => row.action);
+}
+
+describe('the audit log', () => {
+  it('says who asked, and about what', async () => {
+    const queue = await createQueue();
+    const { id, label } = account.actor;
+    const said = { actor_type: 'api_key', actor_id: id, actor_label: label, target_type: 'queue', target_id: queue.id };
+    expect(await op.auditOf(queue.id)).toMatchObject([{ ...said, target_name: queue.name, action: 'queue.create' }]);
+  });
+
+  it('has all settings of a queue when it comes and when it goes', async () => {
+    const queue = await createQueue({ maxAttempts: 7, rateLimitMax: 3, dlqEnabled: false });
+    await op.services.deleteQueue(account, queue.id);
+    const [created, deleted] = await op.auditOf(queue.id);
+    const { id: _id, createdAt: _createdAt, signingSecret: _secret, ...settings } = queue;
+    expect(created).toMatchObject({ action: 'queue.create', before: null });
+    expect(created?.after).toEqual(settings);
+    expect(deleted).toMatchObject({ action: 'queue.delete', after: null });
+    expect(deleted?.before).toEqual(settings);
+  });
+
+  it('has of an update what got another value, and nothing when nothing did', async () => {
+    const queue = await createQueue({ maxAttempts: 7, rateLimitMax: 3 });
+    const { id: _id, createdAt: _createdAt, signingSecret: _secret, ...present } = queue;
+    await op.services.updateQueue(account, queue.id, present);
+    await op.services.updateQueue(account, queue.id, {});
+    await op.services.updateQueue(account, queue.id, { ...present, rateLimitMax: null, mode: 'ack' });
+    const [, ...updates] = await op.auditOf(queue.id);
+    expect(updates).toEqual([
+      expect.objectContaining({
+        action: 'queue.update',
+        before: { rateLimitMax: 3, mode: 'standard' },
+        after: { rateLimitMax: null, mode: 'ack' },
+      }),
+    ]);
+  });
+
+  it('has pauses and resumes once', async () => {
+    const queue = await createQueue();
+    for (const ask of ['pauseQueue', 'pauseQueue', 'resumeQueue', 'resumeQueue'] as const)
+      await op[ask](account, queue.id);
+    const [, ...entries] = await op.auditOf(queue.id);
+    const paused = { pausedAt: DATE_TIME, pausedBy: account.actor.label };
+    const running = { pausedAt: null, pausedBy: null };
+    expect(entries).toEqual([
+      expect.objectContaining({ action: 'queue.pause', before: running, after: paused }),
+      expect.objectContaining({ action: 'queue.resume', before: paused, after: running }),
+    ]);
+  });
+
+  it('has rotations', async () => {
+    const queue = await createQueue();
+    const { takesOverAt } = await op.rotateSigningSecret(account, queue.id, 60);
+    expect((await op.auditOf(queue.id))[1]).toMatchObject({
+      action: 'queue.rotate_secret',
+      after: { takesOverAt: takesOverAt.toISOString() },
+    });
+  });
+
+  it('has what was done to a job', async () => {
+    const queue = await createQueue();
+    const id = await publish(queue.name);
+    const { scheduledFor } = await op.services.getJob(account, id);
+    await op.runNow(account, id);
+    await op.runNow(account, id); // it is due already
+    const now = (await op.services.getJob(account, id)).scheduledFor.toISOString();
+    await op.cancelJob(account, id);
+    await expect(op.cancelJob(account, id)).rejects.toMatchObject({ kind: 'conflict' });
+    expect(await op.auditOf(id)).toEqual([
+      expect.objectContaining({
+        action: 'job.run_now',
+        before: { scheduledFor: scheduledFor.toISOString() },
+        after: { scheduledFor: now },
+      }),
+      expect.objectContaining({ action: 'job.cancel', before: { status: 'pending' }, after: { status: 'dead' } }),
+    ]);
+  });
+
+  it('has replays: of one with its new job, of many with their number and up to 100 ids', async () => {
+    const queue = await createQueue({ maxAttempts: 1, concurrency: 500 });
+    const ids = await deadLetters(queue, 103);
+    const [first = '', second = '', ...rest] = ids;
+    const { id: jobId } = await op.services.replayDeadLetter(account, queue.id, first);
+    expect(await op.auditOf(first)).toMatchObject([
+      { action: 'dead_letter.replay', target_type: 'dead_letter', after: { jobId } },
+    ]);
+    await op.services.replayDeadLetters(account, queue.id, [second, first, 'f'.repeat(24)]);
+    await op.services.replayDeadLetters(account, queue.id, 'all');
+    // These change nothing.
+    await op.services.replayDeadLetters(account, queue.id, 'all');
+    await op.services.replayDeadLetters(account, queue.id, [first]);
+    await expect(op.services.replayDeadLetter(account, queue.id, first)).rejects.toMatchObject({ kind: 'conflict' });
+    const [, ...entries] = await op.auditOf(queue.id);
+    expect(actions(entries)).toEqual(['dead_letters.replay', 'dead_letters.replay']);
+    expect(entries[0]).toMatchObject({ target_name: queue.name, after: { jobs: 1, deadLetterIds: [second] } });
+    expect(entries[1]?.after).toEqual({ jobs: 101, deadLetterIds: rest.slice(0, 100) });
+    expect(await op.auditOf(first)).toHaveLength(1);
+  });
+
+  it('has keys, by what people recognise them by', async () => {
+    const { id, key } = await op.createApiKey(account, 'ci');
+    await op.revokeApiKey(account, id);
+    const facts = { name: 'ci', prefix: key.slice(0, 6), lastFour: key.slice(-4) };
+    const said = { target_type: 'api_key', target_name: 'ci' };
+    expect(await op.auditOf(id)).toEqual([
+      expect.objectContaining({ ...said, action: 'api_key.create', before: null, after: facts }),
+      expect.objectContaining({ ...said, action: 'api_key.revoke', before: facts, after: null }),
+    ]);
+  });
+
+  it('leaves the work itself out', async () => {
+    const queue = await createQueue({ mode: 'ack' });
+    const ids = (await op.publishJobs(account, Array(4).fill({ queueName: queue.name, payload: '{}' }))).map(
+      (answer) => ('id' in answer ? answer.id : ''),
+    );
+    const claimed = await claim(op.db, { queueId: queue.id, capacity: 4, workerId: 1, leaseMs: LEASE_MS });
+    const accepted = { type: 'answered', outcome: { kind: 'accepted', statusCode: 202 } } as const;
+    await settle(
+      op.db,
+      claimed.jobs.map((job) => settlementOf(job, accepted, Date.now())),
+    );
+    const [acked = '', nacked = '', deferred = '', extended = ''] = ids;
+    await op.services.ackJob(account, acked);
+    await op.services.nackJob(account, nacked, { retryable: true, reason: null });
+    await op.services.deferJob(account, deferred, { retryAfter: 1, scope: 'job', reason: null });
+    await op.extendAck(account, extended, 60, 'half');
+    for (const id of ids) expect(await op.auditOf(id)).toEqual([]);
+    expect(actions(await op.auditOf(queue.id))).toEqual(['queue.create']);
+  });
+
+  it('has nothing of what was refused', async () => {
+    const queue = await createQueue();
+    const count = async () => (await op.db.query('select from audit_entry')).length;
+    const before = await count();
+    const stranger = { ...account, id: 'b'.repeat(24) };
+    const refused = [
+      () => op.services.createQueue(account, { name: queue.name, webhookUrl: WEBHOOK }),
+      () => op.services.updateQueue(account, queue.id, { name: 'another', concurrency: 9 }),
+      () => op.services.updateQueue(account, queue.id, { maxAttempts: 1_000 }),
+      () => op.pauseQueue(stranger, queue.id),
+      () => op.resumeQueue(stranger, queue.id),
+      () => op.rotateSigningSecret(stranger, queue.id, 1),
+      () => op.rotateSigningSecret(account, queue.id, -1),
+      () => op.createApiKey(account, ''),
+      () => op.revokeApiKey(account, account.actor.id ?? ''),
+    ];
+    for (const call of refused) await expect(call()).rejects.toMatchObject({ name: 'JobferryError' });
+    expect(await count()).toBe(before);
+  });
+
+  it('never has a signing secret or the hash of a key', async () => {
+    const rows = await op.db.query<{ text: string }>('select audit_entry::text as text from audit_entry');
+    expect(rows.length).toBeGreaterThan(20);
+    const secrets = await op.db.query<{ secret: string }>(
+      `select signing_secret as secret from queue union select next_signing_secret from queue union select hash from api_key`,
+    );
+    for (const { secret } of secrets) {
+      if (secret !== null) expect(rows.filter(({ text }) => text.includes(secret))).toEqual([]);
+    }
+    expect(rows.filter(({ text }) => text.includes('whsec_'))).toEqual([]);
+  });
+});
+
+describe('a change that cannot be written into the audit log', () => {
+  it('is not made', async () => {
+    const [broken, by] = await open();
+    const queue = await createQueue({ maxAttempts: 1 }, broken, by);
+    const paused = await createQueue({}, broken, by);
+    await broken.pauseQueue(by, paused.id);
+    const [letter = '', other = ''] = await deadLetters(queue, 2, broken, by);
+    const [pending, cancellable] = [await publish(queue.name, broken, by), await publish(queue.name, broken, by)];
+    const { id: keyId } = await broken.createApiKey(by, null);
+    const picture = () =>
+      broken.db.query(
+        `select (select json_agg(q order by id)::text from queue q) as queues, (select json_agg(j order by id)::text from job j) as jobs,
+                (select json_agg(k order by id)::text from api_key k) as keys, (select count(*) from audit_entry) as entries,
+                (select json_agg(d order by id)::text from dead_letter d) as letters`,
+      );
+    const before = await picture();
+    await broken.db.query(`alter table audit_entry add constraint full_up check (at < '2000-01-01') not valid`);
+    const calls: [string, () => Promise<unknown>][] = [
+      ['queue.create', () => broken.services.createQueue(by, { name: 'new', webhookUrl: WEBHOOK })],
+      ['queue.update', () => broken.services.updateQueue(by, queue.id, { concurrency: 9 })],
+      ['queue.delete', () => broken.services.deleteQueue(by, queue.id)],
+      ['queue.pause', () => broken.pauseQueue(by, queue.id)],
+      ['queue.resume', () => broken.resumeQueue(by, paused.id)],
+      ['queue.rotate_secret', () => broken.rotateSigningSecret(by, queue.id, 0)],
+      ['job.run_now', () => broken.runNow(by, pending)],
+      ['job.cancel', () => broken.cancelJob(by, cancellable)],
+      ['dead_letter.replay', () => broken.services.replayDeadLetter(by, queue.id, letter)],
+      ['dead_letters.replay', () => broken.services.replayDeadLetters(by, queue.id, [other])],
+      ['api_key.create', () => broken.createApiKey(by, null)],
+      ['api_key.revoke', () => broken.revokeApiKey(by, keyId)],
+    ];
+    for (const [action, call] of calls) await expect(call(), action).rejects.toThrow();
+    expect(await picture()).toEqual(before);
+    await broken.db.query('alter table audit_entry drop constraint full_up');
+    // Each could be done, or the above would have shown nothing. Deletion would be in the others' way.
+    for (const [action, call] of calls) if (action !== 'queue.delete') await call();
+    await broken.services.deleteQueue(by, queue.id);
+    const done = await broken.db.query<AuditRow>('select action from audit_entry order by id');
+    expect(actions(done)).toEqual(expect.arrayContaining(calls.map(([action]) => action)));
+  });
+});
+
+describe('entries of the audit log', () => {
+  it('are kept for 366 days, and removed batch after batch', async () => {
+    const { db, accountId } = await openFixture();
+    const insert = (days: number, count: number) =>
+      db.query(
+        `insert into audit_entry (id, account_id, actor_type, actor_label, action, target_type, target_id)
+         select jobferry_id(jobferry_now() - $1 * interval '1 day'), $2, 'operator', 'operator', 'queue.create', 'queue', ''
+           from generate_series(1, $3)`,
+        [days, accountId, count],
+      );
+    await insert(366.1, 501);
+    await insert(365.9, 2);
+    expect(await sweepAudit(db)).toBe(true);
+    expect(await sweepAudit(db)).toBe(false);
+    const left = await db.query<{ id: string }>('select id from audit_entry');
+    expect(left).toEqual([{ id: ID }, { id: ID }]);
+  });
+});

@@ -1,0 +1,301 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { claim } from '../../src/db/claim.ts';
+import { settle } from '../../src/db/settle.ts';
+import { queuesWithWork } from '../../src/db/wake-ups.ts';
+import type { Account, CreateQueueInput } from '../../src/services/index.ts';
+import { emptyDeletedQueue, endLifetimes } from '../../src/services/recover.ts';
+import { DELIVERED, LEASE_MS, settlementOf, takeOverClock } from '../db/fixture.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { type Operations, openOperations } from '../support/operations.ts';
+import { UNKNOWN_ID } from '../support/shapes.ts';
+
+/** On a clock that the test moves, without any worker. */
+const MINUTE = 60_000;
+const LIFETIME = 10 * MINUTE;
+const OVERLAP_MAX = 7 * 24 * 3600;
+
+let op: Operations;
+let account: Account;
+let setClock: (ms: number) => Promise<void>;
+let now = Date.UTC(2026, 10, 21, 12);
+let names = 0;
+
+beforeAll(async () => {
+  const { url } = await createTestDatabase();
+  op = openOperations(url, { lifetimeMs: LIFETIME });
+  await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
+  account = await op.firstAccount();
+  setClock = await takeOverClock(op.db, now);
+});
+
+beforeEach(async () => {
+  // Nothing of one test is due in the next.
+  await op.db.query('delete from job');
+});
+
+async function pass(ms: number): Promise<void> {
+  now += ms;
+  await setClock(now);
+}
+
+function createQueue(settings: Partial<CreateQueueInput> = {}) {
+  names += 1;
+  return op.services.createQueue(account, { name: `queue-${names}`, webhookUrl: 'http://127.0.0.1:9/', ...settings });
+}
+
+async function publish(queueName: string, delay = 0): Promise<string> {
+  return (await op.services.publishJob(account, queueName, { payload: '{}', delay })).job.id;
+}
+
+function take(queueId: string, capacity = 100) {
+  return claim(op.db, { queueId, capacity, workerId: 1, leaseMs: LEASE_MS });
+}
+
+async function statusOf(id: string): Promise<string> {
+  const { status, lastError } = await op.services.getJob(account, id);
+  return lastError === null ? status : `${status}: ${lastError}`;
+}
+
+interface QueueColumns {
+  paused_at: Date | null;
+  paused_by: string | null;
+  lifetime_floor: Date | null;
+  signing_secret: string;
+  next_signing_secret: string | null;
+  next_signing_secret_at: Date | null;
+}
+
+async function columns(id: string): Promise<QueueColumns> {
+  const row = await op.db.one<QueueColumns>('select * from queue where id = $1', [id]);
+  if (row === null) throw new Error('no queue');
+  return row;
+}
+
+const NOT_FOUND = { name: 'JobferryError', kind: 'not_found', message: 'queue not found' };
+
+describe('what is not the account’s live queue', () => {
+  it('is not found', async () => {
+    const queue = await createQueue();
+    const deleted = await createQueue();
+    await op.services.deleteQueue(account, deleted.id);
+    const stranger = { ...account, id: UNKNOWN_ID };
+    for (const [by, id] of [
+      [stranger, queue.id],
+      ...[UNKNOWN_ID, deleted.id, '', 'a\0b', "'"].map((unknown) => [account, unknown] as const),
+    ] as const) {
+      await expect(op.pauseQueue(by, id)).rejects.toMatchObject(NOT_FOUND);
+      await expect(op.resumeQueue(by, id)).rejects.toMatchObject(NOT_FOUND);
+      await expect(op.rotateSigningSecret(by, id, 0)).rejects.toMatchObject(NOT_FOUND);
+    }
+    expect(await columns(queue.id)).toMatchObject({ paused_at: null, signing_secret: queue.signingSecret });
+  });
+});
+
+describe('a paused queue', () => {
+  it('says since when, and by whom; asked again it stays as it is', async () => {
+    const { signingSecret: _, ...queue } = await createQueue();
+    expect(await op.pauseQueue(account, queue.id)).toEqual(queue);
+    const paused = { paused_at: new Date(now), paused_by: account.actor.label };
+    expect(await columns(queue.id)).toMatchObject(paused);
+    await pass(MINUTE);
+    const another = { ...account, actor: { ...account.actor, label: 'jf_xyz…1234' } };
+    expect(await op.pauseQueue(another, queue.id)).toEqual(queue);
+    expect(await columns(queue.id)).toMatchObject(paused);
+    expect(op.changes.filter((change) => change.queueId === queue.id)).toHaveLength(2); // created, paused
+  });
+
+  it('gives nothing to any claim, asks for none, and everything again when it is resumed', async () => {
+    const queue = await createQueue();
+    const before = await publish(queue.name);
+    await op.pauseQueue(account, queue.id);
+    const during = await publish(queue.name);
+    expect(await take(queue.id)).toMatchObject({ jobs: [], waitMs: null });
+    expect((await queuesWithWork(op.db)).due).not.toContain(queue.id);
+    await op.db.query('delete from graphile_worker._private_jobs');
+    const { signingSecret: _, ...shown } = queue;
+    expect(await op.resumeQueue(account, queue.id)).toEqual(shown);
+    const keys = await op.db.query<{ key: string }>('select key from graphile_worker.jobs');
+    expect(keys).toEqual([{ key: `deliver:${queue.id}:now` }]);
+    expect((await queuesWithWork(op.db)).due).toContain(queue.id);
+    expect((await take(queue.id)).jobs.map((job) => job.id)).toEqual([before, during]);
+  });
+
+  it('lets no lifetime end, whenever its jobs were published, and gives each its full one again', async () => {
+    const queue = await createQueue();
+    const other = await createQueue();
+    const [early, lost] = [await publish(queue.name), await publish(other.name)];
+    await pass(LIFETIME - MINUTE);
+    await op.pauseQueue(account, queue.id);
+    const late = await publish(queue.name, 3 * 60);
+    await pass(5 * LIFETIME);
+    await endLifetimes(op.db);
+    expect(await statusOf(lost)).toBe('dead: delivery_lifetime_exceeded');
+    expect([await statusOf(early), await statusOf(late)]).toEqual(['pending', 'pending']);
+
+    await op.resumeQueue(account, queue.id);
+    expect((await columns(queue.id)).lifetime_floor).toEqual(new Date(now + LIFETIME));
+    await pass(LIFETIME - 1);
+    await endLifetimes(op.db);
+    const claimed = (await take(queue.id, 1)).jobs;
+    expect(claimed).toMatchObject([{ id: early, state: { deliverBy: now + 1 } }]);
+    expect(await statusOf(late)).toBe('pending');
+    await pass(1);
+    await endLifetimes(op.db);
+    expect(await statusOf(late)).toBe('dead: delivery_lifetime_exceeded');
+  });
+
+  it('does not shorten what a job published after it has', async () => {
+    const queue = await createQueue();
+    await op.pauseQueue(account, queue.id);
+    await op.resumeQueue(account, queue.id);
+    await pass(LIFETIME / 2);
+    const id = await publish(queue.name);
+    await pass(LIFETIME - 1);
+    await endLifetimes(op.db);
+    expect(await statusOf(id)).toBe('pending');
+  });
+
+  it('counts no time for a job that is reported on meanwhile', async () => {
+    const queue = await createQueue({ mode: 'ack', ackTimeout: 86_400, backoffType: 'fixed', backoffDelay: 1 });
+    const ids = [await publish(queue.name), await publish(queue.name)];
+    const { jobs } = await take(queue.id);
+    await settle(
+      op.db,
+      jobs.map((job) => settlementOf(job, DELIVERED, now)),
+    );
+    await pass(LIFETIME - MINUTE);
+    await op.pauseQueue(account, queue.id);
+    await pass(LIFETIME);
+    const [nacked = '', deferred = ''] = ids;
+    await op.services.nackJob(account, nacked, { retryable: true, reason: 'why' });
+    expect(await statusOf(nacked)).toBe('pending: why');
+    // There was a minute left of it.
+    await op.services.deferJob(account, deferred, { retryAfter: 61, scope: 'job', reason: null });
+    expect(await statusOf(deferred)).toBe('dead: retry_after_exceeds_lifetime');
+  });
+
+  it('goes on with its rate window', async () => {
+    const queue = await createQueue({ rateLimitMax: 2, rateLimitWindow: 60 });
+    await pass(MINUTE - (now % MINUTE));
+    for (let n = 0; n < 5; n += 1) await publish(queue.name);
+    expect((await take(queue.id)).jobs).toHaveLength(2);
+    await op.pauseQueue(account, queue.id);
+    await pass(MINUTE / 2);
+    await op.resumeQueue(account, queue.id);
+    expect(await take(queue.id)).toMatchObject({ jobs: [], waitMs: MINUTE / 2 });
+    await pass(MINUTE / 2);
+    expect((await take(queue.id)).jobs).toHaveLength(2);
+  });
+
+  it('stays held, and then releases a probe alone', async () => {
+    const queue = await createQueue({ mode: 'ack', ackTimeout: 3600 });
+    for (let n = 0; n < 4; n += 1) await publish(queue.name);
+    const [first] = (await take(queue.id, 1)).jobs;
+    if (first === undefined) throw new Error('nothing claimed');
+    await settle(op.db, [settlementOf(first, DELIVERED, now)]);
+    await op.services.deferJob(account, first.id, { retryAfter: 60, scope: 'queue', reason: null });
+    await op.pauseQueue(account, queue.id);
+    await op.resumeQueue(account, queue.id);
+    expect(await take(queue.id)).toMatchObject({ jobs: [], waitMs: MINUTE });
+    await op.pauseQueue(account, queue.id);
+    await pass(MINUTE);
+    expect(await take(queue.id)).toMatchObject({ jobs: [], waitMs: null });
+    await op.resumeQueue(account, queue.id);
+    const [probe, ...others] = (await take(queue.id)).jobs;
+    expect(others).toEqual([]);
+    if (probe === undefined) throw new Error('no probe');
+    expect(probe.rules.isProbe).toBe(true);
+    // A probe that ends while the queue is paused lets it go on, but not before it is resumed.
+    await op.pauseQueue(account, queue.id);
+    await settle(op.db, [settlementOf(probe, DELIVERED, now)]);
+    await op.services.ackJob(account, probe.id);
+    expect((await take(queue.id)).jobs).toEqual([]);
+    await op.resumeQueue(account, queue.id);
+    expect((await take(queue.id)).jobs).toHaveLength(3);
+  });
+
+  it('can be deleted', async () => {
+    const queue = await createQueue();
+    const id = await publish(queue.name);
+    await op.pauseQueue(account, queue.id);
+    await op.services.deleteQueue(account, queue.id);
+    expect((await queuesWithWork(op.db)).due).toContain(queue.id);
+    expect(await take(queue.id)).toMatchObject({ queueDeleted: true });
+    await emptyDeletedQueue(op.db, queue.id);
+    expect(await statusOf(id)).toBe('dead: queue_deleted');
+  });
+});
+
+describe('a rotation', () => {
+  async function signedWith(queue: { id: string; name: string }) {
+    await publish(queue.name);
+    const [job] = (await take(queue.id)).jobs;
+    if (job === undefined) throw new Error('nothing claimed');
+    await settle(op.db, [settlementOf(job, DELIVERED, now)]);
+    return [job.signingSecret, job.nextSigningSecret];
+  }
+
+  it('signs with both secrets until the next takes over', async () => {
+    const queue = await createQueue();
+    const { signingSecret: old, ...shown } = queue;
+    const rotated = await op.rotateSigningSecret(account, queue.id, 60);
+    const { signingSecret: next } = rotated;
+    expect(rotated).toEqual({ queue: shown, signingSecret: next, takesOverAt: new Date(now + MINUTE) });
+    expect(next).toMatch(/^whsec_[0-9a-f]{64}$/);
+    expect(next).not.toBe(old);
+    await pass(MINUTE - 1);
+    expect(await signedWith(queue)).toEqual([old, next]);
+    await pass(1);
+    expect(await signedWith(queue)).toEqual([next, null]);
+    expect(await columns(queue.id)).toMatchObject({ signing_secret: next, next_signing_secret: null });
+  });
+
+  it('without an overlap switches at once', async () => {
+    const queue = await createQueue();
+    const { signingSecret: next, takesOverAt } = await op.rotateSigningSecret(account, queue.id, 0);
+    expect(takesOverAt).toEqual(new Date(now));
+    expect(await signedWith(queue)).toEqual([next, null]);
+  });
+
+  it('is refused while another is under way, and not after', async () => {
+    const queue = await createQueue();
+    const { signingSecret: second } = await op.rotateSigningSecret(account, queue.id, 60);
+    await pass(MINUTE - 1);
+    for (const overlap of [0, 60]) {
+      await expect(op.rotateSigningSecret(account, queue.id, overlap)).rejects.toMatchObject({ kind: 'conflict' });
+    }
+    await pass(1);
+    // No claim has come along to carry the first one out.
+    const { signingSecret: third } = await op.rotateSigningSecret(account, queue.id, 60);
+    expect(await signedWith(queue)).toEqual([second, third]);
+    await pass(MINUTE);
+    const { signingSecret: fourth } = await op.rotateSigningSecret(account, queue.id, 0);
+    expect(await signedWith(queue)).toEqual([fourth, null]);
+  });
+
+  it('is given to one of several who ask at once', async () => {
+    const queue = await createQueue();
+    const asked = await Promise.allSettled(
+      Array.from({ length: 8 }, () => op.rotateSigningSecret(account, queue.id, 60)),
+    );
+    const secrets = asked.flatMap((result) => (result.status === 'fulfilled' ? [result.value.signingSecret] : []));
+    expect(secrets).toHaveLength(1);
+    expect(await signedWith(queue)).toEqual([queue.signingSecret, secrets[0]]);
+  });
+
+  it.each([[-0.001], [OVERLAP_MAX + 0.001], [Number.NaN], [Number.POSITIVE_INFINITY]])(
+    'with an overlap of %d s is refused',
+    async (overlap) => {
+      const queue = await createQueue();
+      const refused = { kind: 'invalid_fields', fields: { overlapSeconds: [expect.any(String)] } };
+      await expect(op.rotateSigningSecret(account, queue.id, overlap)).rejects.toMatchObject(refused);
+      expect(await signedWith(queue)).toEqual([queue.signingSecret, null]);
+    },
+  );
+
+  it('may take a week', async () => {
+    const queue = await createQueue();
+    const { takesOverAt } = await op.rotateSigningSecret(account, queue.id, OVERLAP_MAX);
+    expect(takesOverAt.getTime()).toBe(now + OVERLAP_MAX * 1000);
+  });
+});

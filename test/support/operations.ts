@@ -1,0 +1,81 @@
+import { afterAll } from 'vitest';
+import { Database } from '../../src/db/database.ts';
+import { createPrisma } from '../../src/db/prisma.ts';
+import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
+import { createBulkOperations } from '../../src/services/bulk-actions.ts';
+import type { Context } from '../../src/services/context.ts';
+import { createUseCases } from '../../src/services/create-services.ts';
+import type { Account } from '../../src/services/index.ts';
+import { createJobOperations } from '../../src/services/job-operations.ts';
+import { createKeyOperations } from '../../src/services/key-operations.ts';
+import type { ChangeFeed } from '../../src/services/live.ts';
+import { createQueueOperations } from '../../src/services/queue-operations.ts';
+
+export interface AuditRow {
+  actor_type: string;
+  actor_id: string | null;
+  actor_label: string;
+  action: string;
+  target_type: string;
+  target_id: string;
+  target_name: string | null;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+}
+
+export type Operations = ReturnType<typeof openOperations>;
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The use cases in the test's own process: one more API process of whatever runs on this database, and
+ * one that has no worker to wake, so all that it does reaches the workers by way of the database.
+ */
+export function openOperations(databaseUrl: string, { lifetimeMs = DAY_MS }: { lifetimeMs?: number } = {}) {
+  const db = new Database(databaseUrl, { warn: () => undefined });
+  const prisma = createPrisma(db);
+  afterAll(async () => {
+    await prisma.$disconnect();
+    await db.close();
+  });
+  const changes: Parameters<ChangeFeed['changed']>[0][] = [];
+  const context: Context = {
+    db,
+    prisma,
+    plans: DEFAULT_PLANS,
+    templates: {},
+    periods: { retentionMs: 3 * DAY_MS, lifetimeMs },
+    server: { version: '0.0.0', environment: 'test', webhookTimeoutMs: 15_000 },
+    wake: () => undefined,
+    changes: { changed: (change) => changes.push(change) },
+  };
+  const { services } = createUseCases(context);
+
+  return {
+    db,
+    context,
+    /** What live subscribers would have been told so far. */
+    changes,
+    services,
+    ...createQueueOperations(context),
+    ...createJobOperations(context, services.publishJob),
+    ...createKeyOperations(context),
+    ...createBulkOperations(context),
+
+    /** The account that was made first, as one of its keys would find it. */
+    async firstAccount(): Promise<Account> {
+      const row = await db.one<Omit<Account, 'actor'>>('select id, name, plan from account order by id limit 1');
+      if (row === null) throw new Error('no account');
+      return { ...row, actor: { type: 'api_key', id: 'a'.repeat(24), label: 'jf_abc…wxyz' } };
+    },
+
+    /** Entries of the audit log about something, oldest first. */
+    auditOf(targetId: string): Promise<AuditRow[]> {
+      return db.query<AuditRow>(
+        `select actor_type, actor_id, actor_label, action, target_type, target_id, target_name, before, after
+           from audit_entry where target_id = $1 order by id`,
+        [targetId],
+      );
+    },
+  };
+}
