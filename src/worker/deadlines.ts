@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts';
 import type { Logger } from '../log.ts';
+import type { ChangeFeed } from '../services/live.ts';
 import { expireDeadlines } from '../services/recover.ts';
 
 /** Deadlines further away than this have a wake-up of their own, which comes in time. */
@@ -10,13 +11,15 @@ export class Deadlines {
   readonly #db: Database;
   readonly #log: Logger;
   readonly #wake: (queueId: string) => void;
+  readonly #changes: ChangeFeed;
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #stopped = false;
 
-  constructor(db: Database, log: Logger, wake: (queueId: string) => void) {
+  constructor(db: Database, log: Logger, wake: (queueId: string) => void, changes: ChangeFeed) {
     this.#db = db;
     this.#log = log;
     this.#wake = wake;
+    this.#changes = changes;
   }
 
   /** Expires what has passed, and comes back for what passes soon. */
@@ -25,7 +28,7 @@ export class Deadlines {
     this.#timers.delete(queueId);
     if (this.#stopped) return;
     try {
-      const { queues, nextMs } = await expireDeadlines(this.#db, queueId);
+      const { queues, nextMs } = await expireDeadlines(this.#db, queueId, this.#changes);
       for (const id of queues) this.#wake(id);
       if (nextMs === null || nextMs > OWN_TIMER_MS || this.#stopped) return;
       clearTimeout(this.#timers.get(queueId));

@@ -3,6 +3,7 @@ import type { Database } from '../db/database.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Logger } from '../log.ts';
 import { type ClaimTime, type Delivery, deliver } from '../services/deliver.ts';
+import type { ChangeFeed } from '../services/live.ts';
 import { emptyDeletedQueue } from '../services/recover.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
 
@@ -10,6 +11,7 @@ export interface DispatcherOptions {
   db: Database;
   sender: Sender;
   log: Logger;
+  changes: ChangeFeed;
   workerId: number;
   /** Deliveries under way at once in this process. */
   capacity: number;
@@ -127,7 +129,10 @@ export class Dispatcher {
     try {
       const claimed = await claim(db, { queueId, capacity: limit, workerId, leaseMs });
       taken = claimed.jobs.length;
-      for (const job of claimed.jobs) this.#start(job, { now: claimed.now, monotonic });
+      for (const job of claimed.jobs) {
+        this.#start(job, { now: claimed.now, monotonic });
+        this.#changed(job);
+      }
       waitMs = await this.#afterClaim(queueId, claimed);
     } catch (error) {
       log.warn({ err: error, queueId }, 'claim failed, trying again');
@@ -141,7 +146,7 @@ export class Dispatcher {
   /** When to claim again by ourselves; null waits for an event. */
   async #afterClaim(queueId: string, claimed: Claim): Promise<number | null> {
     if (claimed.queueDeleted) {
-      await emptyDeletedQueue(this.#options.db, queueId);
+      await emptyDeletedQueue(this.#options.db, queueId, this.#options.changes);
       return null;
     }
     if (claimed.waitMs === 0 && claimed.jobs.length === 0) return RETRY_MS; // due, but locked by somebody
@@ -181,9 +186,14 @@ export class Dispatcher {
     this.#deliveries.add(work);
   }
 
+  #changed({ accountId, queueId, id: jobId }: ClaimedJob): void {
+    this.#options.changes.changed({ accountId, queueId, jobId });
+  }
+
   /** The one wide line per attempt; never the payload, the secret or the address's credentials. */
   #settled({ job, delivery }: SettledDelivery, applied: boolean): void {
     const { transition } = delivery.settlement;
+    if (applied) this.#changed(job);
     this.#options.log.info(
       {
         jobId: job.id,

@@ -1,13 +1,21 @@
+import { idleBulkActions } from '../db/bulk-actions.ts';
 import type { Database } from '../db/database.ts';
+import type { Periods } from '../db/publish.ts';
+import { rollUp } from '../db/statistics.ts';
 import { queuesWithWork, requestSweep } from '../db/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
+import type { PlanTable } from '../domain/plan.ts';
 import type { Logger } from '../log.ts';
+import type { ChangeFeed } from '../services/live.ts';
 import { endLifetimes, takeBack } from '../services/recover.ts';
+import { BulkActions } from './bulk-actions.ts';
 import { Deadlines } from './deadlines.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { DeathWatch, Liveness } from './liveness.ts';
 import { repeat } from './repeat.ts';
 import { WakeUpRunner } from './runner.ts';
+import { SearchIndexing } from './search-indexing.ts';
+import { createBulkTask } from './tasks/bulk.ts';
 import { createDeliverTask } from './tasks/deliver.ts';
 import { createRetentionTask, RETENTION_TASK } from './tasks/retention.ts';
 import { createTimeoutTask } from './tasks/timeout.ts';
@@ -16,13 +24,17 @@ export interface WorkerOptions {
   databaseUrl: string;
   capacity: number;
   webhookTimeoutMs: number;
-  retentionMs: number;
   retentionSweepMs: number;
+  periods: Periods;
+  plans: PlanTable;
+  changes: ChangeFeed;
 }
 
 export interface Worker {
   wake(queueId: string): void;
   running(): boolean;
+  /** Deliveries under way. */
+  inFlight(): number;
   /** Takes no more work, lets deliveries finish, and settles them. */
   stop(): Promise<void>;
 }
@@ -33,20 +45,29 @@ const LEASE_MARGIN_MS = 5000;
 const DEATH_WATCH_MS = 2000;
 /** How long a lost wake-up can cost (reliability I-36). */
 const RECONCILE_MS = 5000;
+/** How far the statistics are behind, and what a round does at most when they have much to make up for. */
+const ROLL_UP_MS = 5000;
+const ROLL_UP_STEPS = 20;
+/** How long after its five seconds of grace a payload becomes searchable, when there is not much else to index. */
+const INDEX_MS = 1000;
+/** A step of a bulk action takes much less, and between two it waits at most a second. */
+const BULK_IDLE_MS = 5000;
 
 /** The delivering half of the service. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
-  const { webhookTimeoutMs, capacity, retentionMs, retentionSweepMs } = options;
+  const { webhookTimeoutMs, capacity, retentionSweepMs, periods, plans, changes } = options;
   const liveness = await Liveness.start(options.databaseUrl, log);
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
-  const dispatcher = new Dispatcher({ db, sender, log, workerId, capacity, webhookTimeoutMs, leaseMs });
+  const dispatcher = new Dispatcher({ db, sender, log, changes, workerId, capacity, webhookTimeoutMs, leaseMs });
   const wake = (queueId: string) => dispatcher.wake(queueId);
-  const deadlines = new Deadlines(db, log, wake);
+  const deadlines = new Deadlines(db, log, wake, changes);
+  const bulkActions = new BulkActions({ db, plans, periods, wake, changes }, log);
   const runner = new WakeUpRunner(db, log, {
     deliver: createDeliverTask(dispatcher),
     timeout: createTimeoutTask(deadlines),
-    retention: createRetentionTask(db, log, { retentionMs, sweepMs: retentionSweepMs }),
+    bulk: createBulkTask(bulkActions),
+    retention: createRetentionTask(db, log, { retentionMs: periods.retentionMs, sweepMs: retentionSweepMs }),
   });
   await runner.start();
 
@@ -54,27 +75,39 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   const stopWatching = repeat(DEATH_WATCH_MS, log, 'looking for dead workers', async () => {
     const dead = await watch.look();
     if (dead.length === 0) return;
-    const queues = await takeBack(db, dead);
+    const queues = await takeBack(db, dead, changes);
     log.warn({ workers: dead, queues: queues.size }, 'took back the claims of dead workers');
     for (const queueId of queues) wake(queueId);
   });
   const stopReconciling = repeat(RECONCILE_MS, log, 'reconciling', async () => {
-    for (const queueId of await endLifetimes(db)) wake(queueId);
+    for (const queueId of await endLifetimes(db, changes)) wake(queueId);
     const { due, overdue } = await queuesWithWork(db);
     for (const queueId of due) wake(queueId);
     for (const queueId of overdue) await deadlines.check(queueId);
+    for (const actionId of await idleBulkActions(db, BULK_IDLE_MS)) bulkActions.run(actionId);
     await requestSweep(db, RETENTION_TASK, retentionSweepMs);
   });
+  const stopRollingUp = repeat(ROLL_UP_MS, log, 'rolling up statistics', async () => {
+    for (let step = 0; step < ROLL_UP_STEPS; step += 1) {
+      if (!(await rollUp(db, periods.retentionMs))) return;
+    }
+  });
+  const indexing = new SearchIndexing(db);
+  const stopIndexing = repeat(INDEX_MS, log, 'indexing payloads', () => indexing.run());
   log.info({ workerId, capacity }, 'worker started');
 
   return {
     wake,
     running: () => runner.running,
+    inFlight: () => dispatcher.inFlight,
     stop: async () => {
       stopWatching();
       stopReconciling();
+      stopRollingUp();
+      stopIndexing();
+      indexing.stop();
       deadlines.stop();
-      await Promise.all([runner.stop(), dispatcher.drain()]);
+      await Promise.all([runner.stop(), bulkActions.stop(), dispatcher.drain()]);
       await liveness.stop();
     },
   };

@@ -6,6 +6,7 @@ export type Task = (payload: unknown, helpers: JobHelpers) => Promise<void>;
 export interface Tasks {
   deliver: Task;
   timeout: Task;
+  bulk: Task;
   retention: Task;
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts';
-import { sweepRetention } from '../../db/sweep.ts';
+import { sweepAudit, sweepBulkActions, sweepRetention, sweepStatistics } from '../../db/sweep.ts';
 import type { Logger } from '../../log.ts';
 import type { Task } from './index.ts';
 
@@ -18,6 +18,15 @@ export function createRetentionTask(
     try {
       while (await sweepRetention(db, periods.retentionMs)) {
         // Batch after batch, so that nobody waits long for a lock.
+      }
+      while (await sweepStatistics(db, periods.retentionMs)) {
+        // The same.
+      }
+      while (await sweepAudit(db)) {
+        // The same.
+      }
+      while (await sweepBulkActions(db)) {
+        // The same.
       }
     } catch (error) {
       log.warn({ err: error }, 'the retention sweep failed, and runs again at its next time');

@@ -1,0 +1,207 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Account } from '../../src/services/index.ts';
+import type { BulkReplayInput } from '../../src/services/operations.ts';
+import type { ApiQueue } from '../support/api.ts';
+import { bulkEnded, bulkRow, insertDeadLetters, replaysOf } from '../support/bulk.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { type Operations, openOperations } from '../support/operations.ts';
+import type { Jobferry } from '../support/process.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { CLOCK_SLACK_MS, createGate, openReceiver } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Real workers, and the test's own process as the one that asks. */
+let cluster: Cluster;
+let op: Operations;
+let account: Account;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  cluster = await startCluster({ workers: 2 });
+  op = openOperations(cluster.databaseUrl);
+  account = await op.firstAccount();
+});
+
+beforeEach(async () => {
+  receiver = await openReceiver();
+});
+
+/** After this much silence another worker takes over, and it looks every 5 s. */
+const TAKEN_OVER_MS = 25_000;
+
+async function createQueue(deadLetters: number, settings: Partial<ApiQueue> = {}): Promise<ApiQueue> {
+  const queue = await cluster.api.createQueue({ webhookUrl: receiver.url, concurrency: 50, ...settings });
+  await insertDeadLetters(op.db, queue.id, deadLetters);
+  return queue;
+}
+
+function startReplay(queue: ApiQueue, changes: Partial<BulkReplayInput> = {}): Promise<string> {
+  const input = { queueId: queue.id, filter: {}, all: true, ratePerSecond: null, canary: false };
+  return op.startReplay(account, { ...input, ...changes });
+}
+
+/** The worker that is at the action, when it has come so far. */
+async function workerAt(actionId: string, processed: number): Promise<Jobferry> {
+  await waitFor(async () => (await bulkRow(op.db, actionId)).processed >= processed, {
+    message: `${processed} processed`,
+  });
+  const isAt = ({ logs }: Jobferry) => {
+    const last = logs.findLast((line) => line.actionId === actionId);
+    return last?.msg === 'bulk action taken';
+  };
+  return waitFor(() => cluster.workers.find(isAt), { message: 'the worker that is at it' });
+}
+
+async function kill(worker: Jobferry): Promise<void> {
+  await worker.kill('SIGKILL');
+  cluster.workers.splice(cluster.workers.indexOf(worker), 1);
+}
+
+describe('a bulk replay', () => {
+  it('replays each dead letter exactly once, whoever is killed on the way', { timeout: 60_000 }, async () => {
+    const queue = await createQueue(2500);
+    const id = await startReplay(queue, { ratePerSecond: 1000 });
+    await kill(await workerAt(id, 800));
+    expect(await bulkRow(op.db, id)).toMatchObject({ status: 'running', matched: 2500 });
+    const counts = { matched: 2500, processed: 2500, succeeded: 2500, skipped: 0 };
+    expect(await bulkEnded(op.db, id, TAKEN_OVER_MS)).toMatchObject({ status: 'completed', ...counts });
+    const replays = await replaysOf(op.db, queue.id);
+    expect(replays).toHaveLength(2500);
+    expect(new Set(replays.map((replay) => replay.of)).size).toBe(2500);
+    await cluster.waitForCount(queue.id, 'completed', 2500, 20_000);
+    const delivered = new Set(receiver.requests.map((request) => request.json().id));
+    expect(delivered).toEqual(new Set(replays.map((replay) => replay.id)));
+    await cluster.addWorker();
+  });
+
+  it('is never faster than its rate, also when another worker goes on', { timeout: 60_000 }, async () => {
+    const rate = 40;
+    const queue = await createQueue(160);
+    const id = await startReplay(queue, { ratePerSecond: rate });
+    await kill(await workerAt(id, 60));
+    await bulkEnded(op.db, id, TAKEN_OVER_MS);
+    await cluster.waitForCount(queue.id, 'completed', 160);
+    const released = (await replaysOf(op.db, queue.id)).map((replay) => replay.created).sort((a, b) => a - b);
+    const most = (times: number[]) =>
+      Math.max(...times.map((from) => times.filter((time) => time >= from && time <= from + 1000).length));
+    expect(most(released)).toBeLessThanOrEqual(rate);
+    // A busy machine delivers late and then in lumps, but nothing before it was released: by the end of
+    // each second the receiver has had so many at most. Deliveries of the killed worker come again.
+    const first = new Map<string, number>();
+    for (const request of receiver.requests) {
+      const { id: jobId } = request.json();
+      if (!first.has(jobId)) first.set(jobId, request.arrivedAt);
+    }
+    const start = (released[0] ?? 0) - CLOCK_SLACK_MS;
+    const arrivals = [...first.values()];
+    expect(arrivals).toHaveLength(160);
+    for (let second = 1; second <= 30; second += 1) {
+      const soFar = arrivals.filter((time) => time < start + second * 1000).length;
+      expect(soFar, `after ${second} s`).toBeLessThanOrEqual(rate * second);
+    }
+    await cluster.addWorker();
+  });
+
+  it('waits for its canary, and goes on when that has completed', async () => {
+    const gate = createGate();
+    receiver.respondWith(async () => {
+      await gate.opened;
+      return {};
+    });
+    const queue = await createQueue(30);
+    const id = await startReplay(queue, { canary: true });
+    await receiver.waitFor(1);
+    // It was looked at again, and still waits.
+    const looks = async () =>
+      (await cluster.query<{ n: Date }>('select looked_at as n from bulk_action where id = $1', [id]))[0]?.n;
+    const before = await looks();
+    await waitFor(async () => Number(await looks()) > Number(before), { message: 'another look at the canary' });
+    expect(receiver.requests).toHaveLength(1);
+    const { canary_job_id: canary } = await bulkRow(op.db, id);
+    expect(receiver.requests[0]?.json().id).toBe(canary);
+    gate.open();
+    expect(await bulkEnded(op.db, id)).toMatchObject({ status: 'completed', succeeded: 30 });
+    await cluster.waitForCount(queue.id, 'completed', 30);
+  });
+
+  it('ends with its canary when that dies', async () => {
+    receiver.respondWith({ status: 500 });
+    const queue = await createQueue(30, { maxAttempts: 1 });
+    const ended = await bulkEnded(op.db, await startReplay(queue, { canary: true }));
+    expect(ended).toMatchObject({ status: 'failed', matched: 30, processed: 1, succeeded: 1 });
+    expect(ended.error).toBe(`the canary job ${ended.canary_job_id} died (attempts_exhausted): HTTP 500`);
+    expect(receiver.requests).toHaveLength(1);
+    expect(await replaysOf(op.db, queue.id)).toHaveLength(1);
+  });
+
+  it('stops before its next batch when it is cancelled', async () => {
+    const queue = await createQueue(1000);
+    const id = await startReplay(queue, { ratePerSecond: 50 });
+    const worker = await workerAt(id, 20);
+    await op.cancelBulkAction(account, id);
+    const left = () => worker.logs.some(({ actionId, msg }) => actionId === id && msg === 'bulk action left');
+    await waitFor(left, { message: 'the worker to leave it' });
+    const ended = await bulkRow(op.db, id);
+    expect(ended).toMatchObject({ status: 'cancelled', matched: 1000, skipped: 0 });
+    expect(ended.succeeded).toBeLessThan(1000);
+    expect(await replaysOf(op.db, queue.id)).toHaveLength(ended.succeeded);
+  });
+
+  it('needs no wake-up to begin', { timeout: 60_000 }, async () => {
+    const queue = await createQueue(3);
+    // Its row in the table alone, as if the wake-up had been lost.
+    const [action] = await cluster.query<{ id: string }>(
+      `insert into bulk_action (account_id, queue_id, kind, selection, matched, requested_by)
+       values ($1, $2, 'replay_dead_letters', '{}', 3, 'test') returning id`,
+      [account.id, queue.id],
+    );
+    const ended = await bulkEnded(op.db, action?.id ?? '', TAKEN_OVER_MS);
+    expect(ended).toMatchObject({ status: 'completed', succeeded: 3 });
+  });
+});
+
+describe('a purge', () => {
+  it('cancels what was published before, while publishing goes on', { timeout: 60_000 }, async () => {
+    const queue = await createQueue(0);
+    await op.pauseQueue(account, queue.id);
+    await cluster.query(
+      `select jobferry_publish((select json_agg(json_build_object(
+          'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0))
+        from queue, generate_series(1, 3000) where id = $1), '3 d', '1 d')`,
+      [queue.id],
+    );
+    const earlier = await cluster.query<{ id: string }>('select id from job where queue_id = $1', [queue.id]);
+    const later: string[] = [];
+    let started = false;
+    let done = false;
+    const publisher = async () => {
+      while (!done) {
+        const isLater = started;
+        const { id } = await cluster.api.publish(queue.name);
+        if (isLater) later.push(id);
+      }
+    };
+    const publishers = Promise.all([publisher(), publisher(), publisher()]);
+    const actionId = await op.startPurge(account, queue.id);
+    started = true;
+    const ended = await bulkEnded(op.db, actionId);
+    await waitFor(() => later.length >= 50, { message: 'publishing after the start' });
+    done = true;
+    await publishers;
+
+    expect(ended).toMatchObject({ status: 'completed', error: null, skipped: 0 });
+    expect(ended.succeeded).toBeGreaterThanOrEqual(3000);
+    const rows = await cluster.query<{ id: string; status: string }>(
+      'select id, status from job where queue_id = $1 order by id',
+      [queue.id],
+    );
+    const dead = new Set(rows.filter((job) => job.status === 'dead').map((job) => job.id));
+    expect(dead.size).toBe(ended.succeeded);
+    expect(earlier.filter(({ id }) => !dead.has(id))).toEqual([]);
+    expect(later.filter((id) => dead.has(id))).toEqual([]);
+    expect(await cluster.query('select from dead_letter where queue_id = $1', [queue.id])).toEqual([]);
+    await op.resumeQueue(account, queue.id);
+    await cluster.waitForCount(queue.id, 'completed', rows.length - dead.size);
+    expect(await cluster.count(queue.id, 'pending')).toBe(0);
+  });
+});
