@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
@@ -8,13 +9,20 @@ import { migrate, schemaState } from './db/migrate.ts';
 import { preflight } from './db/preflight.ts';
 import { createPrisma } from './db/prisma.ts';
 import { createSender } from './delivery/send.ts';
+import { createGraphQL } from './graphql/index.ts';
 import { createApp, type Listening, listen, type Readiness } from './http/index.ts';
 import type { Logger } from './log.ts';
 import { describeApiKey, generateApiKey } from './services/api-key.ts';
 import type { Context } from './services/context.ts';
-import { createServices } from './services/create-services.ts';
+import { createUseCases } from './services/create-services.ts';
+import { startHeartbeat } from './services/heartbeat.ts';
+import { createLive } from './services/live-hub.ts';
 import { startWorker, type Worker } from './worker/index.ts';
 import { installWakeUps } from './worker/runner.ts';
+
+/** Beside the sources and beside what is built of them. */
+const PACKAGE = new URL('../package.json', import.meta.url);
+const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
 
 export interface OpenDatabase {
   url: string;
@@ -105,14 +113,19 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
   if (config.webhookAllowCidrs.length > 0) {
     log.warn({ cidrs: config.webhookAllowCidrs }, 'webhooks may reach these addresses although they are not public');
   }
+  const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
+  const liveUpdates = createLive({ db, url: databaseUrl, log });
+  const { changes } = liveUpdates;
   let worker: Worker | null = null;
   if (config.role !== 'api') {
     worker = await startWorker(db, sender, log, {
       databaseUrl,
       capacity: config.workerCapacity,
       webhookTimeoutMs: config.webhookTimeoutMs,
-      retentionMs: config.jobRetentionMs,
       retentionSweepMs: config.retentionSweepMs,
+      periods,
+      plans: config.plans,
+      changes,
     });
   }
   const context: Context = {
@@ -120,24 +133,46 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     prisma,
     plans: config.plans,
     templates: config.templates,
-    periods: { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs },
+    periods,
+    server: { version: VERSION, environment: config.environment, webhookTimeoutMs: config.webhookTimeoutMs },
     wake: (queueId) => worker?.wake(queueId),
-    changes: { changed: () => undefined },
+    changes,
   };
+  const useCases = config.role === 'worker' ? null : createUseCases(context);
+  const shared = { prisma, plans: config.plans, live: liveUpdates.live };
+  const graphql =
+    useCases === null ? null : createGraphQL({ ...useCases, ...shared }, { graphiql: config.graphiql, log });
   const app = createApp({
-    services: config.role === 'worker' ? null : createServices(context),
+    services: useCases?.services ?? null,
     config,
     log,
     readiness: () => readiness(db, worker),
+    graphql,
   });
+  await liveUpdates.start();
   const listening: Listening = await listen(app, { host: config.host, port: config.port });
   log.info({ url: listening.url, role: config.role }, 'listening');
+  const stopHeartbeat = startHeartbeat(
+    db,
+    () => ({
+      role: config.role,
+      version: VERSION,
+      inFlight: worker?.inFlight() ?? 0,
+      capacity: worker === null ? 0 : config.workerCapacity,
+    }),
+    (error) => log.warn({ err: error }, 'the sign of life for dashboards failed, and is tried again'),
+  );
 
   return {
     url: listening.url,
     newApiKey: database.newApiKey,
     stop: async () => {
+      // Subscribers would keep their requests open.
+      liveUpdates.endSubscriptions();
+      graphql?.stop();
       await Promise.all([listening.close(), worker?.stop()]);
+      await liveUpdates.stop();
+      await stopHeartbeat();
       await sender.close();
       await prisma.$disconnect();
       await database.close();

@@ -1,21 +1,54 @@
 import { createAuthenticate } from './authenticate.ts';
+import { createBulkOperations } from './bulk-actions.ts';
 import type { Context } from './context.ts';
+import type { Dashboard } from './dashboard.ts';
+import { createDeadLetterSearch } from './dead-letter-search.ts';
 import type { Services } from './index.ts';
+import { createJobOperations } from './job-operations.ts';
+import { createKeyOperations } from './key-operations.ts';
 import { createListJobs } from './list-jobs.ts';
 import { createManageQueues } from './manage-queues.ts';
+import type { Operations } from './operations.ts';
 import { createPublishJob } from './publish-job.ts';
+import { createQueueInsight } from './queue-insight.ts';
+import { createQueueOperations } from './queue-operations.ts';
 import { createReplay } from './replay.ts';
 import { createReportOutcome } from './report-outcome.ts';
+import { createJobSearch } from './search-jobs.ts';
+import { createServerInsight } from './server-insight.ts';
+
+export interface UseCases {
+  /** What REST and GraphQL share: the spec. */
+  services: Services;
+  /** What GraphQL has beyond it, to read and to change. */
+  dashboard: Dashboard;
+  operations: Operations;
+}
 
 /** All use cases on one context: what the shells call. */
-export function createServices(context: Context): Services {
+export function createUseCases(context: Context): UseCases {
   const lists = createListJobs(context);
+  const publishJob = createPublishJob(context);
   return {
-    authenticate: createAuthenticate(context),
-    publishJob: createPublishJob(context),
-    ...lists,
-    ...createManageQueues(context),
-    ...createReplay(context),
-    ...createReportOutcome(context, lists.getJob),
+    services: {
+      authenticate: createAuthenticate(context),
+      publishJob,
+      ...lists,
+      ...createManageQueues(context),
+      ...createReplay(context),
+      ...createReportOutcome(context, lists.getJob),
+    },
+    dashboard: {
+      ...createJobSearch(context),
+      ...createDeadLetterSearch(context),
+      ...createQueueInsight(context),
+      ...createServerInsight(context),
+    },
+    operations: {
+      ...createQueueOperations(context),
+      ...createJobOperations(context, publishJob),
+      ...createKeyOperations(context),
+      ...createBulkOperations(context),
+    },
   };
 }

@@ -2,9 +2,11 @@
  * Questions that dashboards ask. Read only; everything is scoped to the account, and an id of another
  * account answers what an id that never was answers.
  */
+import type { QueueHealth } from '../domain/health.ts';
 import type { DeadReason } from '../domain/job.ts';
 import type { DeadLetterFilter, JobFilter, JobOrder, JobStateName, TimeRange } from '../domain/job-filter.ts';
-import type { WaitReason } from '../domain/waiting.ts';
+import type { TimelinePoint } from '../domain/statistics.ts';
+import type { Waiting } from '../domain/waiting.ts';
 import type { Account } from './index.ts';
 
 /** A position in an ordered list: the value that it is ordered by, and the id that breaks ties. */
@@ -34,51 +36,11 @@ export type QueueDepth = Readonly<Record<JobStateName, number>> & {
   readonly oldestDueAt: Date | null;
 };
 
-/** Milliseconds; null when nothing was measured. Within 10 % of the true value. */
-export interface Percentiles {
-  p50: number | null;
-  p95: number | null;
-  p99: number | null;
-}
-
-export interface TimelinePoint {
-  /** Start of the bucket. */
-  at: Date;
-  success: number;
-  failed: number;
-  nacked: number;
-  deferred: number;
-  /** Deaths that an attempt brought, also counted in one of the others. */
-  dead: number;
-  /** Of the delivery. */
-  duration: Percentiles;
-  /** From `scheduledFor` to the start of the delivery. */
-  wait: Percentiles;
-}
-
 export interface TimelineInput {
   from: Date;
   to: Date;
   /** A multiple of 300. */
   bucketSeconds: number;
-}
-
-export const QUEUE_WARNINGS = ['signature_rejected', 'slow_receiver', 'failing', 'backpressure'] as const;
-export type QueueWarning = (typeof QUEUE_WARNINGS)[number];
-
-/** How the receiver answered in the last hour. */
-export interface QueueHealth {
-  answered2xx: number;
-  answered3xx: number;
-  answered4xx: number;
-  answered5xx: number;
-  /** 401: the receiver most likely rejects the signature. */
-  unauthorized: number;
-  /** 429, 503 and 529. */
-  backpressure: number;
-  unanswered: number;
-  duration: Percentiles;
-  warnings: readonly { warning: QueueWarning; message: string }[];
 }
 
 export interface QueueUse {
@@ -114,15 +76,6 @@ export interface JobTimelinePoint {
 export interface PayloadValue {
   value: string;
   count: number;
-}
-
-/** Why a pending job is not being delivered now. Null for jobs that are not pending. */
-export interface Waiting {
-  reason: WaitReason;
-  /** A sentence for people. */
-  message: string;
-  /** The earliest time at which it can start; null when only an event can let it go. */
-  earliestAt: Date | null;
 }
 
 export interface JobSearch {
@@ -193,4 +146,8 @@ export interface ServerInsight {
 
 export type Dashboard = JobSearch & DeadLetterSearch & QueueInsight & ServerInsight;
 
+export { QUEUE_WARNINGS, type QueueHealth, type QueueWarning } from '../domain/health.ts';
+export type { Percentiles } from '../domain/histogram.ts';
+export type { TimelinePoint } from '../domain/statistics.ts';
+export type { Waiting } from '../domain/waiting.ts';
 export type { DeadLetterFilter, JobFilter, JobOrder, TimeRange };

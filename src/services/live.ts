@@ -18,18 +18,32 @@ export interface Changes {
   actionIds: ReadonlySet<string>;
   /** Jobs of watched queues that changed and are not in `jobIds`, because there were too many. */
   moreJobs: number;
+  /** Any queue of the account may have changed; only for those who watch all. */
+  allQueues?: true | undefined;
 }
 
 export interface Live {
   /**
-   * Waits for changes of what is watched. Yields at most once per `minIntervalMs`, everything since the last
-   * time together; also yields (with what it watches) when something may have been missed, such as after
-   * a database restart. Ends when the consumer returns, or the service stops.
+   * Waits for changes of what is watched, from the call on. Yields at most once per `minIntervalMs`,
+   * everything since the last time together; also yields (with what it watches) when something may have been
+   * missed: a moment after the start, when other processes have heard of it, and after a database restart.
+   * Ends when the consumer returns, the signal is aborted, or the service stops.
+   * @throws JobferryError `unavailable` when there are too many subscribers
    */
-  watch(watch: Watch, minIntervalMs: number): AsyncGenerator<Changes, void, undefined>;
+  watch(watch: Watch, minIntervalMs: number, signal?: AbortSignal): AsyncGenerator<Changes, void, undefined>;
+}
+
+/** Something that was committed. */
+export interface Change {
+  accountId: string;
+  queueId?: string;
+  jobId?: string;
+  actionId?: string;
 }
 
 /** How the rest of the service tells what changed; never throws, never waits. */
 export interface ChangeFeed {
-  changed(change: { accountId: string; queueId?: string; jobId?: string; actionId?: string }): void;
+  changed(change: Change): void;
 }
+
+export const NO_CHANGES: ChangeFeed = { changed: () => undefined };

@@ -1,0 +1,61 @@
+import { afterAll } from 'vitest';
+import { createPrisma } from '../../src/db/prisma.ts';
+import { rollUp } from '../../src/db/statistics.ts';
+import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
+import type { Context } from '../../src/services/context.ts';
+import { createDeadLetterSearch } from '../../src/services/dead-letter-search.ts';
+import type { Account } from '../../src/services/index.ts';
+import { createQueueInsight } from '../../src/services/queue-insight.ts';
+import { createServerInsight } from '../../src/services/server-insight.ts';
+import { LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
+
+/** What dashboards ask, on the SQL functions of the fixture and without any process around them. */
+export async function openInsight() {
+  const fixture = await openFixture();
+  const { db, accountId } = fixture;
+  const prisma = createPrisma(db);
+  afterAll(() => prisma.$disconnect());
+  const context: Context = {
+    db,
+    prisma,
+    plans: DEFAULT_PLANS,
+    templates: {},
+    periods: { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS },
+    server: { version: '1.2.3', environment: 'test', webhookTimeoutMs: 15_000 },
+    wake: () => undefined,
+    changes: { changed: () => undefined },
+  };
+  const actor = { type: 'api_key', id: 'a'.repeat(24), label: 'jf_abc…wxyz' } as const;
+  const account: Account = { id: accountId, name: 'test', plan: 'pro', actor };
+  const stranger = await db.one<{ id: string }>(
+    `insert into account (name, plan) values ('other', 'pro') returning id`,
+  );
+  const other: Account = { ...account, id: stranger?.id ?? '' };
+  return {
+    ...fixture,
+    account,
+    other,
+    ...createQueueInsight(context),
+    ...createDeadLetterSearch(context),
+    ...createServerInsight(context),
+    /** Brings the statistics as far as they go. */
+    async rollUp(): Promise<void> {
+      while (await rollUp(db, RETENTION_MS)) {
+        // Step by step.
+      }
+    },
+  };
+}
+
+export type Insight = Awaited<ReturnType<typeof openInsight>>;
+
+/** Chance that is the same in every run, so that a failure comes again. */
+export function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

@@ -1,0 +1,43 @@
+import { beforeAll, expect, it } from 'vitest';
+import { DELIVERED, LIFETIME_MS, RETENTION_MS, takeOverClock } from '../db/fixture.ts';
+import { type Insight, openInsight } from './insight.ts';
+
+const START = Date.UTC(2026, 10, 30, 23, 59);
+
+let insight: Insight;
+let setClock: (ms: number) => Promise<void>;
+
+beforeAll(async () => {
+  insight = await openInsight();
+  setClock = await takeOverClock(insight.db, START);
+});
+
+it('tells what an account uses', async () => {
+  const nothing = { month: '2026-11', attempts: 0, inFlight: 0, concurrency: 0, queues: 0 };
+  expect(await insight.usage(insight.account)).toEqual(nothing);
+  const one = await insight.createQueue({ concurrency: 7, mode: 'ack' });
+  const two = await insight.createQueue({ concurrency: 4 });
+  for (const queue of [one, two]) await insight.publishJobs(queue, 3);
+  for (const job of (await insight.claim(one)).jobs) await insight.settle(job, DELIVERED);
+  await insight.claim(two, 2);
+  const used = { month: '2026-11', attempts: 5, inFlight: 5, concurrency: 11, queues: 2 };
+  expect(await insight.usage(insight.account)).toEqual(used);
+  await insight.db.query('update queue set deleted_at = jobferry_now() where id = $1', [two.id]);
+  // What is under way of a deleted queue is still under way.
+  expect(await insight.usage(insight.account)).toEqual({ ...used, concurrency: 7, queues: 1 });
+  expect(await insight.usage(insight.other)).toEqual(nothing);
+  await setClock(START + 60_000);
+  expect(await insight.usage(insight.account)).toMatchObject({ month: '2026-12', attempts: 0, inFlight: 5 });
+});
+
+it('tells what the server is, by the database clock', async () => {
+  await setClock(START + 1);
+  expect(await insight.server()).toEqual({
+    version: '1.2.3',
+    environment: 'test',
+    now: new Date(START + 1),
+    retentionSeconds: RETENTION_MS / 1000,
+    lifetimeSeconds: LIFETIME_MS / 1000,
+    webhookTimeoutSeconds: 15,
+  });
+});
