@@ -16,7 +16,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   services: ['db', 'delivery', 'domain'],
   contract: ['domain'],
   http: ['services', 'contract', 'domain', 'log'],
-  graphql: ['services', 'db/prisma', 'db/generated', 'domain', 'log'],
+  graphql: ['services', 'contract', 'db/prisma', 'db/generated', 'domain', 'log'],
   worker: ['services', 'db', 'delivery', 'domain', 'log'],
   client: ['contract'],
   demo: ['client', 'config'],
@@ -30,6 +30,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
 const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^express$/, ['http', 'contract']],
   [/^@ts-rest\/express$/, ['http', 'contract']],
+  [/^@ts-rest\/open-api$/, ['http']],
   [/^@ts-rest\/core$/, ['http', 'contract', 'client']],
   [/^(graphql|dataloader|@pothos|@graphql-yoga|@escape\.tech)/, ['graphql']],
   [/^graphile-worker$/, ['worker']],

@@ -1,0 +1,88 @@
+import { resolveCursorConnection } from '@pothos/plugin-relay';
+import { JobferryError } from '../domain/errors.ts';
+import type { Position, Slice } from '../services/dashboard.ts';
+
+const PAGE = { defaultSize: 25, maxSize: 100 };
+
+export interface PageArgs {
+  first?: number | null | undefined;
+  last?: number | null | undefined;
+  after?: string | null | undefined;
+  before?: string | null | undefined;
+}
+
+/** An item of a list, and where it stands. */
+export interface Placed<T> {
+  position: Position;
+  node: T;
+}
+
+/** A page of an ordered list, with one item more read than shown, to know whether the list goes on. */
+export async function pageOf<T>(args: PageArgs, read: (slice: Slice) => Promise<Placed<T>[]>) {
+  for (const size of [args.first, args.last]) {
+    if (size != null && (size < 0 || size > PAGE.maxSize)) throw badPage(`first and last are 0 to ${PAGE.maxSize}`);
+  }
+  if (args.first != null && args.last != null) throw badPage('give either first or last');
+  const page = await resolveCursorConnection(
+    { ...PAGE, args, toCursor: (item) => cursorOf((item as Placed<T>).position) },
+    ({ before, after, limit, inverted }): Promise<Placed<T>[]> =>
+      read({ limit, inverted, after: positionOf(after), before: positionOf(before) }),
+  );
+  if (page === null) throw new Error('a page is never null');
+  const edges = (page.edges as { cursor: string; node: Placed<T> }[]).map(({ cursor, node }) => ({
+    cursor,
+    node: node.node,
+  }));
+  return { edges, pageInfo: page.pageInfo as PageInfo };
+}
+
+/** The items of positions whose rows are still there: one may have been swept a moment ago. */
+export function placed<T>(positions: readonly Position[], rows: readonly (T | null | Error)[]): Placed<T>[] {
+  return positions.flatMap((position, index) => {
+    const node = rows[index];
+    if (node instanceof Error) throw node;
+    return node == null ? [] : [{ position, node }];
+  });
+}
+
+export interface PageInfo {
+  hasNextPage: boolean;
+  hasPreviousPage: boolean;
+  startCursor?: string | null;
+  endCursor?: string | null;
+}
+
+/** Opaque to clients. */
+function cursorOf({ at, id }: Position): string {
+  return Buffer.from(JSON.stringify(at === undefined ? [id] : [id, at])).toString('base64url');
+}
+
+function positionOf(cursor: string | undefined): Position | undefined {
+  if (cursor === undefined) return undefined;
+  try {
+    const [id, at] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
+    const isTime = at === undefined || at === null || (typeof at === 'number' && Number.isSafeInteger(Math.trunc(at)));
+    if (typeof id === 'string' && /^[0-9a-f]{24}$/.test(id) && isTime)
+      return { id, at: at as number | null | undefined };
+  } catch {
+    // Not one of ours either.
+  }
+  throw badPage('this is not a cursor of this list');
+}
+
+function badPage(message: string): JobferryError {
+  return new JobferryError('invalid_request', message);
+}
+
+/** What a page costs (`builder`, complexity): its size times what is asked of an item. */
+export function pageCost({ first, last }: PageArgs): { field: number; multiplier: number } {
+  return { field: 1, multiplier: Math.max(first ?? last ?? PAGE.defaultSize, 1) };
+}
+
+/** Options of the `totalCount` field: the page brings a function, called only when the field is selected. */
+export const TOTAL_COUNT = {
+  description: 'How many match; of jobs and dead letters up to 10 000. Counted only when asked for.',
+  // For Prisma's connections, so that a query for this field alone reads no rows.
+  extensions: { pothosPrismaTotalCount: true },
+  resolve: (page: object) => (page as { totalCount: () => Promise<number> }).totalCount(),
+};

@@ -1,0 +1,149 @@
+import { JobferryError } from '../domain/errors.ts';
+import type { JobFilter, JobOrder, JsonScalar, PayloadCondition } from '../domain/job-filter.ts';
+import { FILTER_LIMITS } from '../domain/job-filter.ts';
+import type { DeadLetterFilter } from '../services/dashboard.ts';
+import { builder } from './builder.ts';
+import { DeadReason, JobOrderField, JobState, JobStatus, OrderDirection, PayloadOperator } from './enums.ts';
+
+const TimeRangeInput = builder.inputType('TimeRangeInput', {
+  description: 'A range of time; both bounds are inclusive and optional.',
+  fields: (t) => ({
+    from: t.field({ type: 'DateTime', description: 'Not before.' }),
+    to: t.field({ type: 'DateTime', description: 'Not after.' }),
+  }),
+});
+
+const IntRangeInput = builder.inputType('IntRangeInput', {
+  description: 'A range of whole numbers; both bounds are inclusive and optional.',
+  fields: (t) => ({
+    min: t.int({ description: 'At least.' }),
+    max: t.int({ description: 'At most.' }),
+  }),
+});
+
+interface PayloadConditionShape {
+  path?: string | null | undefined;
+  op?: PayloadOperatorName | null | undefined;
+  value?: NonNullable<unknown> | null | undefined;
+  and?: PayloadConditionShape[] | null | undefined;
+  or?: PayloadConditionShape[] | null | undefined;
+  not?: PayloadConditionShape | null | undefined;
+}
+type PayloadOperatorName = 'EQ' | 'NEQ' | 'CONTAINS' | 'EXISTS' | 'GT' | 'LT';
+
+const PayloadConditionInput = builder.inputRef<PayloadConditionShape>('PayloadConditionInput').implement({
+  description:
+    'A condition on payloads: either `path` with `op` and `value`, or one of `and`, `or` and `not`. Example: `{path: "customer.id", op: EQ, value: 42}`.',
+  fields: (t) => ({
+    path: t.string({
+      description:
+        'Member names separated by dots, array indexes as numbers: `items.0.sku`. A backslash escapes a dot.',
+    }),
+    op: t.field({ type: PayloadOperator, description: 'How to compare; `EQ` when left out.' }),
+    value: t.field({ type: 'JSON', description: 'Text, a number, true, false or null.' }),
+    and: t.field({ type: [PayloadConditionInput], description: 'All of them.' }),
+    or: t.field({ type: [PayloadConditionInput], description: 'At least one of them.' }),
+    not: t.field({ type: PayloadConditionInput, description: 'Not this one.' }),
+  }),
+});
+
+export const JobFilterInput = builder.inputType('JobFilter', {
+  description: 'Everything that is given must hold; an empty filter matches all jobs.',
+  fields: (t) => ({
+    queueIds: t.idList({ description: 'In one of these queues.' }),
+    queueNames: t.stringList({ description: 'In one of these queues, by name.' }),
+    states: t.field({ type: [JobState], description: 'In one of these states.' }),
+    statuses: t.field({ type: [JobStatus], description: 'With one of these statuses.' }),
+    created: t.field({ type: TimeRangeInput, description: 'Published in this time.' }),
+    scheduled: t.field({ type: TimeRangeInput, description: '`scheduledFor` in this time.' }),
+    completed: t.field({ type: TimeRangeInput, description: 'Completed in this time.' }),
+    attempts: t.field({ type: IntRangeInput, description: 'So many attempts.' }),
+    idempotencyKeyContains: t.string({ description: 'Text within the key, upper and lower case alike.' }),
+    errorContains: t.string({ description: 'Text within `lastError`, upper and lower case alike.' }),
+    webhookStatusCodes: t.intList({ description: 'The webhook’s last answer was one of these.' }),
+    webhookStatusClasses: t.intList({
+      description: 'The webhook’s last answer was of one of these classes: 2 for 2xx and so on, 0 for no answer.',
+    }),
+    payload: t.field({ type: PayloadConditionInput, description: 'The payload is like this.' }),
+  }),
+});
+
+export const DeadLetterFilterInput = builder.inputType('DeadLetterFilter', {
+  description: 'Everything that is given must hold; an empty filter matches all dead letters.',
+  fields: (t) => ({
+    queueIds: t.idList({ description: 'In one of these queues.' }),
+    dead: t.field({ type: TimeRangeInput, description: 'Dead in this time.' }),
+    reasons: t.field({ type: [DeadReason], description: 'For one of these reasons.' }),
+    fingerprints: t.stringList({ description: 'In one of these error groups.' }),
+    replayed: t.boolean({ description: 'Whether it was replayed.' }),
+    errorContains: t.string({ description: 'Text within the error, upper and lower case alike.' }),
+    webhookStatusCodes: t.intList({ description: 'The webhook’s last answer was one of these.' }),
+  }),
+});
+
+export const JobOrderInput = builder.inputType('JobOrder', {
+  description: 'How jobs are ordered; ties by id.',
+  fields: (t) => ({
+    field: t.field({ type: JobOrderField, required: true, description: 'By what.' }),
+    direction: t.field({ type: OrderDirection, required: true, description: 'Which way.' }),
+  }),
+});
+
+type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
+type GivenRange = { from?: Date | null | undefined; to?: Date | null | undefined } | null | undefined;
+
+/** GraphQL's "not given" is undefined or null; the domain's is undefined. */
+function given<T extends object>(fields: Nullable<T>): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as T;
+}
+
+function range(times: GivenRange) {
+  return times == null ? undefined : { from: times.from ?? undefined, to: times.to ?? undefined };
+}
+
+export function toJobFilter(input: typeof JobFilterInput.$inferInput | null | undefined): JobFilter {
+  if (input == null) return {};
+  const { created, scheduled, completed, attempts, payload, ...rest } = input;
+  return given<JobFilter>({
+    ...(rest as Nullable<JobFilter>),
+    created: range(created),
+    scheduled: range(scheduled),
+    completed: range(completed),
+    attempts: attempts == null ? undefined : { min: attempts.min ?? undefined, max: attempts.max ?? undefined },
+    payload: payload == null ? undefined : toCondition(payload, 1),
+  });
+}
+
+export function toDeadLetterFilter(
+  input: typeof DeadLetterFilterInput.$inferInput | null | undefined,
+): DeadLetterFilter {
+  if (input == null) return {};
+  const { dead, ...rest } = input;
+  return given<DeadLetterFilter>({ ...(rest as Nullable<DeadLetterFilter>), dead: range(dead) });
+}
+
+export function toOrder(input: typeof JobOrderInput.$inferInput | null | undefined): JobOrder {
+  return input == null
+    ? { field: 'created_at', descending: true }
+    : { field: input.field, descending: input.direction === 'desc' };
+}
+
+function toCondition(input: PayloadConditionShape, depth: number): PayloadCondition {
+  if (depth > FILTER_LIMITS.payloadNesting) {
+    throw invalid(`payload conditions nest at most ${FILTER_LIMITS.payloadNesting} deep`);
+  }
+  const forms = [input.path, input.and, input.or, input.not].filter((form) => form != null);
+  if (forms.length !== 1) throw invalid('a payload condition has exactly one of path, and, or, not');
+  if (input.not != null) return { kind: 'not', of: toCondition(input.not, depth + 1) };
+  const several = input.and ?? input.or;
+  if (several != null) {
+    return { kind: input.and != null ? 'and' : 'or', of: several.map((part) => toCondition(part, depth + 1)) };
+  }
+  const value = input.value ?? null;
+  if (typeof value === 'object' && value !== null) throw invalid('value must be text, a number, true, false or null');
+  return { kind: 'test', path: input.path ?? '', op: input.op ?? 'EQ', value: value as JsonScalar };
+}
+
+function invalid(message: string): JobferryError {
+  return new JobferryError('invalid_request', message);
+}

@@ -1,0 +1,158 @@
+import DataLoader from 'dataloader';
+import type { Attempt, DeadLetter, Job, Queue } from '../db/generated/client.ts';
+import type { PrismaClient } from '../db/prisma.ts';
+import type { JobFilter } from '../domain/job-filter.ts';
+import type {
+  Dashboard,
+  DeadLetterFilter,
+  ErrorGroup,
+  Position,
+  QueueDepth,
+  QueueHealth,
+  QueueUse,
+  ServerFacts,
+  TimelineInput,
+  TimelinePoint,
+  Waiting,
+} from '../services/dashboard.ts';
+import type { Account } from '../services/index.ts';
+
+/** A job without its payload, which can be large and is read only when asked for. */
+export type JobRow = Omit<Job, 'payload' | 'answerBody'>;
+/** A queue without its secrets, which nothing here may show. */
+export type QueueRow = Omit<Queue, 'signingSecret' | 'nextSigningSecret'>;
+
+export interface Loaders {
+  queue: DataLoader<string, QueueRow | null>;
+  job: DataLoader<string, JobRow | null>;
+  payload: DataLoader<string, string | null>;
+  attempts: DataLoader<string, Attempt[]>;
+  replays: DataLoader<string, string[]>;
+  deadLetter: DataLoader<string, DeadLetter | null>;
+  deadLetterOfJob: DataLoader<string, DeadLetter | null>;
+  depth: DataLoader<string, QueueDepth | null>;
+  use: DataLoader<string, QueueUse | null>;
+  health: DataLoader<string, QueueHealth | null>;
+  waiting: DataLoader<string, Waiting | null>;
+  /** The database clock and the periods, asked once. */
+  server(): Promise<ServerFacts>;
+  timeline(input: TimelineInput): DataLoader<string, TimelinePoint[]>;
+  newestJobs(filter: JobFilter, limit: number): DataLoader<string, Position[]>;
+  errorGroups(filter: DeadLetterFilter, limit: number): DataLoader<string, ErrorGroup[]>;
+}
+
+/** Loaders that can forget: what was read for one event of a subscription is out of date at the next. */
+export type RequestLoaders = Loaders & { forget(): void };
+
+export function createRequestLoaders(sources: Sources, account: Account): RequestLoaders {
+  const loaders: RequestLoaders = {
+    ...createLoaders(sources, account),
+    forget: () => void Object.assign(loaders, createLoaders(sources, account)),
+  };
+  return loaders;
+}
+
+interface Sources {
+  prisma: PrismaClient;
+  dashboard: Dashboard;
+}
+
+/**
+ * Everything that many items of one answer ask for is read in one statement for all of them. Rows are
+ * read by account, so an id of somebody else's is an id that never was.
+ */
+function createLoaders({ prisma, dashboard }: Sources, account: Account): Loaders {
+  const accountId = account.id;
+  let server: Promise<ServerFacts> | null = null;
+  const byId = <Row extends { id: string }>(read: (ids: string[]) => Promise<Row[]>) =>
+    batched((ids) => read(ids).then((rows) => new Map(rows.map((row) => [row.id, row]))), null);
+  return {
+    queue: byId((ids) =>
+      prisma.queue.findMany({
+        where: { id: { in: ids }, accountId },
+        omit: { signingSecret: true, nextSigningSecret: true },
+      }),
+    ),
+    job: byId((ids) =>
+      prisma.job.findMany({ where: { id: { in: ids }, accountId }, omit: { payload: true, answerBody: true } }),
+    ),
+    payload: batched(async (ids) => {
+      const rows = await prisma.job.findMany({
+        where: { id: { in: ids }, accountId },
+        select: { id: true, payload: true },
+      });
+      return new Map(rows.map(({ id, payload }) => [id, payload]));
+    }, null),
+    attempts: batched(async (ids) => {
+      const rows = await prisma.attempt.findMany({ where: { jobId: { in: ids } }, orderBy: { ordinal: 'asc' } });
+      return grouped(rows, (row) => row.jobId);
+    }, []),
+    replays: batched(async (ids) => {
+      const rows = await prisma.job.findMany({
+        where: { replayOf: { in: ids }, accountId },
+        select: { id: true, replayOf: true },
+        orderBy: { id: 'asc' },
+      });
+      const groups = grouped(rows, (row) => row.replayOf ?? '');
+      return new Map([...groups].map(([id, jobs]) => [id, jobs.map((job) => job.id)]));
+    }, []),
+    deadLetter: byId((ids) => prisma.deadLetter.findMany({ where: { id: { in: ids }, queue: { accountId } } })),
+    deadLetterOfJob: batched(async (ids) => {
+      const rows = await prisma.deadLetter.findMany({ where: { jobId: { in: ids }, queue: { accountId } } });
+      return new Map(rows.map((row) => [row.jobId, row]));
+    }, null),
+    depth: batched((ids) => dashboard.depths(account, ids), null),
+    use: batched((ids) => dashboard.uses(account, ids), null),
+    health: batched((ids) => dashboard.healths(account, ids), null),
+    waiting: batched((ids) => dashboard.waitings(account, ids), null),
+    server: () => {
+      server ??= dashboard.server();
+      return server;
+    },
+    timeline: perArgument((input) => batched((ids) => dashboard.timelines(account, ids, input), [])),
+    newestJobs: perArguments((filter, limit) =>
+      batched((ids) => dashboard.newestJobs(account, ids, filter, limit), []),
+    ),
+    errorGroups: perArguments((filter, limit) =>
+      batched((ids) => dashboard.errorGroups(account, { ...filter, queueIds: ids }, limit), []),
+    ),
+  };
+}
+
+function batched<Value, Missing>(
+  read: (ids: string[]) => Promise<Map<string, Value>>,
+  missing: Missing,
+): DataLoader<string, Value | Missing> {
+  return new DataLoader<string, Value | Missing>(async (ids) => {
+    const found = await read([...ids]);
+    return ids.map((id) => found.get(id) ?? missing);
+  });
+}
+
+function grouped<Row>(rows: Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const group = groups.get(keyOf(row));
+    if (group === undefined) groups.set(keyOf(row), [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
+/** One loader per set of arguments: fields with the same ones share a statement. */
+function perArgument<Argument, Loader>(create: (argument: Argument) => Loader): (argument: Argument) => Loader {
+  const loaders = new Map<string, Loader>();
+  return (argument) => {
+    const key = JSON.stringify(argument);
+    const present = loaders.get(key) ?? create(argument);
+    loaders.set(key, present);
+    return present;
+  };
+}
+
+function perArguments<First, Second, Loader>(
+  create: (first: First, second: Second) => Loader,
+): (first: First, second: Second) => Loader {
+  const get = perArgument(([first, second]: [First, Second]) => create(first, second));
+  return (first, second) => get([first, second]);
+}

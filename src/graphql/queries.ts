@@ -1,0 +1,177 @@
+import type { Prisma } from '../db/generated/client.ts';
+import { isId } from '../domain/id.ts';
+import { isStorableText } from '../domain/text.ts';
+import { builder } from './builder.ts';
+import { pageCost, pageOf, TOTAL_COUNT } from './connections.ts';
+import {
+  DeadLetterFilterInput,
+  JobFilterInput,
+  JobOrderInput,
+  toDeadLetterFilter,
+  toJobFilter,
+  toOrder,
+} from './filters.ts';
+import { DeadLetterConnection, deadLetterPage, ErrorGroup, MAX_COUNT } from './types/dead-letter.ts';
+import { JobConnection, jobPage } from './types/job-page.ts';
+import { DeadLetter, Job, Queue } from './types/refs.ts';
+import { Count, JobTimelinePoint, PayloadSuggestion, toTimeline } from './types/statistics.ts';
+import { visibleJob } from './visible.ts';
+
+const WITHOUT_SECRETS = { signingSecret: true, nextSigningSecret: true } as const satisfies Prisma.QueueOmit;
+
+const QueueConnection = builder.connectionObject(
+  {
+    type: Queue,
+    name: 'QueueConnection',
+    description: 'A page of queues.',
+    fields: (t) => ({
+      totalCount: t.int(TOTAL_COUNT),
+    }),
+  },
+  { name: 'QueueEdge', description: 'A queue, and its cursor.' },
+);
+
+/** What cannot be stored is in no name. */
+function searchable(text: string): string {
+  return isStorableText(text) ? text : NO_NAME;
+}
+/** Names have no capitals and no spaces. */
+const NO_NAME = 'No Name';
+
+builder.queryFields((t) => ({
+  queue: t.field({
+    type: Queue,
+    nullable: true,
+    description: 'A live queue, by id or by name.',
+    args: {
+      id: t.arg.id({ description: 'Its id.' }),
+      name: t.arg.string({ description: 'Its name.' }),
+    },
+    resolve: (_root, { id, name }, { prisma, account }) => {
+      if (id == null && name == null) return null;
+      if ((id != null && !isId(id)) || (name != null && !isStorableText(name))) return null;
+      const where = { ...(id == null ? {} : { id }), ...(name == null ? {} : { name }) };
+      return prisma.queue.findFirst({
+        where: { ...where, accountId: account.id, deletedAt: null },
+        omit: WITHOUT_SECRETS,
+      });
+    },
+  }),
+  queues: t.connection(
+    {
+      type: Queue,
+      complexity: pageCost,
+      description: 'The live queues, oldest first.',
+      args: { search: t.arg.string({ description: 'Text within the name.' }) },
+      resolve: async (_root, args, { prisma, account, loaders }) => {
+        const where: Prisma.QueueWhereInput = {
+          accountId: account.id,
+          deletedAt: null,
+          ...(args.search == null ? {} : { name: { contains: searchable(args.search), mode: 'insensitive' } }),
+        };
+        const page = await pageOf(args, async ({ limit, after, before, inverted }) => {
+          const rows = await prisma.queue.findMany({
+            where: { ...where, id: { gt: after?.id ?? '', ...(before === undefined ? {} : { lt: before.id }) } },
+            omit: WITHOUT_SECRETS,
+            orderBy: { id: inverted ? 'desc' : 'asc' },
+            take: limit,
+          });
+          for (const row of rows) loaders.queue.prime(row.id, row);
+          return rows.map((node) => ({ position: { id: node.id }, node }));
+        });
+        return { ...page, totalCount: () => prisma.queue.count({ where }) };
+      },
+    },
+    QueueConnection,
+  ),
+  job: t.field({
+    type: Job,
+    nullable: true,
+    description: 'A job that is not past retention; also one whose queue has been deleted.',
+    args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
+    resolve: (_root, { id }, context) => visibleJob(context, id),
+  }),
+  jobs: t.connection(
+    {
+      type: Job,
+      complexity: pageCost,
+      description: 'Jobs of all live queues, newest first unless asked otherwise.',
+      args: {
+        filter: t.arg({ type: JobFilterInput, description: 'Which ones.' }),
+        orderBy: t.arg({ type: JobOrderInput, description: 'In which order.' }),
+      },
+      resolve: (_root, args, context) => jobPage(context, toJobFilter(args.filter), toOrder(args.orderBy), args),
+    },
+    JobConnection,
+  ),
+  count: t.field({
+    type: Count,
+    description: 'How many jobs match, exact up to a maximum.',
+    args: {
+      filter: t.arg({ type: JobFilterInput, description: 'Which ones.' }),
+      max: t.arg.int({ defaultValue: MAX_COUNT, required: true, description: 'Where counting stops; 1 to 10 000.' }),
+    },
+    resolve: (_root, { filter, max }, { dashboard, account }) => dashboard.countJobs(account, toJobFilter(filter), max),
+  }),
+  jobTimeline: t.field({
+    type: [JobTimelinePoint],
+    description: 'Published jobs over time by their present status; the last day by default.',
+    args: {
+      filter: t.arg({ type: JobFilterInput, description: 'Which ones.' }),
+      from: t.arg({ type: 'DateTime', description: 'A day before `to` when left out.' }),
+      to: t.arg({ type: 'DateTime', description: 'Now when left out.' }),
+      bucketSeconds: t.arg.int({ defaultValue: 300, required: true, description: 'A multiple of 300.' }),
+    },
+    resolve: async (_root, { filter, ...times }, { dashboard, account, loaders }) =>
+      dashboard.jobTimeline(account, toJobFilter(filter), toTimeline(times, (await loaders.server()).now)),
+  }),
+  deadLetters: t.connection(
+    {
+      type: DeadLetter,
+      complexity: pageCost,
+      description: 'Dead letters of all live queues, most recently dead first.',
+      args: { filter: t.arg({ type: DeadLetterFilterInput, description: 'Which ones.' }) },
+      resolve: (_root, args, context) => deadLetterPage(context, toDeadLetterFilter(args.filter), args),
+    },
+    DeadLetterConnection,
+  ),
+  errorGroups: t.field({
+    type: [ErrorGroup],
+    description: 'Dead letters by what they died of, over all live queues; the largest group first.',
+    args: {
+      filter: t.arg({ type: DeadLetterFilterInput, description: 'Which dead letters.' }),
+      first: t.arg.int({ defaultValue: 10, required: true, description: 'So many per queue; at most 100.' }),
+    },
+    resolve: async (_root, { filter, first }, { dashboard, account }) => {
+      const groups = await dashboard.errorGroups(
+        account,
+        toDeadLetterFilter(filter),
+        Math.min(Math.max(first, 0), 100),
+      );
+      return [...groups.values()].flat().sort((one, other) => other.count - one.count);
+    },
+  }),
+  payloadPaths: t.field({
+    type: [PayloadSuggestion],
+    description: 'Paths that occur in recent payloads, most frequent first: for suggestions in a filter.',
+    args: {
+      queueId: t.arg.id({ description: 'Of this queue; of all queues when left out.' }),
+      prefix: t.arg.string({ defaultValue: '', required: true, description: 'How the path begins.' }),
+      first: t.arg.int({ defaultValue: 20, required: true, description: 'So many; at most 100.' }),
+    },
+    resolve: (_root, { queueId, prefix, first }, { dashboard, account }) =>
+      dashboard.payloadPaths(account, queueId ?? null, prefix, Math.min(Math.max(first, 0), 100)),
+  }),
+  payloadValues: t.field({
+    type: [PayloadSuggestion],
+    description: 'Values that occur at a path of recent payloads, most frequent first.',
+    args: {
+      queueId: t.arg.id({ description: 'Of this queue; of all queues when left out.' }),
+      path: t.arg.string({ required: true, description: 'Where to look.' }),
+      prefix: t.arg.string({ defaultValue: '', required: true, description: 'How the value begins.' }),
+      first: t.arg.int({ defaultValue: 20, required: true, description: 'So many; at most 100.' }),
+    },
+    resolve: (_root, { queueId, path, prefix, first }, { dashboard, account }) =>
+      dashboard.payloadValues(account, queueId ?? null, path, prefix, Math.min(Math.max(first, 0), 100)),
+  }),
+}));

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest';
+import { createApi } from '../support/api.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { createGraphQLClient } from '../support/graphql.ts';
+import { startJobferry } from '../support/process.ts';
+import { createGate, openReceiver } from '../support/service.ts';
+
+/** Subscriptions over the wire; the API and the worker are different processes. */
+
+const KEY = 'key-of-the-bootstrap-account';
+const { url: databaseUrl } = await createTestDatabase();
+const env = { BOOTSTRAP_API_KEY: KEY };
+const apiProcess = await startJobferry({ databaseUrl, env, role: 'api' });
+await startJobferry({ databaseUrl, env, role: 'worker' });
+const api = createApi(apiProcess.baseUrl, KEY);
+const graphql = createGraphQLClient(apiProcess.baseUrl, KEY);
+
+describe('a subscription', () => {
+  it('is a stream that proxies neither hold back nor change', async () => {
+    const subscription = graphql.subscribe('subscription { queueStats(everySeconds: 1) { queues { id } } }');
+    const response = await subscription.opened;
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(response.headers.get('cache-control')).toContain('no-transform');
+    expect(response.headers.get('x-accel-buffering')).toBe('no');
+    expect(response.headers.get('content-encoding')).toBeNull();
+    await subscription.next();
+    subscription.close();
+  });
+
+  it('follows a job through another process', async () => {
+    const gate = createGate();
+    const receiver = await openReceiver(async () => {
+      await gate.opened;
+      return { status: 204 };
+    });
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const job = await api.publish(queue.name, { payload: {}, delay: 0.5 });
+    const subscription = graphql.subscribe(
+      'subscription S($id: ID) { jobUpdated(jobId: $id) { jobs { id status attempts { status } } } }',
+      { id: job.id },
+    );
+    const statusOf = (data: { jobUpdated: { jobs: { status: string }[] } }) => data.jobUpdated.jobs[0]?.status;
+    expect(statusOf((await subscription.next()).data)).toBe('PENDING');
+    await subscription.until((data) => statusOf(data) === 'PROCESSING');
+    gate.open();
+    const seen = await subscription.until((data) => statusOf(data) === 'COMPLETED');
+    expect(seen.at(-1)?.jobUpdated.jobs[0].attempts).toEqual([{ status: 'SUCCESS' }]);
+    subscription.close();
+  });
+
+  it('follows the jobs of a queue', async () => {
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const subscription = graphql.subscribe(
+      'subscription S($id: ID) { jobUpdated(queueId: $id) { jobs { id status } more } }',
+      { id: queue.id },
+    );
+    await subscription.opened;
+    const { id } = await api.publish(queue.name);
+    type Event = { jobUpdated: { jobs: { id: string; status: string }[] } };
+    await subscription.until(({ jobUpdated }: Event) =>
+      jobUpdated.jobs.some((job) => job.id === id && job.status === 'COMPLETED'),
+    );
+    subscription.close();
+  });
+
+  it('shows a queue again and again', async () => {
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const subscription = graphql.subscribe(
+      'subscription S($id: ID) { queueStats(queueId: $id, everySeconds: 1) { queues { depth { completed scheduled } } } }',
+      { id: queue.id },
+    );
+    const depthOf = (data: { queueStats: { queues: { depth: object }[] } }) => data.queueStats.queues[0]?.depth;
+    expect(depthOf((await subscription.next()).data)).toEqual({ completed: 0, scheduled: 0 });
+    await api.publish(queue.name);
+    await api.publish(queue.name, { payload: {}, delay: 3600 });
+    await subscription.until((data) => JSON.stringify(depthOf(data)) === '{"completed":1,"scheduled":1}');
+    subscription.close();
+  });
+
+  it('follows a bulk action to its end, and ends with it', async () => {
+    const receiver = await openReceiver({ status: 500 });
+    const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
+    const { id: dead } = await api.publish(queue.name);
+    await api.waitForStatus(dead, 'dead');
+    receiver.respondWith({ status: 200 });
+    const { replayDeadLetters } = await graphql.query(
+      'mutation M($id: ID!) { replayDeadLetters(queueId: $id, all: true) { ... on BulkActionPayload { matched action { id } } } }',
+      { id: queue.id },
+    );
+    expect(replayDeadLetters.matched).toBe(1);
+    const subscription = graphql.subscribe(
+      'subscription S($id: ID!) { bulkActionProgress(id: $id) { action { status succeeded } } }',
+      { id: replayDeadLetters.action.id },
+    );
+    type Event = { bulkActionProgress: { action: { status: string; succeeded: number } } };
+    const seen = await subscription.until(({ bulkActionProgress: { action } }: Event) => action.status !== 'RUNNING');
+    expect(seen.at(-1)?.bulkActionProgress.action).toEqual({ status: 'COMPLETED', succeeded: 1 });
+    await expect(subscription.next()).rejects.toThrow('ended');
+  });
+
+  it('carries everything that a page shows over one connection', async () => {
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const job = await api.publish(queue.name, { payload: {}, delay: 3600 });
+    const subscription = graphql.subscribe(
+      `subscription S($watch: WatchInput!) {
+        live(watch: $watch, minIntervalMs: 100) {
+          __typename
+          ... on JobsUpdated { jobs { id status } }
+          ... on QueueStats { queues { id paused depth { scheduled completed } } }
+        }
+      }`,
+      { watch: { queueIds: [queue.id], jobIds: [job.id] } },
+    );
+    const first = (await subscription.next()).data.live;
+    expect(first).toEqual([
+      { __typename: 'JobsUpdated', jobs: [{ id: job.id, status: 'PENDING' }] },
+      { __typename: 'QueueStats', queues: [{ id: queue.id, paused: false, depth: { scheduled: 1, completed: 0 } }] },
+    ]);
+    await graphql.query('mutation M($id: ID!) { runNow(id: $id) { __typename } }', { id: job.id });
+    type Live = { live: { __typename: string; jobs?: { status: string }[]; queues?: { paused: boolean }[] }[] };
+    await subscription.until(({ live }: Live) => live.some((event) => event.jobs?.[0]?.status === 'COMPLETED'));
+    await graphql.query('mutation M($id: ID!) { pauseQueue(id: $id) { __typename } }', { id: queue.id });
+    await subscription.until(({ live }: Live) => live.some((event) => event.queues?.[0]?.paused === true));
+    subscription.close();
+  });
+
+  it.each([
+    ['both a queue and a job', 'jobUpdated(queueId: "a", jobId: "b") { more }'],
+    ['neither', 'jobUpdated { more }'],
+    ['a rate below its bounds', 'live(watch: {}, minIntervalMs: 10) { __typename }'],
+    ['an interval of nothing', 'queueStats(everySeconds: 0) { queues { id } }'],
+    ['too many ids', `live(watch: { jobIds: [${'"x",'.repeat(101)}] }) { __typename }`],
+  ])('of %s is refused', async (_name, field) => {
+    const subscription = graphql.subscribe(`subscription { ${field} }`);
+    const { errors } = (await subscription.next()) as { errors?: { extensions?: { code: string } }[] };
+    expect(errors?.[0]?.extensions?.code).toBe('BAD_USER_INPUT');
+  });
+
+  it('ends when the process is told to stop, which it does at once', async () => {
+    const leaving = await startJobferry({ databaseUrl, env });
+    const client = createGraphQLClient(leaving.baseUrl, KEY);
+    const subscriptions = [
+      client.subscribe('subscription { queueStats(everySeconds: 3600) { queues { id } } }'),
+      client.subscribe('subscription { live(watch: {}) { __typename } }'),
+    ];
+    for (const subscription of subscriptions) await subscription.next();
+    const startedAt = performance.now();
+    expect(await leaving.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    // Far below the grace of 10 s that requests under way get.
+    expect(performance.now() - startedAt).toBeLessThan(8000);
+    for (const subscription of subscriptions) await expect(subscription.next()).rejects.toThrow();
+  });
+});

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createGraphQL } from '../../src/graphql/index.ts';
+import { createApp, listen } from '../../src/http/index.ts';
+import { createUseCases } from '../../src/services/create-services.ts';
+import { createAccount } from '../support/account.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
+import { openOperations } from '../support/operations.ts';
+
+/** No N+1: however many queues and jobs are shown, the database is asked the same few times. */
+
+/** Of the key and of the clock, for all requests together; a busy machine meets it at any query. */
+const ONCE_A_SECOND = /^\s*(with key as|select jobferry_now\(\) as now$)/;
+
+let graphql: GraphQL;
+let statements: string[] = [];
+
+beforeAll(async () => {
+  const { url } = await createTestDatabase();
+  const { db, context } = openOperations(url);
+  // Every statement goes over a connection of the pool, whoever sends it.
+  db.pool.on('connect', (client) => {
+    const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+    client.query = ((...args: unknown[]) => {
+      const text = typeof args[0] === 'string' ? args[0] : (args[0] as { text?: string })?.text;
+      if (text !== undefined && !ONCE_A_SECOND.test(text)) statements.push(text);
+      return query(...args);
+    }) as typeof client.query;
+  });
+  const useCases = createUseCases(context);
+  const { prisma, plans } = context;
+  const live = {
+    watch: () => {
+      throw new Error('not in this test');
+    },
+  };
+  const log = {
+    error: (fields: object) => {
+      throw new Error(JSON.stringify(fields));
+    },
+  };
+  const endpoint = createGraphQL({ ...useCases, prisma, plans, live }, { graphiql: true, log });
+  const app = createApp({
+    services: useCases.services,
+    config: { maxBodyBytes: 1_048_576, signatureHeader: 'x-service-signature', templates: {} },
+    log,
+    readiness: async () => ({ ready: true, checks: {} }),
+    graphql: endpoint,
+  });
+  const listening = await listen(app, { host: '127.0.0.1', port: 0 });
+  afterAll(() => listening.close());
+  const { id, key } = await createAccount(url);
+  graphql = createGraphQLClient(listening.url, key);
+  await db.query(
+    `insert into queue (account_id, name, webhook_url, signing_secret, max_attempts, max_defers, concurrency, dlq_enabled,
+                        mode, rate_limit_window, ack_timeout, ack_timeout_action, backoff_type, backoff_delay)
+     select $1, 'queue-' || n, 'http://127.0.0.1:9/', 's', 3, 50, 5, true, 'standard', 60, 300, 'retry', 'fixed', 2
+       from generate_series(1, 20) n`,
+    [id],
+  );
+  await db.query(
+    `insert into job (account_id, queue_id, status, attempts, max_attempts, backoff_type, backoff_delay, payload,
+                      scheduled_for, deliver_by, created_at, dead_reason, history_count)
+     select account_id, id, status, 1, 3, 'fixed', 2, '{"n":1}', jobferry_now(), jobferry_now() + interval '1 day',
+            jobferry_now(), case when status = 'dead' then 'attempts_exhausted' end, 1
+       from queue, unnest(array['pending', 'dead']) status, generate_series(1, 10) where account_id = $1`,
+    [id],
+  );
+  await db.query(
+    `insert into attempt (job_id, ordinal, queue_id, attempt, status, webhook_status_code, "timestamp", duration_ms, wait_ms)
+     select id, 1, queue_id, 1, 'failed', 500, jobferry_now(), 5, 5 from job`,
+  );
+  await db.query(
+    `insert into dead_letter (job_id, queue_id, reason, fingerprint, dead_at)
+     select id, queue_id, dead_reason, 'f', jobferry_now() from job where status = 'dead'`,
+  );
+});
+
+const HEAVIEST = `query Dashboard($queues: Int!, $jobs: Int!) {
+  queues(first: $queues) {
+    totalCount
+    nodes {
+      id name paused hold { until } oldestDueSeconds inFlight rateWindow { used }
+      depth { due scheduled retrying held processing awaitingAck completed dead }
+      timeline { at success failed duration { p50 p95 p99 } wait { p50 p95 p99 } }
+      health { answered5xx warnings { message } }
+      errorGroups { fingerprint count }
+    }
+  }
+  jobs(first: $jobs) {
+    nodes {
+      id status payloadText queue { name }
+      attempts { status webhookStatusCode durationMs }
+      waiting { reason earliestAt }
+      deadLetter { id reason }
+    }
+  }
+}`;
+
+async function count(variables: object): Promise<number> {
+  await graphql.query(HEAVIEST, variables); // the key, and plans, are in their caches
+  statements = [];
+  await graphql.query(HEAVIEST, variables);
+  return statements.length;
+}
+
+it('asks the database at most 14 times for the heaviest dashboard, and no more for more of it', async () => {
+  const few = await count({ queues: 2, jobs: 2 });
+  const many = await count({ queues: 20, jobs: 50 });
+  // Queues that are on the page need not be read again for its jobs.
+  expect(many, statements.join('\n')).toBeLessThanOrEqual(few);
+  expect(many, statements.join('\n')).toBeLessThanOrEqual(14);
+});
+
+it('asks at most 12 times for the dashboard of the issue: depth, timeline and jobs with attempts', async () => {
+  const document = `{
+    queues(first: 10) { totalCount nodes {
+      id name paused inFlight oldestDueSeconds
+      depth { due scheduled retrying held processing awaitingAck completed dead }
+      timeline { at success failed deferred duration { p50 p95 } wait { p50 p95 } }
+    } }
+    jobs(first: 50) { nodes { id status payload attempts { status error durationMs } waiting { reason } } }
+  }`;
+  await graphql.query(document);
+  statements = [];
+  await graphql.query(document);
+  expect(statements.length, statements.join('\n')).toBeLessThanOrEqual(12);
+});
+
+it('shows the first jobs of many queues in as many statements as of one', async () => {
+  const document =
+    'query Q($n: Int!) { queues(first: $n) { nodes { id jobs(first: 5) { nodes { id attempts { error } } } } } }';
+  const runs: number[] = [];
+  for (const n of [1, 20]) {
+    await graphql.query(document, { n });
+    statements = [];
+    const { queues } = await graphql.query(document, { n });
+    expect(queues.nodes.every((queue: { jobs: { nodes: object[] } }) => queue.jobs.nodes.length === 5)).toBe(true);
+    runs.push(statements.length);
+  }
+  expect(runs[1]).toBe(runs[0]);
+});
