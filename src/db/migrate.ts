@@ -184,11 +184,17 @@ async function instantiateEngine(): Promise<EngineModule> {
   const glue = (await import('@prisma/schema-engine-wasm/schema_engine_bg')) as unknown as EngineModule;
   const folder = dirname(createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg'));
   const bytes = readFileSync(join(folder, 'schema_engine_bg.wasm'));
-  const imports = { './schema_engine_bg.js': glue };
+  const imports = { './schema_engine_bg.js': Object.fromEntries(Object.entries(glue).map(withoutHoldingUp)) };
   const { instance } = await WebAssembly.instantiate(bytes, imports);
   glue.__wbg_set_wasm(instance.exports);
   (instance.exports.__wbindgen_start as () => void)();
   return glue;
+}
+
+/** The engine never clears its timer for a lock that it got, and would keep a command from ending for 10 s. */
+function withoutHoldingUp([name, value]: [string, unknown]): [string, unknown] {
+  if (!name.startsWith('__wbg_setTimeout') || typeof value !== 'function') return [name, value];
+  return [name, (...args: unknown[]) => (value(...args) as NodeJS.Timeout).unref()];
 }
 
 /**
