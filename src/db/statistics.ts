@@ -12,6 +12,13 @@ export async function rollUp(db: Database, retentionMs: number): Promise<boolean
   return (await db.one<{ more: boolean }>(ROLL_UP, [retentionMs]))?.more ?? false;
 }
 
+const INDEX_ATTEMPTS: Statement = { name: 'index-attempts', text: 'select jobferry_index_attempts()' };
+
+/** Keeps it cheap to ask for the attempts of the last seconds, however fast they come. */
+export async function indexAttempts(db: Database): Promise<void> {
+  await db.query(INDEX_ATTEMPTS);
+}
+
 /** What the attempts of one queue in one span of five minutes say. A span may come in two parts. */
 export interface StatsRow extends AttemptTotals {
   /** Start of the span, in milliseconds. */

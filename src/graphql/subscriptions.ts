@@ -136,23 +136,33 @@ function fresh<Event>(event: Event, _args: unknown, { loaders }: GraphQLContext)
   return event;
 }
 
+/** A queue at full speed changes hundreds of jobs a second, and each event reads some of them. */
+const JOB_INTERVAL_MS = 250;
+const QUEUE_INTERVAL_MS = 1000;
+
 async function* followJobs(context: GraphQLContext, queueId: string | null, jobId: string | null) {
   if ((queueId === null) === (jobId === null)) {
     throw new JobferryError('invalid_request', 'give either queueId or jobId');
   }
   if (queueId !== null) await ownQueue(context, queueId);
-  if (jobId !== null) {
-    const job = await visibleJob(context, jobId);
-    if (job === null) throw notFound('job');
-    yield { jobs: [job], more: 0 };
-  }
+  const job = jobId === null ? null : await visibleJob(context, jobId);
+  if (jobId !== null && job === null) throw notFound('job');
+
   const watch = watchOf(context, {
     queueIds: queueId === null ? [] : [queueId],
     jobIds: jobId === null ? [] : [jobId],
   });
-  for await (const changes of context.live.watch(watch, 250, context.signal)) {
-    const event = await jobsOf(context, changes);
-    if (event !== null) yield event;
+  const intervalMs = queueId === null ? JOB_INTERVAL_MS : QUEUE_INTERVAL_MS;
+  // From here on nothing is missed, so what is read now may be what is sent first.
+  const rounds = context.live.watch(watch, intervalMs, context.signal);
+  try {
+    if (job !== null) yield { jobs: [job], more: 0 };
+    for await (const changes of rounds) {
+      const event = await jobsOf(context, changes);
+      if (event !== null) yield event;
+    }
+  } finally {
+    await rounds.return();
   }
 }
 

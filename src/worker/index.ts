@@ -1,7 +1,7 @@
 import { idleBulkActions } from '../db/bulk-actions.ts';
 import type { Database } from '../db/database.ts';
 import type { Periods } from '../db/publish.ts';
-import { rollUp } from '../db/statistics.ts';
+import { indexAttempts, rollUp } from '../db/statistics.ts';
 import { queuesWithWork, requestSweep } from '../db/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { PlanTable } from '../domain/plan.ts';
@@ -87,13 +87,14 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     for (const actionId of await idleBulkActions(db, BULK_IDLE_MS)) bulkActions.run(actionId);
     await requestSweep(db, RETENTION_TASK, retentionSweepMs);
   });
+  const stopIndexing = repeat(ROLL_UP_MS, log, 'indexing attempts', () => indexAttempts(db));
   const stopRollingUp = repeat(ROLL_UP_MS, log, 'rolling up statistics', async () => {
     for (let step = 0; step < ROLL_UP_STEPS; step += 1) {
       if (!(await rollUp(db, periods.retentionMs))) return;
     }
   });
-  const indexing = new SearchIndexing(db);
-  const stopIndexing = repeat(INDEX_MS, log, 'indexing payloads', () => indexing.run());
+  const searchIndexing = new SearchIndexing(db);
+  const stopSearchIndexing = repeat(INDEX_MS, log, 'indexing payloads', () => searchIndexing.run());
   log.info({ workerId, capacity }, 'worker started');
 
   return {
@@ -103,9 +104,10 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     stop: async () => {
       stopWatching();
       stopReconciling();
-      stopRollingUp();
       stopIndexing();
-      indexing.stop();
+      stopRollingUp();
+      stopSearchIndexing();
+      searchIndexing.stop();
       deadlines.stop();
       await Promise.all([runner.stop(), bulkActions.stop(), dispatcher.drain()]);
       await liveness.stop();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { rollUp } from '../../src/db/statistics.ts';
+import { indexAttempts, rollUp } from '../../src/db/statistics.ts';
 import { sweepStatistics } from '../../src/db/sweep.ts';
 import { histogramOf, mergeHistograms } from '../../src/domain/histogram.ts';
 import {
@@ -198,6 +198,41 @@ describe('the roll-up', () => {
     await pass(1);
     await sweepStatistics(fixture.db, RETENTION_MS);
     expect(await spans()).toEqual({ stats: 0, completed: 0 });
+  });
+});
+
+describe('indexing attempts', () => {
+  const newRanges = async () => {
+    const text = `select brin_summarize_new_values('attempt_timestamp_idx') as n`;
+    return (await fixture.db.one<{ n: number }>(text))?.n ?? -1;
+  };
+  /** More than the pages that the index takes together. */
+  const write = (ordinal: number) =>
+    fixture.db.query(
+      `insert into attempt (job_id, ordinal, queue_id, attempt, status, error, "timestamp")
+       select id, $1 + n, queue_id, 1, 'failed', repeat('x', 500), jobferry_now()
+         from (select * from job limit 1) job, generate_series(1, 1000) n`,
+      [ordinal],
+    );
+
+  it('covers all that is new', async () => {
+    await fixture.publishJobs(queue, 1);
+    await write(1000);
+    expect(await newRanges()).toBeGreaterThan(0);
+    await write(2000);
+    await indexAttempts(fixture.db);
+    expect(await newRanges()).toBe(0);
+  });
+
+  it('is put off when somebody else is at the table', async () => {
+    await write(3000);
+    const client = new pg.Client({ connectionString: fixture.db.pool.options.connectionString });
+    await client.connect();
+    await client.query('begin');
+    await client.query('lock table attempt in share update exclusive mode');
+    await indexAttempts(fixture.db);
+    await client.end();
+    expect(await newRanges()).toBeGreaterThan(0);
   });
 });
 

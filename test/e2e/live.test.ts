@@ -12,12 +12,19 @@ import { waitFor } from '../support/wait-for.ts';
 
 const log = { info: () => undefined, warn: () => undefined };
 
+const closing: (() => Promise<void>)[] = [];
+
+// The newest first: servers go after those who are connected to them.
+afterAll(async () => {
+  for (const close of closing.toReversed()) await close();
+});
+
 /** A process of its own among those of the cluster, which only watches. */
 async function openWatcher(url: string): Promise<LiveService> {
   const db = new Database(url, log);
   const watcher = createLive({ db, url, log, timings: { catchUp: 200 } });
   await watcher.start();
-  afterAll(async () => {
+  closing.push(async () => {
     await watcher.stop();
     await db.close();
   });
@@ -127,7 +134,7 @@ describe('a subscriber of another process', () => {
 it('goes on after a restart of the database server', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-live-'));
   const embedded = await startEmbedded({ dataDir, log });
-  afterAll(async () => {
+  closing.push(async () => {
     await embedded.stop();
     await rm(dataDir, { recursive: true });
   });

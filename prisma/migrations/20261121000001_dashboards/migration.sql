@@ -206,10 +206,12 @@ $$;
 -- Makes the next batch of payloads searchable, and answers how many there were; 0 when there is nothing
 -- to do or another process is at it, or was less than p_pause ago.
 --
--- A job has the time of its id, and is seen when its transaction has ended. So the index stays 5 s
+-- A job has the time of its id, and is seen when its transaction has ended. So the index stays p_lag
 -- behind, which is longer than a statement may take, and behind every transaction that writes: a commit
 -- can stall. Not more than a minute behind, because a session that somebody forgot must not stop it.
-create function jobferry_index_payloads(p_max integer, p_pause interval default '0') returns integer
+create function jobferry_index_payloads(
+  p_max integer, p_pause interval default '0', p_lag interval default '5 s'
+) returns integer
 language plpgsql
 as $$
 declare
@@ -227,7 +229,7 @@ begin
   select max(clock_timestamp() - xact_start) into v_oldest from pg_stat_activity
    where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid();
   v_until := jobferry_first_id(
-    jobferry_now() - least(greatest(interval '5 s', v_oldest + interval '10 ms'), interval '60 s'));
+    jobferry_now() - least(greatest(p_lag, v_oldest + interval '10 ms'), interval '60 s'));
 
   -- Large payloads come a few at a time: a statement has to end in time.
   with batch as materialized (
@@ -437,6 +439,20 @@ begin
   insert into follower (name, position) values ('stats', (extract(epoch from v_to) * 1000)::bigint::text)
   on conflict (name) do update set position = excluded.position, updated_at = jobferry_now();
   return v_to < v_until;
+end
+$$;
+
+-- Tells the index on the attempts' time of the pages that are new. Autovacuum does so too, but not before a
+-- fifth of the table is new, and until then everybody who asks for the last seconds reads all of that. Whoever
+-- holds the lock, most likely autovacuum itself, is not waited for: a longer wait would make it give up.
+create function jobferry_index_attempts() returns void
+language plpgsql
+set lock_timeout = '50ms'
+as $$
+begin
+  perform brin_summarize_new_values('attempt_timestamp_idx'::regclass);
+exception when lock_not_available or insufficient_privilege then
+  null; -- the next time, or autovacuum
 end
 $$;
 
