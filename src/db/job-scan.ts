@@ -67,8 +67,10 @@ interface ScanOptions<Row> {
   /** Look at the first few before asking an index for all that can match: the answer may be among them. */
   walkFirst: boolean;
   projection: Projection;
-  /** Takes what was found in a part of the range; false when that is enough. */
-  take(rows: Row[], walked: number): boolean;
+  /** How many matches are enough. */
+  enough: number;
+  /** Takes what was found in a part of the range; answers how many matches that makes so far. */
+  take(rows: Row[]): number;
 }
 
 /**
@@ -79,20 +81,24 @@ interface ScanOptions<Row> {
 export async function scan<Row extends object>(search: Search, options: ScanOptions<Row>): Promise<void> {
   const { db, filter, queueIds } = search;
   if (queueIds.length === 0) return;
-  const { descending, walkFirst, projection, take } = options;
+  const { descending, walkFirst, projection, enough, take } = options;
   const endsAt = performance.now() + MAX_SEARCH_MS;
   let range: IdRange | null = search.range;
   let size = FIRST_WALK;
+  let walkedSoFar = 0;
 
   const walk = async (rest: IdRange): Promise<IdRange | null> => {
     const startedAt = performance.now();
     const { text, values } = walkStatement(search, rest, { size, descending, projection });
     const rows = await db.query<WalkRow & Row>(text, values);
     const { walked, bound } = rows[0] ?? { walked: 0, bound: null };
-    const isEnough = !take(rows.filter(hasResult), walked);
-    if (isEnough || walked < size || bound === null) return null;
-    const elapsedMs = performance.now() - startedAt;
-    size = Math.round(Math.min(Math.max(size * Math.min(WALK.targetMs / elapsedMs, 10), WALK.min), WALK.max));
+    const found = take(rows.filter(hasResult));
+    if (found >= enough || walked < size || bound === null) return null;
+    walkedSoFar += walked;
+    // As far as it takes to find the rest, when they are as frequent as so far; but not for too long at once.
+    const likely = found === 0 ? Number.POSITIVE_INFINITY : ((enough - found) * walkedSoFar * 1.3) / found;
+    const bearable = size * Math.min(WALK.targetMs / (performance.now() - startedAt), 10);
+    size = Math.round(Math.min(Math.max(Math.min(bearable, likely), WALK.min), WALK.max));
     return descending ? { ...rest, below: bound } : { ...rest, from: after(bound) };
   };
 
@@ -104,7 +110,7 @@ export async function scan<Row extends object>(search: Search, options: ScanOpti
     if (statement === null) continue;
     const rows = await db.query<CandidateRow & Row>(statement.text, statement.values);
     if ((rows[0]?.candidates ?? 0) > MAX_CANDIDATES) continue;
-    take(rows.filter(hasResult), 0);
+    take(rows.filter(hasResult));
     return;
   }
   while (range !== null) {

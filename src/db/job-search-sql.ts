@@ -177,7 +177,7 @@ function payloadIndex(scope: SearchScope, values: Values, queues: string): strin
     select s.job_id as id from ${queues} cross join lateral (select s.job_id from job_search s where ${probe} offset 0) s
     union all
     select j.id from ${queues} cross join lateral (
-      select j.id from job j where j.queue_id = q.id and j.id > ${values.add(scope.indexed)} offset 0) j`;
+      select j.id from job j where ${withinQueue(`${values.add(scope.indexed)}::text || '0'`, `'g'`, false)('j.queue_id', 'j.id')} offset 0) j`;
 }
 
 /**

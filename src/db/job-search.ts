@@ -51,6 +51,7 @@ async function findById(search: Search, descending: boolean, slice: JobSlice): P
     {
       descending: isDown,
       walkFirst: true,
+      enough: limit,
       projection: {
         columns: ['id'],
         sql: (rows, values) =>
@@ -59,7 +60,7 @@ async function findById(search: Search, descending: boolean, slice: JobSlice): P
       take: (rows) => {
         const ids = rows.map(({ id }) => id).sort();
         for (const id of isDown ? ids.reverse() : ids) if (found.length < limit) found.push({ id });
-        return found.length < limit;
+        return found.length;
       },
     },
   );
@@ -84,6 +85,7 @@ async function findByTime(search: Search, order: TimeOrder, slice: JobSlice): Pr
   await scan<{ id: string; at: Date | null }>(search, {
     descending: true,
     walkFirst: false,
+    enough: Number.POSITIVE_INFINITY,
     projection: {
       columns: ['id', order.field],
       sql: (rows, values) =>
@@ -94,7 +96,7 @@ async function findByTime(search: Search, order: TimeOrder, slice: JobSlice): Pr
       found = [...found, ...rows.map(({ id, at }) => ({ id, at: at?.getTime() ?? null }))];
       found.sort((one, other) => compare(one, other, order.descending) * (inverted ? -1 : 1));
       found = found.slice(0, limit);
-      return true;
+      return 0;
     },
   });
   return found;
@@ -139,6 +141,7 @@ export async function countJobs(db: Database, selection: JobSelection, max: numb
   await scan<{ n: number }>(search, {
     descending: true,
     walkFirst: false,
+    enough: max + 1,
     projection: {
       columns: ['id'],
       sql: (rows, values) =>
@@ -146,7 +149,7 @@ export async function countJobs(db: Database, selection: JobSelection, max: numb
     },
     take: (rows) => {
       count = Math.min(max + 1, count + (rows[0]?.n ?? 0));
-      return count <= max;
+      return count;
     },
   });
   return count;
@@ -176,6 +179,7 @@ export async function timelineOfJobs(
     {
       descending: true,
       walkFirst: false,
+      enough: Number.POSITIVE_INFINITY,
       projection: {
         columns: ['id', 'status', 'created_at'],
         sql: (rows, values) => {
@@ -187,7 +191,7 @@ export async function timelineOfJobs(
       },
       take: (rows) => {
         for (const row of rows) found.push({ at: row.at, status: row.status, n: row.n });
-        return true;
+        return 0;
       },
     },
   );
@@ -215,6 +219,7 @@ export async function newestJobs(
     {
       descending: true,
       walkFirst: false,
+      enough: limit * unfinished.length,
       projection: {
         columns: ['id', 'queue_id'],
         sql: (rows, values) => `
@@ -224,7 +229,7 @@ export async function newestJobs(
       },
       take: (rows) => {
         for (const row of rows.sort((one, other) => (one.id < other.id ? 1 : -1))) keep(row.queue_id, row.id);
-        return unfinished.some((id) => (found.get(id)?.length ?? 0) < limit);
+        return unfinished.reduce((total, id) => total + (found.get(id)?.length ?? 0), 0);
       },
     },
   );

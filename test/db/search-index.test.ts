@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { indexPayloads } from '../../src/db/search-index.ts';
+import { sweepRetention } from '../../src/db/sweep.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { RETENTION_MS, type TestQueue } from './fixture.ts';
+import { openSearchFixture } from './search-fixture.ts';
+
+let fixture: Awaited<ReturnType<typeof openSearchFixture>>;
+let queue: TestQueue;
+
+beforeEach(async () => {
+  fixture = await openSearchFixture();
+  queue = await fixture.createQueue();
+});
+
+async function documents(): Promise<Map<string, unknown>> {
+  const rows = await fixture.db.query<{ job_id: string; doc: unknown }>('select job_id, doc from job_search');
+  return new Map(rows.map((row) => [row.job_id, row.doc]));
+}
+
+describe('indexing payloads', () => {
+  it('goes through all jobs in batches, and each once', async () => {
+    const ids = await fixture.insertPayloads(
+      queue,
+      Array.from({ length: 25 }, (_, n) => `{"n":${n}}`),
+    );
+    expect(await indexPayloads(fixture.db, 10)).toBe(10);
+    expect(await indexPayloads(fixture.db, 10)).toBe(10);
+    expect(await indexPayloads(fixture.db, 10)).toBe(5);
+    expect(await indexPayloads(fixture.db, 10)).toBe(0);
+    expect(await documents()).toEqual(new Map(ids.map((id, n) => [id, { [queue.id]: { n } }])));
+  });
+
+  it('leaves what is younger than five seconds, which may still be on its way', async () => {
+    await fixture.insertJob({ queue, ageMs: 5001 });
+    const young = await fixture.insertJob({ queue, ageMs: 4000 });
+    expect(await fixture.indexAll()).toBe(1);
+    await fixture.setClock(fixture.now + 2000);
+    expect(await fixture.indexAll()).toBe(1);
+    expect((await documents()).has(young)).toBe(true);
+  });
+
+  it('waits for transactions that began before a job and may have written one too', async () => {
+    await fixture.insertJob({ queue, ageMs: 200 });
+    const index = async () =>
+      (await fixture.db.one<{ n: number }>(`select jobferry_index_payloads(10, '0', '100 ms') as n`))?.n;
+    const other = await fixture.db.pool.connect();
+    try {
+      await other.query('begin; create temporary table something ()');
+      await waitFor(async () => {
+        const { rows } = await other.query(`select clock_timestamp() - now() > interval '300 ms' as is_old`);
+        return rows[0].is_old;
+      });
+      expect(await index()).toBe(0);
+      await other.query('rollback');
+    } finally {
+      other.release();
+    }
+    expect(await index()).toBe(1);
+  });
+
+  it('is done by one process at a time', async () => {
+    await fixture.insertPayloads(queue, ['{}', '{}']);
+    const other = await fixture.db.pool.connect();
+    try {
+      await other.query('begin');
+      expect((await other.query('select jobferry_index_payloads(1)')).rows).toEqual([{ jobferry_index_payloads: 1 }]);
+      expect(await indexPayloads(fixture.db, 10)).toBe(0);
+      await other.query('commit');
+    } finally {
+      other.release();
+    }
+    expect(await indexPayloads(fixture.db, 10)).toBe(1);
+  });
+
+  it('is not done again within a pause, by whomever', async () => {
+    await fixture.insertPayloads(queue, ['{}', '{}']);
+    expect(await indexPayloads(fixture.db, 1)).toBe(1);
+    expect(await indexPayloads(fixture.db, 1, 600_000)).toBe(0);
+    expect(await indexPayloads(fixture.db, 1, 0)).toBe(1);
+  });
+
+  it('takes fewer jobs at a time when they are large, and at least one', async () => {
+    const large = `{"fill":"${'x'.repeat(65_000)}"}`;
+    await fixture.insertPayloads(
+      queue,
+      Array.from({ length: 40 }, () => large),
+    );
+    expect(await indexPayloads(fixture.db, 500)).toBe(16);
+    expect(await fixture.indexAll()).toBe(24);
+  });
+
+  it('is not stopped by a job that is indexed already or swept meanwhile', async () => {
+    const [first] = await fixture.insertPayloads(queue, ['{"n":1}', '{"n":2}']);
+    await fixture.db.query('insert into job_search (job_id, queue_id) values ($1, $2)', [first, queue.id]);
+    expect(await fixture.indexAll()).toBe(2);
+  });
+
+  it('never fails, whatever the payload', async () => {
+    const hostile = [
+      '{"a":"\\u0000"}',
+      '{"a":"\\ud800"}',
+      '{"a":"\\udc00\\ud800"}',
+      '{"a":1e999999999999}',
+      `{"a":${'9'.repeat(60_000)}}`,
+      `{"a":0.${'9'.repeat(60_000)}}`,
+      `{"a":${'[1e131071,'.repeat(99)}1${']'.repeat(99)}}`,
+      `{"${'k'.repeat(60_000)}":1}`,
+      `{"a":"${'\\u0000'.repeat(10_000)}"}`,
+      `{"a":"${'\\\\'.repeat(30_000)}"}`,
+      `{"a":"${'\\ud800'.repeat(10_000)}"}`,
+      `{"a":[${Array.from({ length: 9000 }, (_, n) => n).join(',')}]}`,
+      `{"a":"${'x'.repeat(900_000)}"}`,
+      `${' '.repeat(60_000)}{}`,
+    ];
+    const ids = await fixture.insertPayloads(queue, hostile);
+    expect(await fixture.indexAll()).toBe(hostile.length);
+    const indexed = await documents();
+    const unsearchable = ids.filter((id) => indexed.get(id) === null);
+    expect(unsearchable).toEqual([ids[5], ids[12]]);
+    const [row] = await fixture.db.query<{ same: boolean }>(
+      'select bool_and(j.payload = u.payload) as same from job j join unnest($1::text[], $2::text[]) u(id, payload) on u.id = j.id',
+      [ids, hostile],
+    );
+    expect(row?.same).toBe(true);
+  });
+
+  it('is undone by the sweep', async () => {
+    await fixture.insertJob({ queue, ageMs: RETENTION_MS + 60_000 });
+    const kept = await fixture.insertJob({ queue });
+    expect(await fixture.indexAll()).toBe(2);
+    while (await sweepRetention(fixture.db, RETENTION_MS)) {
+      // Batch after batch.
+    }
+    expect([...(await documents()).keys()]).toEqual([kept]);
+  });
+});
