@@ -22,6 +22,8 @@ let anyJob = '';
 
 beforeAll(async () => {
   fixture = await openFixture();
+  // Each connection counts for itself and tells the server when it likes, unless it is asked to.
+  fixture.db.pool.options.max = 1;
   const { db, accountId } = fixture;
   for (let i = 0; i < 10; i += 1) {
     queue = await fixture.createQueue();
