@@ -5,8 +5,9 @@ import { createAccount, createApiKey, revokeApiKey } from './db/accounts.ts';
 import { createPrisma } from './db/prisma.ts';
 import { OPERATOR } from './domain/audit.ts';
 import { createLog, type Logger } from './log.ts';
+import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { describeApiKey, generateApiKey } from './services/api-key.ts';
-import { type OpenDatabase, openDatabase, type Service, startService } from './start.ts';
+import type { Service } from './start.ts';
 
 const USAGE = `jobferry <command>
 
@@ -33,7 +34,8 @@ const COMMANDS: Record<string, Command> = {
   'key create': keyCreate,
   'key revoke': keyRevoke,
   demo: async (_args, config) => {
-    const { runDemo } = await import('./demo/index.ts');
+    // Loaded when they are asked for: the other commands need neither HTTP nor GraphQL.
+    const [{ runDemo }, { startService }] = await Promise.all([import('./demo/index.ts'), import('./start.ts')]);
     const quiet = createLog({ level: 'error' });
     process.exitCode = (await runDemo(config, (settings) => startService(settings, quiet))) ? 0 : 1;
   },
@@ -42,6 +44,7 @@ const COMMANDS: Record<string, Command> = {
 async function serve(args: string[], config: Config, log: Logger): Promise<void> {
   const { values } = parse(args, { role: { type: 'string', default: config.role } });
   if (!['all', 'api', 'worker'].includes(values.role)) throw new UsageError('--role must be all, api or worker');
+  const { startService } = await import('./start.ts');
   const service = await startService({ ...config, role: values.role as Role }, log);
   stopOnSignal(service, log);
   greet(service, config);

@@ -1,88 +1,22 @@
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Config } from './config.ts';
-import { bootstrapAccount } from './db/accounts.ts';
-import { Database } from './db/database.ts';
-import { joinEmbedded, startEmbedded } from './db/embedded.ts';
-import { migrate, schemaState } from './db/migrate.ts';
-import { preflight } from './db/preflight.ts';
+import type { Database } from './db/database.ts';
+import { schemaState } from './db/migrate.ts';
 import { createPrisma } from './db/prisma.ts';
 import { createSender } from './delivery/send.ts';
 import { createGraphQL } from './graphql/index.ts';
 import { createApp, type Listening, listen, type Readiness } from './http/index.ts';
 import type { Logger } from './log.ts';
-import { describeApiKey, generateApiKey } from './services/api-key.ts';
+import { type OpenDatabase, openDatabase } from './open-database.ts';
 import type { Context } from './services/context.ts';
 import { createUseCases } from './services/create-services.ts';
 import { startHeartbeat } from './services/heartbeat.ts';
 import { createLive } from './services/live-hub.ts';
 import { startWorker, type Worker } from './worker/index.ts';
-import { installWakeUps } from './worker/runner.ts';
 
 /** Beside the sources and beside what is built of them. */
 const PACKAGE = new URL('../package.json', import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
-
-export interface OpenDatabase {
-  url: string;
-  db: Database;
-  /** Names of the migrations that opening applied. */
-  applied: string[];
-  /** The first account's key, when opening made it; it is shown once and kept nowhere in the database. */
-  newApiKey: string | null;
-  close(): Promise<void>;
-}
-
-/** Where the first key of an embedded database is left for its owner, beside the database's own password. */
-const KEY_FILE = 'api-key';
-
-/**
- * Connects and migrates.
- * @param options.guest for an admin command: share the embedded database with a Jobferry that is
- *   running, and leave the first account to the first start, which shows its key
- */
-export async function openDatabase(config: Config, log: Logger, options: { guest: boolean }): Promise<OpenDatabase> {
-  const open = options.guest ? joinEmbedded : startEmbedded;
-  const embedded = config.databaseUrl === undefined ? await open({ dataDir: config.dataDir, log }) : null;
-  const url = embedded?.url ?? config.databaseUrl;
-  if (url === undefined) throw new Error('no database address');
-  const db = new Database(url, log);
-  const close = async () => {
-    await db.close();
-    await embedded?.stop();
-  };
-  try {
-    await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability });
-    let newApiKey: string | null = null;
-    const { applied } = await migrate({
-      url,
-      log,
-      afterMigrations: async () => {
-        await installWakeUps(url);
-        if (!options.guest) newApiKey = await bootstrap(config, db);
-      },
-    });
-    if (newApiKey !== null && embedded !== null) {
-      await writeFile(join(config.dataDir, KEY_FILE), `${newApiKey}\n`, { mode: 0o600 });
-    }
-    return { url, db, applied, newApiKey, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-function bootstrap(config: Config, db: Database): Promise<string | null> {
-  return bootstrapAccount(db, {
-    plan: config.bootstrapPlan,
-    knownKey: config.bootstrapApiKey === undefined ? null : describeApiKey(config.bootstrapApiKey),
-    newKey: () => {
-      const key = generateApiKey();
-      return { key, stored: describeApiKey(key) };
-    },
-  });
-}
 
 export interface Service {
   url: string;

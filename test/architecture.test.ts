@@ -23,6 +23,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   config: ['domain', 'log'],
   log: [],
   start: ['*'],
+  'open-database': ['*'],
   main: ['*'],
 };
 
