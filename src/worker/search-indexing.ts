@@ -4,18 +4,20 @@ import { indexPayloads } from '../db/search-index.ts';
 
 /** Takes about 50 ms, and less when payloads are large. */
 const BATCH = 500;
-/** A pause is so many times as long as the batch before: searching must not slow deliveries down. */
-const PAUSE_FACTOR = 12;
+/** A pause is so many times as long as the batch before: while jobs are delivered, that comes first. */
+const PAUSE_FACTOR = { delivering: 12, idle: 1 };
 const MAX_PAUSE_MS = 5000;
 
 /** Makes new payloads searchable until there are no more, or until it is told to stop. */
 export class SearchIndexing {
   readonly #db: Database;
+  readonly #isDelivering: () => boolean;
   readonly #stopping = new AbortController();
   #pauseMs = 0;
 
-  constructor(db: Database) {
+  constructor(db: Database, isDelivering: () => boolean) {
     this.#db = db;
+    this.#isDelivering = isDelivering;
   }
 
   async run(): Promise<void> {
@@ -23,7 +25,8 @@ export class SearchIndexing {
       const startedAt = performance.now();
       const indexed = await indexPayloads(this.#db, BATCH, this.#pauseMs);
       if (indexed === 0) return;
-      this.#pauseMs = Math.min((performance.now() - startedAt) * PAUSE_FACTOR, MAX_PAUSE_MS);
+      const factor = this.#isDelivering() ? PAUSE_FACTOR.delivering : PAUSE_FACTOR.idle;
+      this.#pauseMs = Math.min((performance.now() - startedAt) * factor, MAX_PAUSE_MS);
       await wait(this.#pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
   }
