@@ -99,7 +99,7 @@ describe.concurrent('a held queue', () => {
     await waitFor(async () => (await awaitingIds(busy.queue)).length === 4);
   });
 
-  it.each([{ holds: [1, 0.2] }, { holds: [0.2, 1] }])(
+  it.each([{ holds: [3, 1.5] }, { holds: [1.5, 3] }])(
     'is held until the latest of several holds: $holds',
     async ({ holds: [first, second] }) => {
       const { receiver, queue, inFlight, total } = await busyQueue({ concurrency: 2, waiting: 2 });
