@@ -17,6 +17,8 @@ export interface Config {
   readonly allowUnsafeDurability: boolean;
   readonly bootstrapApiKey: string | undefined;
   readonly bootstrapPlan: string;
+  /** 32 bytes each; the first encrypts, all decrypt. None: nothing is stored encrypted. */
+  readonly encryptionKeys: readonly Uint8Array[];
   readonly webhookAllowCidrs: readonly string[];
   readonly webhookTimeoutMs: number;
   readonly jobRetentionMs: number;
@@ -115,6 +117,10 @@ const environment = z.object({
     .regex(/^[\x21-\x7e]{16,255}$/, 'must be 16 to 255 printable characters without spaces')
     .optional(),
   BOOTSTRAP_PLAN: z.string().default('pro'),
+  ENCRYPTION_KEY: z
+    .string()
+    .optional()
+    .transform((text, context) => (text === undefined ? [] : encryptionKeys(text, context))),
   WEBHOOK_ALLOW_CIDRS: z
     .string()
     .optional()
@@ -161,6 +167,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     allowUnsafeDurability: e.ALLOW_UNSAFE_DURABILITY,
     bootstrapApiKey: e.BOOTSTRAP_API_KEY,
     bootstrapPlan: e.BOOTSTRAP_PLAN,
+    encryptionKeys: Object.freeze(e.ENCRYPTION_KEY),
     webhookAllowCidrs: Object.freeze(e.WEBHOOK_ALLOW_CIDRS ?? (production ? [] : LOOPBACK.split(','))),
     webhookTimeoutMs: e.WEBHOOK_TIMEOUT_SECONDS,
     jobRetentionMs: e.JOB_RETENTION_SECONDS,
@@ -217,6 +224,23 @@ function cidrs(text: string, context: z.RefinementCtx): string[] {
     if (!isCidr(entry)) context.addIssue({ code: 'custom', message: `"${entry}" is not a CIDR block` });
   }
   return list;
+}
+
+/** Keys separated by commas. What is wrong is told by its place: a key must not be repeated to anybody. */
+function encryptionKeys(text: string, context: z.RefinementCtx): Uint8Array[] {
+  return text.split(',').flatMap((entry, index) => {
+    const key = encryptionKey(entry.trim());
+    if (key !== null) return [key];
+    const which = text.includes(',') ? `key ${index + 1} ` : '';
+    context.addIssue({ code: 'custom', message: `${which}must be 32 bytes as base64 or as 64 hexadecimal digits` });
+    return [];
+  });
+}
+
+function encryptionKey(text: string): Uint8Array | null {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
+  // With or without padding, of either alphabet.
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
 }
 
 function isCidr(entry: string): boolean {

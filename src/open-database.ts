@@ -4,10 +4,12 @@ import type { Config } from './config.ts';
 import { bootstrapAccount } from './db/accounts.ts';
 import { Database } from './db/database.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded.ts';
+import { encryptStored } from './db/encrypt-stored.ts';
 import { migrate } from './db/migrate.ts';
 import { preflight } from './db/preflight.ts';
+import { SecretBox } from './db/secret-box.ts';
 import type { Logger } from './log.ts';
-import { describeApiKey, generateApiKey } from './services/api-key.ts';
+import { describeApiKey, generateApiKey, isPlausibleApiKey } from './services/api-key.ts';
 import { installWakeUps } from './worker/runner.ts';
 
 export interface OpenDatabase {
@@ -33,7 +35,7 @@ export async function openDatabase(config: Config, log: Logger, options: { guest
   const embedded = config.databaseUrl === undefined ? await open({ dataDir: config.dataDir, log }) : null;
   const url = embedded?.url ?? config.databaseUrl;
   if (url === undefined) throw new Error('no database address');
-  const db = new Database(url, log);
+  const db = new Database(url, log, new SecretBox(config.encryptionKeys));
   const close = async () => {
     await db.close();
     await embedded?.stop();
@@ -46,7 +48,9 @@ export async function openDatabase(config: Config, log: Logger, options: { guest
       log,
       afterMigrations: async () => {
         await installWakeUps(url);
-        if (!options.guest) newApiKey = await bootstrap(config, db);
+        if (options.guest) return;
+        await encrypt(config, db, log);
+        newApiKey = await bootstrap(config, db);
       },
     });
     if (newApiKey !== null && embedded !== null) {
@@ -59,7 +63,15 @@ export async function openDatabase(config: Config, log: Logger, options: { guest
   }
 }
 
-function bootstrap(config: Config, db: Database): Promise<string | null> {
+async function encrypt(config: Config, db: Database, log: Logger): Promise<void> {
+  const queues = await encryptStored(db, config.jobRetentionMs);
+  if (db.box.keyId !== null) log.info({ keyId: db.box.keyId, newlyEncrypted: queues }, 'encrypting at rest');
+}
+
+async function bootstrap(config: Config, db: Database): Promise<string | null> {
+  if (config.bootstrapApiKey !== undefined && !isPlausibleApiKey(config.bootstrapApiKey)) {
+    throw new Error('BOOTSTRAP_API_KEY: begins like a key that Jobferry made, but its checksum is wrong');
+  }
   return bootstrapAccount(db, {
     plan: config.bootstrapPlan,
     knownKey: config.bootstrapApiKey === undefined ? null : describeApiKey(config.bootstrapApiKey),

@@ -12,6 +12,7 @@ import type { Context } from './services/context.ts';
 import { createUseCases } from './services/create-services.ts';
 import { startHeartbeat } from './services/heartbeat.ts';
 import { createLive } from './services/live-hub.ts';
+import { createStoredText } from './services/stored-text.ts';
 import { startWorker, type Worker } from './worker/index.ts';
 
 /** Beside the sources and beside what is built of them. */
@@ -73,7 +74,8 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     changes,
   };
   const useCases = config.role === 'worker' ? null : createUseCases(context);
-  const shared = { prisma, plans: config.plans, live: liveUpdates.live };
+  const stored = createStoredText(db);
+  const shared = { prisma, stored, plans: config.plans, live: liveUpdates.live };
   const graphql =
     useCases === null ? null : createGraphQL({ ...useCases, ...shared }, { graphiql: config.graphiql, log });
   const app = createApp({

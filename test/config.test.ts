@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, parseConfig } from '../src/config.ts';
 import { DEFAULT_PLANS } from '../src/domain/plan.ts';
@@ -23,6 +24,7 @@ describe('defaults (DESIGN 4)', () => {
       allowUnsafeDurability: false,
       bootstrapApiKey: undefined,
       bootstrapPlan: 'pro',
+      encryptionKeys: [],
       webhookAllowCidrs: ['127.0.0.0/8', '::1/128'],
       webhookTimeoutMs: 15_000,
       jobRetentionMs: 259_200_000,
@@ -68,6 +70,24 @@ describe('values', () => {
     expect(config).toMatchObject({ webhookTimeoutMs: 250, retentionSweepMs: 1500 });
   });
 
+  it.each([
+    ['hexadecimal', (key: Buffer) => key.toString('hex')],
+    ['hexadecimal in capitals', (key: Buffer) => key.toString('hex').toUpperCase()],
+    ['base64', (key: Buffer) => key.toString('base64')],
+    ['base64 without padding', (key: Buffer) => key.toString('base64').replace('=', '')],
+    ['base64url', (key: Buffer) => key.toString('base64url')],
+  ])('takes encryption keys as %s', (_form, write) => {
+    const keys = [randomBytes(32), randomBytes(32)];
+    expect(parseConfig({ ENCRYPTION_KEY: keys.map(write).join(', ') }).encryptionKeys).toEqual(keys);
+  });
+
+  it('says which encryption key is wrong, and never what it is', () => {
+    const secret = 'ef'.repeat(31);
+    expect(complaintOf({ ENCRYPTION_KEY: `${'ab'.repeat(32)},${secret}` })).toBe(
+      'ENCRYPTION_KEY: key 2 must be 32 bytes as base64 or as 64 hexadecimal digits',
+    );
+  });
+
   it('takes port 0, for any free one', () => {
     expect(parseConfig({ PORT: '0' }).port).toBe(0);
   });
@@ -96,7 +116,7 @@ describe('values', () => {
 
   it('cannot be changed afterwards', () => {
     const config = parseConfig({});
-    for (const part of [config, config.plans, config.templates, config.webhookAllowCidrs]) {
+    for (const part of [config, config.plans, config.templates, config.webhookAllowCidrs, config.encryptionKeys]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
   });
@@ -115,6 +135,12 @@ describe('refusals', () => {
     ['BOOTSTRAP_API_KEY', 'a key with blanks in it'],
     ['BOOTSTRAP_PLAN', 'gold'],
     ['BOOTSTRAP_PLAN', 'constructor'],
+    ['ENCRYPTION_KEY', 'secret'],
+    ['ENCRYPTION_KEY', 'ab'.repeat(31)],
+    ['ENCRYPTION_KEY', 'ab'.repeat(33)],
+    ['ENCRYPTION_KEY', `${'a'.repeat(42)}=`],
+    ['ENCRYPTION_KEY', `${'ab'.repeat(32)},`],
+    ['ENCRYPTION_KEY', `${'ab'.repeat(32)} ${'cd'.repeat(32)}`],
     ['WEBHOOK_ALLOW_CIDRS', '127.0.0.1'],
     ['WEBHOOK_ALLOW_CIDRS', '10.0.0.0/33'],
     ['WEBHOOK_ALLOW_CIDRS', '127.0.0.0/8,localhost/8'],

@@ -1,5 +1,6 @@
 import type { DeliveryRules, JobState } from '../domain/transition.ts';
 import type { Database, Statement } from './database.ts';
+import { keyIdOf, type SecretBox } from './secret-box.ts';
 import { type StoredJobRow, toJobState } from './stored-job.ts';
 
 /** A job that is ours to deliver until the lease ends. */
@@ -14,6 +15,8 @@ export interface ClaimedJob {
   /** The secret that takes over when the overlap of a rotation ends. */
   nextSigningSecret: string | null;
   payload: string;
+  /** Id of the key that the payload is stored encrypted with: the answer will be, too. */
+  encryptedWith?: string | undefined;
   createdAt: Date;
   scheduledFor: Date;
   state: JobState;
@@ -66,11 +69,25 @@ export async function claim(db: Database, request: ClaimRequest): Promise<Claim>
     now: head.claimed_at.getTime(),
     waitMs: head.wait_ms,
     queueDeleted: head.queue_deleted,
-    jobs: head.id === null ? [] : rows.map((row) => toClaimedJob(queueId, row)),
+    jobs: head.id === null ? [] : rows.flatMap((row) => readable(db, queueId, row)),
   };
 }
 
-function toClaimedJob(queueId: string, row: ClaimRow): ClaimedJob {
+/**
+ * Nothing for a job that this process has no key for, or that somebody changed: it goes back when its
+ * lease ends, without an attempt counted, and maybe to a process that has the key.
+ */
+function readable(db: Database, queueId: string, row: ClaimRow): ClaimedJob[] {
+  try {
+    return [toClaimedJob(db.box, queueId, row)];
+  } catch (error) {
+    db.log.warn({ err: error, jobId: row.id, queueId }, 'a claimed job cannot be read, and waits for its lease to end');
+    return [];
+  }
+}
+
+function toClaimedJob(box: SecretBox, queueId: string, row: ClaimRow): ClaimedJob {
+  const { signing_secret: secret, next_signing_secret: next } = row;
   return {
     id: row.id,
     token: String(row.claim_token),
@@ -78,9 +95,10 @@ function toClaimedJob(queueId: string, row: ClaimRow): ClaimedJob {
     queueId,
     queueName: row.queue_name,
     webhookUrl: row.webhook_url,
-    signingSecret: row.signing_secret,
-    nextSigningSecret: row.next_signing_secret,
-    payload: row.payload,
+    signingSecret: box.openOften(`signing-secret:${queueId}`, secret),
+    nextSigningSecret: next === null ? null : box.openOften(`signing-secret:${queueId}`, next),
+    payload: box.open(`payload:${queueId}`, row.payload),
+    encryptedWith: keyIdOf(row.payload),
     createdAt: row.created_at,
     scheduledFor: row.scheduled_for,
     state: toJobState({ ...row, status: 'processing', answer_status_code: null }),

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { JobferryError } from '../domain/errors.ts';
+import { SecretBox } from './secret-box.ts';
 
 /** The part of a logger that the database needs. */
 export interface DatabaseLog {
@@ -29,8 +30,13 @@ types.setTypeParser(pg.types.builtins.INT8, Number);
 /** One pool per process, shared by the hand-written SQL, Prisma and graphile-worker. */
 export class Database {
   readonly pool: pg.Pool;
+  readonly log: DatabaseLog;
+  /** What is stored encrypted goes in and comes out through this. */
+  readonly box: SecretBox;
 
-  constructor(url: string, log: DatabaseLog) {
+  constructor(url: string, log: DatabaseLog, box: SecretBox = new SecretBox()) {
+    this.log = log;
+    this.box = box;
     this.pool = new pg.Pool({
       connectionString: url,
       max: MAX_CONNECTIONS,

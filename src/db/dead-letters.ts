@@ -4,10 +4,12 @@ import { actorJson } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs.ts';
 import type { Periods } from './publish.ts';
+import type { SecretBox } from './secret-box.ts';
 
 interface DeadLetterRow {
   id: string;
   job_id: string;
+  queue_id: string;
   queue: string;
   payload: string;
   history: HistoryJson[] | null;
@@ -47,21 +49,21 @@ export async function listDeadLetterDocuments(
   const [counted, rows] = await Promise.all([
     db.one<{ total: number }>(`select count(*) as total from dead_letter d where ${where}`, values),
     db.query<DeadLetterRow>(
-      `select d.id, d.job_id, q.name as queue, j.payload, ${HISTORY_OF_J}, d.dead_at, d.replayed_at, d.replayed_job_id
+      `select d.id, d.job_id, d.queue_id, q.name as queue, j.payload, ${HISTORY_OF_J}, d.dead_at, d.replayed_at, d.replayed_job_id
          from dead_letter d join job j on j.id = d.job_id join queue q on q.id = d.queue_id
         where ${where} order by d.id desc ${bounds}`,
       [...values, page.limit, page.offset],
     ),
   ]);
-  return { jobs: rows.map(toDocument), total: counted?.total ?? 0 };
+  return { jobs: rows.map((row) => toDocument(db.box, row)), total: counted?.total ?? 0 };
 }
 
-function toDocument(row: DeadLetterRow): DeadLetterDocument {
+function toDocument(box: SecretBox, row: DeadLetterRow): DeadLetterDocument {
   return {
     id: row.id,
     originalJobId: row.job_id,
     queue: row.queue,
-    payload: row.payload,
+    payload: box.open(`payload:${row.queue_id}`, row.payload),
     history: toHistory(row.history),
     deadAt: row.dead_at,
     replayedAt: row.replayed_at,

@@ -1,8 +1,10 @@
 import type { HistoryEntry, JobDocument, JobStatus } from '../domain/job.ts';
 import type { Database, Statement } from './database.ts';
+import type { SecretBox } from './secret-box.ts';
 
 interface JobRow {
   id: string;
+  queue_id: string;
   queue: string;
   status: JobStatus;
   attempts: number;
@@ -28,7 +30,7 @@ export const HISTORY_OF_J = `(
     from attempt a where a.job_id = j.id) as history`;
 
 const DOCUMENT = `
-  select j.id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count, j.idempotency_key, j.payload,
+  select j.id, j.queue_id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count, j.idempotency_key, j.payload,
          j.scheduled_for, j.last_error, j.created_at, j.completed_at, ${HISTORY_OF_J}
     from job j join queue q on q.id = j.queue_id`;
 
@@ -44,7 +46,7 @@ export async function getJobDocument(
   retentionMs: number,
 ): Promise<JobDocument | null> {
   const row = await db.one<JobRow>(GET, [jobId, accountId, retentionMs]);
-  return row === null ? null : toDocument(row);
+  return row === null ? null : toDocument(db.box, row);
 }
 
 export interface JobFilter {
@@ -80,10 +82,10 @@ export async function listJobDocuments(
     db.one<{ total: number }>(`select count(*) as total from job j where ${where}`, values),
     db.query<JobRow>(`${DOCUMENT} where ${where} order by j.id desc ${bounds}`, [...values, page.limit, page.offset]),
   ]);
-  return { jobs: rows.map(toDocument), total: counted?.total ?? 0 };
+  return { jobs: rows.map((row) => toDocument(db.box, row)), total: counted?.total ?? 0 };
 }
 
-function toDocument(row: JobRow): JobDocument {
+function toDocument(box: SecretBox, row: JobRow): JobDocument {
   return {
     id: row.id,
     queue: row.queue,
@@ -92,7 +94,7 @@ function toDocument(row: JobRow): JobDocument {
     maxAttempts: row.max_attempts,
     deferCount: row.defer_count,
     idempotencyKey: row.idempotency_key,
-    payload: row.payload,
+    payload: box.open(`payload:${row.queue_id}`, row.payload),
     scheduledFor: row.scheduled_for,
     lastError: row.last_error,
     history: toHistory(row.history),

@@ -10,11 +10,14 @@ export interface PublishItem {
   delayMs: number;
   /** The plan's monthly attempts, or null. */
   limit: number | null;
+  /** Id of the queue that the payload is encrypted for; undefined when it is not encrypted. */
+  sealedFor?: string | undefined;
 }
 
 export type PublishAnswer =
   | { outcome: 'created' | 'existing'; id: string; status: JobStatus; createdAt: number; queueId: string }
-  | { outcome: 'queue_not_found' | 'limit_reached' | 'retry' };
+  | { outcome: 'queue_not_found' | 'limit_reached' | 'retry' | 'unseal' }
+  | { outcome: 'seal'; queueId: string };
 
 export interface Periods {
   retentionMs: number;

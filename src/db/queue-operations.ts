@@ -3,7 +3,7 @@ import { actorJson } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 
 /**
- * Pause, resume and rotation. Each is one statement: the change, its entry in the audit log and its
+ * Pause, resume, rotation and the encryption of payloads. Each is one statement: the change, its entry in the audit log and its
  * wake-up. `jobferry_claim` reads the columns under the lock of the queue's row, so once such a
  * statement has been committed, every later claim of any process goes by it.
  */
@@ -85,7 +85,26 @@ export async function rotateSigningSecret(
   queueId: string,
   next: { secret: string; overlapMs: number },
 ): Promise<Date | null> {
-  const values = [queueId, by.id, actorJson(by.actor), next.secret, next.overlapMs];
+  const secret = db.box.seal(`signing-secret:${queueId}`, next.secret);
+  const values = [queueId, by.id, actorJson(by.actor), secret, next.overlapMs];
   const row = await db.one<{ takes_over_at: Date }>(ROTATE, values);
   return row?.takes_over_at ?? null;
+}
+
+const ENCRYPT_PAYLOADS: Statement = {
+  name: 'encrypt-payloads',
+  text: `
+    with changed as (
+      update queue set payloads_encrypted = $4
+       where id = $1 and account_id = $2 and deleted_at is null and payloads_encrypted <> $4
+      returning id, name
+    )
+    select jobferry_audit($2, $3::json, 'queue.encrypt_payloads', 'queue', id, name,
+             jsonb_build_object('payloadsEncrypted', not $4::boolean), jsonb_build_object('payloadsEncrypted', $4::boolean))
+      from changed`,
+};
+
+/** For jobs to come. False when nothing was changed: it is so already, or there is no such live queue. */
+export async function encryptPayloads(db: Database, by: Author, queueId: string, enabled: boolean): Promise<boolean> {
+  return (await db.query(ENCRYPT_PAYLOADS, [queueId, by.id, actorJson(by.actor), enabled])).length > 0;
 }

@@ -6,6 +6,7 @@ import { actorJson, audit } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 import type { Prisma, Queue as QueueRow } from './generated/client.ts';
 import type { PrismaClient } from './prisma.ts';
+import type { SecretBox } from './secret-box.ts';
 
 /** What the account's other queues use up, for the limits that span them. */
 export interface QueueTotals {
@@ -52,7 +53,7 @@ export async function findQueue(prisma: PrismaClient, accountId: string, queueId
  * @throws JobferryError `invalid_fields` when the name is in use (D23)
  */
 export async function createQueue(
-  prisma: PrismaClient,
+  { prisma, box }: { prisma: PrismaClient; box: SecretBox },
   by: Author,
   queue: QueueSettings & { name: string; signingSecret: string },
   check: (others: QueueTotals) => void,
@@ -65,8 +66,12 @@ export async function createQueue(
     });
     if (clash !== null) throw invalidField('name', `a queue named ${queue.name} exists already`);
     check(await totals(tx, accountId, null));
-    const created = toQueue(await tx.queue.create({ data: { accountId, ...queue }, select: VISIBLE }));
-    const { id, createdAt: _, ...after } = created;
+    // The secret is encrypted for this id and no other, so the id comes first.
+    const id = await newId(tx);
+    const signingSecret = box.seal(`signing-secret:${id}`, queue.signingSecret);
+    const data = { ...queue, id, accountId, signingSecret };
+    const created = toQueue(await tx.queue.create({ data, select: VISIBLE }));
+    const { id: _id, createdAt: _, ...after } = created;
     const target = { targetType: 'queue', targetId: id, targetName: created.name } as const;
     await audit(tx, by, { action: 'queue.create', ...target, after });
     return created;
@@ -136,6 +141,12 @@ export async function queueState(
   const row = await db.one<{ deleted: boolean }>(STATE, [queueId, accountId]);
   if (row === null) return 'unknown';
   return row.deleted ? 'deleted' : 'live';
+}
+
+async function newId(tx: Prisma.TransactionClient): Promise<string> {
+  const [row] = await tx.$queryRaw<{ id: string }[]>`select jobferry_id() as id`;
+  if (row === undefined) throw new Error('the database made no id');
+  return row.id;
 }
 
 async function totals(tx: Prisma.TransactionClient, accountId: string, except: string | null): Promise<QueueTotals> {

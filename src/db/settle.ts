@@ -3,6 +3,7 @@ import type { JobStatus } from '../domain/job.ts';
 import type { Transition } from '../domain/transition.ts';
 import { actorJson } from './audit.ts';
 import type { Database, Statement } from './database.ts';
+import type { SecretBox } from './secret-box.ts';
 
 /** A transition, and what must still be true of the job for it to apply. */
 export interface Settlement {
@@ -11,14 +12,22 @@ export interface Settlement {
   token: string;
   transition: Transition;
   /** What the webhook answered, when this settles a delivery. */
-  answer: { statusCode: number | null; durationMs: number; body: string | null } | null;
+  answer: DeliveredAnswer | null;
+}
+
+export interface DeliveredAnswer {
+  statusCode: number | null;
+  durationMs: number;
+  body: string | null;
+  /** Set when the job's payload is stored encrypted: then the body is, too, and with the same key. */
+  encryption?: { queueId: string; keyId: string } | undefined;
 }
 
 const SETTLE: Statement = { name: 'settle', text: 'select jobferry_settle($1) as applied' };
 
 /** Applies a batch in one commit. Answers the ids that were applied; a missing one lost a race. */
 export async function settle(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
-  const row = await db.one<{ applied: string[] }>(SETTLE, [toItems(settlements)]);
+  const row = await db.one<{ applied: string[] }>(SETTLE, [toItems(db.box, settlements)]);
   return new Set(row?.applied);
 }
 
@@ -40,7 +49,7 @@ const SETTLE_OVERDUE: Statement = {
  */
 export async function settleOverdue(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
   const ids = settlements.map(({ id }) => id);
-  const row = await db.one<{ applied: string[] }>(SETTLE_OVERDUE, [toItems(settlements), ids]);
+  const row = await db.one<{ applied: string[] }>(SETTLE_OVERDUE, [toItems(db.box, settlements), ids]);
   return new Set(row?.applied);
 }
 
@@ -57,13 +66,13 @@ const CANCEL: Statement = {
 /** Applies somebody's wish to end one job, and says so in the audit log; false when a race was lost. */
 export async function settleCancelled(db: Database, by: Author, settlement: Settlement): Promise<boolean> {
   const { id, expected } = settlement;
-  const values = [toItems([settlement]), by.id, actorJson(by.actor), id, expected];
+  const values = [toItems(db.box, [settlement]), by.id, actorJson(by.actor), id, expected];
   const row = await db.one<{ applied: string[] }>(CANCEL, values);
   return row?.applied.includes(id) ?? false;
 }
 
 /** As `jobferry_settle` takes them. */
-export function toItems(settlements: readonly Settlement[]): string {
+export function toItems(box: SecretBox, settlements: readonly Settlement[]): string {
   const items = settlements.map(({ id, expected, token, transition, answer }) => ({
     id,
     expected,
@@ -81,9 +90,14 @@ export function toItems(settlements: readonly Settlement[]): string {
     entryCode: transition.entry?.webhookStatusCode,
     answerCode: answer?.statusCode,
     answerMs: answer?.durationMs,
-    answerBody: answer?.body,
+    answerBody: answer === null ? undefined : storedBody(box, answer),
     effect: transition.queueEffect?.kind,
     effectMs: transition.queueEffect?.kind === 'hold' ? transition.queueEffect.ms : undefined,
   }));
   return JSON.stringify(items);
+}
+
+function storedBody(box: SecretBox, { body, encryption }: DeliveredAnswer): string | null {
+  if (body === null || encryption === undefined) return body;
+  return box.seal(`answer:${encryption.queueId}`, body, encryption.keyId);
 }

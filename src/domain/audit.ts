@@ -33,6 +33,7 @@ export const AUDIT_ACTIONS = [
   'queue.pause',
   'queue.resume',
   'queue.rotate_secret',
+  'queue.encrypt_payloads',
   'queue.purge',
   'job.cancel',
   'job.run_now',

@@ -4,6 +4,7 @@ import type { Dashboard } from '../services/dashboard.ts';
 import type { Account, Services } from '../services/index.ts';
 import type { Live } from '../services/live.ts';
 import type { Operations } from '../services/operations.ts';
+import type { StoredText } from '../services/stored-text.ts';
 import { createRequestLoaders, type RequestLoaders } from './loaders.ts';
 
 /** What the GraphQL shell is given; the same for every request. */
@@ -13,6 +14,7 @@ export interface GraphQLServices {
   operations: Operations;
   live: Live;
   prisma: PrismaClient;
+  stored: StoredText;
   plans: PlanTable;
 }
 

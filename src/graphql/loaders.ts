@@ -16,6 +16,7 @@ import type {
   Waiting,
 } from '../services/dashboard.ts';
 import type { Account } from '../services/index.ts';
+import type { StoredText } from '../services/stored-text.ts';
 
 /** A job without its payload, which can be large and is read only when asked for. */
 export type JobRow = Omit<Job, 'payload' | 'answerBody'>;
@@ -54,6 +55,7 @@ export function createRequestLoaders(sources: Sources, account: Account): Reques
 
 interface Sources {
   prisma: PrismaClient;
+  stored: StoredText;
   dashboard: Dashboard;
 }
 
@@ -61,7 +63,7 @@ interface Sources {
  * Everything that many items of one answer ask for is read in one statement for all of them. Rows are
  * read by account, so an id of somebody else's is an id that never was.
  */
-function createLoaders({ prisma, dashboard }: Sources, account: Account): Loaders {
+function createLoaders({ prisma, stored, dashboard }: Sources, account: Account): Loaders {
   const accountId = account.id;
   let server: Promise<ServerFacts> | null = null;
   const byId = <Row extends { id: string }>(read: (ids: string[]) => Promise<Row[]>) =>
@@ -79,13 +81,14 @@ function createLoaders({ prisma, dashboard }: Sources, account: Account): Loader
     payload: batched(async (ids) => {
       const rows = await prisma.job.findMany({
         where: { id: { in: ids }, accountId },
-        select: { id: true, payload: true },
+        select: { id: true, queueId: true, payload: true },
       });
-      return new Map(rows.map(({ id, payload }) => [id, payload]));
+      return new Map(rows.map((row) => [row.id, stored.payload(row)]));
     }, null),
     attempts: batched(async (ids) => {
       const rows = await prisma.attempt.findMany({ where: { jobId: { in: ids } }, orderBy: { ordinal: 'asc' } });
-      return grouped(rows, (row) => row.jobId);
+      const readable = rows.map((row) => ({ ...row, responseBody: stored.answer(row) }));
+      return grouped(readable, (row) => row.jobId);
     }, []),
     replays: batched(async (ids) => {
       const rows = await prisma.job.findMany({

@@ -14,9 +14,12 @@ export function generateApiKey(): string {
   return PREFIX + random + checksum(random);
 }
 
-/** False for a key of our form with a wrong checksum: a typing error, which needs no query to refuse. */
+const FORM = /^jf_[0-9A-Za-z]{38,}$/;
+
+/** False for what begins like a key of ours and is none: it needs no query to refuse a typing error. */
 export function isPlausibleApiKey(key: string): boolean {
   if (!key.startsWith(PREFIX)) return true; // BOOTSTRAP_API_KEY may have any form
+  if (!FORM.test(key)) return false;
   const random = key.slice(PREFIX.length, -CHECKSUM_LENGTH);
   return checksum(random) === key.slice(-CHECKSUM_LENGTH);
 }

@@ -61,7 +61,13 @@ function decide(job: ClaimedJob, result: SendResult, now: number): Delivery {
       answer:
         'abandoned' in result
           ? null
-          : { statusCode: outcome?.statusCode ?? null, durationMs, body: result.responseBody },
+          : {
+              statusCode: outcome?.statusCode ?? null,
+              durationMs,
+              body: result.responseBody,
+              encryption:
+                job.encryptedWith === undefined ? undefined : { queueId: job.queueId, keyId: job.encryptedWith },
+            },
     },
     outcome: outcome?.kind ?? 'abandoned',
     durationMs,

@@ -23,7 +23,7 @@ export function createManageQueues(context: Context): ManageQueues {
       assertPlanAllows(plan, settings);
       const signingSecret = generateSigningSecret();
       const row = { ...settings, name: input.name, signingSecret };
-      const queue = await queues.createQueue(prisma, account, row, (others) => {
+      const queue = await queues.createQueue({ prisma, box: db.box }, account, row, (others) => {
         assertQueueCount(plan, others.count);
         assertAccountConcurrency(others.concurrency + settings.concurrency);
       });

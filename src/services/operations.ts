@@ -36,6 +36,11 @@ export interface QueueOperations {
    * @throws JobferryError `conflict` while another rotation is under way
    */
   rotateSigningSecret(account: Account, queueId: string, overlapSeconds: number): Promise<RotatedSecret>;
+  /**
+   * Whether payloads of jobs to come, and what their webhook answers, are stored encrypted.
+   * @throws JobferryError `invalid_request` without an ENCRYPTION_KEY
+   */
+  setPayloadEncryption(account: Account, queueId: string, enabled: boolean): Promise<Queue>;
 }
 
 export interface JobOperations {

@@ -1,4 +1,5 @@
 import { type PublishAnswer, type PublishItem, publish } from '../db/publish.ts';
+import type { SecretBox } from '../db/secret-box.ts';
 import { JobferryError, notFound } from '../domain/errors.ts';
 import type { PublishedJob } from '../domain/job.ts';
 import { Batcher } from './batcher.ts';
@@ -15,6 +16,8 @@ export type PublishJob = (
 const DEADLINE_MS = 4500;
 /** Each round means that another publish with the same key won and was then gone; once is rare. */
 const MAX_ROUNDS = 5;
+/** Names of queues that are known to encrypt their payloads. */
+const MAX_SEALING = 10_000;
 
 /**
  * Publishes a job; resolves after the commit, so a 201 is a promise.
@@ -29,9 +32,14 @@ export function createPublishJob(context: Context): PublishJob {
     deadlineMs: DEADLINE_MS,
   });
 
+  // Whether a queue encrypts is decided by the statement that stores the job, and said when we had it
+  // wrong. So a queue that does costs another round once in a while, and one that does not costs nothing.
+  const sealing = new Map<string, string>();
+
   return async (account, queueName, input) => {
     const plan = planOf(context, account);
-    const item: PublishItem = {
+    const place = `${account.id}/${queueName}`;
+    const plain: PublishItem = {
       accountId: account.id,
       queue: queueName,
       payload: input.payload,
@@ -40,13 +48,20 @@ export function createPublishJob(context: Context): PublishJob {
       limit: plan.monthlyAttempts,
     };
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const answer = await batcher.add(item);
+      const answer = await batcher.add(sealedItem(context.db.box, plain, sealing.get(place)));
       switch (answer.outcome) {
         case 'queue_not_found':
           throw notFound('queue');
         case 'limit_reached':
           throw limitReached(plan);
         case 'retry':
+          continue;
+        case 'seal':
+          if (sealing.size >= MAX_SEALING) sealing.clear();
+          sealing.set(place, answer.queueId);
+          continue;
+        case 'unseal':
+          sealing.delete(place);
           continue;
         case 'created':
         case 'existing': {
@@ -62,4 +77,13 @@ export function createPublishJob(context: Context): PublishJob {
     }
     throw new JobferryError('unavailable', 'too many publishes race for this idempotency key, try again');
   };
+}
+
+function sealedItem(box: SecretBox, item: PublishItem, queueId: string | undefined): PublishItem {
+  if (queueId === undefined) return item;
+  if (box.keyId === null) {
+    // The start makes sure that there is a key; somebody has switched encryption on since then.
+    throw new JobferryError('unavailable', 'the queue encrypts payloads, and this process has no ENCRYPTION_KEY');
+  }
+  return { ...item, payload: box.seal(`payload:${queueId}`, item.payload), sealedFor: queueId };
 }

@@ -8,7 +8,7 @@ import type { Account } from './index.ts';
 import type { QueueOperations } from './operations.ts';
 import { generateSigningSecret } from './signing-secret.ts';
 
-/** Pause, resume, rotation (docs/decisions/0005). */
+/** Pause, resume, rotation (docs/decisions/0005), and whether payloads are encrypted (0007). */
 export function createQueueOperations(context: Context): QueueOperations {
   const { db, prisma, periods } = context;
   const liveQueue = async (account: Account, queueId: string): Promise<Queue> => {
@@ -50,6 +50,14 @@ export function createQueueOperations(context: Context): QueueOperations {
       }
       changed(account, queueId);
       return { queue, signingSecret: secret, takesOverAt };
+    },
+
+    async setPayloadEncryption(account, queueId, enabled) {
+      if (enabled && db.box.keyId === null) {
+        throw new JobferryError('invalid_request', 'this service has no ENCRYPTION_KEY, so it cannot encrypt payloads');
+      }
+      if (isId(queueId) && (await operations.encryptPayloads(db, account, queueId, enabled))) changed(account, queueId);
+      return liveQueue(account, queueId);
     },
   };
 }

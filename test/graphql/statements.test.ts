@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGraphQL } from '../../src/graphql/index.ts';
 import { createApp, listen } from '../../src/http/index.ts';
 import { createUseCases } from '../../src/services/create-services.ts';
+import { createStoredText } from '../../src/services/stored-text.ts';
 import { createAccount } from '../support/account.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
@@ -29,6 +30,7 @@ beforeAll(async () => {
   });
   const useCases = createUseCases(context);
   const { prisma, plans } = context;
+  const stored = createStoredText(db);
   const live = {
     watch: () => {
       throw new Error('not in this test');
@@ -39,7 +41,7 @@ beforeAll(async () => {
       throw new Error(JSON.stringify(fields));
     },
   };
-  const endpoint = createGraphQL({ ...useCases, prisma, plans, live }, { graphiql: true, log });
+  const endpoint = createGraphQL({ ...useCases, prisma, stored, plans, live }, { graphiql: true, log });
   const app = createApp({
     services: useCases.services,
     config: { maxBodyBytes: 1_048_576, signatureHeader: 'x-service-signature', templates: {} },

@@ -1,6 +1,7 @@
 import { afterAll } from 'vitest';
 import { Database } from '../../src/db/database.ts';
 import { createPrisma } from '../../src/db/prisma.ts';
+import { SecretBox } from '../../src/db/secret-box.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import { createBulkOperations } from '../../src/services/bulk-actions.ts';
 import type { Context } from '../../src/services/context.ts';
@@ -31,8 +32,11 @@ const DAY_MS = 86_400_000;
  * The use cases in the test's own process: one more API process of whatever runs on this database, and
  * one that has no worker to wake, so all that it does reaches the workers by way of the database.
  */
-export function openOperations(databaseUrl: string, { lifetimeMs = DAY_MS }: { lifetimeMs?: number } = {}) {
-  const db = new Database(databaseUrl, { warn: () => undefined });
+export function openOperations(
+  databaseUrl: string,
+  { lifetimeMs = DAY_MS, encryptionKeys = [] }: { lifetimeMs?: number; encryptionKeys?: Uint8Array[] } = {},
+) {
+  const db = new Database(databaseUrl, { warn: () => undefined }, new SecretBox(encryptionKeys));
   const prisma = createPrisma(db);
   afterAll(async () => {
     await prisma.$disconnect();

@@ -84,6 +84,7 @@ create table queue (
   lifetime_floor     timestamptz(3),
   next_signing_secret    text,
   next_signing_secret_at timestamptz(3),
+  payloads_encrypted     boolean not null default false,
   constraint queue_name_form check (name ~ '^[a-z0-9_-]{1,64}$'),
   constraint queue_max_attempts_bounds check (max_attempts between 1 and 25),
   constraint queue_max_defers_bounds check (max_defers between 0 and 1000),
@@ -138,6 +139,7 @@ create table job (
   wait_reason        text,
   progress           text,
   progress_at        timestamptz(3),
+  payload_key        text collate "C",
   constraint job_wait_reason_values check (wait_reason in ('backoff', 'hold')),
   constraint job_status_values check (status in ('pending', 'processing', 'awaiting_ack', 'completed', 'dead')),
   constraint job_attempts_bounds check (attempts between 0 and max_attempts),
@@ -162,6 +164,8 @@ create index job_dead_idx on job (queue_id, id) where status = 'dead';
 create index job_replay_of_idx on job (replay_of) where replay_of is not null;
 -- What the lifetime sweep looks for (D8).
 create index job_deliver_by_idx on job (deliver_by) where status = 'pending';
+-- Which keys encrypted payloads need, and until when (docs/decisions/0007).
+create index job_payload_key_idx on job (payload_key, id) where payload_key is not null;
 create unique index job_idempotency_key_key on job (queue_id, idempotency_key) where idempotency_key is not null;
 
 create table attempt (
@@ -265,9 +269,11 @@ $$;
 
 -- Publish -----------------------------------------------------------------------------------------
 -- A batch of publishes of any accounts and queues, each with its own answer:
---   created | existing | queue_not_found | limit_reached | retry
+--   created | existing | queue_not_found | limit_reached | seal | unseal | retry
 -- `retry` means that another publish with the same key got in between (of this batch or of another
--- process): asked again, it finds that one (D18).
+-- process): asked again, it finds that one (D18). `seal` and `unseal` mean that the payload has to come
+-- encrypted for the queue whose id is told, or as it is: a queue may have changed its mind, or be another
+-- one of the same name.
 create function jobferry_publish(p_items json, p_retention interval, p_lifetime interval) returns json
 language plpgsql
 set enable_seqscan = off -- as in jobferry_settle
@@ -288,12 +294,16 @@ begin
       order by j.id for update of j);
 
   with item as materialized (
-    select i.*, jobferry_id(v_now) as id, q.id as queue_id, q.max_attempts, q.backoff_type, q.backoff_delay,
+    select i.*, jobferry_id(v_now) as id, q.id as queue_id, q.payloads_encrypted, q.max_attempts,
+           q.backoff_type, q.backoff_delay,
+           -- Here and not where it is asked: there the planner takes it for rare, and joins row by row.
+           "sealedFor" is not distinct from case when q.payloads_encrypted then q.id end as is_sealed_right,
            v_now + i."delayMs" * interval '1 millisecond' as scheduled_for
       from rows from (
              json_to_recordset(p_items)
-               as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint)
-           ) with ordinality as i("accountId", "queue", "payload", "key", "delayMs", "limit", n)
+               as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint,
+                   "sealedFor" text)
+           ) with ordinality as i("accountId", "queue", "payload", "key", "delayMs", "limit", "sealedFor", n)
       left join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
      order by i.n
   ), existing as materialized (
@@ -303,11 +313,13 @@ begin
     select n from item where queue_id is not null and jobferry_limit_reached("accountId", "limit", v_now)
   ), created as (
     insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, idempotency_key,
-                     payload, scheduled_for, deliver_by, created_at)
+                     payload, payload_key, scheduled_for, deliver_by, created_at)
     select id, "accountId", queue_id, max_attempts, backoff_type, backoff_delay, "key",
-           "payload", scheduled_for, scheduled_for + p_lifetime, v_now
+           "payload", case when payloads_encrypted then split_part(left("payload", 32), ':', 3) end,
+           scheduled_for, scheduled_for + p_lifetime, v_now
       from item
      where queue_id is not null and n not in (select n from existing) and n not in (select n from refused)
+       and is_sealed_right
      order by queue_id, "key", n
         on conflict (queue_id, idempotency_key) where idempotency_key is not null do nothing
     returning id, queue_id, scheduled_for
@@ -317,6 +329,8 @@ begin
                             when existing.n is not null then 'existing'
                             when refused.n is not null then 'limit_reached'
                             when created.id is not null then 'created'
+                            when not item.is_sealed_right and item.payloads_encrypted then 'seal'
+                            when not item.is_sealed_right then 'unseal'
                             else 'retry' end,
             'id', coalesce(existing.id, created.id),
             'status', coalesce(existing.status, 'pending'),
@@ -710,13 +724,13 @@ begin
   end if;
 
   with source as materialized (
-    select d.id as letter_id, jobferry_id(v_now) as new_id, j.id as job_id, j.account_id, j.payload
+    select d.id as letter_id, jobferry_id(v_now) as new_id, j.id as job_id, j.account_id, j.payload, j.payload_key
       from dead_letter d join job j on j.id = d.job_id
      where d.id = any (v_taken) order by d.id
   ), created as (
-    insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload,
+    insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, payload_key,
                      scheduled_for, deliver_by, created_at, replay_of)
-    select new_id, account_id, p_queue, q.max_attempts, q.backoff_type, q.backoff_delay, payload,
+    select new_id, account_id, p_queue, q.max_attempts, q.backoff_type, q.backoff_delay, payload, payload_key,
            v_now, v_now + p_lifetime, v_now, job_id
       from source
   ), marked as (

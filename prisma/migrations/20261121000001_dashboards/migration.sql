@@ -176,7 +176,7 @@ create index job_search_doc_idx on job_search using gin (doc jsonb_path_ops) wit
 
 insert into follower (name, position) values ('search', '');
 
--- A payload as it can be searched, null when it cannot be. Never fails: jsonb has neither NUL nor lone
+-- A payload as it can be searched, null when it cannot be, as encrypted ones. Never fails: jsonb has neither NUL nor lone
 -- surrogates, which become U+FFFD, nor numbers beyond `numeric`, which become null.
 create function jobferry_searchable(p_payload text) returns jsonb
 language plpgsql immutable strict
@@ -184,7 +184,7 @@ as $$
 declare
   v_text text;
 begin
-  if octet_length(p_payload) > 65536 then return null; end if;
+  if octet_length(p_payload) > 65536 or starts_with(p_payload, 'enc:') then return null; end if;
   begin
     return p_payload::jsonb;
   exception when others then null;

@@ -156,6 +156,21 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id }, { operations, account }) =>
       refusing(async () => ({ actionId: await operations.startPurge(account, idOf(id, 'queue')) })),
   }),
+  setPayloadEncryption: t.field({
+    type: QueuePayload,
+    description:
+      'Whether payloads of jobs to come, and what their webhook answers, are stored encrypted. Jobs that are there stay as they are.',
+    errors: { types: [NotFoundError, InvalidRequestError] },
+    args: {
+      queueId: t.arg.id({ required: true, description: 'Of the queue.' }),
+      enabled: t.arg.boolean({ required: true, description: 'True needs a service with an `ENCRYPTION_KEY`.' }),
+    },
+    resolve: (_root, { queueId: id, enabled }, context) =>
+      refusing(async () => {
+        await context.operations.setPayloadEncryption(context.account, idOf(id, 'queue'), enabled);
+        return queueAfter(context, id);
+      }),
+  }),
   rotateSigningSecret: t.field({
     type: RotateSigningSecretPayload,
     description:

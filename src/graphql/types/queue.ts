@@ -104,6 +104,10 @@ Queue.implement({
       nullable: true,
       description: 'During the overlap of a rotation: when the next secret takes over.',
     }),
+    payloadsEncrypted: t.exposeBoolean('payloadsEncrypted', {
+      description:
+        'Whether payloads of jobs to come, and what their webhook answers, are stored encrypted. No search by payload finds such jobs.',
+    }),
     depth: t.field({
       type: QueueDepth,
       nullable: true,

@@ -137,7 +137,8 @@ export const QueueScalarFieldEnum = {
   pausedBy: 'pausedBy',
   lifetimeFloor: 'lifetimeFloor',
   nextSigningSecret: 'nextSigningSecret',
-  nextSigningSecretAt: 'nextSigningSecretAt'
+  nextSigningSecretAt: 'nextSigningSecretAt',
+  payloadsEncrypted: 'payloadsEncrypted'
 } as const
 
 export type QueueScalarFieldEnum = (typeof QueueScalarFieldEnum)[keyof typeof QueueScalarFieldEnum]
@@ -176,7 +177,8 @@ export const JobScalarFieldEnum = {
   answerBody: 'answerBody',
   waitReason: 'waitReason',
   progress: 'progress',
-  progressAt: 'progressAt'
+  progressAt: 'progressAt',
+  payloadKey: 'payloadKey'
 } as const
 
 export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]

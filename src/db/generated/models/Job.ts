@@ -88,6 +88,7 @@ export type JobMinAggregateOutputType = {
   waitReason: string | null
   progress: string | null
   progressAt: Date | null
+  payloadKey: string | null
 }
 
 export type JobMaxAggregateOutputType = {
@@ -124,6 +125,7 @@ export type JobMaxAggregateOutputType = {
   waitReason: string | null
   progress: string | null
   progressAt: Date | null
+  payloadKey: string | null
 }
 
 export type JobCountAggregateOutputType = {
@@ -160,6 +162,7 @@ export type JobCountAggregateOutputType = {
   waitReason: number
   progress: number
   progressAt: number
+  payloadKey: number
   _all: number
 }
 
@@ -226,6 +229,7 @@ export type JobMinAggregateInputType = {
   waitReason?: true
   progress?: true
   progressAt?: true
+  payloadKey?: true
 }
 
 export type JobMaxAggregateInputType = {
@@ -262,6 +266,7 @@ export type JobMaxAggregateInputType = {
   waitReason?: true
   progress?: true
   progressAt?: true
+  payloadKey?: true
 }
 
 export type JobCountAggregateInputType = {
@@ -298,6 +303,7 @@ export type JobCountAggregateInputType = {
   waitReason?: true
   progress?: true
   progressAt?: true
+  payloadKey?: true
   _all?: true
 }
 
@@ -421,6 +427,7 @@ export type JobGroupByOutputType = {
   waitReason: string | null
   progress: string | null
   progressAt: Date | null
+  payloadKey: string | null
   _count: JobCountAggregateOutputType | null
   _avg: JobAvgAggregateOutputType | null
   _sum: JobSumAggregateOutputType | null
@@ -480,6 +487,7 @@ export type JobWhereInput = {
   waitReason?: Prisma.StringNullableFilter<"Job"> | string | null
   progress?: Prisma.StringNullableFilter<"Job"> | string | null
   progressAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  payloadKey?: Prisma.StringNullableFilter<"Job"> | string | null
   queue?: Prisma.XOR<Prisma.QueueScalarRelationFilter, Prisma.QueueWhereInput>
   history?: Prisma.AttemptListRelationFilter
   deadLetter?: Prisma.XOR<Prisma.DeadLetterNullableScalarRelationFilter, Prisma.DeadLetterWhereInput> | null
@@ -519,6 +527,7 @@ export type JobOrderByWithRelationInput = {
   waitReason?: Prisma.SortOrderInput | Prisma.SortOrder
   progress?: Prisma.SortOrderInput | Prisma.SortOrder
   progressAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  payloadKey?: Prisma.SortOrderInput | Prisma.SortOrder
   queue?: Prisma.QueueOrderByWithRelationInput
   history?: Prisma.AttemptOrderByRelationAggregateInput
   deadLetter?: Prisma.DeadLetterOrderByWithRelationInput
@@ -561,6 +570,7 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   waitReason?: Prisma.StringNullableFilter<"Job"> | string | null
   progress?: Prisma.StringNullableFilter<"Job"> | string | null
   progressAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  payloadKey?: Prisma.StringNullableFilter<"Job"> | string | null
   queue?: Prisma.XOR<Prisma.QueueScalarRelationFilter, Prisma.QueueWhereInput>
   history?: Prisma.AttemptListRelationFilter
   deadLetter?: Prisma.XOR<Prisma.DeadLetterNullableScalarRelationFilter, Prisma.DeadLetterWhereInput> | null
@@ -600,6 +610,7 @@ export type JobOrderByWithAggregationInput = {
   waitReason?: Prisma.SortOrderInput | Prisma.SortOrder
   progress?: Prisma.SortOrderInput | Prisma.SortOrder
   progressAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  payloadKey?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.JobCountOrderByAggregateInput
   _avg?: Prisma.JobAvgOrderByAggregateInput
   _max?: Prisma.JobMaxOrderByAggregateInput
@@ -644,6 +655,7 @@ export type JobScalarWhereWithAggregatesInput = {
   waitReason?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   progress?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   progressAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
+  payloadKey?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
 }
 
 export type JobCreateInput = {
@@ -679,6 +691,7 @@ export type JobCreateInput = {
   waitReason?: string | null
   progress?: string | null
   progressAt?: Date | string | null
+  payloadKey?: string | null
   queue: Prisma.QueueCreateNestedOneWithoutJobsInput
   history?: Prisma.AttemptCreateNestedManyWithoutJobInput
   deadLetter?: Prisma.DeadLetterCreateNestedOneWithoutJobInput
@@ -718,6 +731,7 @@ export type JobUncheckedCreateInput = {
   waitReason?: string | null
   progress?: string | null
   progressAt?: Date | string | null
+  payloadKey?: string | null
   history?: Prisma.AttemptUncheckedCreateNestedManyWithoutJobInput
   deadLetter?: Prisma.DeadLetterUncheckedCreateNestedOneWithoutJobInput
 }
@@ -755,6 +769,7 @@ export type JobUpdateInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   queue?: Prisma.QueueUpdateOneRequiredWithoutJobsNestedInput
   history?: Prisma.AttemptUpdateManyWithoutJobNestedInput
   deadLetter?: Prisma.DeadLetterUpdateOneWithoutJobNestedInput
@@ -794,6 +809,7 @@ export type JobUncheckedUpdateInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   history?: Prisma.AttemptUncheckedUpdateManyWithoutJobNestedInput
   deadLetter?: Prisma.DeadLetterUncheckedUpdateOneWithoutJobNestedInput
 }
@@ -832,6 +848,7 @@ export type JobCreateManyInput = {
   waitReason?: string | null
   progress?: string | null
   progressAt?: Date | string | null
+  payloadKey?: string | null
 }
 
 export type JobUpdateManyMutationInput = {
@@ -867,6 +884,7 @@ export type JobUpdateManyMutationInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobUncheckedUpdateManyInput = {
@@ -903,6 +921,7 @@ export type JobUncheckedUpdateManyInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobListRelationFilter = {
@@ -949,6 +968,7 @@ export type JobCountOrderByAggregateInput = {
   waitReason?: Prisma.SortOrder
   progress?: Prisma.SortOrder
   progressAt?: Prisma.SortOrder
+  payloadKey?: Prisma.SortOrder
 }
 
 export type JobAvgOrderByAggregateInput = {
@@ -999,6 +1019,7 @@ export type JobMaxOrderByAggregateInput = {
   waitReason?: Prisma.SortOrder
   progress?: Prisma.SortOrder
   progressAt?: Prisma.SortOrder
+  payloadKey?: Prisma.SortOrder
 }
 
 export type JobMinOrderByAggregateInput = {
@@ -1035,6 +1056,7 @@ export type JobMinOrderByAggregateInput = {
   waitReason?: Prisma.SortOrder
   progress?: Prisma.SortOrder
   progressAt?: Prisma.SortOrder
+  payloadKey?: Prisma.SortOrder
 }
 
 export type JobSumOrderByAggregateInput = {
@@ -1167,6 +1189,7 @@ export type JobCreateWithoutQueueInput = {
   waitReason?: string | null
   progress?: string | null
   progressAt?: Date | string | null
+  payloadKey?: string | null
   history?: Prisma.AttemptCreateNestedManyWithoutJobInput
   deadLetter?: Prisma.DeadLetterCreateNestedOneWithoutJobInput
 }
@@ -1204,6 +1227,7 @@ export type JobUncheckedCreateWithoutQueueInput = {
   waitReason?: string | null
   progress?: string | null
   progressAt?: Date | string | null
+  payloadKey?: string | null
   history?: Prisma.AttemptUncheckedCreateNestedManyWithoutJobInput
   deadLetter?: Prisma.DeadLetterUncheckedCreateNestedOneWithoutJobInput
 }
@@ -1271,6 +1295,7 @@ export type JobScalarWhereInput = {
   waitReason?: Prisma.StringNullableFilter<"Job"> | string | null
   progress?: Prisma.StringNullableFilter<"Job"> | string | null
   progressAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  payloadKey?: Prisma.StringNullableFilter<"Job"> | string | null
 }
 
 export type JobCreateWithoutHistoryInput = {
@@ -1306,6 +1331,7 @@ export type JobCreateWithoutHistoryInput = {
   waitReason?: string | null
   progress?: string | null
   progressAt?: Date | string | null
+  payloadKey?: string | null
   queue: Prisma.QueueCreateNestedOneWithoutJobsInput
   deadLetter?: Prisma.DeadLetterCreateNestedOneWithoutJobInput
 }
@@ -1344,6 +1370,7 @@ export type JobUncheckedCreateWithoutHistoryInput = {
   waitReason?: string | null
   progress?: string | null
   progressAt?: Date | string | null
+  payloadKey?: string | null
   deadLetter?: Prisma.DeadLetterUncheckedCreateNestedOneWithoutJobInput
 }
 
@@ -1396,6 +1423,7 @@ export type JobUpdateWithoutHistoryInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   queue?: Prisma.QueueUpdateOneRequiredWithoutJobsNestedInput
   deadLetter?: Prisma.DeadLetterUpdateOneWithoutJobNestedInput
 }
@@ -1434,6 +1462,7 @@ export type JobUncheckedUpdateWithoutHistoryInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deadLetter?: Prisma.DeadLetterUncheckedUpdateOneWithoutJobNestedInput
 }
 
@@ -1470,6 +1499,7 @@ export type JobCreateWithoutDeadLetterInput = {
   waitReason?: string | null
   progress?: string | null
   progressAt?: Date | string | null
+  payloadKey?: string | null
   queue: Prisma.QueueCreateNestedOneWithoutJobsInput
   history?: Prisma.AttemptCreateNestedManyWithoutJobInput
 }
@@ -1508,6 +1538,7 @@ export type JobUncheckedCreateWithoutDeadLetterInput = {
   waitReason?: string | null
   progress?: string | null
   progressAt?: Date | string | null
+  payloadKey?: string | null
   history?: Prisma.AttemptUncheckedCreateNestedManyWithoutJobInput
 }
 
@@ -1560,6 +1591,7 @@ export type JobUpdateWithoutDeadLetterInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   queue?: Prisma.QueueUpdateOneRequiredWithoutJobsNestedInput
   history?: Prisma.AttemptUpdateManyWithoutJobNestedInput
 }
@@ -1598,6 +1630,7 @@ export type JobUncheckedUpdateWithoutDeadLetterInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   history?: Prisma.AttemptUncheckedUpdateManyWithoutJobNestedInput
 }
 
@@ -1634,6 +1667,7 @@ export type JobCreateManyQueueInput = {
   waitReason?: string | null
   progress?: string | null
   progressAt?: Date | string | null
+  payloadKey?: string | null
 }
 
 export type JobUpdateWithoutQueueInput = {
@@ -1669,6 +1703,7 @@ export type JobUpdateWithoutQueueInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   history?: Prisma.AttemptUpdateManyWithoutJobNestedInput
   deadLetter?: Prisma.DeadLetterUpdateOneWithoutJobNestedInput
 }
@@ -1706,6 +1741,7 @@ export type JobUncheckedUpdateWithoutQueueInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   history?: Prisma.AttemptUncheckedUpdateManyWithoutJobNestedInput
   deadLetter?: Prisma.DeadLetterUncheckedUpdateOneWithoutJobNestedInput
 }
@@ -1743,6 +1779,7 @@ export type JobUncheckedUpdateManyWithoutQueueInput = {
   waitReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progress?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   progressAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 
@@ -1810,6 +1847,7 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   waitReason?: boolean
   progress?: boolean
   progressAt?: boolean
+  payloadKey?: boolean
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
   history?: boolean | Prisma.Job$historyArgs<ExtArgs>
   deadLetter?: boolean | Prisma.Job$deadLetterArgs<ExtArgs>
@@ -1850,6 +1888,7 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   waitReason?: boolean
   progress?: boolean
   progressAt?: boolean
+  payloadKey?: boolean
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
 
@@ -1887,6 +1926,7 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   waitReason?: boolean
   progress?: boolean
   progressAt?: boolean
+  payloadKey?: boolean
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["job"]>
 
@@ -1924,9 +1964,10 @@ export type JobSelectScalar = {
   waitReason?: boolean
   progress?: boolean
   progressAt?: boolean
+  payloadKey?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "status" | "attempts" | "maxAttempts" | "backoffType" | "backoffDelay" | "deferCount" | "idempotencyKey" | "payload" | "scheduledFor" | "deliverBy" | "lastError" | "createdAt" | "completedAt" | "deadReason" | "replayOf" | "claimToken" | "workerId" | "claimedAt" | "deadline" | "interruptions" | "historyCount" | "mode" | "maxDefers" | "ackTimeoutAction" | "answerStatusCode" | "answerMs" | "answerBody" | "waitReason" | "progress" | "progressAt", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "status" | "attempts" | "maxAttempts" | "backoffType" | "backoffDelay" | "deferCount" | "idempotencyKey" | "payload" | "scheduledFor" | "deliverBy" | "lastError" | "createdAt" | "completedAt" | "deadReason" | "replayOf" | "claimToken" | "workerId" | "claimedAt" | "deadline" | "interruptions" | "historyCount" | "mode" | "maxDefers" | "ackTimeoutAction" | "answerStatusCode" | "answerMs" | "answerBody" | "waitReason" | "progress" | "progressAt" | "payloadKey", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
   history?: boolean | Prisma.Job$historyArgs<ExtArgs>
@@ -1962,7 +2003,7 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     deferCount: number
     idempotencyKey: string | null
     /**
-     * JSON source text, byte for byte as published (D26).
+     * JSON source text, byte for byte as published (D26); encrypted where the queue asks for that.
      */
     payload: string
     scheduledFor: Date
@@ -2011,6 +2052,10 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
      */
     progress: string | null
     progressAt: Date | null
+    /**
+     * Id of the key that the payload is encrypted with; null: it is as published.
+     */
+    payloadKey: string | null
   }, ExtArgs["result"]["job"]>
   composites: {}
 }
@@ -2470,6 +2515,7 @@ export interface JobFieldRefs {
   readonly waitReason: Prisma.FieldRef<"Job", 'String'>
   readonly progress: Prisma.FieldRef<"Job", 'String'>
   readonly progressAt: Prisma.FieldRef<"Job", 'DateTime'>
+  readonly payloadKey: Prisma.FieldRef<"Job", 'String'>
 }
     
 

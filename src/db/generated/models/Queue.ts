@@ -78,6 +78,7 @@ export type QueueMinAggregateOutputType = {
   lifetimeFloor: Date | null
   nextSigningSecret: string | null
   nextSigningSecretAt: Date | null
+  payloadsEncrypted: boolean | null
 }
 
 export type QueueMaxAggregateOutputType = {
@@ -110,6 +111,7 @@ export type QueueMaxAggregateOutputType = {
   lifetimeFloor: Date | null
   nextSigningSecret: string | null
   nextSigningSecretAt: Date | null
+  payloadsEncrypted: boolean | null
 }
 
 export type QueueCountAggregateOutputType = {
@@ -142,6 +144,7 @@ export type QueueCountAggregateOutputType = {
   lifetimeFloor: number
   nextSigningSecret: number
   nextSigningSecretAt: number
+  payloadsEncrypted: number
   _all: number
 }
 
@@ -198,6 +201,7 @@ export type QueueMinAggregateInputType = {
   lifetimeFloor?: true
   nextSigningSecret?: true
   nextSigningSecretAt?: true
+  payloadsEncrypted?: true
 }
 
 export type QueueMaxAggregateInputType = {
@@ -230,6 +234,7 @@ export type QueueMaxAggregateInputType = {
   lifetimeFloor?: true
   nextSigningSecret?: true
   nextSigningSecretAt?: true
+  payloadsEncrypted?: true
 }
 
 export type QueueCountAggregateInputType = {
@@ -262,6 +267,7 @@ export type QueueCountAggregateInputType = {
   lifetimeFloor?: true
   nextSigningSecret?: true
   nextSigningSecretAt?: true
+  payloadsEncrypted?: true
   _all?: true
 }
 
@@ -381,6 +387,7 @@ export type QueueGroupByOutputType = {
   lifetimeFloor: Date | null
   nextSigningSecret: string | null
   nextSigningSecretAt: Date | null
+  payloadsEncrypted: boolean
   _count: QueueCountAggregateOutputType | null
   _avg: QueueAvgAggregateOutputType | null
   _sum: QueueSumAggregateOutputType | null
@@ -436,6 +443,7 @@ export type QueueWhereInput = {
   lifetimeFloor?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
   nextSigningSecret?: Prisma.StringNullableFilter<"Queue"> | string | null
   nextSigningSecretAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFilter<"Queue"> | boolean
   account?: Prisma.XOR<Prisma.AccountScalarRelationFilter, Prisma.AccountWhereInput>
   jobs?: Prisma.JobListRelationFilter
   deadLetters?: Prisma.DeadLetterListRelationFilter
@@ -471,6 +479,7 @@ export type QueueOrderByWithRelationInput = {
   lifetimeFloor?: Prisma.SortOrderInput | Prisma.SortOrder
   nextSigningSecret?: Prisma.SortOrderInput | Prisma.SortOrder
   nextSigningSecretAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  payloadsEncrypted?: Prisma.SortOrder
   account?: Prisma.AccountOrderByWithRelationInput
   jobs?: Prisma.JobOrderByRelationAggregateInput
   deadLetters?: Prisma.DeadLetterOrderByRelationAggregateInput
@@ -509,6 +518,7 @@ export type QueueWhereUniqueInput = Prisma.AtLeast<{
   lifetimeFloor?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
   nextSigningSecret?: Prisma.StringNullableFilter<"Queue"> | string | null
   nextSigningSecretAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFilter<"Queue"> | boolean
   account?: Prisma.XOR<Prisma.AccountScalarRelationFilter, Prisma.AccountWhereInput>
   jobs?: Prisma.JobListRelationFilter
   deadLetters?: Prisma.DeadLetterListRelationFilter
@@ -544,6 +554,7 @@ export type QueueOrderByWithAggregationInput = {
   lifetimeFloor?: Prisma.SortOrderInput | Prisma.SortOrder
   nextSigningSecret?: Prisma.SortOrderInput | Prisma.SortOrder
   nextSigningSecretAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  payloadsEncrypted?: Prisma.SortOrder
   _count?: Prisma.QueueCountOrderByAggregateInput
   _avg?: Prisma.QueueAvgOrderByAggregateInput
   _max?: Prisma.QueueMaxOrderByAggregateInput
@@ -584,6 +595,7 @@ export type QueueScalarWhereWithAggregatesInput = {
   lifetimeFloor?: Prisma.DateTimeNullableWithAggregatesFilter<"Queue"> | Date | string | null
   nextSigningSecret?: Prisma.StringNullableWithAggregatesFilter<"Queue"> | string | null
   nextSigningSecretAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Queue"> | Date | string | null
+  payloadsEncrypted?: Prisma.BoolWithAggregatesFilter<"Queue"> | boolean
 }
 
 export type QueueCreateInput = {
@@ -615,6 +627,7 @@ export type QueueCreateInput = {
   lifetimeFloor?: Date | string | null
   nextSigningSecret?: string | null
   nextSigningSecretAt?: Date | string | null
+  payloadsEncrypted?: boolean
   account: Prisma.AccountCreateNestedOneWithoutQueuesInput
   jobs?: Prisma.JobCreateNestedManyWithoutQueueInput
   deadLetters?: Prisma.DeadLetterCreateNestedManyWithoutQueueInput
@@ -650,6 +663,7 @@ export type QueueUncheckedCreateInput = {
   lifetimeFloor?: Date | string | null
   nextSigningSecret?: string | null
   nextSigningSecretAt?: Date | string | null
+  payloadsEncrypted?: boolean
   jobs?: Prisma.JobUncheckedCreateNestedManyWithoutQueueInput
   deadLetters?: Prisma.DeadLetterUncheckedCreateNestedManyWithoutQueueInput
 }
@@ -683,6 +697,7 @@ export type QueueUpdateInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   account?: Prisma.AccountUpdateOneRequiredWithoutQueuesNestedInput
   jobs?: Prisma.JobUpdateManyWithoutQueueNestedInput
   deadLetters?: Prisma.DeadLetterUpdateManyWithoutQueueNestedInput
@@ -718,6 +733,7 @@ export type QueueUncheckedUpdateInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   jobs?: Prisma.JobUncheckedUpdateManyWithoutQueueNestedInput
   deadLetters?: Prisma.DeadLetterUncheckedUpdateManyWithoutQueueNestedInput
 }
@@ -752,6 +768,7 @@ export type QueueCreateManyInput = {
   lifetimeFloor?: Date | string | null
   nextSigningSecret?: string | null
   nextSigningSecretAt?: Date | string | null
+  payloadsEncrypted?: boolean
 }
 
 export type QueueUpdateManyMutationInput = {
@@ -783,6 +800,7 @@ export type QueueUpdateManyMutationInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type QueueUncheckedUpdateManyInput = {
@@ -815,6 +833,7 @@ export type QueueUncheckedUpdateManyInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type QueueListRelationFilter = {
@@ -857,6 +876,7 @@ export type QueueCountOrderByAggregateInput = {
   lifetimeFloor?: Prisma.SortOrder
   nextSigningSecret?: Prisma.SortOrder
   nextSigningSecretAt?: Prisma.SortOrder
+  payloadsEncrypted?: Prisma.SortOrder
 }
 
 export type QueueAvgOrderByAggregateInput = {
@@ -900,6 +920,7 @@ export type QueueMaxOrderByAggregateInput = {
   lifetimeFloor?: Prisma.SortOrder
   nextSigningSecret?: Prisma.SortOrder
   nextSigningSecretAt?: Prisma.SortOrder
+  payloadsEncrypted?: Prisma.SortOrder
 }
 
 export type QueueMinOrderByAggregateInput = {
@@ -932,6 +953,7 @@ export type QueueMinOrderByAggregateInput = {
   lifetimeFloor?: Prisma.SortOrder
   nextSigningSecret?: Prisma.SortOrder
   nextSigningSecretAt?: Prisma.SortOrder
+  payloadsEncrypted?: Prisma.SortOrder
 }
 
 export type QueueSumOrderByAggregateInput = {
@@ -1077,6 +1099,7 @@ export type QueueCreateWithoutAccountInput = {
   lifetimeFloor?: Date | string | null
   nextSigningSecret?: string | null
   nextSigningSecretAt?: Date | string | null
+  payloadsEncrypted?: boolean
   jobs?: Prisma.JobCreateNestedManyWithoutQueueInput
   deadLetters?: Prisma.DeadLetterCreateNestedManyWithoutQueueInput
 }
@@ -1110,6 +1133,7 @@ export type QueueUncheckedCreateWithoutAccountInput = {
   lifetimeFloor?: Date | string | null
   nextSigningSecret?: string | null
   nextSigningSecretAt?: Date | string | null
+  payloadsEncrypted?: boolean
   jobs?: Prisma.JobUncheckedCreateNestedManyWithoutQueueInput
   deadLetters?: Prisma.DeadLetterUncheckedCreateNestedManyWithoutQueueInput
 }
@@ -1173,6 +1197,7 @@ export type QueueScalarWhereInput = {
   lifetimeFloor?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
   nextSigningSecret?: Prisma.StringNullableFilter<"Queue"> | string | null
   nextSigningSecretAt?: Prisma.DateTimeNullableFilter<"Queue"> | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFilter<"Queue"> | boolean
 }
 
 export type QueueCreateWithoutJobsInput = {
@@ -1204,6 +1229,7 @@ export type QueueCreateWithoutJobsInput = {
   lifetimeFloor?: Date | string | null
   nextSigningSecret?: string | null
   nextSigningSecretAt?: Date | string | null
+  payloadsEncrypted?: boolean
   account: Prisma.AccountCreateNestedOneWithoutQueuesInput
   deadLetters?: Prisma.DeadLetterCreateNestedManyWithoutQueueInput
 }
@@ -1238,6 +1264,7 @@ export type QueueUncheckedCreateWithoutJobsInput = {
   lifetimeFloor?: Date | string | null
   nextSigningSecret?: string | null
   nextSigningSecretAt?: Date | string | null
+  payloadsEncrypted?: boolean
   deadLetters?: Prisma.DeadLetterUncheckedCreateNestedManyWithoutQueueInput
 }
 
@@ -1286,6 +1313,7 @@ export type QueueUpdateWithoutJobsInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   account?: Prisma.AccountUpdateOneRequiredWithoutQueuesNestedInput
   deadLetters?: Prisma.DeadLetterUpdateManyWithoutQueueNestedInput
 }
@@ -1320,6 +1348,7 @@ export type QueueUncheckedUpdateWithoutJobsInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   deadLetters?: Prisma.DeadLetterUncheckedUpdateManyWithoutQueueNestedInput
 }
 
@@ -1352,6 +1381,7 @@ export type QueueCreateWithoutDeadLettersInput = {
   lifetimeFloor?: Date | string | null
   nextSigningSecret?: string | null
   nextSigningSecretAt?: Date | string | null
+  payloadsEncrypted?: boolean
   account: Prisma.AccountCreateNestedOneWithoutQueuesInput
   jobs?: Prisma.JobCreateNestedManyWithoutQueueInput
 }
@@ -1386,6 +1416,7 @@ export type QueueUncheckedCreateWithoutDeadLettersInput = {
   lifetimeFloor?: Date | string | null
   nextSigningSecret?: string | null
   nextSigningSecretAt?: Date | string | null
+  payloadsEncrypted?: boolean
   jobs?: Prisma.JobUncheckedCreateNestedManyWithoutQueueInput
 }
 
@@ -1434,6 +1465,7 @@ export type QueueUpdateWithoutDeadLettersInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   account?: Prisma.AccountUpdateOneRequiredWithoutQueuesNestedInput
   jobs?: Prisma.JobUpdateManyWithoutQueueNestedInput
 }
@@ -1468,6 +1500,7 @@ export type QueueUncheckedUpdateWithoutDeadLettersInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   jobs?: Prisma.JobUncheckedUpdateManyWithoutQueueNestedInput
 }
 
@@ -1500,6 +1533,7 @@ export type QueueCreateManyAccountInput = {
   lifetimeFloor?: Date | string | null
   nextSigningSecret?: string | null
   nextSigningSecretAt?: Date | string | null
+  payloadsEncrypted?: boolean
 }
 
 export type QueueUpdateWithoutAccountInput = {
@@ -1531,6 +1565,7 @@ export type QueueUpdateWithoutAccountInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   jobs?: Prisma.JobUpdateManyWithoutQueueNestedInput
   deadLetters?: Prisma.DeadLetterUpdateManyWithoutQueueNestedInput
 }
@@ -1564,6 +1599,7 @@ export type QueueUncheckedUpdateWithoutAccountInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
   jobs?: Prisma.JobUncheckedUpdateManyWithoutQueueNestedInput
   deadLetters?: Prisma.DeadLetterUncheckedUpdateManyWithoutQueueNestedInput
 }
@@ -1597,6 +1633,7 @@ export type QueueUncheckedUpdateManyWithoutAccountInput = {
   lifetimeFloor?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   nextSigningSecret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextSigningSecretAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  payloadsEncrypted?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 
@@ -1669,6 +1706,7 @@ export type QueueSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   lifetimeFloor?: boolean
   nextSigningSecret?: boolean
   nextSigningSecretAt?: boolean
+  payloadsEncrypted?: boolean
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
   jobs?: boolean | Prisma.Queue$jobsArgs<ExtArgs>
   deadLetters?: boolean | Prisma.Queue$deadLettersArgs<ExtArgs>
@@ -1705,6 +1743,7 @@ export type QueueSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   lifetimeFloor?: boolean
   nextSigningSecret?: boolean
   nextSigningSecretAt?: boolean
+  payloadsEncrypted?: boolean
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["queue"]>
 
@@ -1738,6 +1777,7 @@ export type QueueSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   lifetimeFloor?: boolean
   nextSigningSecret?: boolean
   nextSigningSecretAt?: boolean
+  payloadsEncrypted?: boolean
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["queue"]>
 
@@ -1771,9 +1811,10 @@ export type QueueSelectScalar = {
   lifetimeFloor?: boolean
   nextSigningSecret?: boolean
   nextSigningSecretAt?: boolean
+  payloadsEncrypted?: boolean
 }
 
-export type QueueOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "name" | "webhookUrl" | "signingSecret" | "maxAttempts" | "maxDefers" | "concurrency" | "dlqEnabled" | "mode" | "rateLimitMax" | "rateLimitWindow" | "ackTimeout" | "ackTimeoutAction" | "backoffType" | "backoffDelay" | "createdAt" | "deletedAt" | "holdUntil" | "probeJobId" | "rateWindowStart" | "rateWindowUsed" | "holdJobId" | "holdReason" | "pausedAt" | "pausedBy" | "lifetimeFloor" | "nextSigningSecret" | "nextSigningSecretAt", ExtArgs["result"]["queue"]>
+export type QueueOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "name" | "webhookUrl" | "signingSecret" | "maxAttempts" | "maxDefers" | "concurrency" | "dlqEnabled" | "mode" | "rateLimitMax" | "rateLimitWindow" | "ackTimeout" | "ackTimeoutAction" | "backoffType" | "backoffDelay" | "createdAt" | "deletedAt" | "holdUntil" | "probeJobId" | "rateWindowStart" | "rateWindowUsed" | "holdJobId" | "holdReason" | "pausedAt" | "pausedBy" | "lifetimeFloor" | "nextSigningSecret" | "nextSigningSecretAt" | "payloadsEncrypted", ExtArgs["result"]["queue"]>
 export type QueueInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   account?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
   jobs?: boolean | Prisma.Queue$jobsArgs<ExtArgs>
@@ -1845,6 +1886,10 @@ export type $QueuePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      */
     nextSigningSecret: string | null
     nextSigningSecretAt: Date | null
+    /**
+     * Whether payloads of jobs to come, and what their webhook answers, are stored encrypted.
+     */
+    payloadsEncrypted: boolean
   }, ExtArgs["result"]["queue"]>
   composites: {}
 }
@@ -2300,6 +2345,7 @@ export interface QueueFieldRefs {
   readonly lifetimeFloor: Prisma.FieldRef<"Queue", 'DateTime'>
   readonly nextSigningSecret: Prisma.FieldRef<"Queue", 'String'>
   readonly nextSigningSecretAt: Prisma.FieldRef<"Queue", 'DateTime'>
+  readonly payloadsEncrypted: Prisma.FieldRef<"Queue", 'Boolean'>
 }
     
 

@@ -1,0 +1,122 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
+
+/**
+ * Encryption at rest (docs/decisions/0007): AES-256-GCM, with a key of its own for each text, so that no
+ * number of texts uses a key up. What is stored is `enc:v1:<key id>:<base64 of nonce, ciphertext, tag>`.
+ * Of the 24 bytes of the nonce the first half makes the text's key and the second half is GCM's nonce.
+ *
+ * The scope goes along as associated data: a ciphertext that somebody moves to another queue, or to
+ * another kind of column, does not open.
+ */
+const PREFIX = 'enc:v1:';
+const ALGORITHM = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const HALF_NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const FORM = /^enc:v1:([0-9a-f]{8}):([A-Za-z0-9+/]+={0,2})$/;
+/** Signing secrets that were opened; one of a queue and process is the rule. */
+const MAX_REMEMBERED = 10_000;
+
+/** What a text is, and whose. */
+export type Scope = `${'signing-secret' | 'payload' | 'answer'}:${string}`;
+
+/** A stored text that this process cannot open. The message is for operators and names no secret. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError';
+}
+
+export class SecretBox {
+  readonly #keys: ReadonlyMap<string, KeyObject>;
+  readonly #remembered = new Map<string, { scope: Scope; text: string }>();
+  /** Of the key that encrypts; null: nothing is encrypted. */
+  readonly keyId: string | null;
+
+  /** @param keys 32 bytes each; the first encrypts, all decrypt */
+  constructor(keys: readonly Uint8Array[] = []) {
+    for (const key of keys) if (key.length !== KEY_BYTES) throw new Error(`a key must have ${KEY_BYTES} bytes`);
+    this.#keys = new Map(keys.map((key) => [idOf(key), createSecretKey(key)]));
+    this.keyId = keys[0] === undefined ? null : idOf(keys[0]);
+  }
+
+  knows(keyId: string): boolean {
+    return this.#keys.has(keyId);
+  }
+
+  /** The text as it is to be stored; without a key the text itself. */
+  seal(scope: Scope, text: string, keyId: string | null = this.keyId): string {
+    if (keyId === null) return text;
+    const nonce = randomBytes(2 * HALF_NONCE_BYTES);
+    const cipher = createCipheriv(ALGORITHM, this.#keyOf(scope, keyId, nonce), nonce.subarray(HALF_NONCE_BYTES));
+    cipher.setAAD(Buffer.from(scope));
+    const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `${PREFIX}${keyId}:${sealed.toString('base64')}`;
+  }
+
+  /**
+   * The text that was stored; what was stored without encryption is the text.
+   * @throws UnreadableError
+   */
+  open(scope: Scope, stored: string): string {
+    if (!isSealed(stored)) return stored;
+    const [, keyId = '', encoded = ''] = FORM.exec(stored) ?? [];
+    const bytes = Buffer.from(encoded, 'base64');
+    if (bytes.length < 2 * HALF_NONCE_BYTES + TAG_BYTES) throw changed(scope);
+    const nonce = bytes.subarray(0, 2 * HALF_NONCE_BYTES);
+    const key = this.#keyOf(scope, keyId, nonce);
+    const decipher = createDecipheriv(ALGORITHM, key, nonce.subarray(HALF_NONCE_BYTES), { authTagLength: TAG_BYTES });
+    decipher.setAAD(Buffer.from(scope));
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    try {
+      const text = decipher.update(bytes.subarray(2 * HALF_NONCE_BYTES, -TAG_BYTES), undefined, 'utf8');
+      return text + decipher.final('utf8');
+    } catch {
+      throw changed(scope);
+    }
+  }
+
+  /** The same for texts that every delivery needs again: each is decrypted once. */
+  openOften(scope: Scope, stored: string): string {
+    if (!isSealed(stored)) return stored;
+    const found = this.#remembered.get(stored);
+    if (found?.scope === scope) return found.text;
+    const text = this.open(scope, stored);
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
+    this.#remembered.set(stored, { scope, text });
+    return text;
+  }
+
+  /** @throws UnreadableError */
+  #keyOf(scope: Scope, keyId: string, nonce: Buffer): Buffer {
+    const key = this.#keys.get(keyId);
+    if (key === undefined) {
+      throw new UnreadableError(`${scope} is encrypted with the key ${keyId}, which ENCRYPTION_KEY does not have`);
+    }
+    return createHmac('sha256', key).update(nonce.subarray(0, HALF_NONCE_BYTES)).digest();
+  }
+}
+
+export function isSealed(stored: string): boolean {
+  return stored.startsWith(PREFIX);
+}
+
+/** Of the key that a stored text is encrypted with; undefined when it is not encrypted. */
+export function keyIdOf(stored: string): string | undefined {
+  return isSealed(stored) ? stored.slice(PREFIX.length, stored.indexOf(':', PREFIX.length)) : undefined;
+}
+
+function changed(scope: Scope): UnreadableError {
+  return new UnreadableError(`${scope} does not open: what is stored was changed, or belongs elsewhere`);
+}
+
+/** Tells keys apart, and tells nothing of the key. */
+function idOf(key: Uint8Array): string {
+  return createHash('sha256').update('jobferry encryption key').update(key).digest('hex').slice(0, 8);
+}

@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, describe, expect, it } from 'vitest';
+import { claim } from '../../src/db/claim.ts';
+import { Database } from '../../src/db/database.ts';
+import { encryptStored } from '../../src/db/encrypt-stored.ts';
+import { keyIdOf, SecretBox } from '../../src/db/secret-box.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { LEASE_MS, RETENTION_MS } from './fixture.ts';
+
+/** The step at the start that encrypts what is stored, and refuses when it lacks a key. */
+
+const keys = [randomBytes(32), randomBytes(32), randomBytes(32)] as const;
+const idOf = (key: Uint8Array) => new SecretBox([key]).keyId ?? '';
+
+async function openDatabase() {
+  const { url } = await createTestDatabase();
+  const warnings: object[] = [];
+  const opened: Database[] = [];
+  afterAll(() => Promise.all(opened.map((db) => db.close())));
+  const openWith = (...of: Uint8Array[]) => {
+    const db = new Database(url, { warn: (fields) => warnings.push(fields) }, new SecretBox(of));
+    opened.push(db);
+    return db;
+  };
+  const plain = openWith();
+  await plain.query(`insert into account (id, name, plan) values ('a', 'test', 'pro')`);
+  return {
+    plain,
+    openWith,
+    warnings,
+    /** Queues with secrets of their own; every third has a rotation under way. */
+    async createQueues(count: number): Promise<void> {
+      await plain.query(
+        `insert into queue (id, account_id, name, webhook_url, signing_secret, next_signing_secret, next_signing_secret_at,
+                            max_attempts, max_defers, concurrency, dlq_enabled, mode, rate_limit_window, ack_timeout,
+                            ack_timeout_action, backoff_type, backoff_delay, deleted_at)
+         select 'q' || n, 'a', 'queue-' || n, 'http://127.0.0.1:9/', 'whsec_' || n,
+                case when n % 3 = 0 then 'whsec_next_' || n end, case when n % 3 = 0 then jobferry_now() + interval '1 hour' end,
+                3, 50, 5, true, 'standard', 60, 300, 'retry', 'fixed', 2, case when n % 5 = 0 then jobferry_now() end
+           from generate_series(1, $1::integer) n`,
+        [count],
+      );
+    },
+    secrets: () =>
+      plain.query<{ id: string; signing_secret: string; next_signing_secret: string | null }>(
+        'select id, signing_secret, next_signing_secret from queue order by id',
+      ),
+  };
+}
+
+type Opened = Awaited<ReturnType<typeof openDatabase>>;
+
+/** What the secrets are, and the keys that they are stored with. */
+async function readSecrets({ secrets }: Opened, db: Database) {
+  const stored = await secrets();
+  const all = stored.flatMap(({ id, signing_secret, next_signing_secret }) =>
+    [signing_secret, next_signing_secret].flatMap((secret) => (secret === null ? [] : [{ id, secret }])),
+  );
+  return {
+    texts: all.map(({ id, secret }) => db.box.open(`signing-secret:${id}`, secret)),
+    keyIds: [...new Set(all.map(({ secret }) => keyIdOf(secret)))],
+  };
+}
+
+describe('the signing secrets', () => {
+  it('stay as they are without a key', async () => {
+    const opened = await openDatabase();
+    await opened.createQueues(3);
+    const before = await opened.secrets();
+    expect(await encryptStored(opened.plain, RETENTION_MS)).toBe(0);
+    expect(await opened.secrets()).toEqual(before);
+  });
+
+  it('are encrypted, in batches, once, those of deleted queues and of rotations too; and then with another key', async () => {
+    const opened = await openDatabase();
+    await opened.createQueues(250);
+    const { texts } = await readSecrets(opened, opened.plain);
+    expect(texts).toHaveLength(250 + 83);
+
+    const withFirst = opened.openWith(keys[0]);
+    expect(await encryptStored(withFirst, RETENTION_MS)).toBe(250);
+    expect(await readSecrets(opened, withFirst)).toEqual({ texts, keyIds: [idOf(keys[0])] });
+    const stored = await opened.secrets();
+    expect(JSON.stringify(stored)).not.toContain('whsec');
+    expect(await encryptStored(withFirst, RETENTION_MS)).toBe(0);
+    expect(await opened.secrets()).toEqual(stored);
+
+    // A key that is only there to come changes nothing yet.
+    expect(await encryptStored(opened.openWith(keys[0], keys[1]), RETENTION_MS)).toBe(0);
+    const rotated = opened.openWith(keys[1], keys[0]);
+    expect(await encryptStored(rotated, RETENTION_MS)).toBe(250);
+    const withSecond = opened.openWith(keys[1]);
+    expect(await encryptStored(withSecond, RETENTION_MS)).toBe(0);
+    expect(await readSecrets(opened, withSecond)).toEqual({ texts, keyIds: [idOf(keys[1])] });
+    expect(opened.warnings).toEqual([]);
+  });
+
+  it('are encrypted by several processes at once, each as it was', async () => {
+    const opened = await openDatabase();
+    await opened.createQueues(120);
+    const { texts } = await readSecrets(opened, opened.plain);
+    const processes = Array.from({ length: 4 }, () => opened.openWith(keys[0]));
+    await Promise.all(processes.map((db) => encryptStored(db, RETENTION_MS)));
+    expect(await readSecrets(opened, opened.openWith(keys[0]))).toEqual({ texts, keyIds: [idOf(keys[0])] });
+  });
+
+  it('take over in a claim as they are stored', async () => {
+    const opened = await openDatabase();
+    await opened.createQueues(3);
+    const db = opened.openWith(keys[0]);
+    await encryptStored(db, RETENTION_MS);
+    await db.query(`update queue set next_signing_secret_at = jobferry_now() where id = 'q3'`);
+    await db.query(
+      `insert into job (account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for, deliver_by, created_at)
+       values ('a', 'q3', 3, 'fixed', 0, '{}', jobferry_now(), jobferry_now() + interval '1 day', jobferry_now())`,
+    );
+    const { jobs } = await claim(db, { queueId: 'q3', capacity: 1, workerId: 1, leaseMs: LEASE_MS });
+    expect(jobs).toMatchObject([{ signingSecret: 'whsec_next_3', nextSigningSecret: null }]);
+  });
+
+  it('do not keep the others from being served when one is damaged', async () => {
+    const opened = await openDatabase();
+    await opened.createQueues(4);
+    const before = opened.openWith(keys[0]);
+    await encryptStored(before, RETENTION_MS);
+    // The secret of another queue, put here by somebody who can write to the database.
+    await opened.plain.query(
+      `update queue set signing_secret = (select signing_secret from queue where id = 'q2') where id = 'q1'`,
+    );
+    expect(await encryptStored(opened.openWith(keys[1], keys[0]), RETENTION_MS)).toBe(3);
+    expect(opened.warnings).toMatchObject([{ queueId: 'q1', err: { name: 'UnreadableError' } }]);
+  });
+});
+
+describe('a start', () => {
+  it.each<[what: string, of: readonly Uint8Array[]]>([
+    ['no key', []],
+    ['another key', [keys[1]]],
+    ['other keys', [keys[1], keys[2]]],
+  ])('is refused with %s when signing secrets need one', async (_what, of) => {
+    const opened = await openDatabase();
+    await opened.createQueues(3);
+    await encryptStored(opened.openWith(keys[0]), RETENTION_MS);
+    const stored = await opened.secrets();
+    await expect(encryptStored(opened.openWith(...of), RETENTION_MS)).rejects.toThrow(
+      `ENCRYPTION_KEY: the key with the id ${idOf(keys[0])} is missing: the signing secrets of 3 queue(s) are encrypted with it`,
+    );
+    expect(await opened.secrets()).toEqual(stored);
+  });
+
+  it('is refused without a key that payloads need, until they are past retention', async () => {
+    const opened = await openDatabase();
+    await opened.createQueues(1);
+    const store = (key: string, age: string) =>
+      opened.plain.query(
+        `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, payload_key,
+                          scheduled_for, deliver_by, created_at)
+         select jobferry_id(at), 'a', 'q1', 3, 'fixed', 0, 'enc:v1:' || $1 || ':AAAA', $1, at, at, at
+           from (select jobferry_now() - $2::interval as at) moment`,
+        [key, age],
+      );
+    await store(idOf(keys[0]), '73 hours');
+    await store(idOf(keys[1]), '71 hours');
+    await store(idOf(keys[2]), '0');
+    await encryptStored(opened.openWith(keys[2], keys[1]), RETENTION_MS);
+    await expect(encryptStored(opened.openWith(keys[2]), RETENTION_MS)).rejects.toThrow(
+      new RegExp(
+        `^ENCRYPTION_KEY: the key with the id ${idOf(keys[1])} is missing: payloads are encrypted with it, the last of which is kept until \\d{4}-`,
+      ),
+    );
+    await encryptStored(opened.openWith(keys[2]), RETENTION_MS - 2 * 3_600_000);
+  });
+
+  it('is refused without any key while a queue encrypts its payloads', async () => {
+    const opened = await openDatabase();
+    await opened.createQueues(5);
+    await opened.plain.query('update queue set payloads_encrypted = true where deleted_at is not null');
+    expect(await encryptStored(opened.plain, RETENTION_MS)).toBe(0);
+    await opened.plain.query(`update queue set payloads_encrypted = true where id = 'q2'`);
+    await expect(encryptStored(opened.plain, RETENTION_MS)).rejects.toThrow(
+      'ENCRYPTION_KEY: a key is needed: the queue queue-2 encrypts its payloads',
+    );
+    expect(await encryptStored(opened.openWith(keys[0]), RETENTION_MS)).toBe(5);
+  });
+});

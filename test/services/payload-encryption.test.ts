@@ -1,0 +1,287 @@
+import { randomBytes } from 'node:crypto';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type ClaimedJob, claim } from '../../src/db/claim.ts';
+import { keyIdOf } from '../../src/db/secret-box.ts';
+import { settle } from '../../src/db/settle.ts';
+import type { Sender } from '../../src/delivery/send.ts';
+import { deliver } from '../../src/services/deliver.ts';
+import type { Account, CreateQueueInput } from '../../src/services/index.ts';
+import { createJobSearch } from '../../src/services/search-jobs.ts';
+import { createStoredText } from '../../src/services/stored-text.ts';
+import { LEASE_MS } from '../db/fixture.ts';
+import { NEWEST_FIRST } from '../db/search-fixture.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { type Operations, openOperations } from '../support/operations.ts';
+import { UNKNOWN_ID } from '../support/shapes.ts';
+
+/** Payloads and answers of queues that want them encrypted (docs/decisions/0007), without any process. */
+
+const [first, second] = [randomBytes(32), randomBytes(32)];
+/** Bytes that no parser would give back as they are. */
+const PAYLOAD = '{ "big":9007199254740993, "z":1e400, "a":-0, "a":"\\u0000\\ud800 secret \u00e4\u{1f511}" }';
+const SLICE = { limit: 100, inverted: false };
+const ANSWER = 'the answer is secret, too';
+
+let url: string;
+let op: Operations;
+/** Processes with another set of keys. */
+let rotated: Operations;
+let keyless: Operations;
+let account: Account;
+let names = 0;
+/** Statements of `op` since the test began. */
+let statements: string[];
+
+beforeAll(async () => {
+  url = (await createTestDatabase()).url;
+  op = openOperations(url, { encryptionKeys: [first] });
+  rotated = openOperations(url, { encryptionKeys: [second, first] });
+  keyless = openOperations(url);
+  await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
+  account = await op.firstAccount();
+  const query = op.db.pool.query.bind(op.db.pool);
+  op.db.pool.query = ((...args: Parameters<typeof query>) => {
+    const [statement] = args as unknown as [{ name?: string; text: string }];
+    statements.push(statement.name ?? statement.text);
+    return query(...args);
+  }) as typeof op.db.pool.query;
+});
+
+beforeEach(() => {
+  statements = [];
+});
+
+function createQueue(settings: Partial<CreateQueueInput> = {}) {
+  names += 1;
+  const input = { name: `queue-${names}`, webhookUrl: 'http://127.0.0.1:9/', backoffDelay: 0, ...settings };
+  return op.services.createQueue(account, input);
+}
+
+async function createEncrypting(settings: Partial<CreateQueueInput> = {}) {
+  const queue = await createQueue(settings);
+  await op.setPayloadEncryption(account, queue.id, true);
+  return queue;
+}
+
+const publish = async (queueName: string, payload = PAYLOAD, by = op) =>
+  (await by.services.publishJob(account, queueName, { payload })).job.id;
+
+interface StoredJob {
+  payload: string;
+  payload_key: string | null;
+  answer_body: string | null;
+  answers: (string | null)[] | null;
+}
+
+async function stored(id: string): Promise<StoredJob> {
+  const row = await op.db.one<StoredJob & { id: string }>(
+    `select payload, payload_key, answer_body,
+            (select json_agg(response_body order by ordinal) from attempt where job_id = job.id) as answers
+       from job where id = $1`,
+    [id],
+  );
+  if (row === null) throw new Error('no job');
+  return row;
+}
+
+/** Delivers everything that is due to a webhook that answers like this; returns what it was sent. */
+async function deliverDue(queueId: string, statusCode: number, by = op) {
+  const sent: { body: string; secret: string }[] = [];
+  const sender = {
+    send: async ({ body, secret }) => {
+      sent.push({ body: body.toString(), secret });
+      return { answer: { kind: 'answered', statusCode, retryAfter: null }, durationMs: 1, responseBody: ANSWER };
+    },
+  } as Partial<Sender> as Sender;
+  const { jobs, now } = await claim(by.db, { queueId, capacity: 100, workerId: 1, leaseMs: LEASE_MS });
+  const at = { now, monotonic: performance.now() };
+  const deliveries = await Promise.all(jobs.map((job: ClaimedJob) => deliver(sender, job, at, LEASE_MS)));
+  await settle(
+    by.db,
+    deliveries.map(({ settlement }) => settlement),
+  );
+  return sent;
+}
+
+describe('a queue that encrypts its payloads', () => {
+  it('stores them encrypted, and delivers and shows them byte for byte', async () => {
+    const queue = await createEncrypting({ maxAttempts: 2 });
+    const id = await publish(queue.name);
+    const { payload, payload_key } = await stored(id);
+    expect(payload).toMatch(/^enc:v1:/);
+    expect(payload_key).toBe(op.db.box.keyId);
+    expect(keyIdOf(payload)).toBe(payload_key);
+
+    for (const statusCode of [500, 500]) {
+      const [sent] = await deliverDue(queue.id, statusCode);
+      expect(sent?.body).toContain(`"payload":${PAYLOAD},`);
+      expect(sent?.secret).toBe(queue.signingSecret);
+    }
+    expect((await op.services.getJob(account, id)).payload).toBe(PAYLOAD);
+    const page = { page: 1, limit: 10 };
+    expect((await op.services.listJobs(account, queue.id, page)).jobs).toMatchObject([{ id, payload: PAYLOAD }]);
+    const { jobs: letters } = await op.services.listDeadLetters(account, queue.id, page);
+    expect(letters).toMatchObject([{ originalJobId: id, payload: PAYLOAD }]);
+
+    const replayed = await op.services.replayDeadLetter(account, queue.id, letters[0]?.id ?? '');
+    expect(await stored(replayed.id)).toMatchObject({ payload, payload_key });
+    expect((await deliverDue(queue.id, 200))[0]?.body).toContain(`"payload":${PAYLOAD},`);
+  });
+
+  it.each(['standard', 'ack'] as const)('stores what the webhook answers encrypted, in %s mode', async (mode) => {
+    const queue = await createEncrypting({ mode });
+    const id = await publish(queue.name);
+    await deliverDue(queue.id, 500);
+    // With the key of the payload, also by a process whose first key is another: both are needed as long.
+    await deliverDue(queue.id, 200, rotated);
+    if (mode === 'ack') {
+      expect(keyIdOf((await stored(id)).answer_body ?? '')).toBe(op.db.box.keyId);
+      await op.services.ackJob(account, id);
+    }
+    const { answers } = await stored(id);
+    expect(answers?.map((answer) => keyIdOf(answer ?? ''))).toEqual([op.db.box.keyId, op.db.box.keyId]);
+    const text = createStoredText(op.db);
+    expect(answers?.map((responseBody) => text.answer({ queueId: queue.id, responseBody }))).toEqual([ANSWER, ANSWER]);
+    expect(text.answer({ queueId: queue.id, responseBody: null })).toBeNull();
+  });
+
+  it('is one statement for a batch, once the process has learned of it', async () => {
+    const queue = await createEncrypting();
+    await publish(queue.name);
+    statements = [];
+    const ids = await Promise.all(Array.from({ length: 50 }, () => publish(queue.name)));
+    expect(statements).toEqual(['publish']);
+    for (const id of ids) expect((await stored(id)).payload_key).toBe(op.db.box.keyId);
+  });
+
+  it('costs other queues no statement', async () => {
+    const queue = await createQueue();
+    statements = [];
+    await publish(queue.name);
+    await deliverDue(queue.id, 200);
+    expect(statements).toEqual(['publish', 'claim', 'settle']);
+  });
+
+  it('is not found by payload, before and after it was indexed, and suggests nothing', async () => {
+    const [encrypting, plain] = [await createEncrypting(), await createQueue()];
+    const queueIds = [encrypting.id, plain.id];
+    for (const { name } of [encrypting, plain]) await publish(name, '{"customer":"ada"}');
+    const search = createJobSearch(op.context);
+    const look = async () => {
+      const payload = { kind: 'test', path: 'customer', op: 'EQ', value: 'ada' } as const;
+      const not = { kind: 'not', of: { ...payload, value: 'bob' } } as const;
+      const values = queueIds.map((id) => search.payloadValues(account, id, 'customer', '', 10));
+      return {
+        found: (await search.searchJobs(account, { queueIds, payload }, NEWEST_FIRST, SLICE)).length,
+        negated: (await search.searchJobs(account, { queueIds, payload: not }, NEWEST_FIRST, SLICE)).length,
+        values: (await Promise.all(values)).map((found) => found.map(({ value }) => value)),
+      };
+    };
+    const onlyThePlain = { found: 1, negated: 1, values: [[], ['ada']] };
+    expect(await look()).toEqual(onlyThePlain);
+    const [row] = await op.db.query<{ indexed: number }>(
+      `select jobferry_index_payloads(1000, '0', '-1 s') as indexed, 1 as x`,
+    );
+    expect(row?.indexed).toBeGreaterThan(1);
+    expect(await look()).toEqual(onlyThePlain);
+  });
+
+  it('keeps one job for one idempotency key', async () => {
+    const queue = await createEncrypting();
+    const input = { payload: PAYLOAD, idempotencyKey: 'once' };
+    const all = await Promise.all(
+      [op, rotated, op, rotated].map((by) => by.services.publishJob(account, queue.name, input)),
+    );
+    expect(new Set(all.map(({ job }) => job.id)).size).toBe(1);
+    expect(all.filter(({ created }) => created)).toHaveLength(1);
+  });
+});
+
+describe('the switch', () => {
+  it('is about jobs to come, in every process at once', async () => {
+    const queue = await createQueue();
+    const kinds: (string | null)[] = [];
+    for (const enabled of [false, true, true, false, true]) {
+      await op.setPayloadEncryption(account, queue.id, enabled);
+      for (const by of [op, rotated]) kinds.push((await stored(await publish(queue.name, PAYLOAD, by))).payload_key);
+    }
+    const [one, other] = [op.db.box.keyId, rotated.db.box.keyId];
+    expect(kinds).toEqual([null, null, one, other, one, other, null, null, one, other]);
+    expect((await deliverDue(queue.id, 200, rotated)).map(({ body }) => body.includes(PAYLOAD))).toEqual(
+      Array(5).fill(true),
+    );
+  });
+
+  it('is in the audit log when it changes something', async () => {
+    const queue = await createQueue();
+    for (const enabled of [false, true, true, false]) await op.setPayloadEncryption(account, queue.id, enabled);
+    const entry = (to: boolean) => ({
+      action: 'queue.encrypt_payloads',
+      before: { payloadsEncrypted: !to },
+      after: { payloadsEncrypted: to },
+    });
+    expect((await op.auditOf(queue.id)).slice(1)).toMatchObject([entry(true), entry(false)]);
+  });
+
+  it('holds for the queue and not for its name', async () => {
+    const queue = await createEncrypting();
+    await publish(queue.name);
+    await op.services.deleteQueue(account, queue.id);
+    const plain = await createQueue({ name: queue.name });
+    expect((await stored(await publish(queue.name))).payload_key).toBeNull();
+    await op.services.deleteQueue(account, plain.id);
+    const next = await createEncrypting({ name: queue.name });
+    const id = await publish(queue.name);
+    expect((await op.services.getJob(account, id)).payload).toBe(PAYLOAD);
+    expect((await deliverDue(next.id, 200))[0]?.body).toContain(PAYLOAD);
+  });
+
+  it('is another account’s as little as its queue', async () => {
+    const queue = await createQueue();
+    const refusal = { kind: 'not_found', message: 'queue not found' };
+    await expect(op.setPayloadEncryption({ ...account, id: UNKNOWN_ID }, queue.id, true)).rejects.toMatchObject(
+      refusal,
+    );
+    for (const id of [UNKNOWN_ID, '', 'a\0b']) {
+      await expect(op.setPayloadEncryption(account, id, true)).rejects.toMatchObject(refusal);
+    }
+    expect((await stored(await publish(queue.name))).payload_key).toBeNull();
+  });
+});
+
+describe('a process without the key', () => {
+  it('cannot switch encryption on, only off', async () => {
+    const queue = await createQueue();
+    const refusal = { kind: 'invalid_request', message: expect.stringContaining('ENCRYPTION_KEY') };
+    await expect(keyless.setPayloadEncryption(account, queue.id, true)).rejects.toMatchObject(refusal);
+    await op.setPayloadEncryption(account, queue.id, true);
+    await keyless.setPayloadEncryption(account, queue.id, false);
+    expect((await stored(await publish(queue.name))).payload_key).toBeNull();
+  });
+
+  it('stores nothing of an encrypting queue as it is', async () => {
+    const queue = await createEncrypting();
+    const refusal = { kind: 'unavailable', message: expect.stringContaining('ENCRYPTION_KEY') };
+    for (let n = 0; n < 2; n += 1) await expect(publish(queue.name, PAYLOAD, keyless)).rejects.toMatchObject(refusal);
+    expect((await op.services.listJobs(account, queue.id, { page: 1, limit: 1 })).total).toBe(0);
+  });
+
+  it('shows nothing, and delivers nothing: the job waits for its lease to end, without an attempt', async () => {
+    const queue = await createEncrypting();
+    const id = await publish(queue.name);
+    await expect(keyless.services.getJob(account, id)).rejects.toThrow('which ENCRYPTION_KEY does not have');
+    expect(await deliverDue(queue.id, 200, keyless)).toEqual([]);
+    expect((await op.services.getJob(account, id)).status).toBe('processing');
+  });
+});
+
+it('a damaged payload keeps no other from being delivered', async () => {
+  const queue = await createEncrypting();
+  const [damaged, sound] = [await publish(queue.name), await publish(queue.name)];
+  await op.db.query(`update job set payload = (select payload from job where id = $2) || 'A' where id = $1`, [
+    damaged,
+    sound,
+  ]);
+  expect((await deliverDue(queue.id, 200)).map(({ body }) => (JSON.parse(body) as { id: string }).id)).toEqual([sound]);
+  expect(await op.services.getJob(account, sound)).toMatchObject({ status: 'completed' });
+});
