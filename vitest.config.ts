@@ -6,6 +6,8 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
+    // Most tests wait for processes, timers and a database, so two cores carry more than the one worker of the default.
+    maxWorkers: 3,
     globalSetup: ['test/support/global-setup.ts'],
     // Real processes and a real database on a busy machine; what hangs is named by the wait that hangs.
     testTimeout: 30_000,
