@@ -20,6 +20,8 @@ export interface Config {
   /** 32 bytes each; the first encrypts, all decrypt. None: nothing is stored encrypted. */
   readonly encryptionKeys: readonly Uint8Array[];
   readonly webhookAllowCidrs: readonly string[];
+  /** An HTTP proxy for all webhooks. */
+  readonly webhookProxyUrl: string | undefined;
   readonly webhookTimeoutMs: number;
   readonly jobRetentionMs: number;
   readonly jobLifetimeMs: number;
@@ -125,6 +127,7 @@ const environment = z.object({
     .string()
     .optional()
     .transform((text, context) => (text === undefined ? undefined : cidrs(text, context))),
+  WEBHOOK_PROXY_URL: z.string().refine(isProxyUrl, 'must be http://host:port or https://host:port').optional(),
   WEBHOOK_TIMEOUT_SECONDS: seconds(15, 0.05, 600),
   JOB_RETENTION_SECONDS: seconds(259_200, 1, MAX_PERIOD),
   JOB_LIFETIME_SECONDS: seconds(86_400, 1, MAX_PERIOD),
@@ -169,6 +172,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     bootstrapPlan: e.BOOTSTRAP_PLAN,
     encryptionKeys: Object.freeze(e.ENCRYPTION_KEY),
     webhookAllowCidrs: Object.freeze(e.WEBHOOK_ALLOW_CIDRS ?? (production ? [] : LOOPBACK.split(','))),
+    webhookProxyUrl: e.WEBHOOK_PROXY_URL,
     webhookTimeoutMs: e.WEBHOOK_TIMEOUT_SECONDS,
     jobRetentionMs: e.JOB_RETENTION_SECONDS,
     jobLifetimeMs: e.JOB_LIFETIME_SECONDS,
@@ -252,6 +256,12 @@ function isCidr(entry: string): boolean {
   } catch {
     return false;
   }
+}
+
+function isProxyUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, pathname, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && pathname === '/' && search === '' && hash === '';
 }
 
 function problems(error: z.ZodError): string {

@@ -44,9 +44,15 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     timeoutMs: config.webhookTimeoutMs,
     signatureHeader: config.signatureHeader,
     allowCidrs: [...config.webhookAllowCidrs],
+    proxyUrl: config.webhookProxyUrl,
   });
   if (config.webhookAllowCidrs.length > 0) {
     log.warn({ cidrs: config.webhookAllowCidrs }, 'webhooks may reach these addresses although they are not public');
+  }
+  if (config.webhookProxyUrl !== undefined) {
+    // Not the rest of the URL, which may have a password.
+    const { host } = new URL(config.webhookProxyUrl);
+    log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
   }
   const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
   const liveUpdates = createLive({ db, url: databaseUrl, log });

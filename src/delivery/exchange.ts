@@ -78,13 +78,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   start(): void {
-    this.#setup.pooled.dispatch(this.#setup.options, this);
+    if (this.#isMine()) this.#setup.pooled.dispatch(this.#setup.options, this);
+    else this.#settle({ abandoned: true });
   }
 
-  /** undici calls this right before it writes, which is the last moment to find out that the claim is gone. */
+  /**
+   * undici calls this right before it writes, which is the last moment to find out that the claim is gone.
+   * Then it was the receiver that let so much time pass, by not letting us connect, and that is its failure.
+   */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (!this.#isSettled && this.#setup.stillMine?.() === false) this.#settle({ abandoned: true });
+    if (!this.#isSettled && !this.#isMine()) this.#settleUnanswered({ kind: 'no_answer', error: 'timeout' });
     if (this.#isSettled) {
       controller.abort(CUT_OFF);
       return;
@@ -148,6 +152,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   fail(error: unknown): void {
     this.#settleUnanswered({ kind: 'no_answer', error: classifyError(error) });
+  }
+
+  #isMine(): boolean {
+    return this.#setup.stillMine?.() !== false;
   }
 
   #isStaleConnection(error: Error): boolean {

@@ -2,6 +2,7 @@ import { lookup as dnsLookup } from 'node:dns';
 import { Agent, Client, type Dispatcher, Pool } from 'undici';
 import { createAddressGuard, createGuardedConnector } from './address-guard.ts';
 import { type ConnectionUse, Exchange, type ExchangeOptions, type SendResult } from './exchange.ts';
+import { createProxiedConnector } from './proxy.ts';
 import { type Lookup, shareLookups } from './resolver.ts';
 import { sign } from './signature.ts';
 
@@ -17,6 +18,8 @@ export interface SenderOptions {
   lookup?: Lookup | undefined;
   /** PEM certificates to trust in place of Node's own list. */
   ca?: string | undefined;
+  /** An HTTP proxy for all deliveries, which has to judge addresses itself (R7). */
+  proxyUrl?: string | undefined;
 }
 
 export interface SendRequest {
@@ -26,7 +29,7 @@ export interface SendRequest {
   /** During a rotation: signs an extra header, so that strict receivers see one signature in theirs. */
   nextSecret?: string | null | undefined;
   body: Buffer;
-  /** Asked right before the socket write; `false` abandons the send. */
+  /** Asked before connecting, where `false` abandons the send, and right before the socket write, where it is a timeout. */
   stillMine?: (() => boolean) | undefined;
 }
 
@@ -47,15 +50,16 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The outbound side: signs and posts a body. It has its own agent, shared with nothing else (R8 of
- * reliability.md section 5), which follows no redirects (R5), inflates nothing and knows no proxy (R7).
+ * reliability.md section 5), which follows no redirects (R5), inflates nothing and knows no proxy but the one that it
+ * is given (R7).
  */
 export function createSender(options: SenderOptions): Sender {
   const timeoutMs = Math.min(options.timeoutMs, MAX_TIMER_MS);
-  const connect = createGuardedConnector(createAddressGuard(options), {
-    timeoutMs,
-    lookup: shareLookups(options.lookup ?? dnsLookup),
-    ca: options.ca,
-  });
+  const guard = createAddressGuard(options);
+  const { ca, proxyUrl } = options;
+  const proxied = proxyUrl === undefined ? null : createProxiedConnector(guard, { proxyUrl, timeoutMs, ca });
+  const lookup = shareLookups(options.lookup ?? dnsLookup);
+  const connect = proxied?.connect ?? createGuardedConnector(guard, { timeoutMs, lookup, ca });
   const pooled = createAgent({ connect, pipelining: 1 });
   // Without pipelining there is no keep-alive: every request opens a connection.
   const fresh = createAgent({ connect, pipelining: 0 });
@@ -87,7 +91,7 @@ export function createSender(options: SenderOptions): Sender {
           onIdle = resolve;
         });
       }
-      await Promise.all([pooled.destroy(), fresh.destroy()]);
+      await Promise.all([pooled.destroy(), fresh.destroy(), proxied?.close()]);
     },
   };
 }

@@ -242,6 +242,8 @@ describe('connections', () => {
 });
 
 describe('a claim that is gone', () => {
+  const TIMED_OUT = { answer: { kind: 'no_answer', error: 'timeout' } };
+
   it('is not delivered', async () => {
     const receiver = await receiverWith();
     const sender = setup();
@@ -250,18 +252,55 @@ describe('a claim that is gone', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('is noticed after the connection is there', async () => {
+  it('while connecting took long is a timeout, and nothing is written', async () => {
     const server = await rawServer(() => {});
     let isMine = true;
     const lookup: Lookup = (_hostname, _options, callback) => {
       isMine = false;
       process.nextTick(callback, null, [{ address: '127.0.0.1', family: 4 }]);
     };
-    expect(await post(setup({ lookup }), `http://hooks.test:${server.port}/`, () => isMine)).toEqual({
-      abandoned: true,
-    });
+    const sender = setup({ lookup });
+    expect(await post(sender, `http://hooks.test:${server.port}/`, () => isMine)).toMatchObject(TIMED_OUT);
     await server.waitForClosed(1);
     expect(server.received).toEqual(['']);
+  });
+
+  it('is noticed before the second try, too', async () => {
+    const server = await rawServer((socket) => {
+      let requests = 0;
+      socket.on('data', () => {
+        requests += 1;
+        if (requests === 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+        else socket.destroy();
+      });
+    });
+    const sender = setup();
+    await post(sender, server.url);
+    const asked: number[] = [];
+    // The first try finds the claim, and a connection that the receiver closes; the second one finds it gone.
+    const stillMine = () => asked.push(server.connections) <= 2;
+    expect(await post(sender, server.url, stillMine)).toMatchObject(TIMED_OUT);
+    await server.waitForClosed(2);
+    expect(server.received[1]).toBe('');
+    // At the start, and when there was a connection to write to, each time.
+    expect(asked).toHaveLength(3);
+  });
+
+  it('is asked about before connecting, and once per write when the connection is there', async () => {
+    const server = await rawServer((socket) => {
+      socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+    });
+    let connected = false;
+    const lookup: Lookup = (_hostname, _options, callback) => {
+      connected = true;
+      process.nextTick(callback, null, [{ address: '127.0.0.1', family: 4 }]);
+    };
+    const sender = setup({ lookup });
+    const asked: boolean[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      await post(sender, `http://hooks.test:${server.port}/`, () => asked.push(connected) > 0);
+    }
+    expect(asked).toEqual([false, true, true, true, true, true]);
   });
 
   it('is not delivered to the connection that comes after the deadline', async () => {

@@ -103,6 +103,15 @@ describe('connections', () => {
     for (const { socket } of idle) socket.destroy();
   });
 
+  it('H36 that say nothing at all, or nothing more, are ended', async () => {
+    const api = await testApi({ timeouts: { headers: 50, request: 100, check: 20, keepAlive: 50 } });
+    const silent = api.raw('');
+    const idle = api.raw(`${LIST}\r\n`);
+    expect(await idle.received).toContain('HTTP/1.1 200 ');
+    expect(lastAnswer(await silent.received).head).toMatch(/^HTTP\/1\.1 408 /);
+    expect(api.logged).toEqual([]);
+  });
+
   it('accept Expect: 100-continue', async () => {
     const api = await testApi();
     const post = LIST.replace('GET /v1/queues', 'POST /v1/queues/mails/jobs');

@@ -1,0 +1,174 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createSender, type Sender, type SenderOptions } from '../../src/delivery/send.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { createCertificate } from './certificate.ts';
+
+/** An explicit proxy (R7 of reliability.md section 5): it resolves, judges and dials; we judge what is written in URLs. */
+
+const opened: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const part of opened.splice(0).reverse()) await part.close();
+});
+
+/** A proxy that takes every name for 127.0.0.1, or answers as told instead of opening the tunnel. */
+async function startProxy(answer?: string) {
+  const asked: { path: string | undefined; authorization: string | undefined }[] = [];
+  const sockets = new Set<Socket>();
+  let others = 0;
+  const server = createServer((_req, res) => {
+    others += 1;
+    res.end();
+  });
+  server.on('connection', (socket: Socket) => sockets.add(socket));
+  server.on('connect', (req: IncomingMessage, client: Socket) => {
+    asked.push({ path: req.url, authorization: req.headers['proxy-authorization'] });
+    client.on('error', () => undefined);
+    if (answer !== undefined) {
+      client.write(answer);
+      return;
+    }
+    const upstream = connect(Number(req.url?.split(':').at(-1)), '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      client.pipe(upstream).pipe(client);
+    });
+    sockets.add(upstream);
+    upstream.on('error', () => client.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      for (const socket of sockets) socket.destroy();
+    });
+  opened.push({ close });
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    close,
+    get others() {
+      return others;
+    },
+  };
+}
+
+function setup(options: Partial<SenderOptions>): Sender {
+  const sender = createSender({
+    ...{ timeoutMs: 5000, signatureHeader: 'x-service-signature', allowCidrs: [] },
+    // Whoever asks it has not left the resolving to the proxy.
+    lookup: () => expect.fail('a name was resolved here'),
+    ...options,
+  });
+  opened.push(sender);
+  return sender;
+}
+
+async function receiverWith(tls?: { key: string; cert: string }) {
+  const receiver = await startReceiver(tls === undefined ? {} : { tls });
+  opened.push(receiver);
+  return receiver;
+}
+
+const post = (sender: Sender, url: string, stillMine?: () => boolean) =>
+  sender.send({ url, secret: 's', body: Buffer.from('{}'), stillMine });
+const answered = { answer: { kind: 'answered', statusCode: 200 } };
+const noAnswer = (error: string) => ({ answer: { kind: 'no_answer', error } });
+
+describe('through a proxy', () => {
+  it('goes every webhook, in a tunnel that is used again', async () => {
+    const receiver = await receiverWith();
+    const proxy = await startProxy();
+    const sender = setup({ proxyUrl: proxy.url });
+    for (let n = 0; n < 3; n += 1) {
+      expect(await post(sender, `http://hooks.test:${receiver.port}/a?b`)).toMatchObject(answered);
+    }
+    expect(receiver.requests.map(({ path, headers }) => [path, headers.host])).toEqual(
+      Array(3).fill(['/a?b', `hooks.test:${receiver.port}`]),
+    );
+    expect(proxy.asked).toEqual([{ path: `hooks.test:${receiver.port}`, authorization: undefined }]);
+    expect(proxy.others).toBe(0);
+  });
+
+  it('the certificate is that of the webhook, and is verified', async () => {
+    const certificate = createCertificate({ names: ['hooks.test'] });
+    const receiver = await receiverWith(certificate);
+    const proxy = await startProxy();
+    const sender = setup({ proxyUrl: proxy.url, ca: certificate.cert });
+    expect(await post(sender, `https://hooks.test:${receiver.port}/`)).toMatchObject(answered);
+    expect(await post(sender, `https://other.test:${receiver.port}/`)).toMatchObject(noAnswer('tls_error'));
+    expect(await post(setup({ proxyUrl: proxy.url }), `https://hooks.test:${receiver.port}/`)).toMatchObject(
+      noAnswer('tls_error'),
+    );
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  it('a password is for the proxy only', async () => {
+    const receiver = await receiverWith();
+    const proxy = await startProxy();
+    const sender = setup({ proxyUrl: `http://us%40er:p%3Ass@127.0.0.1:${proxy.port}` });
+    await post(sender, `http://hooks.test:${receiver.port}/`);
+    const credentials = Buffer.from('us@er:p:ss').toString('base64');
+    expect(proxy.asked).toMatchObject([{ authorization: `Basic ${credentials}` }]);
+    expect(receiver.requests[0]?.headers).not.toHaveProperty('proxy-authorization');
+  });
+
+  it.each([
+    '127.0.0.1',
+    '2130706433',
+    '[::1]',
+    '[::ffff:10.0.0.1]',
+    '169.254.169.254',
+    'localhost',
+    'a.LOCALHOST',
+    'localhost.',
+  ])('nothing goes to %s, which needs no resolver to be judged', async (host) => {
+    const proxy = await startProxy();
+    const sender = setup({ proxyUrl: proxy.url });
+    for (const scheme of ['http', 'https']) {
+      expect(await post(sender, `${scheme}://${host}/`)).toMatchObject(noAnswer('address_not_allowed'));
+    }
+    expect(proxy.asked).toEqual([]);
+  });
+
+  it('what is on the allow-list may be asked for', async () => {
+    const receiver = await receiverWith();
+    const proxy = await startProxy();
+    const sender = setup({ proxyUrl: proxy.url, allowCidrs: ['127.0.0.0/8'] });
+    expect(await post(sender, `${receiver.url}/`)).toMatchObject(answered);
+    expect(await post(sender, `http://localhost:${receiver.port}/`)).toMatchObject(answered);
+    expect(proxy.asked).toHaveLength(2);
+  });
+
+  it.each([
+    ['forbids it', 'HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n', 'address_not_allowed'],
+    ['cannot reach it', 'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n', 'network_error'],
+    ['wants a password', 'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n', 'network_error'],
+    ['speaks no HTTP', 'hello\r\n\r\n', 'invalid_response'],
+    ['says nothing', '', 'timeout'],
+  ])('a proxy that %s is a failed attempt', async (_name, answer, error) => {
+    const proxy = await startProxy(answer);
+    const timeoutMs = error === 'timeout' ? 300 : 5000;
+    expect(await post(setup({ proxyUrl: proxy.url, timeoutMs }), 'http://hooks.test/')).toMatchObject(noAnswer(error));
+    expect(proxy.asked).toEqual([{ path: 'hooks.test:80', authorization: undefined }]);
+  });
+
+  it('a proxy that is gone is a failed attempt', async () => {
+    const proxy = await startProxy();
+    await proxy.close();
+    const sender = setup({ proxyUrl: proxy.url });
+    expect(await post(sender, 'http://hooks.test/')).toMatchObject(noAnswer('connection_refused'));
+  });
+
+  it('the claim is asked about when the tunnel is there', async () => {
+    const receiver = await receiverWith();
+    const proxy = await startProxy();
+    const sender = setup({ proxyUrl: proxy.url });
+    const stillMine = () => proxy.asked.length === 0;
+    expect(await post(sender, `http://hooks.test:${receiver.port}/`, stillMine)).toMatchObject(noAnswer('timeout'));
+    expect(receiver.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { buildSchema } from 'graphql';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiQueue } from '../support/api.ts';
+import { FUZZ_TIMEOUT_MS, type FuzzClient, fuzz, openClient } from '../support/fuzz.ts';
+import { createGraphQLClient } from '../support/graphql.ts';
+import { type GeneratedOperation, type Known, operationsOf } from '../support/graphql-operations.ts';
+import { KEY, startVictim } from '../support/hostile.ts';
+import { UNKNOWN_ID } from '../support/shapes.ts';
+
+/**
+ * Operations generated from the schema (reliability I-39): queries and mutations with values that fit and
+ * values that do not. Whatever comes, the answer is 200 or 400 in GraphQL's shape, nothing is masked
+ * because it was our own mistake, and the log has no error. REST is in fuzz.
+ */
+
+const victim = startVictim({ ENCRYPTION_KEY: 'ab'.repeat(32) });
+const schema = buildSchema(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'));
+let client: FuzzClient;
+let known: Known;
+
+const quoted = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text));
+
+/** A little of everything that an id can name. */
+beforeAll(async () => {
+  client = openClient(victim.jobferry.baseUrl);
+  const { api, queue, receiver, jobId } = victim;
+  const made: ApiQueue[] = [];
+  while (made.length < 50) made.push(await api.createQueue({ webhookUrl: receiver.url, concurrency: 1 }));
+  const named = made.slice(0, 10);
+  const doomed = made.slice(10);
+  const failing = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/', concurrency: 10, maxAttempts: 1 });
+  const dead = await Promise.all(Array.from({ length: 60 }, () => api.publish(failing.name)));
+  await Promise.all(dead.map(({ id }) => api.waitForStatus(id, 'dead')));
+  const letters = (await api.listDeadLetters(failing.id, '?limit=100')).jobs.map(({ id }) => id);
+  const ack = await api.createQueue({ webhookUrl: receiver.url, mode: 'ack', concurrency: 100, ackTimeout: 86_400 });
+  const waiting = await Promise.all(Array.from({ length: 100 }, () => api.publish(ack.name)));
+  const later = await Promise.all(
+    Array.from({ length: 20 }, () => api.publish(queue.name, { payload: { a: 1 }, delay: 3600 })),
+  );
+  await Promise.all(waiting.map(({ id }) => api.waitForStatus(id, 'awaiting_ack')));
+  const graphql = createGraphQLClient(victim.jobferry.baseUrl, KEY);
+  const key = await graphql.query('mutation { createApiKey { ... on CreateApiKeyPayload { apiKey { id } } } }');
+  const jobs = [...waiting, ...later].map(({ id }) => id);
+  const queues = [queue, failing, ...named].map(({ id }) => id);
+  known = {
+    ID: quoted([...jobs, ...queues, ...letters.slice(0, 20), UNKNOWN_ID, 'x', '']),
+    'deleteQueue.id': quoted(doomed.map(({ id }) => id)),
+    'replayDeadLetter.id': quoted(letters),
+    'revokeApiKey.id': quoted([key.createApiKey.apiKey.id, UNKNOWN_ID]),
+    queueId: quoted(queues),
+    queueIds: quoted(queues),
+    ...Object.fromEntries(
+      ['queue.id', 'pauseQueue.id', 'resumeQueue.id', 'purgeQueue.id', 'updateQueue.id'].map((at) => [
+        at,
+        quoted(queues),
+      ]),
+    ),
+    ...Object.fromEntries(
+      ['job', 'ackJob', 'nackJob', 'deferJob', 'extendAck', 'cancelJob', 'runNow'].map((at) => [
+        `${at}.id`,
+        quoted([...jobs, jobId]),
+      ]),
+    ),
+    queue: quoted([queue.name, ...named.map(({ name }) => name)]),
+    name: quoted([queue.name, 'fresh', 'fresher', '-']),
+    webhookUrl: quoted([receiver.url, 'https://example.com/', 'http:127.0.0.1', 'ftp://x/']),
+    template: quoted(['openai', 'anthropic', 'constructor']),
+    payloadText: quoted(['{}', '{"a":1e400}', '[]', '{"a":']),
+    payload: ['{}', '{"a":1,"b":{"c":[null]}}'],
+    path: quoted(['a', 'a.b', 'items.0.sku', '', '\\', '..', 'a'.repeat(300)]),
+    first: ['1', '5', '100', '101', '0', '-1'],
+    after: quoted(['nonsense', '', 'MTIz']),
+    retryAfter: ['0', '0.5', '1e9', '-1'],
+    seconds: ['1', '0.001', '86400', '0'],
+    bucketSeconds: ['60', '300', '3600', '7', '0'],
+  };
+}, FUZZ_TIMEOUT_MS);
+
+afterAll(() => client.close());
+
+interface GraphQLBody {
+  data?: Record<string, { __typename?: string } | null> | null;
+  errors?: { message: string; extensions?: { code?: string } }[];
+}
+
+/** Fails for what no client should ever see of a service that is well. */
+async function ask(body: string): Promise<GraphQLBody> {
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+  const { status, headers: answered, text } = await client.send('POST', '/graphql', headers, body);
+  expect([200, 400], text).toContain(status);
+  expect(answered.get('content-type'), text).toMatch(/^application\/(graphql-response\+)?json/);
+  const answer = JSON.parse(text) as GraphQLBody;
+  expect(text).not.toMatch(/internal error|INTERNAL_SERVER_ERROR|UNAVAILABLE|"UnavailableError"|prisma|Invalid `/i);
+  if (typeof (answer as { error?: unknown }).error === 'string') return answer; // the HTTP shell's own refusal
+  expect(answer.data !== undefined || (answer.errors?.length ?? 0) > 0, text).toBe(true);
+  for (const { message } of answer.errors ?? []) expect(message, text).toMatch(/\S/);
+  return answer;
+}
+
+const bodyOf = ({ query, variables }: GeneratedOperation) =>
+  `{"query":${JSON.stringify(query)},"variables":${variables}}`;
+
+describe('generated operations', { timeout: FUZZ_TIMEOUT_MS }, () => {
+  it('queries', async () => {
+    const seen = { answered: new Set<string>(), taken: 0, refused: 0 };
+    await fuzz(operationsOf(schema, 'query', known), async (operation) => {
+      const { errors } = await ask(bodyOf(operation));
+      seen[errors === undefined ? 'taken' : 'refused'] += 1;
+      if (errors === undefined) seen.answered.add(operation.field);
+    });
+    // Each field got as far as the database, and much was refused as well.
+    expect([...seen.answered].sort()).toEqual(Object.keys(schema.getQueryType()?.getFields() ?? {}).sort());
+    expect(seen.taken).toBeGreaterThan(500);
+    expect(seen.refused).toBeGreaterThan(100);
+  });
+
+  it('mutations', async () => {
+    const seen = { reached: new Set<string>(), done: new Set<string>(), refused: 0 };
+    await fuzz(operationsOf(schema, 'mutation', known), async (operation) => {
+      const { data, errors } = await ask(bodyOf(operation));
+      const typename = data?.[operation.field]?.__typename;
+      if (typename !== undefined) seen.reached.add(operation.field);
+      if (typename?.endsWith('Error') === false) seen.done.add(operation.field);
+      if (errors !== undefined || typename?.endsWith('Error') === true) seen.refused += 1;
+    });
+    const all = Object.keys(schema.getMutationType()?.getFields() ?? {});
+    expect([...seen.reached].sort()).toEqual(all.sort());
+    // Nearly all did what they were asked for at least once; a bulk action that can be stopped is hard to guess.
+    expect(all.filter((field) => !seen.done.has(field) && field !== 'cancelBulkAction')).toEqual([]);
+    expect(seen.refused).toBeGreaterThan(100);
+  });
+
+  it('documents that were damaged', async () => {
+    const damage = fc.record({
+      at: fc.nat(),
+      cut: fc.nat({ max: 5 }),
+      piece: fc.constantFrom(
+        '',
+        '{',
+        '}',
+        '(',
+        '$',
+        '@skip(if: true)',
+        '...',
+        '\0',
+        '"',
+        '"""',
+        '\ud800',
+        '#',
+        '\u202e',
+      ),
+    });
+    const damaged = fc
+      .tuple(operationsOf(schema, 'query', known), fc.array(damage, { minLength: 1, maxLength: 3 }))
+      .map(([operation, damages]) => ({
+        ...operation,
+        query: damages.reduce((query, { at, cut, piece }) => {
+          const start = at % (query.length + 1);
+          return query.slice(0, start) + piece + query.slice(start + cut);
+        }, operation.query),
+      }));
+    let refused = 0;
+    await fuzz(damaged, async (operation) => {
+      if ((await ask(bodyOf(operation))).errors !== undefined) refused += 1;
+    });
+    expect(refused).toBeGreaterThan(500);
+  });
+});

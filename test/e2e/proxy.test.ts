@@ -1,0 +1,57 @@
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openReceiver, startService } from '../support/service.ts';
+
+/** R7 of reliability.md section 5: no proxy but the one that WEBHOOK_PROXY_URL names. */
+
+let listener: Server;
+let url: string;
+/** What came in, the first bytes of each connection. */
+const received: string[] = [];
+
+beforeAll(async () => {
+  listener = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (data) => {
+      received.push(data.toString('latin1'));
+      socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n');
+    });
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  url = `http://user:secret@127.0.0.1:${(listener.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  listener.close();
+});
+
+describe('a proxy', () => {
+  it('in the usual variables is not asked', async () => {
+    const names = ['http_proxy', 'https_proxy', 'all_proxy', 'npm_config_proxy', 'npm_config_https_proxy'];
+    const env = Object.fromEntries(names.flatMap((name) => [name, name.toUpperCase()]).map((name) => [name, url]));
+    // What newer versions of Node need to heed them by themselves.
+    const { api } = await startService({ ...env, NODE_USE_ENV_PROXY: '1', NO_PROXY: '', no_proxy: '' });
+    const receiver = await openReceiver();
+    for (const webhookUrl of [receiver.url, receiver.url.replace('127.0.0.1', 'localhost')]) {
+      const queue = await api.createQueue({ webhookUrl });
+      await api.waitForStatus((await api.publish(queue.name)).id, 'completed');
+    }
+    expect(receiver.requests).toHaveLength(2);
+    expect(received).toEqual([]);
+  });
+
+  it('that the operator names is asked for everything, and said loudly without its password', async () => {
+    const { api, jobferry } = await startService({ WEBHOOK_PROXY_URL: url });
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
+    const job = await api.waitForStatus((await api.publish(queue.name)).id, 'dead');
+    expect(job.history).toMatchObject([{ status: 'failed', error: 'network_error', webhookStatusCode: null }]);
+    expect(receiver.connections).toBe(0);
+    expect(received).toEqual([expect.stringMatching(/^CONNECT 127\.0\.0\.1:\d+ HTTP\/1\.1\r\n/)]);
+    const warnings = jobferry.logs.filter(({ level }) => level === 'warn');
+    expect(warnings).toContainEqual(
+      expect.objectContaining({ proxy: new URL(url).host, msg: expect.stringContaining('itself must refuse') }),
+    );
+    expect(JSON.stringify(jobferry.logs)).not.toContain('secret');
+  });
+});

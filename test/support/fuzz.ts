@@ -1,0 +1,158 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import fc from 'fast-check';
+import { Pool } from 'undici';
+
+/**
+ * Thousands of generated inputs in seconds: fast-check runs one case after the other, so the cases are
+ * drawn from it here and sent several at a time. A case that fails is given back to fast-check, which
+ * shrinks it and says its seed.
+ */
+
+/** Per route. More for evidence: `FUZZ_CASES=50000 npx vitest run fuzz`. */
+export const FUZZ_CASES = Number(process.env.FUZZ_CASES ?? 2000);
+/** Of the first batch; that of a failure is in its message. */
+const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Cases in memory at once. */
+const BATCH = 2000;
+const IN_FLIGHT = 24;
+
+/** Room for many more cases than usual, and for a busy machine. */
+export const FUZZ_TIMEOUT_MS = 60_000 + FUZZ_CASES * 20;
+
+/** Fails unless every case passes. A failure names the seed, and the smallest case that fails. */
+export async function fuzz<Case>(
+  cases: fc.Arbitrary<Case>,
+  check: (input: Case) => Promise<void>,
+  inFlight = IN_FLIGHT,
+): Promise<void> {
+  for (let batch = 0; batch * BATCH < FUZZ_CASES; batch += 1) {
+    const seed = (SEED + batch) | 0;
+    const inputs = fc.sample(cases, { seed, numRuns: Math.min(BATCH, FUZZ_CASES - batch * BATCH) });
+    const failure = await firstFailure(inputs, check, inFlight);
+    if (failure !== null) await explain(cases, check, seed, failure);
+  }
+}
+
+interface Failure {
+  index: number;
+  input: unknown;
+  error: unknown;
+}
+
+async function firstFailure<Case>(
+  inputs: Case[],
+  check: (input: Case) => Promise<void>,
+  inFlight: number,
+): Promise<Failure | null> {
+  const failures: Failure[] = [];
+  const entries = inputs.entries();
+  const worker = async () => {
+    for (const [index, input] of entries) {
+      if (failures.length > 0) return;
+      await check(input).catch((error: unknown) => failures.push({ index, input, error }));
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return failures[0] ?? null;
+}
+
+/** The same case again, alone and then smaller and smaller. */
+async function explain<Case>(
+  cases: fc.Arbitrary<Case>,
+  check: (input: Case) => Promise<void>,
+  seed: number,
+  { index, input, error }: Failure,
+): Promise<never> {
+  const again = `to repeat it: FUZZ_SEED=${seed}`;
+  try {
+    await fc.assert(fc.asyncProperty(cases, check), { seed, path: String(index), numRuns: 1 });
+  } catch (smallest) {
+    throw new Error(`case ${index} fails, ${again}\n${String(smallest)}`, { cause: error });
+  }
+  throw new Error(`case ${index} failed among others but not alone, ${again}\n${fc.stringify(input)}`, {
+    cause: error,
+  });
+}
+
+export interface FuzzAnswer {
+  status: number;
+  headers: { get(name: string): string | null };
+  text: string;
+}
+
+export interface FuzzClient {
+  send(method: string, path: string, headers: Record<string, string>, body?: string | Uint8Array): Promise<FuzzAnswer>;
+  close(): Promise<void>;
+}
+
+/** Says that the database did not answer in time. */
+const NOT_NOW = /"UNAVAILABLE"|"UnavailableError"/;
+const TRIES = 5;
+
+/**
+ * Connections that are kept, and paths that are sent as they are: `fetch` would tidy them up. "Not now" is
+ * taken at its word, since a machine that has too much to do may say so; what an input brings about comes again
+ * every time, and is answered to the caller in the end.
+ */
+export function openClient(baseUrl: string): FuzzClient {
+  const pool = new Pool(baseUrl, { connections: IN_FLIGHT });
+
+  async function once(...[method, path, headers, body]: Parameters<FuzzClient['send']>): Promise<FuzzAnswer> {
+    const answer = await pool.request({
+      method: method as 'GET',
+      path,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await answer.body.text();
+    const get = (name: string) => [answer.headers[name] ?? []].flat()[0] ?? null;
+    return { status: answer.statusCode, headers: { get }, text };
+  }
+
+  return {
+    async send(...request) {
+      for (let attempt = 1; ; attempt += 1) {
+        const answer = await once(...request);
+        const refused = answer.status === 503 || NOT_NOW.test(answer.text);
+        if (!refused || attempt === TRIES) return answer;
+        await wait(1000 * Number(answer.headers.get('retry-after') ?? 1));
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+/** Texts that mean something to a parser, a database or JavaScript. */
+const LOADED_TEXTS = [
+  ...['', ' ', '\0', '\ud800', '\uffff', '%', '_', '\\', "'", '"', '$1', '{}', '[]', 'null', 'NaN', 'true', '0', '-1'],
+  ...['__proto__', 'constructor', 'toString', 'infinity', 'now', '1e400', '../..', '%00', '\u202e', '🚢'],
+  ...['ack', 'standard', 'fixed', 'retry', 'dead', 'queue', 'job', 'openai', 'http://127.0.0.1:9/', 'f'.repeat(24)],
+];
+export const text = fc.oneof(
+  fc.constantFrom(...LOADED_TEXTS),
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.string({ maxLength: 300 }),
+);
+
+/** JSON source text of numbers, so that they come in forms that `JSON.stringify` never writes. */
+export const number = fc.oneof(
+  fc.constantFrom('0', '-0', '1', '-1', '0.001', '1e400', '-1e400', '9007199254740993', '2147483648', '1e-400', '3.0'),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc.integer().map(String),
+);
+
+/** JSON source text of any value. */
+export const { value } = fc.letrec<{ value: string; list: string; object: string }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    text.map((plain) => JSON.stringify(plain)),
+    number,
+    fc.constantFrom('null', 'true', 'false'),
+    tie('list'),
+    tie('object'),
+  ),
+  list: fc.array(tie('value'), { maxLength: 4 }).map((items) => `[${items.join(',')}]`),
+  object: fc
+    .array(fc.tuple(text, tie('value')), { maxLength: 4 })
+    .map((members) => `{${members.map(([key, member]) => `${JSON.stringify(key)}:${member}`).join(' , ')}}`),
+}));
