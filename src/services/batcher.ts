@@ -33,14 +33,14 @@ export class Batcher<In, Out> {
   }
 
   /** @throws JobferryError `unavailable` when too many wait, or the deadline has passed */
-  add(item: In): Promise<Out> {
+  add(item: In, deadlineMs = this.#options.deadlineMs): Promise<Out> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
       return Promise.reject(new JobferryError('unavailable', 'too many requests are waiting, try again'));
     }
     return new Promise<Out>((resolve, reject) => {
       const timer = setTimeout(() => {
         reject(new JobferryError('unavailable', 'the database did not answer in time, try again'));
-      }, this.#options.deadlineMs);
+      }, deadlineMs);
       this.#waiting.push({
         item,
         resolve: (answer) => {

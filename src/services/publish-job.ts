@@ -47,8 +47,13 @@ export function createPublishJob(context: Context): PublishJob {
       delayMs: Math.round((input.delay ?? 0) * 1000),
       limit: plan.monthlyAttempts,
     };
+    // One deadline for all rounds: the caller waits for the last of them.
+    const giveUpAt = performance.now() + DEADLINE_MS;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const answer = await batcher.add(sealedItem(context.db.box, plain, sealing.get(place)));
+      const answer = await batcher.add(
+        sealedItem(context.db.box, plain, sealing.get(place)),
+        giveUpAt - performance.now(),
+      );
       switch (answer.outcome) {
         case 'queue_not_found':
           throw notFound('queue');

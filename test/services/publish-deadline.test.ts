@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import type { PublishItem } from '../../src/db/publish.ts';
+import type { Context } from '../../src/services/context.ts';
+import { createPublishJob } from '../../src/services/publish-job.ts';
+
+/** Found by the simulation: a publish that has to be asked again got all of its time again (I-37). */
+it('has one deadline for all rounds', async () => {
+  let rounds = 0;
+  const db = {
+    box: { keyId: null },
+    async query(_statement: unknown, [items]: [string]) {
+      rounds += 1;
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+      return [{ answers: (JSON.parse(items) as PublishItem[]).map(() => ({ outcome: 'retry' })) }];
+    },
+  } as unknown as Database;
+  const context = {
+    db,
+    periods: { retentionMs: 1, lifetimeMs: 1 },
+    plans: { pro: { monthlyAttempts: null } },
+  } as unknown as Context;
+  const publishing = createPublishJob(context)({ id: 'a', plan: 'pro' } as never, 'mails', { payload: '{}' });
+  await expect(publishing).rejects.toMatchObject({ kind: 'unavailable' });
+  // Each round is within the time of one, and both together are not.
+  expect(rounds).toBe(2);
+});

@@ -1,0 +1,293 @@
+import type { PublishAnswer } from '../../src/db/publish.ts';
+import type { DeadReason, JobStatus } from '../../src/domain/job.ts';
+import { JobShadow } from './job-shadow.ts';
+import { itemsOf, type SettleItem } from './model/settle.ts';
+import type { JobRow, QueueRow, Tables } from './model/tables.ts';
+import type { Process } from './process.ts';
+import { QueueShadow } from './queue-shadow.ts';
+import type { Answer, Arrival } from './receiver.ts';
+
+const MOVES: Record<JobStatus, readonly JobStatus[]> = {
+  pending: ['pending', 'processing', 'dead'],
+  processing: ['pending', 'awaiting_ack', 'completed', 'dead'],
+  awaiting_ack: ['awaiting_ack', 'pending', 'completed', 'dead'],
+  completed: [],
+  dead: [],
+};
+const SETTLES = new Set(['settle', 'settle-overdue', 'settle-cancelled']);
+/** So many in a row count as a failed attempt. */
+const MAX_INTERRUPTIONS = 10;
+/** A worker is looked at twice, so long apart, before it counts as dead. */
+const SILENT_MS = 2000;
+
+/**
+ * Looks at every commit and at every request that arrives, and tells of the first that breaks a
+ * promise. It keeps its own account of what happened, and takes nothing from `src` but types.
+ */
+export class Checker {
+  readonly #tables: Tables;
+  readonly #reached: (state: string) => void;
+  readonly #jobs = new Map<string, JobShadow>();
+  readonly #queues = new Map<string, QueueShadow>();
+  readonly #keys = new Map<string, string>();
+  readonly #violated: (invariant: string, detail: string) => void;
+  /** Jobs that are not yet completed or dead. */
+  open = 0;
+  #arrivals = 0;
+
+  /** @param violated told the number of the invariant in the reliability list; must not throw, for `src` would catch it */
+  constructor(tables: Tables, reached: (state: string) => void, violated: (invariant: string, detail: string) => void) {
+    this.#tables = tables;
+    this.#reached = reached;
+    this.#violated = violated;
+  }
+
+  queue(queueId: string): QueueShadow {
+    let shadow = this.#queues.get(queueId);
+    if (shadow === undefined) {
+      const row = this.#tables.queues.get(queueId);
+      if (row === undefined) throw new Error('no such queue');
+      shadow = new QueueShadow(row, this.#violated, this.#reached);
+      this.#queues.set(queueId, shadow);
+    }
+    return shadow;
+  }
+
+  onCommit(name: string, values: unknown[], rows: object[], by: Process): void {
+    const now = this.#tables.clock();
+    // What is applied that should not be breaks more than one promise: the first that is told is the cause.
+    if (SETTLES.has(name)) this.#settled(values, (rows[0] as { applied: string[] }).applied, now);
+    for (const [job, before] of this.#tables.before) {
+      if (before === null) this.#isNew(job);
+      else this.#hasMoved(name, job, before, now, by);
+    }
+    if (name === 'claim') this.#claimed(values[0] as string, [...this.#tables.before], now);
+    if (name === 'publish') this.#published(values, (rows[0] as { answers: PublishAnswer[] }).answers);
+    if (rows.length === 0) return;
+    if (name === 'pause-queue') this.queue(values[0] as string).isPaused(now);
+    if (name === 'resume-queue') this.queue(values[0] as string).paused = false;
+    if (name === 'delete-queue') this.queue(values[0] as string).isDeleted();
+  }
+
+  #isNew(job: JobRow): void {
+    this.#jobs.set(job.id, new JobShadow(job, (...checked) => this.#check(...checked)));
+    this.open += 1;
+  }
+
+  #hasMoved(name: string, job: JobRow, before: JobRow, now: number, by: Process): void {
+    const where = `${name}: ${job.id} ${before.status} -> ${job.status}`;
+    if (before.status === 'completed' || before.status === 'dead') {
+      const { key: _, ...left } = job;
+      const isSame = Object.entries(left).every(([field, value]) => before[field as keyof JobRow] === value);
+      this.#check(isSame, 'I-18 TerminalFinal', where);
+      return;
+    }
+    this.#check(MOVES[before.status].includes(job.status), 'I-19 Transitions', where);
+    this.#check((job.status === 'processing') === (name === 'claim'), 'I-19 Transitions', where);
+    this.#check(job.attempts >= 0 && job.attempts <= job.maxAttempts, 'I-7 AttemptCap', `${where}: ${job.attempts}`);
+    if (job.deferCount > before.deferCount) {
+      this.#check(job.deferCount <= (job.maxDefers ?? 0), 'I-9 DeferCap', `${where}: ${job.deferCount}`);
+    }
+    const isUncapped = job.interruptions >= MAX_INTERRUPTIONS;
+    this.#check(!isUncapped, 'D2 poison', `${where}: interrupted ${job.interruptions} times`);
+    const isOnWire = name === 'settle-cancelled' && before.status === 'processing';
+    this.#check(!isOnWire, 'I-19 Transitions', `${where}: cancelled while it is delivered`);
+    this.#shadow(job.id).historyGrows(where, job, before);
+    if (job.status === 'dead') this.#hasDied(where, job, before, now);
+    if (SETTLES.has(name)) this.#inTime(name, where, job, before, now, by);
+    if (job.status === 'completed' || job.status === 'dead') this.open -= 1;
+  }
+
+  #hasDied(where: string, job: JobRow, before: JobRow, now: number): void {
+    const queue = this.#tables.queues.get(job.queueId) as QueueRow;
+    this.#check(job.deadReason !== null, 'I-19 Transitions', `${where} without a reason`);
+    const leaves = queue.dlqEnabled && queue.deletedAt === null && job.deadReason !== 'cancelled';
+    this.#check(this.#tables.letters.has(job.id) === leaves, 'I-25 DlqIff', `${where} (${job.deadReason})`);
+    if (job.deadReason === 'delivery_lifetime_exceeded' && before.status === 'pending') {
+      // A lifetime that was over before a pause stays over: it may be ended while the queue is paused, or resumed.
+      const { pausedAt } = this.queue(queue.id);
+      const isOver = pausedAt === null ? now >= this.#tables.deliverBy(job) : pausedAt >= job.deliverBy;
+      this.#check(isOver || now >= this.#tables.deliverBy(job), 'I-11 Lifetime', `${where} before its end`);
+      const standsStill = queue.pausedAt !== null && this.#tables.deliverBy(job) > queue.pausedAt;
+      this.#check(!standsStill, 'I-11 Lifetime', `${where} while its clock stands still`);
+    }
+    if (job.deadReason === 'attempts_exhausted') {
+      this.#check(job.attempts === job.maxAttempts, 'I-7 AttemptCap', `${where} after ${job.attempts}`);
+    }
+    this.#reached(`dead: ${job.deadReason as DeadReason}`);
+    if (job.lastError === 'worker_lost') this.#reached('a job that kills workers comes to an end');
+  }
+
+  #inTime(name: string, where: string, job: JobRow, before: JobRow, now: number, by: Process): void {
+    const deadline = before.deadline ?? 0;
+    const entry = job.history.length > before.history.length ? job.history.at(-1) : undefined;
+    if (entry?.error === 'ack_timeout') this.#check(now >= deadline, 'I-21 AckTimeout', `${where} too early`);
+    if (name === 'settle-overdue') this.#check(now >= deadline, 'I-24 Fencing', `${where} before the lease ended`);
+    const isRetry = job.status === 'pending' && (entry?.status === 'failed' || entry?.status === 'nacked');
+    if (isRetry) {
+      const factor = job.backoffType === 'fixed' ? 1 : 2 ** (job.attempts - 1);
+      const least = now + Math.min(job.backoffDelay * factor, 3600) * 1000;
+      this.#check(job.scheduledFor >= least, 'I-10 NotEarly', `${where}: backoff of ${job.scheduledFor - now} ms`);
+    }
+    if (before.status === 'processing' && name === 'settle' && before.workerId === by.workerId) return;
+    if (before.status === 'processing' && job.status === 'pending') {
+      this.#reached('a claim is taken back');
+      if (this.queue(job.queueId).lastProbe === job.id) this.#reached('the probe is taken back');
+    }
+  }
+
+  #claimed(queueId: string, touched: [JobRow, JobRow | null][], now: number): void {
+    const jobs = touched.map(([job]) => job);
+    if (jobs.length === 0) this.queue(queueId).gaveNothing(now);
+    for (const [job, before] of touched) {
+      this.#check(now >= (before?.scheduledFor ?? 0), 'I-10 NotEarly', `${job.id} claimed before its time`);
+      this.#check(now < this.#tables.deliverBy(job), 'I-11 Lifetime', `${job.id} claimed after its lifetime`);
+      this.#check(job.token > (before?.token ?? 0), 'I-24 Fencing', `${job.id} claimed without a new token`);
+    }
+    if (jobs.length > 0) this.queue(queueId).claimed(jobs, now, this.#tables.inFlight(queueId));
+  }
+
+  #settled(values: unknown[], applied: string[], now: number): void {
+    const items = itemsOf(values[0]);
+    const touched = new Set([...this.#tables.before.keys()].map(({ id }) => id));
+    for (const item of items) {
+      const job = this.#tables.jobs.get(item.id);
+      if (job === undefined) continue;
+      const before = this.#tables.before.get(job);
+      const isCurrent = before?.status === item.expected && String(before.token) === item.token;
+      // A batch may have results of several claims of a job; its id says only that one was applied.
+      if (isCurrent && touched.delete(item.id)) this.#hasEnded(job, item, now);
+      else {
+        this.#reached('a late result changes nothing');
+        if (job.token > Number(item.token)) this.#reached('a late result comes after a new claim');
+      }
+    }
+    const [changed] = touched;
+    this.#check(changed === undefined, 'I-24 Fencing', `${changed} was changed by a result of another claim`);
+    const won = [...this.#tables.before.keys()].map(({ id }) => id).sort();
+    const isHonest = JSON.stringify(won) === JSON.stringify([...applied].sort());
+    this.#check(isHonest, 'I-20 OneReport', `${applied} are told that they have won, and ${won} have`);
+  }
+
+  #hasEnded(job: JobRow, item: SettleItem, now: number): void {
+    const episode = `${item.expected} ${item.token}`;
+    const { ended } = this.#shadow(job.id);
+    // A pending job keeps the token of its last claim, so it can be there with one several times.
+    const isNew = !ended.has(episode) || item.expected === 'pending';
+    this.#check(isNew, 'I-20 OneReport', `${job.id}: ${episode} ended twice`);
+    ended.add(episode);
+    this.queue(job.queueId).affected(item, now);
+  }
+
+  #published(values: unknown[], answers: PublishAnswer[]): void {
+    const items = JSON.parse(values[0] as string) as { key: string | null }[];
+    for (const [n, answer] of answers.entries()) {
+      const key = items[n]?.key;
+      if (!('id' in answer) || key == null) continue;
+      const known = this.#keys.get(`${answer.queueId} ${key}`);
+      this.#check(known === undefined || known === answer.id, 'I-17 Idempotent', `two jobs for the key ${key}`);
+      this.#check(
+        (known === undefined) === (answer.outcome === 'created'),
+        'I-17 Idempotent',
+        `${key}: ${answer.outcome}`,
+      );
+      this.#keys.set(`${answer.queueId} ${key}`, answer.id);
+    }
+  }
+
+  /** Somebody has got a 201 or a 200 for the job. */
+  onAcknowledged(jobId: string): void {
+    this.#check(this.#tables.jobs.has(jobId), 'I-3 CommitBeforeAck', `${jobId} is not there`);
+  }
+
+  /** Somebody has asked to publish and has heard nothing, from a process that ran all the time. */
+  onPublishUnanswered(process: Process): void {
+    this.#violated('I-37 HonestOutage', `a publish that ${process.name} has not answered`);
+  }
+
+  onSent(jobId: string): void {
+    const shadow = this.#jobs.get(jobId);
+    if (shadow === undefined) this.#violated('I-2 NoPhantom', `${jobId} is sent`);
+    else shadow.sends += 1;
+  }
+
+  onArrival(arrival: Arrival, webhookTimeoutMs: number): void {
+    const { jobId, process, attempt } = arrival;
+    this.#arrivals += 1;
+    const job = this.#tables.jobs.get(jobId);
+    this.#check(job !== undefined, 'I-2 NoPhantom', `${jobId} arrives`);
+    if (job === undefined) return;
+    const shadow = this.#shadow(jobId);
+    this.#check(arrival.maxAttempts === job.maxAttempts, 'I-6 Envelope', jobId);
+    this.#check(attempt >= 1 && attempt <= job.maxAttempts, 'I-7 AttemptCap', `${jobId}: attempt ${attempt} arrives`);
+    this.#check(
+      attempt >= shadow.lastAttempt,
+      'I-6 Envelope',
+      `${jobId}: attempt ${attempt} after ${shadow.lastAttempt}`,
+    );
+    shadow.lastAttempt = attempt;
+    const { inFlight } = process.dispatcher;
+    this.#check(inFlight <= process.capacity, 'capacity', `${process.name} delivers ${inFlight} at once`);
+    // Whose life sign was lost may have been declared dead while it goes on; duplicates are the price.
+    if (process.everSilent) return;
+    const isOwn = job.status === 'processing' && job.workerId === process.workerId && job.attempts === attempt;
+    this.#check(
+      isOwn,
+      'I-24 Fencing',
+      `${jobId} (${job.status}) is delivered by ${process.name}, which has it no more`,
+    );
+    this.queue(job.queueId).arrived(arrival, webhookTimeoutMs);
+  }
+
+  onAnswer({ jobId, attempt }: Arrival, answer: Answer): void {
+    this.#shadow(jobId).answers.push({ attempt, answer });
+  }
+
+  onDeclaredDead(workerId: number, worker: Process | undefined, now: number): void {
+    const since = worker?.firstSilentAt ?? Number.POSITIVE_INFINITY;
+    this.#check(since <= now - SILENT_MS, 'I-35 Recovery', `process ${workerId} is declared dead after one look`);
+    if (worker?.dead === false) this.#reached('a process that lives is declared dead');
+  }
+
+  /** When all is over. */
+  onEnd(acknowledged: ReadonlySet<string>, isFaultless: boolean): void {
+    const usage = [...this.#tables.usage.values()].reduce((sum, used) => sum + used, 0);
+    this.#check(usage >= this.#arrivals, 'I-29 Usage', `${this.#arrivals} deliveries, of which ${usage} are counted`);
+    for (const id of acknowledged)
+      this.#check(this.#tables.jobs.has(id), 'I-1 NoLoss', `${id} was published and is gone`);
+    for (const job of this.#tables.jobs.values()) {
+      const { answers, sends } = this.#shadow(job.id);
+      this.#check(
+        job.status === 'completed' || job.status === 'dead',
+        'I-1 NoLoss',
+        `${job.id} is still ${job.status}`,
+      );
+      if (job.status === 'completed') {
+        const wasAccepted = answers.some(
+          ({ answer }) => (answer.statusCode ?? 0) >= 200 && (answer.statusCode ?? 0) < 300,
+        );
+        this.#check(wasAccepted, 'I-1 NoLoss', `${job.id} is completed and nobody has accepted it`);
+      }
+      if (isFaultless) {
+        this.#check(
+          sends === job.history.length,
+          'I-22 History',
+          `${job.id}: ${sends} sends, ${job.history.length} entries`,
+        );
+      }
+    }
+    for (const id of this.#tables.letters.keys()) {
+      this.#check(this.#tables.jobs.get(id)?.status === 'dead', 'I-25 DlqIff', `a dead letter of ${id}, which lives`);
+    }
+  }
+
+  #shadow(jobId: string): JobShadow {
+    const shadow = this.#jobs.get(jobId);
+    if (shadow === undefined) throw new Error(`${jobId} came from nowhere`);
+    return shadow;
+  }
+
+  #check(holds: boolean, invariant: string, detail: string): void {
+    if (!holds) this.#violated(invariant, detail);
+  }
+}

@@ -1,0 +1,204 @@
+import { type ClaimedJob, claim } from '../../../src/db/claim.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { extendAckDeadline, runJobNow } from '../../../src/db/job-operations.ts';
+import { type PublishItem, publish } from '../../../src/db/publish.ts';
+import { pauseQueue, resumeQueue } from '../../../src/db/queue-operations.ts';
+import { deleteQueue } from '../../../src/db/queues.ts';
+import { settle, settleCancelled, settleOverdue } from '../../../src/db/settle.ts';
+import { findJob, jobsPastLifetime, overdueJobs, type StoredJob } from '../../../src/db/stored-job.ts';
+import { nextDeadlineMs, queuesWithWork } from '../../../src/db/wake-ups.ts';
+import { silentWorkers } from '../../../src/db/workers.ts';
+import { type Author, OPERATOR } from '../../../src/domain/audit.ts';
+import { type JobEvent, transition } from '../../../src/domain/transition.ts';
+import { emptyDeletedQueue, endLifetimes, expireDeadlines, takeBack } from '../../../src/services/recover.ts';
+import type { Random } from '../random.ts';
+
+const LIFETIME_MS = 30_000;
+/** Short, so that keys leave the dedupe window within a sequence. */
+const RETENTION_MS = 25_000;
+const LEASE_MS = 4000;
+const PERIODS = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
+
+/** One of the two databases, and the ids that it gave, in the order of their making. */
+export interface Side {
+  db: Database;
+  accountId: string;
+  /** Database time, which both share. */
+  now(): number;
+  queueNames: string[];
+  queueIds: string[];
+  jobIds: string[];
+  /** Every claim ever made, also those that were lost since. */
+  claims: ClaimedJob[];
+}
+
+/** Something that `src` does with a database; drawn once and run on both, it must answer alike. */
+export type Operation = (side: Side) => Promise<unknown>;
+
+function by({ accountId }: Side): Author {
+  return { id: accountId, actor: OPERATOR };
+}
+
+function publishSome(random: Random): Operation {
+  const items = Array.from({ length: random.int(1, 4) }, () => ({
+    queue: random.chance(0.95) ? random.int(0, 1) : 9,
+    key: random.chance(0.5) ? random.pick(['a', 'b']) : null,
+    delayMs: random.chance(0.6) ? 0 : random.int(0, 6000),
+    limit: random.chance(0.9) ? null : random.int(0, 20),
+  }));
+  return async (side) => {
+    const complete = items.map(
+      (item): PublishItem => ({
+        ...item,
+        accountId: side.accountId,
+        queue: side.queueNames[item.queue] ?? 'nobody',
+        payload: '{}',
+      }),
+    );
+    const answers = await publish(side.db, complete, PERIODS);
+    for (const answer of answers) if (answer.outcome === 'created') side.jobIds.push(answer.id);
+    // Of a refusal, only the outcome means something.
+    return answers.map((answer) => ('id' in answer && answer.id !== null ? answer : answer.outcome));
+  };
+}
+
+const accepted: JobEvent = { type: 'answered', outcome: { kind: 'accepted', statusCode: 202 } };
+const events: ((random: Random) => JobEvent)[] = [
+  () => accepted,
+  () => ({ type: 'answered', outcome: { kind: 'failed', statusCode: 500, error: 'HTTP 500' } }),
+  (random) => ({
+    type: 'answered',
+    outcome: { kind: 'backpressure', statusCode: 429, retryAfterMs: random.pick([0, 1500, 40_000]) },
+  }),
+  () => ({ type: 'interrupted' }),
+  () => ({ type: 'acked' }),
+  (random) => ({ type: 'nacked', retryable: random.chance(0.5), reason: random.pick([null, 'no']) }),
+  (random) => ({
+    type: 'deferred',
+    retryAfterMs: random.pick([0, 2500, 3 * 24 * 3600 * 1000]),
+    scope: random.pick(['queue', 'job'] as const),
+    reason: null,
+  }),
+];
+
+/** Settles claims, the newest ones mostly, by what they were when they were claimed. */
+function settleClaims(random: Random): Operation {
+  const chosen = Array.from({ length: random.int(1, 3) }, () => ({
+    back: random.chance(0.8) ? random.int(1, 3) : random.int(1, 20),
+    event: random.chance(0.4) ? accepted : random.pick(events.slice(0, 4))(random),
+  }));
+  return async (side) => {
+    const settlements = chosen.flatMap(({ back, event }) => {
+      const job = side.claims.at(-back);
+      const decided = job && transition(job.state, job.rules, event, { now: side.now(), random: 0.5 });
+      if (job === undefined || decided == null) return [];
+      const answer = { statusCode: 200, durationMs: 5, body: null };
+      return [{ id: job.id, expected: 'processing' as const, token: job.token, transition: decided, answer }];
+    });
+    const once = settlements.filter(({ id }, n) => settlements.findIndex((other) => other.id === id) === n);
+    return settle(side.db, once);
+  };
+}
+
+/** Reads a job and settles what an event makes of it: reports, timeouts, cancellations. */
+function settleStored(random: Random): Operation {
+  const read = anyJob(random, RETENTION_MS);
+  const event: JobEvent = random.chance(0.2)
+    ? { type: 'cancelled' }
+    : random.pick(random.chance(0.2) ? events : events.slice(4))(random);
+  const onlyOverdue = random.chance(0.2);
+  return async (side) => {
+    const job = await read(side);
+    const decided = job && transition(job.state, job.rules, event, { now: side.now(), random: 0.5 });
+    if (job === null || decided === null) return job;
+    const settlement = { id: job.id, expected: job.state.status, token: job.token, transition: decided, answer: null };
+    if (event.type === 'cancelled') return settleCancelled(side.db, by(side), settlement);
+    return (onlyOverdue ? settleOverdue : settle)(side.db, [settlement]);
+  };
+}
+
+function claimSome(random: Random): Operation {
+  const queue = random.int(0, 1);
+  const capacity = random.pick([1, 2, 10]);
+  const workerId = random.int(1, 3);
+  return async (side) => {
+    const queueId = side.queueIds[queue] ?? '';
+    const claimed = await claim(side.db, { queueId, capacity, workerId, leaseMs: LEASE_MS });
+    side.claims.push(...claimed.jobs);
+    return claimed;
+  };
+}
+
+function onQueue(random: Random): Operation {
+  const n = random.int(0, 1);
+  const action = random.pick([
+    (side: Side, id: string) => pauseQueue(side.db, by(side), id),
+    (side: Side, id: string) => resumeQueue(side.db, by(side), id, LIFETIME_MS),
+    (side: Side, id: string) => resumeQueue(side.db, by(side), id, LIFETIME_MS),
+  ]);
+  return (side) => action(side, side.queueIds[n] ?? '');
+}
+
+function deleteOne(random: Random): Operation {
+  const n = random.int(0, 1);
+  return async (side) => {
+    const gone = await deleteQueue(side.db, by(side), side.queueIds[n] ?? '');
+    if (gone) await emptyDeletedQueue(side.db, side.queueIds[n] ?? '');
+    return gone;
+  };
+}
+
+function onJob(random: Random): Operation {
+  const read = anyJob(random, 10 * RETENTION_MS);
+  const ms = random.int(1, 5000);
+  const extend = random.chance(0.5);
+  const stale = random.chance(0.2);
+  return async (side) => {
+    const job = await read(side);
+    if (job === null) return null;
+    const seen: StoredJob = stale ? { ...job, token: '0' } : job;
+    return extend ? extendAckDeadline(side.db, seen, { ms, progress: null }) : runJobNow(side.db, by(side), seen);
+  };
+}
+
+/** Reads a job: mostly one that was claimed not long ago, since little can happen to the others. */
+function anyJob(random: Random, retentionMs: number): (side: Side) => Promise<StoredJob | null> {
+  const n = random.int(0, 12);
+  const back = random.chance(0.7) ? random.int(1, 4) : null;
+  return (side) => {
+    const id = back === null ? side.jobIds[n % side.jobIds.length] : side.claims.at(-back)?.id;
+    return findJob(side.db, id ?? 'none', side.accountId, retentionMs);
+  };
+}
+
+function recover(random: Random): Operation {
+  const n = random.int(0, 1);
+  const worker = random.int(1, 3);
+  return random.pick<Operation>([
+    (side) => expireDeadlines(side.db, side.queueIds[n] ?? ''),
+    (side) => expireDeadlines(side.db, side.queueIds[n] ?? ''),
+    (side) => takeBack(side.db, [worker]),
+    (side) => endLifetimes(side.db),
+    async (side) => (await overdueJobs(side.db, side.queueIds[n] ?? '', 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    async (side) => (await jobsPastLifetime(side.db, 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    (side) => nextDeadlineMs(side.db, side.queueIds[n] ?? ''),
+  ]);
+}
+
+const look: Operation = async (side) => {
+  const { due, overdue } = await queuesWithWork(side.db);
+  return { due: new Set(due), overdue: new Set(overdue), silent: new Set(await silentWorkers(side.db)) };
+};
+
+export function anyOperation(random: Random): Operation {
+  const r = random.next();
+  if (r < 0.2) return publishSome(random);
+  if (r < 0.45) return claimSome(random);
+  if (r < 0.65) return settleClaims(random);
+  if (r < 0.78) return settleStored(random);
+  if (r < 0.86) return recover(random);
+  if (r < 0.9) return onJob(random);
+  if (r < 0.96) return onQueue(random);
+  if (r < 0.98) return deleteOne(random);
+  return look;
+}

@@ -1,0 +1,13 @@
+import { Database } from '../../../src/db/database.ts';
+import { SecretBox } from '../../../src/db/secret-box.ts';
+
+export interface NamedQuery {
+  name?: string;
+  values?: unknown[];
+}
+
+/** The service's own `Database`, with its judgement of errors, on something that answers statements by their names. */
+export function databaseOn(query: (query: NamedQuery) => Promise<{ rows: object[] }>): Database {
+  const members = { pool: { query }, log: { warn: () => undefined }, box: new SecretBox() };
+  return Object.assign(Object.create(Database.prototype) as Database, members);
+}

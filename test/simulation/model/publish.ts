@@ -1,0 +1,83 @@
+import type { PublishAnswer, PublishItem } from '../../../src/db/publish.ts';
+import type { JobRow, QueueRow, Tables } from './tables.ts';
+
+/** `jobferry_publish` */
+export function publish(tables: Tables, [json, retentionMs, lifetimeMs]: unknown[]): PublishAnswer[] {
+  const items = JSON.parse(json as string) as PublishItem[];
+  const now = tables.clock();
+  const resolved = items.map((item) => ({ item, queue: liveQueue(tables, item) }));
+  for (const { item, queue } of resolved) {
+    const old = withKey(tables, queue, item.key);
+    if (old !== undefined && old.createdAt <= now - (retentionMs as number)) tables.updateJob(old, { key: null });
+  }
+  // Who is there already is asked for all before any is inserted.
+  const existing = resolved.map(({ item, queue }) => withKey(tables, queue, item.key));
+  const dues = new Map<string, { queueId: string; due: number }>();
+  const answers = resolved.map(({ item, queue }, n): PublishAnswer => {
+    if (queue === undefined) return { outcome: 'queue_not_found' };
+    const found = existing[n];
+    if (found !== undefined) {
+      const { id, status, createdAt } = found;
+      return { outcome: 'existing', id, status, createdAt, queueId: queue.id };
+    }
+    if (item.limit !== null && (tables.usage.get(item.accountId) ?? 0) >= item.limit) {
+      return { outcome: 'limit_reached' };
+    }
+    if (withKey(tables, queue, item.key) !== undefined) return { outcome: 'retry' };
+    const job = newJob(tables, queue, item, now, lifetimeMs as number);
+    tables.insertJob(job);
+    const second = `${queue.id}:${Math.floor(job.scheduledFor / 1000)}`;
+    const due = Math.min(job.scheduledFor, dues.get(second)?.due ?? Number.POSITIVE_INFINITY);
+    dues.set(second, { queueId: queue.id, due });
+    return { outcome: 'created', id: job.id, status: 'pending', createdAt: now, queueId: queue.id };
+  });
+  for (const { queueId, due } of dues.values()) tables.wake('deliver', queueId, due);
+  return answers;
+}
+
+function liveQueue(tables: Tables, { accountId, queue: name }: PublishItem): QueueRow | undefined {
+  for (const queue of tables.queues.values()) {
+    if (queue.accountId === accountId && queue.name === name && queue.deletedAt === null) return queue;
+  }
+  return undefined;
+}
+
+function withKey(tables: Tables, queue: QueueRow | undefined, key: string | null): JobRow | undefined {
+  if (queue === undefined || key === null) return undefined;
+  for (const job of tables.jobs.values()) if (job.key === key && job.queueId === queue.id) return job;
+  return undefined;
+}
+
+function newJob(tables: Tables, queue: QueueRow, item: PublishItem, now: number, lifetimeMs: number): JobRow {
+  const scheduledFor = now + item.delayMs;
+  return {
+    id: tables.nextId(),
+    accountId: item.accountId,
+    queueId: queue.id,
+    status: 'pending',
+    attempts: 0,
+    maxAttempts: queue.maxAttempts,
+    backoffType: queue.backoffType,
+    backoffDelay: queue.backoffDelay,
+    deferCount: 0,
+    key: item.key,
+    payload: item.payload,
+    scheduledFor,
+    deliverBy: scheduledFor + lifetimeMs,
+    lastError: null,
+    createdAt: now,
+    completedAt: null,
+    deadReason: null,
+    token: 0,
+    workerId: null,
+    claimedAt: null,
+    deadline: null,
+    interruptions: 0,
+    mode: null,
+    maxDefers: null,
+    ackTimeoutAction: null,
+    answerCode: null,
+    waitReason: null,
+    history: [],
+  };
+}

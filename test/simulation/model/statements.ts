@@ -1,0 +1,174 @@
+import { claim } from './claim.ts';
+import { publish } from './publish.ts';
+import { itemsOf, settle } from './settle.ts';
+import type { JobRow, Tables } from './tables.ts';
+
+/**
+ * What the named statements of `src/db` do, by name. So `src` runs on the model as it is, from the
+ * dispatcher to the functions of `src/db`, and only PostgreSQL is replaced.
+ */
+export type Execute = (tables: Tables, name: string, values: unknown[]) => object[];
+
+const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) => object[]>> = {
+  claim,
+  publish: (tables, values) => [{ answers: publish(tables, values) }],
+  settle: (tables, [json]) => [{ applied: settle(tables, itemsOf(json)) }],
+
+  'settle-overdue': (tables, [json]) => {
+    const now = tables.clock();
+    const overdue = itemsOf(json).filter(({ id }) => (tables.jobs.get(id)?.deadline ?? Infinity) <= now);
+    return [{ applied: settle(tables, overdue) }];
+  },
+
+  'settle-cancelled': (tables, [json]) => [{ applied: settle(tables, itemsOf(json)) }],
+
+  'stored-job-of-account': (tables, [id, accountId, retentionMs]) => {
+    const job = tables.jobs.get(id as string);
+    const isKept = job !== undefined && job.createdAt > tables.clock() - (retentionMs as number);
+    return isKept && job.accountId === accountId ? [toRow(tables, job)] : [];
+  },
+
+  'stored-jobs-overdue': (tables, [queueId, limit]) => {
+    const now = tables.clock();
+    const overdue = tables
+      .jobsOf(queueId as string, 'processing', 'awaiting_ack')
+      .filter((job) => (job.deadline ?? Infinity) <= now);
+    return first(tables, overdue, (job) => job.deadline ?? 0, limit);
+  },
+
+  'stored-jobs-of-workers': (tables, [workerIds, limit]) => {
+    const numbers = workerIds as number[];
+    const theirs = [...tables.jobs.values()].filter((job) => job.workerId !== null && numbers.includes(job.workerId));
+    return first(tables, theirs, () => 0, limit);
+  },
+
+  'stored-jobs-past-lifetime': (tables, [limit]) => {
+    const now = tables.clock();
+    const past = [...tables.jobs.values()].filter((job) => {
+      const paused = tables.queues.get(job.queueId)?.pausedAt != null;
+      return job.status === 'pending' && !paused && tables.deliverBy(job) <= now;
+    });
+    return first(tables, past, (job) => job.deliverBy, limit);
+  },
+
+  'stored-jobs-pending': (tables, [queueId, limit]) =>
+    first(tables, tables.jobsOf(queueId as string, 'pending'), (job) => job.scheduledFor, limit),
+
+  'queues-with-work': (tables) => {
+    const now = tables.clock();
+    return [...tables.queues.values()].map(({ id, pausedAt, deletedAt }) => {
+      const head = tables.line(id)[0];
+      const inFlight = tables.jobsOf(id, 'processing', 'awaiting_ack');
+      return {
+        id,
+        due: head !== undefined && ((head.scheduledFor <= now && pausedAt === null) || deletedAt !== null),
+        overdue: inFlight.some((job) => (job.deadline ?? Infinity) <= now),
+      };
+    });
+  },
+
+  'next-deadline': (tables, [queueId]) => {
+    const deadlines = tables.jobsOf(queueId as string, 'processing', 'awaiting_ack').map((job) => job.deadline ?? 0);
+    // numeric arrives as text
+    return [{ wait_ms: deadlines.length === 0 ? null : String(Math.min(...deadlines) - tables.clock()) }];
+  },
+
+  'silent-workers': (tables) => {
+    const silent = new Set<number>();
+    for (const { workerId } of tables.jobs.values()) {
+      if (workerId !== null && !tables.lifeSigns.has(workerId)) silent.add(workerId);
+    }
+    return [...silent].map((worker_id) => ({ worker_id }));
+  },
+
+  'sweep-dead-letters': (tables, [queueId]) =>
+    [...tables.letters.keys()]
+      .filter((jobId) => tables.jobs.get(jobId)?.queueId === queueId && tables.letters.delete(jobId))
+      .map(() => ({ swept: 1 })),
+
+  'pause-queue': (tables, [queueId]) => {
+    const queue = tables.queues.get(queueId as string);
+    if (queue === undefined || queue.deletedAt !== null || queue.pausedAt !== null) return [];
+    queue.pausedAt = tables.clock();
+    return [{}];
+  },
+
+  'resume-queue': (tables, [queueId, , , lifetimeMs]) => {
+    const queue = tables.queues.get(queueId as string);
+    if (queue === undefined || queue.deletedAt !== null || queue.pausedAt === null) return [];
+    queue.pausedAt = null;
+    queue.lifetimeFloor = tables.clock() + (lifetimeMs as number);
+    tables.wake('deliver', queue.id, tables.clock());
+    return [{}];
+  },
+
+  'delete-queue': (tables, [queueId]) => {
+    const queue = tables.queues.get(queueId as string);
+    if (queue === undefined || queue.deletedAt !== null) return [];
+    Object.assign(queue, { deletedAt: tables.clock(), holdUntil: null, probeJobId: null });
+    tables.wake('deliver', queue.id, tables.clock());
+    return [{}];
+  },
+
+  'run-job-now': (tables, [id, token]) => {
+    const job = tables.jobs.get(id as string);
+    if (job?.status !== 'pending' || String(job.token) !== token) return [];
+    tables.updateJob(job, { scheduledFor: Math.min(job.scheduledFor, tables.clock()), waitReason: null });
+    tables.wake('deliver', job.queueId, job.scheduledFor);
+    return [{}];
+  },
+
+  'extend-ack': (tables, [id, token, ms]) => {
+    const job = tables.jobs.get(id as string);
+    if (job?.status !== 'awaiting_ack' || String(job.token) !== token) return [];
+    const deadline = Math.max(job.deadline ?? 0, tables.clock() + (ms as number));
+    tables.updateJob(job, { deadline });
+    tables.wake('timeout', job.queueId, deadline);
+    return [{ deadline: new Date(deadline) }];
+  },
+};
+
+/** All that the model knows. */
+export const STATEMENT_NAMES = Object.keys(STATEMENTS);
+
+export const execute: Execute = (tables, name, values) => {
+  const statement = STATEMENTS[name];
+  if (statement === undefined) throw new Error(`the model of the database does not know the statement "${name}"`);
+  tables.before.clear();
+  return statement(tables, values);
+};
+
+function first(tables: Tables, jobs: JobRow[], by: (job: JobRow) => number, limit: unknown): object[] {
+  const sorted = jobs.sort((a, b) => by(a) - by(b) || (a.id < b.id ? -1 : 1));
+  return sorted.slice(0, limit as number).map((job) => toRow(tables, job));
+}
+
+/** The columns of `db/stored-job`. */
+function toRow(tables: Tables, job: JobRow): object {
+  const queue = tables.queues.get(job.queueId);
+  if (queue === undefined) throw new Error('a job without its queue');
+  const now = tables.clock();
+  const pausedFor = queue.pausedAt === null ? 0 : now - queue.pausedAt;
+  return {
+    id: job.id,
+    account_id: job.accountId,
+    queue_id: job.queueId,
+    claim_token: job.token,
+    status: job.status,
+    attempts: job.attempts,
+    max_attempts: job.maxAttempts,
+    defer_count: job.deferCount,
+    interruptions: job.interruptions,
+    backoff_type: job.backoffType,
+    backoff_delay: job.backoffDelay,
+    deliver_by: new Date(tables.deliverBy(job) + pausedFor),
+    last_error: job.lastError,
+    answer_status_code: job.answerCode,
+    mode: job.mode ?? queue.mode,
+    max_defers: job.maxDefers ?? queue.maxDefers,
+    ack_timeout: queue.ackTimeout,
+    ack_timeout_action: job.ackTimeoutAction ?? queue.ackTimeoutAction,
+    is_probe: queue.probeJobId === job.id,
+    now: new Date(now),
+  };
+}

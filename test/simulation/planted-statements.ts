@@ -1,0 +1,135 @@
+import type { SettleItem } from './model/settle.ts';
+import { type Execute, execute } from './model/statements.ts';
+import type { QueueRow, Tables } from './model/tables.ts';
+import type { Planted } from './simulation.ts';
+
+/** A bug in a statement: around the right one. */
+export type Around = (
+  tables: Tables,
+  name: string,
+  values: unknown[],
+  run: (values?: unknown[]) => object[],
+) => object[];
+
+export function inStatement(statement: string | RegExp, around: Around): () => Planted {
+  const isMeant = (name: string) => (typeof statement === 'string' ? name === statement : statement.test(name));
+  const bad: Execute = (tables, name, values) => {
+    const run = (given = values) => execute(tables, name, given);
+    return isMeant(name) ? around(tables, name, values, run) : run();
+  };
+  return () => ({ execute: bad });
+}
+
+/** The claim sees a queue that is not as it is. */
+export function claimSeeing(change: (queue: QueueRow, tables: Tables) => Partial<QueueRow>): () => Planted {
+  return inStatement('claim', (tables, _name, values, run) => {
+    const queue = tables.queues.get(values[0] as string) as QueueRow;
+    const seen = change(queue, tables);
+    const fields = Object.keys(seen) as (keyof QueueRow)[];
+    const kept = Object.fromEntries(fields.map((field) => [field, queue[field]]));
+    Object.assign(queue, seen);
+    const rows = run();
+    // What the claim itself has written stays.
+    for (const field of fields) if (queue[field] === seen[field]) Object.assign(queue, { [field]: kept[field] });
+    return rows;
+  });
+}
+
+/** The settlement is asked for other things than it was. */
+export function settleAsked(change: (item: SettleItem, tables: Tables) => Partial<SettleItem>): () => Planted {
+  return inStatement(/^settle/, (tables, _name, values, run) => {
+    const items = JSON.parse(values[0] as string) as SettleItem[];
+    const changed = items.map((item) => ({ ...item, ...change(item, tables) }));
+    return run([JSON.stringify(changed), ...values.slice(1)]);
+  });
+}
+
+export function afterSettling(change: (tables: Tables) => void): () => Planted {
+  return inStatement(/^settle/, (tables, _name, _values, run) => {
+    const rows = run();
+    change(tables);
+    return rows;
+  });
+}
+
+export function late(ms: number): Around {
+  return (tables, _name, _values, run) => {
+    const { clock } = tables;
+    tables.clock = () => clock() + ms;
+    const rows = run();
+    tables.clock = clock;
+    return rows;
+  };
+}
+
+export function answering(rows: (tables: Tables) => object[]): Around {
+  return (tables) => {
+    tables.before.clear();
+    return rows(tables);
+  };
+}
+
+export const never = answering(() => []);
+
+export function workersOf(tables: Tables): object[] {
+  return [...tables.jobs.values()].flatMap(({ workerId }) => (workerId === null ? [] : [{ worker_id: workerId }]));
+}
+
+export function notOverdue(tables: Tables, _name: string, values: unknown[]): object[] {
+  return execute(tables, 'settle', values);
+}
+
+export function withoutKeys(
+  _tables: Tables,
+  _name: string,
+  values: unknown[],
+  run: (values?: unknown[]) => object[],
+): object[] {
+  const items = JSON.parse(values[0] as string) as object[];
+  return run([JSON.stringify(items.map((item) => ({ ...item, key: null }))), ...values.slice(1)]);
+}
+
+export function forgetting(tables: Tables, _name: string, _values: unknown[], run: () => object[]): object[] {
+  const rows = run();
+  for (const { id } of tables.before.keys()) tables.jobs.delete(id);
+  tables.before.clear();
+  return rows;
+}
+
+/** The claim is asked for other things than it was. */
+export function claimAsked(change: (values: unknown[]) => unknown[]): () => Planted {
+  return inStatement('claim', (_tables, _name, values, run) => run(change(values)));
+}
+
+/** Ends in the middle of the webhook's time. */
+export function withShortLease([queueId, capacity, workerId, leaseMs]: unknown[]): unknown[] {
+  return [queueId, capacity, workerId, (leaseMs as number) - 5000 - 250];
+}
+
+/** The claim says something else than it has done. */
+export function claimAnswering(change: (row: { max_attempts: number }) => object): () => Planted {
+  return inStatement('claim', (_tables, _name, _values, run) => {
+    const rows = run() as { id: string | null; max_attempts: number }[];
+    return rows.map((row) => (row.id === null ? row : change(row)));
+  });
+}
+
+export function notCounting(tables: Tables, _name: string, _values: unknown[], run: () => object[]): object[] {
+  const rows = run();
+  tables.usage.clear();
+  return rows;
+}
+
+export function reviving(tables: Tables, _name: string, _values: unknown[], run: () => object[]): object[] {
+  const dead = [...tables.jobs.values()].find(({ status }) => status === 'dead');
+  const rows = run();
+  if (dead !== undefined) tables.updateJob(dead, { status: 'pending', deadReason: null });
+  return rows;
+}
+
+/** Of a job that is over. */
+export function losing(tables: Tables, _name: string, _values: unknown[], run: () => object[]): object[] {
+  const over = [...tables.jobs.values()].find(({ status }) => status === 'completed');
+  if (over !== undefined) tables.jobs.delete(over.id);
+  return run();
+}

@@ -1,0 +1,178 @@
+import type { Database } from '../../src/db/database.ts';
+import { queuesWithWork } from '../../src/db/wake-ups.ts';
+import type { Sender } from '../../src/delivery/send.ts';
+import type { Logger } from '../../src/log.ts';
+import type { Context } from '../../src/services/context.ts';
+import type { Account, Services } from '../../src/services/index.ts';
+import { createJobOperations } from '../../src/services/job-operations.ts';
+import { NO_CHANGES } from '../../src/services/live.ts';
+import type { JobOperations } from '../../src/services/operations.ts';
+import { createPublishJob, type PublishJob } from '../../src/services/publish-job.ts';
+import { endLifetimes, takeBack } from '../../src/services/recover.ts';
+import { createReportOutcome } from '../../src/services/report-outcome.ts';
+import { Deadlines } from '../../src/worker/deadlines.ts';
+import { Dispatcher } from '../../src/worker/dispatcher.ts';
+import { DeathWatch } from '../../src/worker/liveness.ts';
+import { repeat } from '../../src/worker/repeat.ts';
+import type { Server } from './connection.ts';
+import type { Event, Host, Scheduler } from './scheduler.ts';
+
+export const ACCOUNT: Account = {
+  id: 'account',
+  name: 'simulated',
+  plan: 'pro',
+  actor: { type: 'operator', id: null, label: 'simulated' },
+};
+
+/** As in `worker/index`. */
+const LEASE_MARGIN_MS = 5000;
+const DEATH_WATCH_MS = 2000;
+const RECONCILE_MS = 5000;
+/** As in `worker/liveness`. */
+const RECONNECT_MS = 500;
+
+export interface ProcessSetup {
+  scheduler: Scheduler;
+  server: Server;
+  workerId: number;
+  capacity: number;
+  webhookTimeoutMs: number;
+  lifetimeMs: number;
+  reconciler: boolean;
+  senderOf(process: Process): Sender;
+  /** Of a worker whose claims are taken back because it gives no life sign. */
+  onDeclaredDead(workerIds: readonly number[]): void;
+}
+
+/** A process that serves calls and delivers: the real parts, put together as `worker/index` does. */
+export class Process implements Host {
+  readonly name: string;
+  readonly workerId: number;
+  readonly leaseMs: number;
+  readonly capacity: number;
+  readonly clockOrigin: number;
+  readonly stash: Event[] = [];
+  frozen = false;
+  freezes = 0;
+  dead = false;
+  stopping = false;
+  /** When it gave no life sign for the first time; null if that never happened. */
+  firstSilentAt: number | null = null;
+  readonly db: Database;
+  readonly publish: PublishJob;
+  readonly reports: Pick<Services, 'ackJob' | 'nackJob' | 'deferJob'>;
+  readonly operations: JobOperations;
+  readonly dispatcher: Dispatcher;
+  readonly deadlines: Deadlines;
+  readonly #setup: ProcessSetup;
+  readonly #log: Logger;
+  #stopLooking: (() => void)[] = [];
+
+  constructor(setup: ProcessSetup) {
+    const { scheduler, server, workerId, capacity, webhookTimeoutMs } = setup;
+    this.#setup = setup;
+    this.workerId = workerId;
+    this.name = `process ${workerId}`;
+    this.leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
+    this.capacity = capacity;
+    this.clockOrigin = scheduler.random.int(0, 1e9);
+    this.#log = logOf(this.name, scheduler);
+    this.db = server.connect(this);
+    const context = this.#context();
+    this.publish = createPublishJob(context);
+    this.operations = createJobOperations(context, this.publish);
+    // Whoever reports is not interested in the document that comes back.
+    this.reports = createReportOutcome(context, () => Promise.resolve({} as never));
+    this.dispatcher = new Dispatcher({
+      ...{ db: this.db, sender: setup.senderOf(this), log: this.#log, changes: NO_CHANGES },
+      ...{ workerId, capacity, webhookTimeoutMs, leaseMs: this.leaseMs },
+    });
+    const wake = (queueId: string) => this.dispatcher.wake(queueId);
+    this.deadlines = new Deadlines(this.db, this.#log, wake, NO_CHANGES);
+    server.tables.lifeSigns.add(workerId);
+  }
+
+  get everSilent(): boolean {
+    return this.firstSilentAt !== null;
+  }
+
+  /** Must run as an event of this process, so that its timers are its own. */
+  start(): void {
+    const watch = new DeathWatch(this.db, this.workerId);
+    this.#stopLooking.push(
+      repeat(DEATH_WATCH_MS, this.#log, 'looking for dead workers', async () => {
+        const dead = await watch.look();
+        if (dead.length === 0) return;
+        this.#setup.onDeclaredDead(dead);
+        for (const queueId of await takeBack(this.db, dead, NO_CHANGES)) this.dispatcher.wake(queueId);
+      }),
+    );
+    this.#stopLooking.push(
+      repeat(RECONCILE_MS, this.#log, 'reconciling', async () => {
+        for (const queueId of await endLifetimes(this.db, NO_CHANGES)) this.dispatcher.wake(queueId);
+        if (!this.#setup.reconciler) return;
+        const { due, overdue } = await queuesWithWork(this.db);
+        for (const queueId of due) this.dispatcher.wake(queueId);
+        for (const queueId of overdue) await this.deadlines.check(queueId);
+      }),
+    );
+  }
+
+  /** Takes no more work, and is gone when what is under way has been settled. */
+  stop(onStopped: () => void): void {
+    this.stopping = true;
+    for (const stop of this.#stopLooking) stop();
+    this.deadlines.stop();
+    void this.dispatcher.drain().then(() => {
+      onStopped();
+      this.kill();
+    });
+  }
+
+  kill(): void {
+    this.#setup.scheduler.kill(this);
+    this.silence();
+  }
+
+  /** The server notices at once that the connection of the life sign is gone. */
+  silence(): void {
+    this.#setup.server.tables.lifeSigns.delete(this.workerId);
+    this.firstSilentAt ??= this.#setup.scheduler.now;
+  }
+
+  /** What `Liveness` does, which has a connection of its own: tries until it holds its number again. */
+  regainLifeSign(): void {
+    this.#setup.scheduler.after(RECONNECT_MS, this, 'gives a life sign', () => {
+      if (!this.#setup.server.isUp) return this.regainLifeSign();
+      this.#setup.server.tables.lifeSigns.add(this.workerId);
+    });
+  }
+
+  #context(): Context {
+    const unlimited = { monthlyAttempts: null } as Context['plans'][string];
+    const { lifetimeMs } = this.#setup;
+    return {
+      db: this.db,
+      plans: { [ACCOUNT.plan]: unlimited },
+      templates: {},
+      periods: { lifetimeMs, retentionMs: 1e9 },
+      server: { version: '', environment: '', webhookTimeoutMs: this.#setup.webhookTimeoutMs },
+      wake: (queueId) => this.dispatcher.wake(queueId),
+      changes: NO_CHANGES,
+      // Publishing and what is done to single jobs is all hand-written SQL.
+      prisma: undefined as unknown as Context['prisma'],
+    };
+  }
+}
+
+function logOf(name: string, { trace }: Scheduler): Logger {
+  const write =
+    trace === null
+      ? () => undefined
+      : (fields: object, text: string) => trace(`  ${name} says: ${text} ${said(fields)}`);
+  return { info: write, warn: write, error: write, debug: write } as unknown as Logger;
+}
+
+function said(fields: object): string {
+  return JSON.stringify(fields, (_key, value: unknown) => (value instanceof Error ? String(value) : value));
+}

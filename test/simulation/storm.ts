@@ -1,0 +1,215 @@
+import { pauseQueue, resumeQueue } from '../../src/db/queue-operations.ts';
+import { deleteQueue } from '../../src/db/queues.ts';
+import type { JobRow, QueueRow } from './model/tables.ts';
+import { expand, hasOnly } from './options.ts';
+import { ACCOUNT, type Process } from './process.ts';
+import type { Simulation } from './simulation.ts';
+
+/** What goes wrong with processes and the database, and what people do to queues meanwhile. */
+export class Storm {
+  /** The last freeze ends then; it may outlast the storm. */
+  thawedBy = 0;
+  readonly #simulation: Simulation;
+  readonly #reached: (state: string) => void;
+  #crashesLeft: number;
+  #freezesLeft: number;
+
+  constructor(simulation: Simulation, reached: (state: string) => void) {
+    this.#simulation = simulation;
+    this.#reached = reached;
+    this.#crashesLeft = simulation.options.faults.crashes;
+    this.#freezesLeft = simulation.options.faults.freezes;
+  }
+
+  /** Each at some moment of the storm. */
+  plan(): void {
+    const { scheduler, random, options, clients } = this.#simulation;
+    const { stormMs, faults, actions } = options;
+    const times = (count: number, label: string, run: () => void) => {
+      for (let n = 0; n < count; n += 1) scheduler.at(random.next() * stormMs, null, label, run);
+    };
+    times(faults.crashes, 'a process crashes', () => this.#crashAny());
+    times(faults.freezes, 'a process freezes', () => this.#freezeAny());
+    times(faults.lostSigns, 'a life sign is lost', () => this.#loseSign());
+    times(faults.databaseRestarts, 'the database goes', () => this.#restartDatabase());
+    times(faults.stops, 'a process is told to stop', () => this.#stopAny());
+    times(actions.pauses, 'somebody pauses', () => this.#pause());
+    times(actions.edits, 'somebody edits', () => this.#edit());
+    times(actions.deletions, 'somebody deletes', () => this.#delete());
+    times(actions.cancels, 'somebody cancels', () => clients.cancel());
+    times(actions.runNows, 'somebody is in a hurry', () => clients.runNow());
+  }
+
+  /** Crashes and freezes come by themselves or, mostly, when something is under way. */
+  strike(process: Process, withinMs: number): void {
+    const { scheduler, random, options, isHealed } = this.#simulation;
+    const { strikes } = options.faults;
+    if (isHealed || !random.chance(strikes)) return;
+    const crashes = random.chance(this.#crashesLeft / Math.max(1, this.#crashesLeft + this.#freezesLeft));
+    const inMs = strikes === 1 || random.chance(0.5) ? 0 : random.next() * withinMs;
+    if ((crashes ? this.#crashesLeft : this.#freezesLeft) <= 0) return;
+    scheduler.after(inMs, null, `${process.name} ${crashes ? 'crashes' : 'freezes'}`, () => {
+      if (crashes) this.#crash(process);
+      else this.#freeze(process);
+    });
+  }
+
+  /** The worst moment to wake up: somebody else has just claimed what was ours. */
+  thawRivals(claimant: Process): void {
+    const { scheduler, random, processes } = this.#simulation;
+    for (const process of processes) {
+      if (process === claimant || !process.frozen || !random.chance(0.4)) continue;
+      scheduler.after(random.next() * 20, null, `${process.name} thaws`, () => this.#thaw(process));
+    }
+  }
+
+  /** When nothing shall go wrong any more: lets all queues go on, also those whose pause is still on its way. */
+  endPauses(rounds = 6): void {
+    const { scheduler, tables } = this.#simulation;
+    const isPaused = ({ pausedAt, deletedAt }: QueueRow) => pausedAt !== null && deletedAt === null;
+    const paused = [...tables.queues.values()].filter(isPaused);
+    for (const queue of paused) this.#resume(queue.id);
+    if (rounds > 0 || paused.length > 0) scheduler.after(1000, null, 'no pauses', () => this.endPauses(rounds - 1));
+  }
+
+  #crashAny(): void {
+    const process = this.#simulation.anyProcess();
+    if (process !== null && this.#simulation.random.chance(0.3)) this.#crash(process);
+  }
+
+  #crash(process: Process): void {
+    const { scheduler, random, options, isHealed } = this.#simulation;
+    if (process.dead || isHealed || this.#crashesLeft <= 0) return;
+    this.#crashesLeft -= 1;
+    this.#noteWhatIsHit(process);
+    process.kill();
+    if (options.faults.strikes < 1 && random.chance(0.3)) return;
+    scheduler.after(random.next() * 1500, null, 'a new process comes', () => this.#simulation.startProcess(0));
+  }
+
+  #noteWhatIsHit(process: Process): void {
+    const claimed = this.#claimsOf(process);
+    if (claimed.length > 0) this.#reached('a crash while a delivery is under way');
+    const isProbe = ({ id, queueId }: JobRow) => this.#simulation.checker.queue(queueId).probe === id;
+    if (claimed.some(isProbe)) this.#reached('a crash while the probe is under way');
+    if (process.frozen) this.#reached('a frozen process is killed');
+    if (process.stopping) this.#reached('a stopping process is killed');
+  }
+
+  #claimsOf({ workerId }: Process): JobRow[] {
+    return [...this.#simulation.tables.jobs.values()].filter((job) => job.workerId === workerId);
+  }
+
+  #freezeAny(): void {
+    const process = this.#simulation.anyProcess();
+    if (process !== null && this.#simulation.random.chance(0.3)) this.#freeze(process);
+  }
+
+  #freeze(process: Process): void {
+    const { scheduler, random, options, isHealed } = this.#simulation;
+    if (process.dead || process.frozen || isHealed || this.#freezesLeft <= 0) return;
+    this.#freezesLeft -= 1;
+    const ms = random.next() * options.faults.freezeLeases * process.leaseMs;
+    if (ms > process.leaseMs && this.#claimsOf(process).length > 0) this.#reached('a freeze longer than the lease');
+    scheduler.freeze(process);
+    this.thawedBy = Math.max(this.thawedBy, scheduler.now + ms);
+    scheduler.after(ms, null, `${process.name} thaws`, () => this.#thaw(process));
+  }
+
+  #thaw(process: Process): void {
+    if (process.frozen && !process.dead) this.#simulation.scheduler.thaw(process);
+  }
+
+  #loseSign(): void {
+    const { scheduler, random } = this.#simulation;
+    const process = this.#simulation.anyProcess();
+    if (process === null) return;
+    process.silence();
+    // Sometimes it takes long until it notices that the connection is gone.
+    const notices = () => process.regainLifeSign();
+    scheduler.after(random.skewed(8000), process, 'notices that its life sign is lost', notices);
+  }
+
+  #restartDatabase(): void {
+    const { scheduler, random, server, processes } = this.#simulation;
+    if (!server.isUp) return;
+    server.restart();
+    for (const process of processes) {
+      if (process.dead) continue;
+      process.silence();
+      process.regainLifeSign();
+    }
+    scheduler.after(random.pick([50, 500, 3000, 8000]) * random.next(), null, 'the database is back', () => {
+      server.isUp = true;
+    });
+  }
+
+  #stopAny(): void {
+    const { scheduler, options } = this.#simulation;
+    const process = this.#simulation.anyProcess();
+    if (process === null) return;
+    // An event of its own, so that what it does is the process's doing.
+    scheduler.after(0, process, 'is told to stop', () => {
+      this.#simulation.startProcess(500);
+      if (process.dispatcher.inFlight > 0) this.#reached('a process stops while deliveries are under way');
+      process.stop(() => {
+        const mayLeave = !hasOnly(options.faults, 'stops', 'lostWakeUps', 'doubledWakeUps');
+        if (mayLeave || this.#claimsOf(process).length === 0) return;
+        this.#simulation.violated('F-23 Stop', `${process.name} has stopped and left a claim`);
+      });
+    });
+  }
+
+  #anyQueue(): QueueRow {
+    return this.#simulation.random.pick([...this.#simulation.tables.queues.values()]);
+  }
+
+  #pause(): void {
+    const { scheduler, random, options } = this.#simulation;
+    const process = this.#simulation.anyProcess();
+    const { id } = this.#anyQueue();
+    if (process === null) return;
+    scheduler.after(0, process, `pauses ${id}`, () => {
+      if (!this.#simulation.isHealed) pauseQueue(process.db, ACCOUNT, id).catch(ignored);
+    });
+    if (random.chance(0.3)) return;
+    scheduler.after(random.skewed(options.stormMs), null, 'somebody resumes', () => this.#resume(id));
+  }
+
+  #resume(queueId: string): void {
+    const { scheduler, options } = this.#simulation;
+    const process = this.#simulation.anyProcess();
+    if (process === null) return;
+    scheduler.after(0, process, `resumes ${queueId}`, () => {
+      const wake = () => process.dispatcher.wake(queueId);
+      resumeQueue(process.db, ACCOUNT, queueId, options.lifetimeMs).then(wake, ignored);
+    });
+  }
+
+  /** Settings of another sequence. */
+  #edit(): void {
+    const { random, tables, checker } = this.#simulation;
+    const queue = this.#anyQueue();
+    const [other] = expand(random.int(1, 1e9)).queues;
+    if (other === undefined) return;
+    const { concurrency, rateLimitMax, dlqEnabled, maxDefers, mode, ackTimeout } = other;
+    Object.assign(queue, { concurrency, rateLimitMax, dlqEnabled, maxDefers, mode, ackTimeout });
+    checker.queue(queue.id).wasEdited(tables.inFlight(queue.id));
+    tables.wake('deliver', queue.id, tables.clock());
+  }
+
+  #delete(): void {
+    const { scheduler, tables } = this.#simulation;
+    const process = this.#simulation.anyProcess();
+    const { id } = this.#anyQueue();
+    if (process === null) return;
+    if (tables.inFlight(id) > 0) this.#reached('a queue is deleted while deliveries are under way');
+    scheduler.after(0, process, `deletes ${id}`, () => {
+      deleteQueue(process.db, ACCOUNT, id).then(() => process.dispatcher.wake(id), ignored);
+    });
+  }
+}
+
+function ignored(): void {
+  // Whoever asked hears "unavailable", and may ask again.
+}
