@@ -10,7 +10,7 @@ export default defineConfig({
     maxWorkers: 3,
     globalSetup: ['test/support/global-setup.ts'],
     // Real processes and a real database on a busy machine; what hangs is named by the wait that hangs.
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 30_000,
     teardownTimeout: 30_000,
   },

@@ -13,6 +13,7 @@ import { createUseCases } from './services/create-services.ts';
 import { startHeartbeat } from './services/heartbeat.ts';
 import { createLive } from './services/live-hub.ts';
 import { createStoredText } from './services/stored-text.ts';
+import { WorkerCalls } from './services/worker-calls.ts';
 import { startWorker, type Worker } from './worker/index.ts';
 
 /** Beside the sources and beside what is built of them. */
@@ -69,6 +70,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
       changes,
     });
   }
+  const calls = new WorkerCalls(db, log);
   const context: Context = {
     db,
     prisma,
@@ -76,7 +78,9 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     templates: config.templates,
     periods,
     server: { version: VERSION, environment: config.environment, webhookTimeoutMs: config.webhookTimeoutMs },
-    wake: (queueId) => worker?.wake(queueId),
+    wake: (queueId, reason) => {
+      if (worker === null || !worker.wake(queueId, reason)) calls.call(queueId, reason);
+    },
     changes,
   };
   const useCases = config.role === 'worker' ? null : createUseCases(context);
@@ -114,6 +118,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
       graphql?.stop();
       await Promise.all([listening.close(), worker?.stop()]);
       await liveUpdates.stop();
+      await calls.idle();
       await stopHeartbeat();
       await sender.close();
       await prisma.$disconnect();

@@ -26,7 +26,10 @@ export interface ClaimedJob {
 export interface Claim {
   /** Database time in milliseconds. */
   now: number;
-  /** Milliseconds until another claim can give something by itself; null when only an event can. */
+  /**
+   * Milliseconds until another claim can give something by itself; null when only an event can that makes
+   * room, and infinite when nothing is left to claim.
+   */
   waitMs: number | null;
   /** Nothing of this queue will be delivered any more (D17). */
   queueDeleted: boolean;

@@ -1,5 +1,5 @@
 import type { JobStatus } from '../domain/job.ts';
-import type { Database } from './database.ts';
+import type { Database, Statement } from './database.ts';
 
 export interface PublishItem {
   accountId: string;
@@ -24,21 +24,58 @@ export interface Periods {
   lifetimeMs: number;
 }
 
+/** As `jobferry_publish` gives them. */
+export interface StoredAnswers {
+  createdAt: number;
+  /** In the order of the items; null where no job was made. */
+  ids: (string | null)[];
+  queueIds: (string | null)[];
+  others: OtherAnswer[] | null;
+}
+
+interface OtherAnswer {
+  outcome: Exclude<PublishAnswer['outcome'], 'created'>;
+  index: number;
+  /** Of the job that the key has made before. */
+  id: string;
+  status: JobStatus;
+  createdAt: number;
+}
+
 /**
  * JSON rather than arrays: escaping happens in `JSON.stringify`, which is native, where the driver
  * escapes arrays character by character (docs/decisions/0002).
  */
-const PUBLISH = {
+const PUBLISH: Statement = {
   name: 'publish',
-  text: `select jobferry_publish($1, $2 * interval '1 ms', $3 * interval '1 ms') as answers`,
+  text: `select jobferry_publish($1, $2, $3 * interval '1 ms', $4 * interval '1 ms') as answers`,
 };
 
 /** Publishes a batch in one commit; answers in the order of the items. */
 export async function publish(db: Database, items: PublishItem[], periods: Periods): Promise<PublishAnswer[]> {
-  const rows = await db.query<{ answers: PublishAnswer[] }>(PUBLISH, [
-    JSON.stringify(items),
-    periods.retentionMs,
-    periods.lifetimeMs,
-  ]);
-  return rows[0]?.answers ?? [];
+  if (items.length === 0) return [];
+  const keyed = items.some(({ key }) => key !== null);
+  const values = [JSON.stringify(items.map(withoutDefaults)), keyed, periods.retentionMs, periods.lifetimeMs];
+  const row = await db.one<{ answers: StoredAnswers }>(PUBLISH, values);
+  if (row === null) throw new Error('publish answered no row');
+  return toPublishAnswers(row.answers);
+}
+
+export function toPublishAnswers({ createdAt, ids, queueIds, others }: StoredAnswers): PublishAnswer[] {
+  const answers = ids.map((id, index): PublishAnswer | null => {
+    const queueId = queueIds[index];
+    return id == null || queueId == null ? null : { outcome: 'created', id, status: 'pending', createdAt, queueId };
+  });
+  for (const other of others ?? []) answers[other.index] = toAnswer(other, queueIds[other.index] ?? '');
+  return answers.filter((answer) => answer !== null);
+}
+
+/** What most items have alike need not be written and read. */
+function withoutDefaults({ key, delayMs, limit, ...item }: PublishItem) {
+  return { ...item, key: key ?? undefined, delayMs: delayMs === 0 ? undefined : delayMs, limit: limit ?? undefined };
+}
+
+function toAnswer({ outcome, id, status, createdAt }: OtherAnswer, queueId: string): PublishAnswer {
+  if (outcome === 'existing') return { outcome, id, status, createdAt, queueId };
+  return outcome === 'seal' ? { outcome, queueId } : { outcome };
 }

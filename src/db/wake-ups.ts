@@ -1,4 +1,6 @@
+import { isId } from '../domain/id.ts';
 import type { Database, Statement } from './database.ts';
+import { notify } from './notifications.ts';
 
 /** What has work, whatever the wake-ups say: they are hints, and this is the truth (reliability I-36). */
 export interface QueuesWithWork {
@@ -61,4 +63,30 @@ const REQUEST_SWEEP: Statement = {
 /** Asks for the retention sweep now, unless it is under way or comes within its period. */
 export async function requestSweep(db: Database, task: string, periodMs: number): Promise<void> {
   await db.query(REQUEST_SWEEP, [task, periodMs]);
+}
+
+/** Why workers are called: a job of the queue was published, or something else may let its jobs go. */
+export type CallReason = 'job' | 'change';
+
+/** Workers listen to it on the connection of their life sign. */
+export const CALL_CHANNEL = 'jobferry_call';
+/** So many ids fit into a message. */
+const IDS_PER_MESSAGE = 300;
+
+/** Tells all workers that listen; nothing is kept for those that do not. */
+export async function callWorkers(db: Database, queues: ReadonlyMap<string, CallReason>): Promise<void> {
+  const messages = (['job', 'change'] as const).flatMap((reason) => {
+    const ids = [...queues].flatMap(([id, why]) => (why === reason ? [id] : []));
+    const count = Math.ceil(ids.length / IDS_PER_MESSAGE);
+    return Array.from({ length: count }, (_, n) =>
+      [reason, ...ids.slice(n * IDS_PER_MESSAGE, (n + 1) * IDS_PER_MESSAGE)].join(' '),
+    );
+  });
+  await notify(db, CALL_CHANNEL, messages);
+}
+
+/** The queues that a message of `callWorkers` names. */
+export function readCall(message: string): { reason: CallReason; queueIds: string[] } {
+  const [reason, ...queueIds] = message.split(' ');
+  return { reason: reason === 'job' ? 'job' : 'change', queueIds: queueIds.filter(isId) };
 }

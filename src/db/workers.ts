@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Database, DatabaseLog, Statement } from './database.ts';
+import { CALL_CHANNEL, type CallReason, readCall } from './wake-ups.ts';
 
 /** First key of the advisory locks that worker processes hold; the second is their number. */
 const LOCK_CLASS = 0x6a66;
@@ -15,11 +16,19 @@ export interface LifeSign {
   release(): Promise<void>;
 }
 
+export interface LifeSignOptions {
+  url: string;
+  log: DatabaseLog;
+  /** A queue may have work, says another process. What is said while the connection is lost is lost, too. */
+  onCall(queueId: string, reason: CallReason): void;
+}
+
 /**
  * Takes a new number, or again the one of a life sign that was lost: claims under it are still ours.
  * @throws when the server cannot be reached, or has not yet noticed that our old connection is gone
  */
-export async function giveLifeSign(url: string, log: DatabaseLog, formerId: number | null): Promise<LifeSign> {
+export async function giveLifeSign(options: LifeSignOptions, formerId: number | null): Promise<LifeSign> {
+  const { url, log, onCall } = options;
   const client = new pg.Client({
     connectionString: url,
     application_name: 'jobferry life sign',
@@ -32,6 +41,10 @@ export async function giveLifeSign(url: string, log: DatabaseLog, formerId: numb
     log.warn({ err: error }, 'life sign connection lost');
     void client.end().catch(() => undefined);
   });
+  client.on('notification', ({ payload }) => {
+    const { reason, queueIds } = readCall(payload ?? '');
+    for (const queueId of queueIds) onCall(queueId, reason);
+  });
   try {
     await client.connect();
     const taken = await client.query<{ id: number; locked: boolean }>(
@@ -41,6 +54,7 @@ export async function giveLifeSign(url: string, log: DatabaseLog, formerId: numb
     );
     const number = taken.rows[0];
     if (!number?.locked) throw new Error('the worker number is still in use');
+    await client.query(`listen ${CALL_CHANNEL}`);
     return { workerId: number.id, lost, release: () => client.end() };
   } catch (error) {
     await client.end().catch(() => undefined);

@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { PrismaClient } from '../db/prisma.ts';
 import type { Periods } from '../db/publish.ts';
+import type { CallReason } from '../db/wake-ups.ts';
 import { JobferryError } from '../domain/errors.ts';
 import type { Plan, PlanTable } from '../domain/plan.ts';
 import type { QueueSettings } from '../domain/queue.ts';
@@ -28,10 +29,10 @@ export interface Context {
   periods: Periods;
   server: ServerIdentity;
   /**
-   * Tells the worker of this process, if it has one, that a queue may have work. The durable
-   * wake-up is part of the commit; this one only saves its way through the database.
+   * Tells workers that a queue may have work: that of this process, or else those of others. The durable
+   * wake-up is part of the commit, and comes about a second later (docs/decisions/0008).
    */
-  wake(queueId: string): void;
+  wake(queueId: string, reason: CallReason): void;
   /** Tells live subscribers, in whichever process, what changed. */
   changes: ChangeFeed;
 }

@@ -28,7 +28,7 @@ export function createJobOperations(context: Context, publishJob: PublishJob): J
       const job = isId(jobId) ? await findJob(context.db, jobId, account.id, context.periods.retentionMs) : null;
       if (job === null) throw notFound('job');
       if (!(await attempt(job))) continue;
-      context.wake(job.queueId);
+      context.wake(job.queueId, 'change');
       context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
       return jobId;
     }

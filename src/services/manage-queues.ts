@@ -11,7 +11,7 @@ type ManageQueues = Pick<Services, 'listQueues' | 'createQueue' | 'getQueue' | '
 export function createManageQueues(context: Context): ManageQueues {
   const { db, prisma } = context;
   const changed = ({ id: accountId }: Account, queueId: string) => {
-    context.wake(queueId);
+    context.wake(queueId, 'change');
     context.changes.changed({ accountId, queueId });
   };
   return {

@@ -14,6 +14,8 @@ export type PublishJob = (
 
 /** Within 5 s a caller must know that the database is gone (reliability I-37). */
 const DEADLINE_MS = 4500;
+/** Durable wake-ups for jobs that are due later come in time (`jobferry_wake`). */
+const WAKE_UP_LEAD_MS = 2500;
 /** Each round means that another publish with the same key won and was then gone; once is rare. */
 const MAX_ROUNDS = 5;
 /** Names of queues that are known to encrypt their payloads. */
@@ -73,7 +75,8 @@ export function createPublishJob(context: Context): PublishJob {
           const created = answer.outcome === 'created';
           const { id, status, createdAt, queueId } = answer;
           if (created) {
-            context.wake(queueId);
+            // What is due later has a wake-up of its own.
+            if (plain.delayMs < WAKE_UP_LEAD_MS) context.wake(queueId, 'job');
             context.changes.changed({ accountId: account.id, queueId, jobId: id });
           }
           return { created, job: { id, status, createdAt: new Date(createdAt) } };

@@ -28,7 +28,7 @@ export function createQueueOperations(context: Context): QueueOperations {
 
     async resumeQueue(account, queueId) {
       if (isId(queueId) && (await operations.resumeQueue(db, account, queueId, periods.lifetimeMs))) {
-        context.wake(queueId);
+        context.wake(queueId, 'change');
         changed(account, queueId);
       }
       return liveQueue(account, queueId);

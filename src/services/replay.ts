@@ -28,7 +28,7 @@ export function createReplay(context: Context): Replay {
     const answer = await replay(context.db, request, context.periods, { by: account, single });
     if (answer.outcome === 'queue_deleted') throw queueDeleted();
     if (answer.outcome === 'limit_reached') throw limitReached(plan);
-    if (answer.jobs.length > 0) context.wake(queueId);
+    if (answer.jobs.length > 0) context.wake(queueId, 'job');
     for (const { replayedJobId: jobId } of answer.jobs) {
       context.changes.changed({ accountId: account.id, queueId, jobId });
     }

@@ -24,7 +24,7 @@ export function createReportOutcome(context: Context, getJob: Services['getJob']
         'the job is no longer awaiting_ack: another report or its timeout came first',
       );
     }
-    context.wake(job.queueId);
+    context.wake(job.queueId, 'change');
     context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
     return getJob(account, jobId);
   };

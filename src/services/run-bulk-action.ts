@@ -65,7 +65,7 @@ async function replayNext(context: BulkContext, action: Action): Promise<number 
     case 'limit_reached':
       return finish(context, action, limitReached(plan).message);
     case 'done':
-      if (answer.jobs.length > 0) context.wake(queueId);
+      if (answer.jobs.length > 0) context.wake(queueId, 'change');
       tell(context, action, queueId);
       return action.canary === 'to_send' ? CANARY_LOOK_MS : intervalMs;
   }
@@ -82,7 +82,7 @@ async function cancelNext(context: BulkContext, action: Action): Promise<number 
   const queues = new Set(jobs.filter((job) => applied.has(job.id)).map((job) => job.queueId));
   for (const queueId of queues) {
     // One that awaited its report leaves a free slot.
-    context.wake(queueId);
+    context.wake(queueId, 'change');
     tell(context, action, queueId);
   }
   if (queues.size === 0) tell(context, action, null);

@@ -1,5 +1,6 @@
 import { type Claim, type ClaimedJob, claim } from '../db/claim.ts';
 import type { Database } from '../db/database.ts';
+import type { CallReason } from '../db/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Logger } from '../log.ts';
 import { type ClaimTime, type Delivery, deliver } from '../services/deliver.ts';
@@ -17,6 +18,8 @@ export interface DispatcherOptions {
   capacity: number;
   webhookTimeoutMs: number;
   leaseMs: number;
+  /** A process that others take for dead must not claim: they would deliver the same at the same time. */
+  mayClaim: () => boolean;
 }
 
 /** What one claim may take: a queue with a long backlog must not keep the others from their turn. */
@@ -28,17 +31,26 @@ const RETRY_MS = 250;
 /** `setTimeout` above 2^31-1 ms fires at once; and a queue edit may move what a long timer waits for. */
 const MAX_TIMER_MS = 60_000;
 
+/** Why a queue may have work: a job was published, a delivery of ours has freed its slot, or anything else. */
+export type News = CallReason | 'slot';
+
 interface QueueState {
   claiming: boolean;
   /** Something happened while claiming: claim once more. */
-  again: boolean;
+  again: News | null;
   timer: NodeJS.Timeout | null;
+  /** The last claim could take no more before a delivery ends, a pause does, or the like. */
+  isFull: boolean;
+  /** Deliveries of this process. */
+  inFlight: number;
 }
 
 /**
  * Moves due jobs to their webhooks: claim, deliver, settle, claim again. Everything that may let a
  * job of a queue go calls `wake`; waking for nothing costs one cheap claim, and waking twice at
- * once costs nothing. When the capacity of the process is used up, queues wait in a line.
+ * once costs nothing. What the last claim said spares those that are known to give nothing: after a
+ * delivery when no job was left, after a publish when no slot was. When the capacity of the process is
+ * used up, queues wait in a line.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -64,16 +76,29 @@ export class Dispatcher {
   }
 
   /** Says that the queue may have work. */
-  wake(queueId: string): void {
+  wake(queueId: string, news: News = 'change'): void {
     if (this.#draining) return;
     const queue = this.#stateOf(queueId);
     if (queue.claiming) {
-      queue.again = true;
+      queue.again = queue.again === null || queue.again === news ? news : 'change';
       return;
     }
+    // A job that finds no slot waits for a delivery of ours to end, and a slot that nobody waited for is nothing new.
+    if ((news === 'job' && queue.isFull && queue.inFlight > 0) || (news === 'slot' && !queue.isFull)) return;
     if (queue.timer !== null) clearTimeout(queue.timer);
     queue.timer = null;
     this.#line.add(queueId);
+    this.#pumpSoon();
+  }
+
+  /** Whether a job could be claimed at once. */
+  get hasRoom(): boolean {
+    if (this.#draining || !this.#options.mayClaim()) return false;
+    return this.#free > 0 && this.#payloadCharacters < MAX_PAYLOAD_CHARACTERS;
+  }
+
+  /** Says that it may claim again. */
+  resume(): void {
     this.#pumpSoon();
   }
 
@@ -90,7 +115,7 @@ export class Dispatcher {
   #stateOf(queueId: string): QueueState {
     let queue = this.#queues.get(queueId);
     if (queue === undefined) {
-      queue = { claiming: false, again: false, timer: null };
+      queue = { claiming: false, again: null, timer: null, isFull: false, inFlight: 0 };
       this.#queues.set(queueId, queue);
     }
     return queue;
@@ -109,7 +134,7 @@ export class Dispatcher {
   #pump(): void {
     if (this.#draining) return;
     for (const queueId of this.#line) {
-      if (this.#free <= 0 || this.#payloadCharacters >= MAX_PAYLOAD_CHARACTERS) return;
+      if (!this.hasRoom) return;
       this.#line.delete(queueId);
       const limit = Math.min(this.#free, MAX_PER_CLAIM);
       this.#free -= limit;
@@ -122,7 +147,7 @@ export class Dispatcher {
     const { db, log, workerId, leaseMs } = this.#options;
     const queue = this.#stateOf(queueId);
     queue.claiming = true;
-    queue.again = false;
+    queue.again = null;
     const monotonic = performance.now();
     let waitMs: number | null = RETRY_MS;
     let taken = 0;
@@ -143,7 +168,7 @@ export class Dispatcher {
     this.#pumpSoon();
   }
 
-  /** When to claim again by ourselves; null waits for an event. */
+  /** When to claim again by ourselves; null waits for room, and infinity for jobs. */
   async #afterClaim(queueId: string, claimed: Claim): Promise<number | null> {
     if (claimed.queueDeleted) {
       await emptyDeletedQueue(this.#options.db, queueId, this.#options.changes);
@@ -155,22 +180,36 @@ export class Dispatcher {
 
   #scheduleNext(queueId: string, queue: QueueState, waitMs: number | null): void {
     if (this.#draining) return;
-    if (queue.again || waitMs === 0) {
+    queue.isFull = waitMs === null;
+    if (queue.again !== null) this.wake(queueId, queue.again);
+    if (this.#line.has(queueId)) return;
+    if (waitMs === 0) {
       this.wake(queueId);
-    } else if (waitMs !== null) {
+    } else if (waitMs !== null && waitMs !== Number.POSITIVE_INFINITY) {
       queue.timer = setTimeout(() => this.wake(queueId), Math.min(Math.ceil(waitMs), MAX_TIMER_MS));
     } else {
-      this.#queues.delete(queueId); // nothing to remember
+      this.#forgetIdle(queueId, queue);
     }
+  }
+
+  #forgetIdle(queueId: string, queue: QueueState): void {
+    const isIdle = queue.inFlight === 0 && !queue.claiming && queue.timer === null && !this.#line.has(queueId);
+    if (isIdle) this.#queues.delete(queueId);
   }
 
   #start(job: ClaimedJob, claimed: ClaimTime): void {
     const { sender, log, leaseMs, webhookTimeoutMs } = this.#options;
     this.#payloadCharacters += job.payload.length;
+    const queue = this.#stateOf(job.queueId);
+    queue.inFlight += 1;
+    // What could not be settled is taken back when its lease ends.
+    let news: News | null = null;
     const work = deliver(sender, job, claimed, leaseMs - webhookTimeoutMs)
-      .then((delivery: Delivery) => {
+      .then(async (delivery: Delivery) => {
         const giveUpAt = claimed.monotonic + leaseMs;
-        return this.#settles.add({ job, delivery, giveUpAt });
+        await this.#settles.add({ job, delivery, giveUpAt });
+        const { status } = delivery.settlement.transition;
+        if (status !== 'awaiting_ack') news = status === 'pending' ? 'change' : 'slot';
       })
       .catch((error: unknown) => {
         // The lease ends by itself, and the job goes back without an attempt counted.
@@ -180,7 +219,9 @@ export class Dispatcher {
         this.#deliveries.delete(work);
         this.#payloadCharacters -= job.payload.length;
         this.#free += 1;
-        this.wake(job.queueId);
+        queue.inFlight -= 1;
+        if (news !== null) this.wake(job.queueId, news);
+        this.#forgetIdle(job.queueId, queue);
         this.#pumpSoon();
       });
     this.#deliveries.add(work);

@@ -2,7 +2,7 @@ import { idleBulkActions } from '../db/bulk-actions.ts';
 import type { Database } from '../db/database.ts';
 import type { Periods } from '../db/publish.ts';
 import { indexAttempts, rollUp } from '../db/statistics.ts';
-import { queuesWithWork, requestSweep } from '../db/wake-ups.ts';
+import { type CallReason, queuesWithWork, requestSweep } from '../db/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import type { Logger } from '../log.ts';
@@ -31,7 +31,8 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  wake(queueId: string): void;
+  /** Says that the queue may have work; false when there is no room for it now. */
+  wake(queueId: string, reason: CallReason): boolean;
   running(): boolean;
   /** Deliveries under way. */
   inFlight(): number;
@@ -56,10 +57,20 @@ const BULK_IDLE_MS = 5000;
 /** The delivering half of the service. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
   const { webhookTimeoutMs, capacity, retentionSweepMs, periods, plans, changes } = options;
-  const liveness = await Liveness.start(options.databaseUrl, log);
+  let listening: Dispatcher | null = null;
+  const liveness = await Liveness.start({
+    url: options.databaseUrl,
+    log,
+    onCall: (queueId, reason) => listening?.wake(queueId, reason),
+    onSeenAgain: () => listening?.resume(),
+  });
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
-  const dispatcher = new Dispatcher({ db, sender, log, changes, workerId, capacity, webhookTimeoutMs, leaseMs });
+  const mayClaim = () => liveness.seen;
+  const dispatcher = new Dispatcher({
+    ...{ db, sender, log, changes, workerId, capacity, webhookTimeoutMs, leaseMs, mayClaim },
+  });
+  listening = dispatcher;
   const wake = (queueId: string) => dispatcher.wake(queueId);
   const deadlines = new Deadlines(db, log, wake, changes);
   const bulkActions = new BulkActions({ db, plans, periods, wake, changes }, log);
@@ -98,7 +109,11 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   log.info({ workerId, capacity }, 'worker started');
 
   return {
-    wake,
+    wake: (queueId, reason) => {
+      const { hasRoom } = dispatcher;
+      dispatcher.wake(queueId, reason);
+      return hasRoom;
+    },
     running: () => runner.running,
     inFlight: () => dispatcher.inFlight,
     stop: async () => {

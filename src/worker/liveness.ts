@@ -1,8 +1,14 @@
 import type { Database } from '../db/database.ts';
-import { giveLifeSign, type LifeSign, silentWorkers } from '../db/workers.ts';
+import { giveLifeSign, type LifeSign, type LifeSignOptions, silentWorkers } from '../db/workers.ts';
 import type { Logger } from '../log.ts';
 
 const RECONNECT_MS = 500;
+
+export interface LivenessOptions extends LifeSignOptions {
+  log: Logger;
+  /** Others see again that this process lives. */
+  onSeenAgain(): void;
+}
 
 /**
  * This process's number and its life sign, kept up through database restarts under the same number:
@@ -10,21 +16,25 @@ const RECONNECT_MS = 500;
  */
 export class Liveness {
   readonly workerId: number;
-  readonly #url: string;
-  readonly #log: Logger;
+  readonly #options: LivenessOptions;
   #sign: LifeSign;
   #stopped = false;
+  #seen = true;
 
-  private constructor(url: string, log: Logger, sign: LifeSign) {
-    this.#url = url;
-    this.#log = log;
+  private constructor(options: LivenessOptions, sign: LifeSign) {
+    this.#options = options;
     this.#sign = sign;
     this.workerId = sign.workerId;
     void this.#keepUp();
   }
 
-  static async start(url: string, log: Logger): Promise<Liveness> {
-    return new Liveness(url, log, await giveLifeSign(url, log, null));
+  static async start(options: LivenessOptions): Promise<Liveness> {
+    return new Liveness(options, await giveLifeSign(options, null));
+  }
+
+  /** Whether others see that this process lives. While they do not, they take back whatever it claims. */
+  get seen(): boolean {
+    return this.#seen;
   }
 
   async stop(): Promise<void> {
@@ -35,14 +45,17 @@ export class Liveness {
   async #keepUp(): Promise<void> {
     while (!this.#stopped) {
       await this.#sign.lost;
+      this.#seen = false;
       while (!this.#stopped) {
         await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
         try {
-          this.#sign = await giveLifeSign(this.#url, this.#log, this.workerId);
+          this.#sign = await giveLifeSign(this.#options, this.workerId);
           if (this.#stopped) await this.#sign.release();
+          this.#seen = true;
+          this.#options.onSeenAgain();
           break;
         } catch (error) {
-          this.#log.debug({ err: error }, 'no life sign yet');
+          this.#options.log.debug({ err: error }, 'no life sign yet');
         }
       }
     }

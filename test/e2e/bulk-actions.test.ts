@@ -167,7 +167,7 @@ describe('a purge', () => {
     await cluster.query(
       `select jobferry_publish((select json_agg(json_build_object(
           'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0))
-        from queue, generate_series(1, 3000) where id = $1), '3 d', '1 d')`,
+        from queue, generate_series(1, 3000) where id = $1), true, '3 d', '1 d')`,
       [queue.id],
     );
     const earlier = await cluster.query<{ id: string }>('select id from job where queue_id = $1', [queue.id]);

@@ -193,9 +193,9 @@ describe.concurrent('a probe that ends in another way', () => {
   it('lets the queue resume: an ack timeout', async () => {
     const busy = await busyQueue({ concurrency: 3, waiting: 8 }, { ackTimeoutAction: 'dead' });
     const [first = '', ...others] = busy.inFlight;
-    await report('defer', first, { retryAfter: 0.3 });
     // From the next delivery on, which is the probe's.
     await api.updateQueue(busy.queue.id, { ackTimeout: 0.2 });
+    await report('defer', first, { retryAfter: 0.3 });
     await Promise.all(others.map((id) => report('ack', id)));
     const probe = await nextDelivery(busy.receiver, 3);
     await api.waitForStatus(probe.id, 'dead');

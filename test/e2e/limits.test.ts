@@ -26,7 +26,7 @@ async function createBacklog(count: number, settings: Partial<ApiQueue>): Promis
   const items = Array.from({ length: count }, () => ({ queue: queue.name, payload: '{}', key: null, delayMs: 0 }));
   await cluster.query(
     `select jobferry_publish((select json_agg(item || jsonb_build_object('accountId', q.account_id))
-                                from queue q, jsonb_array_elements($2) as item where q.id = $1), '3 d', '1 d')`,
+                                from queue q, jsonb_array_elements($2) as item where q.id = $1), true, '3 d', '1 d')`,
     [queue.id, JSON.stringify(items)],
   );
   return queue;

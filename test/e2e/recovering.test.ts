@@ -59,7 +59,7 @@ function stall(count: number): () => void {
 function publishInSql(queueId: string, count: number): string {
   return `jobferry_publish((select json_agg(json_build_object(
       'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0))
-    from queue, generate_series(1, ${count}) where id = '${queueId}'), '3 d', '1 d')`;
+    from queue, generate_series(1, ${count}) where id = '${queueId}'), true, '3 d', '1 d')`;
 }
 
 /** Publishes one job, and waits until a worker waits for the webhook's answer. */

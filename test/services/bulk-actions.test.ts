@@ -452,7 +452,7 @@ describe('startCancel', () => {
     await op.db.query(
       `select jobferry_publish((select json_agg(json_build_object(
           'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0))
-        from queue, generate_series(1, 1300) where id = $1), '3 d', '1 d')`,
+        from queue, generate_series(1, 1300) where id = $1), true, '3 d', '1 d')`,
       [queue.id],
     );
     const id = await op.startCancel(account, { queueIds: [queue.id] }, false);

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import type { PublishItem } from '../../src/db/publish.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createPublishJob } from '../../src/services/publish-job.ts';
 
@@ -9,10 +8,12 @@ it('has one deadline for all rounds', async () => {
   let rounds = 0;
   const db = {
     box: { keyId: null },
-    async query(_statement: unknown, [items]: [string]) {
+    async one(_statement: unknown, [items]: [string]) {
       rounds += 1;
       await new Promise((resolve) => setTimeout(resolve, 3000));
-      return [{ answers: (JSON.parse(items) as PublishItem[]).map(() => ({ outcome: 'retry' })) }];
+      const { length } = JSON.parse(items) as unknown[];
+      const others = Array.from({ length }, (_, index) => ({ outcome: 'retry', index }));
+      return { answers: { ids: others.map(() => null), queueIds: others.map(() => null), others } };
     },
   } as unknown as Database;
   const context = {

@@ -1,4 +1,4 @@
-import type { PublishAnswer } from '../../src/db/publish.ts';
+import { type PublishAnswer, type StoredAnswers, toPublishAnswers } from '../../src/db/publish.ts';
 import type { DeadReason, JobStatus } from '../../src/domain/job.ts';
 import { JobShadow } from './job-shadow.ts';
 import { itemsOf, type SettleItem } from './model/settle.ts';
@@ -62,7 +62,7 @@ export class Checker {
       else this.#hasMoved(name, job, before, now, by);
     }
     if (name === 'claim') this.#claimed(values[0] as string, [...this.#tables.before], now);
-    if (name === 'publish') this.#published(values, (rows[0] as { answers: PublishAnswer[] }).answers);
+    if (name === 'publish') this.#published(values, toPublishAnswers((rows[0] as { answers: StoredAnswers }).answers));
     if (rows.length === 0) return;
     if (name === 'pause-queue') this.queue(values[0] as string).isPaused(now);
     if (name === 'resume-queue') this.queue(values[0] as string).paused = false;
@@ -220,16 +220,13 @@ export class Checker {
     const shadow = this.#shadow(jobId);
     this.#check(arrival.maxAttempts === job.maxAttempts, 'I-6 Envelope', jobId);
     this.#check(attempt >= 1 && attempt <= job.maxAttempts, 'I-7 AttemptCap', `${jobId}: attempt ${attempt} arrives`);
-    this.#check(
-      attempt >= shadow.lastAttempt,
-      'I-6 Envelope',
-      `${jobId}: attempt ${attempt} after ${shadow.lastAttempt}`,
-    );
-    shadow.lastAttempt = attempt;
+    const { lastAttempt } = shadow;
+    shadow.lastAttempt = Math.max(attempt, lastAttempt);
     const { inFlight } = process.dispatcher;
     this.#check(inFlight <= process.capacity, 'capacity', `${process.name} delivers ${inFlight} at once`);
     // Whose life sign was lost may have been declared dead while it goes on; duplicates are the price.
     if (process.everSilent) return;
+    this.#check(attempt >= lastAttempt, 'I-6 Envelope', `${jobId}: attempt ${attempt} after ${lastAttempt}`);
     const isOwn = job.status === 'processing' && job.workerId === process.workerId && job.attempts === attempt;
     this.#check(
       isOwn,

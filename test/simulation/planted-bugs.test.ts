@@ -212,7 +212,7 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
   ['never ends a lease', 'I-35', inStatement('stored-jobs-overdue', never)],
   ['never ends a lifetime', 'I-35', inStatement('stored-jobs-past-lifetime', never)],
   ['forgets what no wake-up tells', 'I-35', inStatement('queues-with-work', never)],
-  ['does not ask again whether the deadline has passed', 'I-21', inStatement('settle-overdue', notOverdue)],
+  ['does not ask again whether the deadline has passed', 'I-21 I-24', inStatement('settle-overdue', notOverdue)],
   // Publish
   ['makes a second job of a key', 'I-17', inStatement('publish', withoutKeys)],
   ['says 201 and keeps nothing', 'I-3', inStatement('publish', forgetting)],

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/db/database.ts';
-import { queuesWithWork } from '../../src/db/wake-ups.ts';
+import { type CallReason, queuesWithWork } from '../../src/db/wake-ups.ts';
 import type { Sender } from '../../src/delivery/send.ts';
 import type { Logger } from '../../src/log.ts';
 import type { Context } from '../../src/services/context.ts';
@@ -40,6 +40,8 @@ export interface ProcessSetup {
   lifetimeMs: number;
   reconciler: boolean;
   senderOf(process: Process): Sender;
+  /** What `WorkerCalls` does: tells the workers of all other processes. */
+  callOthers(process: Process, queueId: string, reason: CallReason): void;
   /** Of a worker whose claims are taken back because it gives no life sign. */
   onDeclaredDead(workerIds: readonly number[]): void;
 }
@@ -86,6 +88,7 @@ export class Process implements Host {
     this.dispatcher = new Dispatcher({
       ...{ db: this.db, sender: setup.senderOf(this), log: this.#log, changes: NO_CHANGES },
       ...{ workerId, capacity, webhookTimeoutMs, leaseMs: this.leaseMs },
+      mayClaim: () => server.tables.lifeSigns.has(workerId),
     });
     const wake = (queueId: string) => this.dispatcher.wake(queueId);
     this.deadlines = new Deadlines(this.db, this.#log, wake, NO_CHANGES);
@@ -145,6 +148,7 @@ export class Process implements Host {
     this.#setup.scheduler.after(RECONNECT_MS, this, 'gives a life sign', () => {
       if (!this.#setup.server.isUp) return this.regainLifeSign();
       this.#setup.server.tables.lifeSigns.add(this.workerId);
+      this.dispatcher.resume();
     });
   }
 
@@ -157,7 +161,12 @@ export class Process implements Host {
       templates: {},
       periods: { lifetimeMs, retentionMs: 1e9 },
       server: { version: '', environment: '', webhookTimeoutMs: this.#setup.webhookTimeoutMs },
-      wake: (queueId) => this.dispatcher.wake(queueId),
+      // As in `start`.
+      wake: (queueId, reason) => {
+        const { hasRoom } = this.dispatcher;
+        this.dispatcher.wake(queueId, reason);
+        if (!hasRoom) this.#setup.callOthers(this, queueId, reason);
+      },
       changes: NO_CHANGES,
       // Publishing and what is done to single jobs is all hand-written SQL.
       prisma: undefined as unknown as Context['prisma'],

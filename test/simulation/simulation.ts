@@ -89,6 +89,11 @@ export class Simulation {
     return this.#isHealed;
   }
 
+  /** The share of hints that nobody hears. */
+  get lostWakeUps(): number {
+    return this.#isHealed ? 0 : this.options.faults.lostWakeUps;
+  }
+
   /** Ends the run: a promise is broken. */
   violated(invariant: string, detail: string): void {
     this.scheduler.fail(new Violation(`${invariant}: ${detail}`));
@@ -154,6 +159,12 @@ export class Simulation {
     const process = new Process({
       ...{ scheduler, server, workerId: this.processes.length + 1, capacity, webhookTimeoutMs, lifetimeMs, reconciler },
       senderOf: (sending) => this.receiver.senderOf(sending),
+      callOthers: (caller, queueId, reason) => {
+        for (const other of this.processes) {
+          if (other === caller || other.dead || !server.isUp || this.random.chance(this.lostWakeUps)) continue;
+          scheduler.after(this.random.next() * 20, other, 'is called', () => other.dispatcher.wake(queueId, reason));
+        }
+      },
       onDeclaredDead: (workerIds) => {
         for (const id of workerIds) this.checker.onDeclaredDead(id, this.processes[id - 1], scheduler.now);
       },

@@ -105,6 +105,9 @@ create index queue_account_id_id_idx on queue (account_id, id);
 -- A name is free again as soon as its queue is deleted (spec "Deleting a queue").
 create unique index queue_live_name_key on queue (account_id, name) where deleted_at is null;
 
+-- queue_id is no foreign key, nor is attempt.job_id: checking them took a sixth of the database's time for a
+-- job (docs/decisions/0008). Jobs come from jobferry_publish and jobferry_replay, which read the queue they
+-- name, and attempts from jobferry_settle, which holds the job; only the sweep removes any of them.
 create table job (
   id                 text collate "C" not null default jobferry_id() primary key,
   account_id         text collate "C" not null,
@@ -148,8 +151,7 @@ create table job (
   constraint job_completed_has_time check ((status = 'completed') = (completed_at is not null)),
   constraint job_dead_has_reason check ((status = 'dead') = (dead_reason is not null)),
   constraint job_in_flight_has_deadline check ((status in ('processing', 'awaiting_ack')) = (deadline is not null)),
-  constraint job_processing_has_worker check ((status = 'processing') = (worker_id is not null)),
-  constraint job_queue_id_fkey foreign key (queue_id) references queue (id) on delete restrict on update cascade
+  constraint job_processing_has_worker check ((status = 'processing') = (worker_id is not null))
 ) with (fillfactor = 85);
 -- A queue's job list, newest first.
 create index job_queue_id_id_idx on job (queue_id, id);
@@ -182,8 +184,7 @@ create table attempt (
   response_body       text,
   primary key (job_id, ordinal),
   constraint attempt_number_bounds check (attempt >= 1),
-  constraint attempt_status_values check (status in ('success', 'failed', 'nacked', 'deferred')),
-  constraint attempt_job_id_fkey foreign key (job_id) references job (id) on delete cascade on update cascade
+  constraint attempt_status_values check (status in ('success', 'failed', 'nacked', 'deferred'))
 );
 -- Attempts are written in the order of time, so a block range finds "since a moment ago" for nothing.
 create index attempt_timestamp_idx on attempt using brin ("timestamp") with (pages_per_range = 16);
@@ -235,18 +236,24 @@ $$;
 -- A graphile-worker row says "this queue may have work at that time" and nothing more. One row per
 -- queue and second, so that a busy queue has few. It fires a second early, and the process that
 -- takes it waits for the exact moment with a timer of its own (docs/architecture.md).
+--
+-- Work that is due at once is told to workers when it is committed (docs/decisions/0008); the row is for
+-- the case that this message is lost, and fires about a second later. A deadline has no such message.
 create function jobferry_wake(p_task text, p_queue text, p_due timestamptz) returns void
 language plpgsql
 as $$
 declare
   v_now timestamptz := jobferry_now();
-  v_early timestamptz := date_trunc('second', p_due) - interval '1 second';
+  v_fires timestamptz := date_trunc('second', p_due) - interval '1 second';
   v_key text;
 begin
-  if v_early <= v_now then
+  if v_fires <= v_now and p_task = 'deliver' then
+    v_fires := date_trunc('second', v_now + interval '1200 milliseconds');
+  end if;
+  if v_fires <= v_now then
     v_key := p_task || ':' || p_queue || ':now';
   else
-    v_key := p_task || ':' || p_queue || ':' || extract(epoch from v_early)::bigint;
+    v_key := p_task || ':' || p_queue || ':' || extract(epoch from v_fires)::bigint;
     -- Not yet due, so nobody can take it before we commit: leaving it is safe, and saves a busy
     -- queue from rewriting the same row for every job.
     perform from graphile_worker.jobs where key = v_key and locked_at is null
@@ -259,7 +266,7 @@ begin
     perform from graphile_worker.add_job(
       p_task,
       json_build_object('queueId', p_queue),
-      run_at => clock_timestamp() + greatest(v_early - v_now, interval '0'),
+      run_at => clock_timestamp() + greatest(v_fires - v_now, interval '0'),
       job_key => v_key
     ) as added where added.id is not null;
     exit when found;
@@ -274,31 +281,36 @@ $$;
 -- process): asked again, it finds that one (D18). `seal` and `unseal` mean that the payload has to come
 -- encrypted for the queue whose id is told, or as it is: a queue may have changed its mind, or be another
 -- one of the same name.
-create function jobferry_publish(p_items json, p_retention interval, p_lifetime interval) returns json
+--
+-- `ids` has the new jobs in the order of the items, null for those that made none; `others` says of these
+-- what became of them. p_keyed says whether any item has a key.
+create function jobferry_publish(p_items json, p_keyed boolean, p_retention interval, p_lifetime interval) returns json
 language plpgsql
 set enable_seqscan = off -- as in jobferry_settle
 as $$
 declare
   v_now timestamptz := jobferry_now();
   v_result json;
-  v_wakes json;
-  v_wake record;
+  v_queues text[];
+  v_dues timestamptz[];
 begin
   -- Keys past retention are outside the dedupe window, swept or not (D31).
-  update job set idempotency_key = null
-   where id in (
-     select j.id from json_to_recordset(p_items) as i("accountId" text, "queue" text, "key" text)
-       join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
-       join job j on j.queue_id = q.id and j.idempotency_key = i."key"
-      where i."key" is not null and j.created_at <= v_now - p_retention
-      order by j.id for update of j);
+  if p_keyed then
+    update job set idempotency_key = null
+     where id in (
+       select j.id from json_to_recordset(p_items) as i("accountId" text, "queue" text, "key" text)
+         join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
+         join job j on j.queue_id = q.id and j.idempotency_key = i."key"
+        where i."key" is not null and j.created_at <= v_now - p_retention
+        order by j.id for update of j);
+  end if;
 
   with item as materialized (
     select i.*, jobferry_id(v_now) as id, q.id as queue_id, q.payloads_encrypted, q.max_attempts,
            q.backoff_type, q.backoff_delay,
            -- Here and not where it is asked: there the planner takes it for rare, and joins row by row.
            "sealedFor" is not distinct from case when q.payloads_encrypted then q.id end as is_sealed_right,
-           v_now + i."delayMs" * interval '1 millisecond' as scheduled_for
+           v_now + coalesce(i."delayMs", 0) * interval '1 millisecond' as scheduled_for
       from rows from (
              json_to_recordset(p_items)
                as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint,
@@ -310,7 +322,7 @@ begin
     select item.n, j.id, j.status, j.created_at
       from item join job j on j.queue_id = item.queue_id and j.idempotency_key = item."key"
   ), refused as materialized (
-    select n from item where queue_id is not null and jobferry_limit_reached("accountId", "limit", v_now)
+    select n from item where "limit" is not null and queue_id is not null and jobferry_limit_reached("accountId", "limit", v_now)
   ), created as (
     insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, idempotency_key,
                      payload, payload_key, scheduled_for, deliver_by, created_at)
@@ -324,31 +336,33 @@ begin
         on conflict (queue_id, idempotency_key) where idempotency_key is not null do nothing
     returning id, queue_id, scheduled_for
   )
-  select (select json_agg(json_build_object(
-            'outcome', case when item.queue_id is null then 'queue_not_found'
-                            when existing.n is not null then 'existing'
-                            when refused.n is not null then 'limit_reached'
-                            when created.id is not null then 'created'
-                            when not item.is_sealed_right and item.payloads_encrypted then 'seal'
-                            when not item.is_sealed_right then 'unseal'
-                            else 'retry' end,
-            'id', coalesce(existing.id, created.id),
-            'status', coalesce(existing.status, 'pending'),
-            'createdAt', extract(epoch from coalesce(existing.created_at, v_now)) * 1000,
-            'queueId', item.queue_id) order by item.n)
-            from item
-            left join existing on existing.n = item.n
-            left join refused on refused.n = item.n
-            left join created on created.id = item.id),
-         (select json_agg(json_build_object('queueId', w.queue_id, 'due', w.due))
+  select (select json_build_object(
+                   'createdAt', extract(epoch from v_now) * 1000,
+                   'ids', json_agg(answer.created_id), 'queueIds', json_agg(answer.queue_id),
+                   'others', json_agg(json_build_object(
+                     'outcome', case when queue_id is null then 'queue_not_found'
+                                     when existing_id is not null then 'existing'
+                                     when is_refused then 'limit_reached'
+                                     when is_sealed_right then 'retry'
+                                     when payloads_encrypted then 'seal'
+                                     else 'unseal' end,
+                     'index', n - 1, 'id', existing_id, 'status', status,
+                     'createdAt', extract(epoch from created_at) * 1000)) filter (where created_id is null))
+            from (select item.n, item.queue_id, item.payloads_encrypted, item.is_sealed_right, created.id as created_id,
+                         existing.id as existing_id, existing.status, existing.created_at, refused.n is not null as is_refused
+                    from item
+                    left join existing on existing.n = item.n
+                    left join refused on refused.n = item.n
+                    left join created on created.id = item.id
+                   order by item.n) answer),
+         w.queues, w.dues
+    into v_result, v_queues, v_dues
+    from (select array_agg(queue_id order by queue_id, due) as queues, array_agg(due order by queue_id, due) as dues
             from (select queue_id, min(scheduled_for) as due
-                    from created group by queue_id, date_trunc('second', scheduled_for)) w)
-    into v_result, v_wakes;
+                    from created group by queue_id, date_trunc('second', scheduled_for)) s) w;
 
-  for v_wake in
-    select * from json_to_recordset(coalesce(v_wakes, '[]')) as w("queueId" text, due timestamptz) order by 1, 2
-  loop
-    perform jobferry_wake('deliver', v_wake."queueId", v_wake.due);
+  for i in 1..coalesce(cardinality(v_queues), 0) loop
+    perform jobferry_wake('deliver', v_queues[i], v_dues[i]);
   end loop;
   return v_result;
 end
@@ -358,7 +372,7 @@ $$;
 -- Takes up to p_capacity due jobs of a queue for a worker, never more than concurrency, rate window,
 -- hold and probe allow, over any number of workers. At least one row comes back: the claimed jobs, or
 -- one row without a job. `wait_ms` says when another claim can give something without any other
--- event; null means that only an event (a settle, a publish) can.
+-- event; null means that only an event (a settle, an edit) can, and infinity that nothing is left.
 --
 -- The advisory lock comes first and alone: what is counted in a later statement has a snapshot from
 -- after the wait, so it sees what the previous holder committed. The row lock on the queue orders
@@ -493,7 +507,9 @@ begin
      where job.queue_id = p_queue and job.status = 'pending' and greatest(job.deliver_by, q.lifetime_floor) > v_now
        and job.id <> all (v_ids)
      order by job.scheduled_for limit 1;
-    if v_next is not null then
+    if v_next is null then
+      v_wait := 'infinity';
+    else
       v_wait := greatest(0, extract(epoch from greatest(v_next, v_not_before) - v_now) * 1000);
       -- A job's own wake-up has been used up when it is the hold or the window that stops it. What is
       -- nearer than a wake-up's lead belongs to the caller's timer: a row that fires at once would
@@ -566,16 +582,13 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-  v_now timestamptz;
-  v_applied json;
+  v_now timestamptz := jobferry_now();
+  v_applied text[];
+  v_effects json;
+  v_freed text[];
+  v_returned json;
   v_row record;
 begin
-  -- Locks in id order, so that two batches cannot deadlock; then the clock, which has not moved on
-  -- while we waited.
-  perform from job
-    where job.id in (select i.id from json_to_recordset(p_items) as i(id text)) order by job.id for no key update;
-  v_now := jobferry_now();
-
   with item as materialized (
     select * from json_to_recordset(p_items) as i(
       id text, expected text, token bigint,
@@ -597,6 +610,8 @@ begin
       from item
       join job j on j.id = item.id and j.status = item.expected and j.claim_token = item.token
       join queue q on q.id = j.queue_id
+     -- Nested loops keep this order, so rows are locked by id, and two batches cannot deadlock.
+     order by item.id
   ), settled as (
     update job set
       status = d.final, attempts = d.attempts, defer_count = d."deferCount", interruptions = d.interruptions,
@@ -636,54 +651,57 @@ begin
      where s.status = 'dead' and s.keeps_dead_letters and s.reason <> 'cancelled'
      order by s.id
   )
-  select json_agg(json_build_object(
-           'id', s.id, 'queueId', s.queue_id, 'status', s.status, 'was', s.expected,
-           'due', case s.status when 'pending' then s.scheduled_for when 'awaiting_ack' then s.deadline end,
-           'effect', s.effect, 'effectMs', s."effectMs", 'error', s."entryError"))
-    into v_applied
+  select array_agg(s.id),
+         json_agg(json_build_object('queueId', s.queue_id, 'id', s.id, 'effect', s.effect, 'ms', s."effectMs",
+                                    'error', s."entryError")) filter (where s.effect is not null),
+         array_agg(distinct s.queue_id) filter (where s.expected <> 'pending' and s.status <> 'awaiting_ack'),
+         json_agg(json_build_object(
+           'task', case s.status when 'pending' then 'deliver' else 'timeout' end, 'queueId', s.queue_id,
+           'due', case s.status when 'pending' then s.scheduled_for else s.deadline end))
+           filter (where s.status in ('pending', 'awaiting_ack'))
+    into v_applied, v_effects, v_freed, v_returned
     from settled s;
   if v_applied is null then return '{}'; end if;
 
   -- All queue rows before any wake-up: a claim holds a queue row and then asks for wake-ups.
-  for v_row in
-    select "queueId" as queue_id, id, effect, "effectMs" as ms, error
-      from json_to_recordset(v_applied) as a(id text, "queueId" text, effect text, "effectMs" float8, error text)
-     where effect is not null order by 1, 2
-  loop
-    if v_row.effect = 'hold' then
-      update queue set hold_until = greatest(hold_until, v_now + v_row.ms * interval '1 millisecond'),
-                       hold_job_id = case when v_now + v_row.ms * interval '1 millisecond' < hold_until
-                                          then hold_job_id else v_row.id end,
-                       hold_reason = case when v_now + v_row.ms * interval '1 millisecond' < hold_until
-                                          then hold_reason else v_row.error end,
-                       probe_job_id = nullif(probe_job_id, v_row.id)
-       where id = v_row.queue_id;
-    else
-      update queue set hold_until = case when hold_until > v_now then hold_until end, probe_job_id = null
-       where id = v_row.queue_id and probe_job_id = v_row.id;
-    end if;
-  end loop;
+  if v_effects is not null then
+    for v_row in
+      select "queueId" as queue_id, id, effect, ms, error
+        from json_to_recordset(v_effects) as a(id text, "queueId" text, effect text, ms float8, error text)
+       order by 1, 2
+    loop
+      if v_row.effect = 'hold' then
+        update queue set hold_until = greatest(hold_until, v_now + v_row.ms * interval '1 millisecond'),
+                         hold_job_id = case when v_now + v_row.ms * interval '1 millisecond' < hold_until
+                                            then hold_job_id else v_row.id end,
+                         hold_reason = case when v_now + v_row.ms * interval '1 millisecond' < hold_until
+                                            then hold_reason else v_row.error end,
+                         probe_job_id = nullif(probe_job_id, v_row.id)
+         where id = v_row.queue_id;
+      else
+        update queue set hold_until = case when hold_until > v_now then hold_until end, probe_job_id = null
+         where id = v_row.queue_id and probe_job_id = v_row.id;
+      end if;
+    end loop;
+  end if;
 
-  for v_row in
-    -- A freed slot may let a waiting job go; a job sent back has a time of its own. Jobs that are due
-    -- within a wake-up's lead may have used up theirs while the queue was full.
-    select w.task, w.queue_id, min(w.due) as due
-      from (
-        select case when a.status = 'awaiting_ack' then 'timeout' else 'deliver' end as task, a."queueId" as queue_id, a.due
-          from json_to_recordset(v_applied) as a("queueId" text, status text, due timestamptz) where a.due is not null
-        union all
-        select 'deliver', f.queue_id, v_now
-          from (select distinct a."queueId" as queue_id
-                  from json_to_recordset(v_applied) as a("queueId" text, status text, was text)
-                 where a.was <> 'pending' and a.status <> 'awaiting_ack') f
-         where exists (select from job where job.queue_id = f.queue_id and job.status = 'pending'
-                          and job.scheduled_for <= v_now + interval '2 seconds')
-      ) w
-     group by w.task, w.queue_id, date_trunc('second', w.due) order by 1, 2, 3
-  loop
-    perform jobferry_wake(v_row.task, v_row.queue_id, v_row.due);
+  if v_returned is not null then
+    for v_row in
+      select task, "queueId" as queue_id, min(due) as due
+        from json_to_recordset(v_returned) as a(task text, "queueId" text, due timestamptz)
+       group by 1, 2, date_trunc('second', due) order by 1, 2, 3
+    loop
+      perform jobferry_wake(v_row.task, v_row.queue_id, v_row.due);
+    end loop;
+  end if;
+  -- A freed slot may let a waiting job go. Jobs that are due within a wake-up's lead may have used up theirs
+  -- while the queue was full.
+  for i in 1..coalesce(cardinality(v_freed), 0) loop
+    perform from job where queue_id = v_freed[i] and status = 'pending'
+                       and scheduled_for <= v_now + interval '2 seconds' limit 1;
+    if found then perform jobferry_wake('deliver', v_freed[i], v_now); end if;
   end loop;
-  return array(select a.id from json_to_recordset(v_applied) as a(id text));
+  return v_applied;
 end
 $$;
 

@@ -1,6 +1,6 @@
 import type { JobRow, QueueRow, Tables } from './tables.ts';
 
-/** Another claim can give something after so long without any event; null: only an event can. */
+/** Another claim can give something after so long without any event; null: only an event can; infinite: nothing is left. */
 interface Claimed {
   jobs: JobRow[];
   waitMs: number | null;
@@ -88,7 +88,7 @@ function take(tables: Tables, queue: QueueRow, now: number, capacity: number): C
 
   if (window !== null && window.used >= window.max) notBefore = Math.max(notBefore ?? 0, window.end);
   const next = line.find((job) => !jobs.includes(job));
-  if (next === undefined) return { jobs, isProbe, waitMs: null };
+  if (next === undefined) return { jobs, isProbe, waitMs: Number.POSITIVE_INFINITY };
   if (notBefore !== null && notBefore > next.scheduledFor && notBefore - now >= 2000) {
     tables.wake('deliver', queue.id, notBefore);
   }

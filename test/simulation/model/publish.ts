@@ -1,9 +1,9 @@
-import type { PublishAnswer, PublishItem } from '../../../src/db/publish.ts';
+import type { PublishAnswer, PublishItem, StoredAnswers } from '../../../src/db/publish.ts';
 import type { JobRow, QueueRow, Tables } from './tables.ts';
 
 /** `jobferry_publish` */
-export function publish(tables: Tables, [json, retentionMs, lifetimeMs]: unknown[]): PublishAnswer[] {
-  const items = JSON.parse(json as string) as PublishItem[];
+export function publish(tables: Tables, [json, , retentionMs, lifetimeMs]: unknown[]): StoredAnswers {
+  const items = (JSON.parse(json as string) as Partial<PublishItem>[]).map(withDefaults);
   const now = tables.clock();
   const resolved = items.map((item) => ({ item, queue: liveQueue(tables, item) }));
   for (const { item, queue } of resolved) {
@@ -32,7 +32,25 @@ export function publish(tables: Tables, [json, retentionMs, lifetimeMs]: unknown
     return { outcome: 'created', id: job.id, status: 'pending', createdAt: now, queueId: queue.id };
   });
   for (const { queueId, due } of dues.values()) tables.wake('deliver', queueId, due);
-  return answers;
+  return stored(
+    answers,
+    resolved.map(({ queue }) => queue?.id ?? null),
+    now,
+  );
+}
+
+function withDefaults(item: Partial<PublishItem>): PublishItem {
+  return { key: null, delayMs: 0, limit: null, ...item } as PublishItem;
+}
+
+function stored(answers: PublishAnswer[], queueIds: (string | null)[], createdAt: number): StoredAnswers {
+  const isCreated = ({ outcome }: PublishAnswer) => outcome === 'created';
+  return {
+    createdAt,
+    ids: answers.map((answer) => (isCreated(answer) && 'id' in answer ? answer.id : null)),
+    queueIds,
+    others: answers.flatMap((answer, index) => (isCreated(answer) ? [] : [{ index, ...answer } as never])),
+  };
 }
 
 function liveQueue(tables: Tables, { accountId, queue: name }: PublishItem): QueueRow | undefined {

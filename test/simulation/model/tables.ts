@@ -152,14 +152,15 @@ export class Tables {
     return Math.max(job.deliverBy, this.queues.get(job.queueId)?.lifetimeFloor ?? 0);
   }
 
-  /** `jobferry_wake`: one row per task, queue and second; it fires a second early. */
+  /** `jobferry_wake`: one row per task, queue and second; it fires a second early, or a second late when it is near. */
   wake(task: WakeTask, queueId: string, due: number): void {
     const now = this.clock();
     const early = Math.floor(due / 1000) * 1000 - 1000;
-    const isNow = early <= now;
-    const key = `${task}:${queueId}:${isNow ? 'now' : early / 1000}`;
+    const fires = task === 'deliver' && early <= now ? Math.floor((now + 1200) / 1000) * 1000 : early;
+    const isNow = fires <= now;
+    const key = `${task}:${queueId}:${isNow ? 'now' : fires / 1000}`;
     if (!isNow && this.wakes.has(key)) return;
-    const row = { key, task, queueId, runAt: Math.max(early, now) };
+    const row = { key, task, queueId, runAt: Math.max(fires, now) };
     this.wakes.set(key, row);
     this.onWake(row);
   }

@@ -1984,6 +1984,9 @@ export type JobIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
 export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Job"
   objects: {
+    /**
+     * Not a foreign key in the database, as with a job's history (docs/decisions/0008).
+     */
     queue: Prisma.$QueuePayload<ExtArgs>
     history: Prisma.$AttemptPayload<ExtArgs>[]
     deadLetter: Prisma.$DeadLetterPayload<ExtArgs> | null
