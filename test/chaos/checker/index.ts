@@ -1,0 +1,73 @@
+import type { Run, Violation } from '../records.ts';
+import * as accounting from './accounting.ts';
+import * as delivering from './delivering.ts';
+import { establish, type Facts, story } from './facts.ts';
+import * as losing from './losing.ts';
+import { checkRecovery, type Recovery, recoveries } from './recovering.ts';
+
+/** Every invariant that can be judged from outside (reliability.md section 2), by its id. */
+export const CHECKS: Readonly<Record<string, (facts: Facts) => string[]>> = {
+  'I-1': losing.checkNoLoss,
+  'I-2': losing.checkNoPhantom,
+  'I-3': losing.checkCommitBeforeAck,
+  'I-4': delivering.checkVerbatim,
+  'I-5': delivering.checkSignature,
+  'I-6': delivering.checkEnvelope,
+  'I-7': delivering.checkAttemptCap,
+  'I-8': accounting.checkBackpressureFree,
+  'I-9': accounting.checkDeferCap,
+  'I-10': delivering.checkNotEarly,
+  'I-12': accounting.checkSlotCap,
+  'I-13': delivering.checkWireCap,
+  'I-14': delivering.checkRateLimit,
+  'I-17': losing.checkIdempotent,
+  'I-18': delivering.checkTerminalFinal,
+  'I-19': accounting.checkTransitions,
+  'I-20': accounting.checkOneReport,
+  'I-21': accounting.checkAckTimeout,
+  'I-22': accounting.checkHistory,
+  'I-23': accounting.checkCounts,
+  'I-24': accounting.checkFencing,
+  'I-25': accounting.checkDeadLetters,
+  'I-26': accounting.checkReplayOnce,
+  'I-29': accounting.checkUsage,
+  'I-35': checkRecovery,
+  'I-37': losing.checkHonestOutage,
+};
+
+export interface Verdict {
+  violations: Violation[];
+  recoveries: Recovery[];
+  /** Ids that were accepted and are not delivered, not there, or not at an end. */
+  lost: number;
+  delivered: number;
+  /** Deliveries beyond the first of the same attempt. */
+  duplicates: number;
+}
+
+/** Judges a run. Imports nothing of the service, and believes nothing that it says of itself alone. */
+export function check(run: Run): Verdict {
+  const facts = establish(run);
+  const violations = Object.entries(CHECKS).flatMap(([id, find]) =>
+    find(facts).map((what) => ({ id, what: withStory(facts, what) })),
+  );
+  let duplicates = 0;
+  for (const [id, list] of facts.arrivals) {
+    // A hold repeats the number of the attempt; that is another delivery and no duplicate.
+    const holds = (facts.history.get(id) ?? []).filter(({ status }) => status === 'deferred').length;
+    duplicates += Math.max(0, list.length - new Set(list.map(({ envelope }) => envelope.attempt)).size - holds);
+  }
+  return {
+    violations,
+    recoveries: recoveries(facts),
+    lost: new Set(losing.checkNoLoss(facts)).size,
+    delivered: facts.arrivals.size,
+    duplicates,
+  };
+}
+
+/** What happened to the job that it is about, if it names one. */
+function withStory(facts: Facts, what: string): string {
+  const id = what.match(/[0-9a-f]{24}/g)?.find((candidate) => facts.jobs.has(candidate));
+  return id === undefined ? what : `${what}: ${story(facts, id)}`;
+}

@@ -1,0 +1,62 @@
+import { type Arrival, type Facts, isTerminal } from './facts.ts';
+
+/** How long an interrupted job may stay so: the lease, and the 5 s of the reconciler (I-35). */
+const RECONCILED_MS = 5000;
+
+export interface Recovery {
+  jobId: string;
+  kind: string;
+  /** From the fault to the next delivery of the job. */
+  ms: number;
+}
+
+/** Redeliveries of jobs that a killed or frozen process had under way, in queues where nothing else keeps them back. */
+export function recoveries(facts: Facts): Recovery[] {
+  const { run, jobs, queues } = facts;
+  return run.faults.flatMap(({ kind, at, interrupted }) =>
+    interrupted.flatMap((jobId) => {
+      if (queues.get(jobs.get(jobId)?.queueId ?? '')?.unlimited !== true) return [];
+      const next = redelivery(facts, jobId, at);
+      return next === undefined ? [] : [{ jobId, kind, ms: next.at - at }];
+    }),
+  );
+}
+
+/** The first delivery of a later claim. One of the claim that was interrupted may still have been on the wire. */
+function redelivery({ arrivals, changes }: Facts, jobId: string, after: number): Arrival | undefined {
+  const claimedAt = changes.get(jobId)?.find((change) => change.to === 'processing' && change.at > after)?.claimedAt;
+  if (claimedAt == null) return undefined;
+  return arrivals.get(jobId)?.find(({ at }) => at >= claimedAt);
+}
+
+/** I-35: what a fault interrupted is delivered again in time, all work ends, and nobody restarts anything by hand. */
+export function checkRecovery(facts: Facts): string[] {
+  const { run, jobs, queues, changes } = facts;
+  const boundMs = run.leaseMs + RECONCILED_MS;
+  const found = run.faults
+    .filter(({ kind }) => kind === 'unexpected-exit')
+    .map(({ at }) => `a process ended by itself at ${at}`);
+  for (const { id, status } of run.jobs) {
+    if (!isTerminal(status) && status !== 'awaiting_ack') found.push(`${id} was still ${status} at the end`);
+  }
+  for (const { kind, at, interrupted } of run.faults) {
+    for (const id of interrupted) {
+      const job = jobs.get(id);
+      if (job === undefined || queues.get(job.queueId)?.unlimited !== true) continue;
+      const next = redelivery(facts, id, at);
+      // Its result may just have been on the way to the database, and arrived there.
+      const settled = changes.get(id)?.find((change) => change.at > at - 100 && change.from === 'processing');
+      const backAt = next?.at ?? (settled !== undefined && settled.to !== 'pending' ? settled.at : null);
+      if (backAt === null) found.push(`${id} was not delivered again after ${kind}`);
+      else if (backAt - at > boundMs && !disturbed(facts, at, backAt)) {
+        found.push(`${id} was delivered again ${Math.round(backAt - at)} ms after ${kind}`);
+      }
+    }
+  }
+  return found;
+}
+
+/** Whether another fault struck before the recovery from this one was over: then its time starts anew. */
+function disturbed({ run }: Facts, from: number, to: number): boolean {
+  return run.faults.some(({ at, healedAt }) => (healedAt ?? at) > from + 1 && at < to && at !== from);
+}

@@ -1,0 +1,63 @@
+import type { Random } from './random.ts';
+import type { Outcome } from './records.ts';
+
+export interface Answered {
+  invokedAt: number;
+  endedAt: number;
+  outcome: Outcome;
+  status: number | null;
+  body: unknown;
+}
+
+/** A customer's side: calls whichever API is there, and is honest about what it does not know. */
+export interface Client {
+  call(method: string, path: string, body?: string, baseUrl?: string): Promise<Answered>;
+  /** Calls to this API without an answer yet. */
+  underWay(baseUrl: string): number;
+  /** The same over all of them. */
+  underWayAll(): number;
+}
+
+const PATIENCE_MS = 20_000;
+
+export function createClient(options: { key: string; baseUrls: () => string[]; random: Random }): Client {
+  const open = new Map<string, number>();
+  const count = (baseUrl: string, by: number) => open.set(baseUrl, (open.get(baseUrl) ?? 0) + by);
+
+  async function call(method: string, path: string, body?: string, chosen?: string): Promise<Answered> {
+    const invokedAt = Date.now();
+    const baseUrls = options.baseUrls();
+    const baseUrl = chosen ?? (baseUrls.length === 0 ? undefined : options.random.pick(baseUrls));
+    if (baseUrl === undefined) return { invokedAt, endedAt: invokedAt, outcome: 'fail', status: null, body: null };
+    count(baseUrl, 1);
+    try {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${options.key}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body }),
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      });
+      const text = await response.text();
+      const { status } = response;
+      // A 5xx can come of a connection that broke just after the commit.
+      const outcome = status < 300 ? 'ok' : status < 500 ? 'fail' : 'indeterminate';
+      return { invokedAt, endedAt: Date.now(), outcome, status, body: text === '' ? null : JSON.parse(text) };
+    } catch (error) {
+      // Nothing was sent where nobody listens; anything else may have been read.
+      const outcome = codeOf(error) === 'ECONNREFUSED' ? 'fail' : 'indeterminate';
+      return { invokedAt, endedAt: Date.now(), outcome, status: null, body: null };
+    } finally {
+      count(baseUrl, -1);
+    }
+  }
+
+  return {
+    call,
+    underWay: (baseUrl) => open.get(baseUrl) ?? 0,
+    underWayAll: () => [...open.values()].reduce((sum, n) => sum + n, 0),
+  };
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as { cause?: { code?: string } }).cause?.code;
+}

@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { POSTGRES_MAJOR } from '../../src/db/embedded/binaries.ts';
+import type { Summary } from './summary.ts';
+
+export interface Evidence {
+  seed: number;
+  counts: Record<string, number>;
+  perSecond: number;
+  phases: Summary[];
+  /** What was going on when the run was interrupted: nobody has judged it. */
+  unfinished: {
+    name: string;
+    seconds: number;
+    published: number;
+    deliveries: number;
+    faults: Record<string, number>;
+  } | null;
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Relative to the repository; a trial run writes elsewhere. */
+const FOLDER = process.env.CHAOS_EVIDENCE ?? 'docs/evidence';
+
+/** Writes down what a run has shown, for people and for programs. It names no path and no machine. */
+export async function writeEvidence(evidence: Evidence): Promise<void> {
+  const date = new Date().toISOString().slice(0, 10);
+  const about = { date, ...(await versions()), ...evidence, totals: totalsOf(evidence.phases) };
+  const folder = join(ROOT, FOLDER);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, `${date}-chaos.json`), `${JSON.stringify(about, null, 2)}\n`);
+  await writeFile(join(folder, `${date}-chaos.md`), describe(about));
+}
+
+async function versions() {
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const git = (...args: string[]) =>
+    promisify(execFile)('git', args, { cwd: ROOT }).then(
+      ({ stdout }) => stdout.trim(),
+      () => null,
+    );
+  const [commit, changes] = await Promise.all([
+    git('rev-parse', '--short', 'HEAD'),
+    git('status', '--porcelain', '--', '.', ':!docs/evidence'),
+  ]);
+  return {
+    jobferry: version,
+    commit: commit ?? 'unknown',
+    uncommittedChanges: (changes ?? '') !== '',
+    node: process.version,
+    postgresql: `${POSTGRES_MAJOR} (embedded, fsync and synchronous_commit on)`,
+    machine: `${process.platform} ${process.arch}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+  };
+}
+
+function totalsOf(phases: Summary[]) {
+  const sum = (value: (phase: Summary) => number) => phases.reduce((total, phase) => total + value(phase), 0);
+  return {
+    seconds: sum(({ seconds }) => seconds),
+    published: sum(({ published }) => published),
+    indeterminate: sum(({ indeterminate }) => indeterminate),
+    delivered: sum(({ delivered }) => delivered),
+    deliveries: sum(({ deliveries }) => deliveries),
+    duplicates: sum(({ duplicates }) => duplicates),
+    faults: sum((phase) => Object.values(phase.faults).reduce((all, { count }) => all + count, 0)),
+    faultsThatHitWork: sum((phase) => Object.values(phase.faults).reduce((all, { hitWork }) => all + hitWork, 0)),
+    violations: sum((phase) => Object.values(phase.violations).reduce((all, n) => all + n, 0)),
+    lost: sum(({ lost }) => lost),
+  };
+}
+
+type About = Awaited<ReturnType<typeof versions>> & Evidence & { date: string; totals: ReturnType<typeof totalsOf> };
+
+function describe(about: About): string {
+  const { totals } = about;
+  return `# Chaos run of ${about.date}
+
+Written by \`npm run chaos\`; [the JSON](${about.date}-chaos.json) has all numbers. What the run does and how it is judged:
+[delivery promise](../delivery-promise.md), \`test/chaos/\`.
+
+| | |
+|---|---|
+| Seed | ${about.seed} |
+| Jobferry | ${about.jobferry}, commit ${about.commit}${about.uncommittedChanges ? ' with uncommitted changes' : ''} |
+| Node.js | ${about.node} |
+| PostgreSQL | ${about.postgresql} |
+| Machine | ${about.machine} |
+| Duration | ${Math.round(totals.seconds / 60)} min |
+| Webhook timeout, lease | 1 s, 6 s |
+| Load | ${about.perSecond} jobs or key races per second |
+
+**Lost: ${totals.lost}. Violations: ${totals.violations}.** ${totals.published} jobs were accepted and ${totals.delivered}
+delivered (replays and publishes without an answer included), in ${totals.deliveries} deliveries, of which
+${totals.duplicates} were repeated. ${totals.faults} faults, ${totals.faultsThatHitWork} of them while work was under way.
+
+${about.phases.map(describePhase).join('\n')}${about.unfinished === null ? '' : describeUnfinished(about.unfinished)}`;
+}
+
+function describePhase(phase: Summary): string {
+  const violations = Object.entries(phase.violations).map(([id, n]) => `${id}: ${n}`);
+  const faults = Object.entries(phase.faults).map(([kind, { count, hitWork }]) => {
+    const recovery = phase.recoveryMs[kind];
+    const resumed = phase.resumedMs[kind];
+    const { jobs, median, worst } = recovery ?? { jobs: '', ...(resumed ?? { median: '', worst: '' }) };
+    return `| ${kind} | ${count} | ${hitWork} | ${jobs} | ${median} | ${worst} |`;
+  });
+  return `## ${phase.name[0]?.toUpperCase()}${phase.name.slice(1)}
+
+${phase.seconds} s; published ${phase.published}, without an answer ${phase.indeterminate}, refused ${phase.refused};
+jobs delivered ${phase.delivered} in ${phase.deliveries} deliveries; repeated ${phase.duplicates} (the receiver reset
+${phase.resets} connections on purpose); replayed ${phase.replayed}; reports ${phase.reports}; lost ${phase.lost};
+violations ${violations.length === 0 ? 'none' : violations.join(', ')}.${phase.failure === null ? '' : ` **Ended early: ${phase.failure}**`}
+${phase.examples.map((example) => `\n- ${example}`).join('')}
+
+| Fault | Times | Hit work under way | Jobs measured | Median ms until work went on | Worst ms |
+|---|---|---|---|---|---|
+${faults.join('\n')}
+`;
+}
+
+function describeUnfinished({
+  name,
+  seconds,
+  published,
+  deliveries,
+  faults,
+}: NonNullable<Evidence['unfinished']>): string {
+  const struck = Object.entries(faults).map(([kind, n]) => `${kind} ${n}`);
+  return `
+## Interrupted: ${name}
+
+Stopped after ${seconds} s with ${published} publishes and ${deliveries} deliveries, which nobody has judged. Faults until
+then: ${struck.join(', ') || 'none'}.
+`;
+}

@@ -1,0 +1,260 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { waitFor } from '../support/wait-for.ts';
+import type { FaultKind, FaultRecord } from './records.ts';
+import type { Rig } from './rig.ts';
+import type { Slot } from './supervisor.ts';
+
+/** One fault, from the blow to the moment when what it broke works again. */
+export type Fault = (rig: Rig) => Promise<void>;
+
+/** A process must be busy to be worth a blow, but it is struck anyway when nothing comes. */
+const BUSY_WITHIN_MS = 3000;
+
+function note(rig: Rig, kind: FaultKind, fields: Partial<FaultRecord> = {}): FaultRecord {
+  const record = { kind, pid: 0, at: Date.now(), healedAt: null, interrupted: [], underWay: 0, ...fields };
+  rig.faults.push(record);
+  return record;
+}
+
+/** Slots that a fault is at work on: two of them must not want the same process. */
+const struck = new WeakSet<Slot>();
+
+async function withSlot(slots: Slot[], rig: Rig, work: (slot: Slot) => Promise<void>): Promise<void> {
+  const free = () => slots.filter((slot) => slot.process !== null && !struck.has(slot));
+  await waitFor(() => free().length > 0, { timeoutMs: 60_000, message: 'a process to strike' });
+  const slot = rig.random.pick(free());
+  struck.add(slot);
+  try {
+    await work(slot);
+  } finally {
+    struck.delete(slot);
+  }
+}
+
+/** Waits until the worker has something under way, and then a moment more: any point of a delivery may be hit. */
+async function untilBusy(rig: Rig, { workerId }: Slot): Promise<void> {
+  const claims = () => rig.readings.claimsOf(workerId ?? -1).catch(() => []);
+  const busy = waitFor(async () => (await claims()).length > 0, { timeoutMs: BUSY_WITHIN_MS, everyMs: 5 });
+  await busy.catch(() => undefined);
+  await wait(rig.random.between(0, 30));
+}
+
+async function claimsOf(rig: Rig, slot: Slot): Promise<string[]> {
+  return slot.workerId === null ? [] : rig.readings.claimsOf(slot.workerId).catch(() => []);
+}
+
+/** F-1 and F-2: any moment of a delivery, since claiming and settling are part of it. */
+export const killWorker: Fault = (rig) =>
+  withSlot(rig.workers, rig, async (slot) => {
+    await untilBusy(rig, slot);
+    const { workerId } = slot;
+    const record = note(rig, 'kill-worker', { pid: slot.process?.pid ?? 0, workerId });
+    await slot.end('SIGKILL');
+    record.interrupted = workerId === null ? [] : await rig.readings.claimsOf(workerId).catch(() => []);
+    record.underWay = record.interrupted.length;
+    await slot.ready();
+    record.healedAt = Date.now();
+  });
+
+/** F-3 and F-4: while it has publishes to answer, and replays of dead letters where there are any. */
+export const killApi: Fault = (rig) =>
+  withSlot(rig.apis, rig, async (slot) => {
+    const baseUrl = slot.process?.baseUrl;
+    if (baseUrl === undefined) return;
+    const queue = rig.queues.find(({ name }) => name === 'plain');
+    if (queue === undefined) return;
+    const replay = await rig.load.prepareReplays(baseUrl);
+    const calls = [replay(), ...Array.from({ length: 8 }, () => rig.load.publish(queue, { baseUrl }))];
+    await wait(rig.random.between(0, 8));
+    const record = note(rig, 'kill-api', { pid: slot.process?.pid ?? 0, underWay: rig.client.underWay(baseUrl) });
+    await slot.end('SIGKILL');
+    await Promise.all(calls);
+    await slot.ready();
+    record.healedAt = Date.now();
+  });
+
+/** F-19: longer than its lease, so that others take its jobs; then it wakes up and finds out. */
+export const freezeWorker: Fault = (rig) =>
+  withSlot(rig.workers, rig, async (slot) => {
+    await untilBusy(rig, slot);
+    const frozen = slot.process;
+    if (frozen === null) return;
+    const record = note(rig, 'freeze-worker', { pid: frozen.pid, workerId: slot.workerId });
+    process.kill(frozen.pid, 'SIGSTOP');
+    try {
+      record.interrupted = await claimsOf(rig, slot);
+      record.underWay = record.interrupted.length;
+      await wait(rig.leaseMs + rig.random.between(500, 2000));
+    } finally {
+      process.kill(frozen.pid, 'SIGCONT');
+      record.healedAt = Date.now();
+    }
+  });
+
+/** F-23: told to stop while it delivers. Whatever it has under way is its own to finish. */
+export const stopWorker: Fault = (rig) =>
+  withSlot(rig.workers, rig, async (slot) => {
+    await untilBusy(rig, slot);
+    const record = note(rig, 'term-worker', {
+      pid: slot.process?.pid ?? 0,
+      workerId: slot.workerId,
+      underWay: (await claimsOf(rig, slot)).length,
+    });
+    await slot.end('SIGTERM');
+    await slot.ready();
+    record.healedAt = Date.now();
+  });
+
+/** Deliveries and calls that nobody has answered yet. */
+function underWay(rig: Rig): number {
+  return rig.client.underWayAll() + rig.receiver.deliveries.slice(-500).filter(({ end }) => end === 'open').length;
+}
+
+/** It is over when a publish is accepted again and a delivery of after the blow has come. */
+async function untilWorking(rig: Rig, since: number): Promise<void> {
+  const accepted = () =>
+    rig.load.publishes.slice(-300).some(({ invokedAt, outcome }) => outcome === 'ok' && invokedAt > since);
+  const delivered = () => (rig.receiver.deliveries.at(-1)?.at ?? 0) > since;
+  await waitFor(() => accepted() && delivered(), { timeoutMs: 60_000, message: 'work to go on' });
+}
+
+/** The next blow must find work to hit again. */
+async function untilBusyAgain(rig: Rig): Promise<void> {
+  const target = rig.receiver.deliveries.length + 30;
+  const isBusy = () => rig.receiver.deliveries.length >= target && underWay(rig) > 0;
+  await waitFor(isBusy, { timeoutMs: 60_000, everyMs: 5, message: '30 more deliveries' });
+  await wait(rig.random.between(0, 300));
+}
+
+/** F-5: the postmaster is killed, and its children with it. */
+export const crashPostgres: Fault = async (rig) => {
+  const record = note(rig, 'crash-postgres', { underWay: underWay(rig) });
+  record.pid = await rig.server.crash();
+  await rig.server.back();
+  await untilWorking(rig, Date.now());
+  record.healedAt = Date.now();
+  await untilBusyAgain(rig);
+};
+
+/** F-6: stopped in good order and started again. */
+export const restartPostgres: Fault = async (rig) => {
+  const record = note(rig, 'restart-postgres', { underWay: underWay(rig) });
+  record.pid = await rig.server.restart();
+  await rig.server.back();
+  await untilWorking(rig, Date.now());
+  record.healedAt = Date.now();
+  await untilBusyAgain(rig);
+};
+
+/** F-6: the network between the database and some of the processes is gone for a while. */
+export const cutConnections: Fault = async (rig) => {
+  const record = note(rig, 'cut-connections', { underWay: underWay(rig) });
+  await rig.relay.cut();
+  await wait(rig.random.between(50, 6000));
+  await rig.relay.heal();
+  record.healedAt = Date.now();
+  await untilBusyAgain(rig);
+};
+
+/** F-10: packets are dropped and nobody says so. */
+export const stallConnections: Fault = async (rig) => {
+  const record = note(rig, 'stall-connections', { underWay: underWay(rig) });
+  rig.relay.stall();
+  await wait(rig.random.between(500, 8000));
+  await rig.relay.heal();
+  record.healedAt = Date.now();
+  await untilBusyAgain(rig);
+};
+
+const TERMINATE_HALF = `select pg_terminate_backend(pid) from pg_stat_activity
+  where application_name like 'jobferry%' and datname = current_database() and random() < 0.5`;
+
+/** F-7: some of the connections end, whatever they were doing. */
+export const terminateBackends: Fault = async (rig) => {
+  const record = note(rig, 'terminate-backends', { underWay: underWay(rig) });
+  await rig.readings.query(TERMINATE_HALF).catch(() => undefined);
+  record.healedAt = Date.now();
+};
+
+/**
+ * F-8: nobody gets a new connection, and half of those that there were are gone. It may last long enough for others to
+ * take a worker for dead that still has some.
+ */
+export const exhaustConnections: Fault = async (rig) => {
+  const record = note(rig, 'exhaust-connections', { underWay: underWay(rig) });
+  const free = await rig.readings.takeConnections();
+  await rig.readings.query(TERMINATE_HALF).catch(() => undefined);
+  const freed = await rig.readings.takeConnections();
+  await wait(rig.random.between(500, 8000));
+  await Promise.all([free(), freed()]);
+  record.healedAt = Date.now();
+  await untilBusyAgain(rig);
+};
+
+/** F-8: every statement waits, for longer than it may. */
+export const lockTable: Fault = async (rig) => {
+  const record = note(rig, 'lock-table', { underWay: underWay(rig) });
+  const seconds = rig.random.between(1, 8);
+  const lock = `do $$ begin lock table job in access exclusive mode; perform pg_sleep(${seconds}); end $$`;
+  await rig.readings.query(lock).catch(() => undefined);
+  record.healedAt = Date.now();
+  await untilBusyAgain(rig);
+};
+
+/** I-36: wake-ups are hints, so losing them all costs time and nothing else. */
+export const loseWakeUps: Fault = async (rig) => {
+  const record = note(rig, 'lose-wake-ups', { underWay: underWay(rig) });
+  await rig.readings.query('delete from graphile_worker._private_jobs').catch(() => undefined);
+  record.healedAt = Date.now();
+};
+
+/** The quick ones more often: while the database is away, nothing else can be seen. */
+const SOUP: Fault[] = [
+  ...[killWorker, killWorker, killWorker, killApi, killApi, killApi, freezeWorker, freezeWorker, stopWorker],
+  ...[crashPostgres, restartPostgres, cutConnections, stallConnections, terminateBackends],
+  ...[exhaustConnections, lockTable, loseWakeUps],
+];
+
+/** Strikes so often, at most so many at a time, unless the time for it is over before. */
+export async function strike(
+  rig: Rig,
+  fault: Fault,
+  { times, atOnce, until = Number.POSITIVE_INFINITY }: { times: number; atOnce: number; until?: number },
+): Promise<void> {
+  let left = times;
+  const hand = async () => {
+    while (left > 0 && Date.now() < until) {
+      left -= 1;
+      await fault(rig);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, hand));
+}
+
+/** F-30: anything at any time, for so long. */
+export async function soup(rig: Rig, { ms, hands }: { ms: number; hands: number }): Promise<void> {
+  const until = Date.now() + ms;
+  // What there is only one of can be broken once at a time.
+  const shared = new Set([
+    crashPostgres,
+    restartPostgres,
+    cutConnections,
+    stallConnections,
+    exhaustConnections,
+    lockTable,
+  ]);
+  let isBroken = false;
+  const hand = async () => {
+    while (Date.now() < until) {
+      const fault = rig.random.pick(SOUP);
+      if (shared.has(fault)) {
+        if (isBroken) continue;
+        isBroken = true;
+        await fault(rig);
+        isBroken = false;
+      } else await fault(rig);
+      await wait(rig.random.between(0, 1500));
+    }
+  };
+  await Promise.all(Array.from({ length: hands }, hand));
+}

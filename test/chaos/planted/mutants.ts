@@ -1,0 +1,134 @@
+/** A bug in the source, planted in a copy of the repository, and a test that has to fail because of it. */
+export interface Mutant {
+  id: string;
+  what: string;
+  /** Relative to the repository, and what is replaced there: exactly once. */
+  file: string;
+  from: string;
+  to: string;
+  /** The test file, and the beginning of the test's own name. */
+  seenBy: { file: string; test: string };
+}
+
+const MIGRATION = 'prisma/migrations/20261121000000_init/migration.sql';
+
+/** Invariants that a run under faults does not touch. Each has a test of its own. */
+export const MUTANTS: Mutant[] = [
+  {
+    id: 'I-11',
+    what: 'a claim takes jobs whose lifetime is over',
+    file: MIGRATION,
+    from: `
+                         and greatest(job.deliver_by, q.lifetime_floor) > v_now
+                       order by`,
+    to: `
+                       order by`,
+    seenBy: { file: 'test/db/claim.test.ts', test: 'starts no delivery after the delivery lifetime' },
+  },
+  {
+    id: 'I-15',
+    what: 'changes of an account do not wait for each other',
+    file: 'src/db/accounts.ts',
+    from: ' for no key update`;',
+    to: '`;',
+    seenBy: { file: 'test/e2e/plans.test.ts', test: 'never passes 1000 under racing creates and updates' },
+  },
+  {
+    id: 'I-16',
+    what: 'when a hold ends, all go at once',
+    file: MIGRATION,
+    from: 'v_room := least(v_room, 1);',
+    to: '',
+    seenBy: { file: 'test/db/claim.test.ts', test: 'gives nothing while the hold lasts, then exactly one' },
+  },
+  {
+    id: 'I-27',
+    what: 'a bulk replay of all takes all',
+    file: 'src/services/replay.ts',
+    from: 'max: LIMITS.bulkReplay',
+    to: 'max: 2_147_483_647',
+    seenBy: { file: 'test/e2e/bounds.test.ts', test: 'of everything takes 1000 a call' },
+  },
+  {
+    id: 'I-28',
+    what: 'jobs of a deleted queue are delivered',
+    file: MIGRATION,
+    from: 'if q.id is null or q.deleted_at is not null then',
+    to: 'if q.id is null then',
+    seenBy: { file: 'test/e2e/queue-edits.test.ts', test: 'buries what was not delivered' },
+  },
+  {
+    id: 'I-28',
+    what: 'the name of a deleted queue stays taken',
+    file: 'src/db/queues.ts',
+    from: `
+      where: { accountId, name: queue.name, deletedAt: null },`,
+    to: `
+      where: { accountId, name: queue.name },`,
+    seenBy: { file: 'test/e2e/queue-edits.test.ts', test: 'frees its name at once' },
+  },
+  {
+    id: 'I-30',
+    what: 'racing creates of an account all see the same count',
+    file: 'src/db/accounts.ts',
+    from: ' for no key update`;',
+    to: '`;',
+    seenBy: { file: 'test/e2e/plans.test.ts', test: 'lets 5 of 20 racing creates have a queue' },
+  },
+  {
+    id: 'I-31',
+    what: "another account's queue is found",
+    file: 'src/db/queues.ts',
+    from: 'prisma.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select: VISIBLE })',
+    to: 'prisma.queue.findFirst({ where: { id: queueId, deletedAt: null }, select: VISIBLE })',
+    seenBy: { file: 'test/e2e/tenancy.test.ts', test: 'answers byte for byte what was never made' },
+  },
+  {
+    id: 'I-32',
+    what: 'the audit log tells the signing secret',
+    file: 'src/db/queues.ts',
+    from: `action: 'queue.create', ...target, after }`,
+    to: `action: 'queue.create', ...target, after: { ...after, signingSecret: queue.signingSecret } }`,
+    seenBy: { file: 'test/e2e/secrets.test.ts', test: 'no key and no secret is in the database' },
+  },
+  {
+    id: 'I-33',
+    what: 'keys are remembered for a minute',
+    file: 'src/services/authenticate.ts',
+    from: 'const CACHE_MS = 900;',
+    to: 'const CACHE_MS = 60_000;',
+    seenBy: { file: 'test/e2e/operating.test.ts', test: 'is refused by every process within a second' },
+  },
+  {
+    id: 'I-34',
+    what: 'the sweep leaves dead jobs',
+    file: 'src/db/sweep.ts',
+    from: 'select id from job where id <',
+    to: `select id from job where status <> 'dead' and id <`,
+    seenBy: { file: 'test/e2e/retention.test.ts', test: 'keeps everything until its deadline, and nothing after it' },
+  },
+  {
+    id: 'I-36',
+    what: 'nobody looks for work that has no wake-up',
+    file: 'src/worker/index.ts',
+    from: 'const RECONCILE_MS = 5000;',
+    to: 'const RECONCILE_MS = 3_600_000;',
+    seenBy: { file: 'test/e2e/recovering.test.ts', test: 'may lose every wake-up' },
+  },
+  {
+    id: 'I-38',
+    what: 'a process claims for one queue at a time, and waits for its deliveries',
+    file: 'src/worker/dispatcher.ts',
+    from: 'for (const queueId of this.#line) {',
+    to: 'for (const queueId of this.#deliveries.size > 0 ? [] : this.#line) {',
+    seenBy: { file: 'test/e2e/bounds.test.ts', test: 'keeps no other queue waiting' },
+  },
+  {
+    id: 'I-39',
+    what: 'a NUL in a text goes to the database',
+    file: 'src/domain/text.ts',
+    from: `!text.includes('\\0') && `,
+    to: '',
+    seenBy: { file: 'test/e2e/hostile-values.test.ts', test: 'H63 H64 H65 400 for the idempotencyKey' },
+  },
+];

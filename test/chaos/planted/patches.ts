@@ -1,0 +1,76 @@
+/** A bug in a function of the schema, planted while the service runs. */
+export interface Patch {
+  /** The invariant that it breaks, and by whose name it has to be caught. */
+  id: string;
+  what: string;
+  name: string;
+  /** What the function's text says, and what it says with the bug. */
+  from: string;
+  to: string;
+}
+
+/** Bugs that do not get into each other's way share a run. */
+export const PATCHES: Record<string, Patch[]> = {
+  'limits that nobody keeps': [
+    {
+      id: 'I-12',
+      what: 'a claim does not count what is in flight',
+      name: 'jobferry_claim',
+      from: 'q.concurrency - count(*)',
+      to: 'q.concurrency - 0 * count(*)',
+    },
+    {
+      id: 'I-14',
+      what: 'a claim does not count what the window has given',
+      name: 'jobferry_claim',
+      from: 'least(v_room, q.rate_limit_max - q.rate_window_used)',
+      to: 'least(v_room, q.rate_limit_max)',
+    },
+    {
+      id: 'I-29',
+      what: 'a month has one claim',
+      name: 'jobferry_claim',
+      from: 'u.attempts + excluded.attempts',
+      to: 'u.attempts',
+    },
+  ],
+  'settling that forgets': [
+    {
+      id: 'I-10',
+      what: 'a retry does not wait',
+      name: 'jobferry_settle',
+      from: `then v_now + d."waitMs" * interval '1 millisecond'`,
+      to: 'then v_now',
+    },
+    {
+      id: 'I-25',
+      what: 'of 16 dead jobs one leaves a dead letter',
+      name: 'jobferry_settle',
+      from: 's.keeps_dead_letters and',
+      to: `s.keeps_dead_letters and s.id like '%0' and`,
+    },
+  ],
+  'publishing that loses and changes': [
+    {
+      id: 'I-1',
+      what: 'one job of 16 is deleted as soon as it is published',
+      name: 'chaos_note',
+      from: 'return null;',
+      to: `if tg_op = 'INSERT' and new.id like '%7' then delete from job where id = new.id; end if; return null;`,
+    },
+    {
+      id: 'I-4',
+      what: 'a number is written another way',
+      name: 'jobferry_claim',
+      from: 'c.payload,',
+      to: `replace(c.payload, '1.0', '1'),`,
+    },
+    {
+      id: 'I-10',
+      what: 'a job is claimed half a second before its time',
+      name: 'jobferry_claim',
+      from: 'job.scheduled_for <= v_now\n',
+      to: `job.scheduled_for <= v_now + interval '500 ms'\n`,
+    },
+  ],
+};

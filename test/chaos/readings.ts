@@ -1,0 +1,115 @@
+import pg from 'pg';
+import { stateOf } from './checker/delivering.ts';
+import type { ChangeRow, DeadLetterRow, HistoryRow, JobRow, Snapshot, TerminalRead } from './records.ts';
+
+/** Moments as milliseconds, as the database keeps them. */
+const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
+
+const JOBS = `select id, queue_id as "queueId", status, attempts, max_attempts as "maxAttempts",
+    defer_count as "deferCount", idempotency_key as key, payload, ${ms('created_at')} as "createdAt",
+    ${ms('scheduled_for')} as "scheduledFor", ${ms('completed_at')} as "completedAt", dead_reason as "deadReason",
+    replay_of as "replayOf", history_count as "historyCount"
+  from job`;
+
+/** Reads the database from outside, on connections of its own that no fault cuts on purpose. */
+export interface Readings {
+  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Has every change of a job written down. Only tests do so. */
+  installTrigger(): Promise<void>;
+  claimsOf(workerId: number): Promise<string[]>;
+  unfinished(): Promise<number>;
+  snapshot(): Promise<Snapshot[]>;
+  finished(): Promise<TerminalRead[]>;
+  jobs(): Promise<JobRow[]>;
+  history(): Promise<HistoryRow[]>;
+  deadLetters(): Promise<DeadLetterRow[]>;
+  changes(): Promise<ChangeRow[]>;
+  usage(): Promise<number>;
+  /** Takes every connection that the server still gives; the answer gives them back. */
+  takeConnections(): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+}
+
+export function openReadings(url: string): Readings {
+  const pool = new pg.Pool({ connectionString: url, max: 3, application_name: 'chaos', query_timeout: 20_000 });
+  pool.on('error', () => undefined);
+  async function query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return (await pool.query<Row>(text, values)).rows;
+  }
+  return {
+    query,
+    installTrigger: async () => void (await query(TRIGGER)),
+    claimsOf: async (workerId) => {
+      const claimed = `select id from job where worker_id = $1 and status = 'processing'`;
+      return (await query<{ id: string }>(claimed, [workerId])).map(({ id }) => id);
+    },
+    unfinished: async () => {
+      const rows = await query<{ n: number }>(
+        `select count(*)::int as n from job where status in ('pending', 'processing', 'awaiting_ack')`,
+      );
+      return rows[0]?.n ?? 0;
+    },
+    snapshot: async () => {
+      const rows = await query<{ queueId: string; inFlight: number }>(
+        `select queue_id as "queueId", count(*)::int as "inFlight" from job
+          where status in ('processing', 'awaiting_ack') group by queue_id`,
+      );
+      return rows.map((row) => ({ ...row, at: Date.now() }));
+    },
+    finished: async () => {
+      const rows = await query<JobRow>(`${JOBS} where status in ('completed', 'dead') order by id desc limit 40`);
+      return rows.map((row) => ({ id: row.id, state: stateOf(row) }));
+    },
+    jobs: () => query(`${JOBS} order by id`),
+    history: () =>
+      query(`select job_id as "jobId", ordinal, attempt, status, error, webhook_status_code as code,
+          ${ms('"timestamp"')} as at from attempt order by job_id, ordinal`),
+    deadLetters: () => query('select id, job_id as "jobId", replayed_job_id as "replayedJobId" from dead_letter'),
+    changes: () =>
+      query(`select job_id as "jobId", queue_id as "queueId", was as "from", became as "to", attempts,
+          defer_count as "deferCount", token::float8 as token, worker_id::float8 as "workerId",
+          ${ms('claimed_at')} as "claimedAt", ${ms('at')} as at
+        from chaos_change order by seq`),
+    usage: async () => {
+      const rows = await query<{ n: number }>('select coalesce(sum(attempts), 0)::float8 as n from usage');
+      return rows[0]?.n ?? 0;
+    },
+    takeConnections: () => takeConnections(url),
+    close: () => pool.end(),
+  };
+}
+
+async function takeConnections(url: string): Promise<() => Promise<void>> {
+  const taken: pg.Client[] = [];
+  for (let isFull = false; !isFull && taken.length < 200; ) {
+    const client = new pg.Client({ connectionString: url, application_name: 'chaos', connectionTimeoutMillis: 3000 });
+    client.on('error', () => undefined);
+    await client.connect().then(
+      () => taken.push(client),
+      () => (isFull = true),
+    );
+  }
+  return async () => void (await Promise.allSettled(taken.map((client) => client.end())));
+}
+
+/**
+ * Numbers are drawn while a claim holds its queue's lock, so their order is one in which no queue has more jobs in
+ * flight than it really had.
+ */
+const TRIGGER = `
+  create table chaos_change (
+    seq bigserial primary key, at timestamptz not null default clock_timestamp(), job_id text not null,
+    queue_id text not null, was text, became text not null, attempts integer not null,
+    defer_count integer not null, token bigint not null, claimed_at timestamptz, worker_id bigint);
+  create function chaos_note() returns trigger language plpgsql as $$
+  begin
+    insert into chaos_change (job_id, queue_id, was, became, attempts, defer_count, token, claimed_at, worker_id)
+    values (new.id, new.queue_id, case tg_op when 'UPDATE' then old.status end, new.status, new.attempts,
+            new.defer_count, new.claim_token, new.claimed_at, new.worker_id);
+    return null;
+  end $$;
+  create trigger chaos_inserted after insert on job for each row execute function chaos_note();
+  create trigger chaos_updated after update on job for each row
+    when (old.status is distinct from new.status or old.claim_token <> new.claim_token
+          or old.attempts <> new.attempts)
+    execute function chaos_note();`;

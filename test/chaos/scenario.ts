@@ -1,0 +1,45 @@
+import { check, type Verdict } from './checker/index.ts';
+import type { Run } from './records.ts';
+import { type Rig, type RigOptions, startRig } from './rig.ts';
+import { type Summary, summarise } from './summary.ts';
+
+export interface Outcome {
+  summary: Summary;
+  run: Run;
+  verdict: Verdict;
+  lastWords: string[];
+}
+
+export interface Scenario extends RigOptions {
+  name: string;
+  perSecond: number;
+  /** What is done to it under load. When it fails, what was done until then is judged all the same. */
+  faults: (rig: Rig) => Promise<unknown>;
+  /** Called again and again while the faults last. */
+  onProgress?: (rig: Rig, seconds: number) => void;
+}
+
+const PROGRESS_MS = 15_000;
+
+/** One run: load, then faults under it, then quiet, then the verdict. */
+export async function play({ name, perSecond, faults, onProgress, ...options }: Scenario): Promise<Outcome> {
+  const startedAt = Date.now();
+  const rig = await startRig(options);
+  const progress = setInterval(() => onProgress?.(rig, (Date.now() - startedAt) / 1000), PROGRESS_MS);
+  try {
+    rig.load.start(perSecond);
+    const failure = await faults(rig).then(
+      () => null,
+      (error: unknown) => String(error),
+    );
+    clearInterval(progress);
+    const healedAt = Date.now();
+    const run = await rig.drain();
+    const verdict = check(run);
+    const summary = summarise({ name, seed: options.seed, startedAt, healedAt, failure }, run, verdict);
+    return { summary, run, verdict, lastWords: rig.lastWords };
+  } finally {
+    clearInterval(progress);
+    await rig.close();
+  }
+}

@@ -1,0 +1,86 @@
+import type { Verdict } from './checker/index.ts';
+import type { Run } from './records.ts';
+
+/** What a run comes to, in numbers. */
+export interface Summary {
+  name: string;
+  seed: number;
+  seconds: number;
+  /** Why the faults ended early, if they did. */
+  failure: string | null;
+  /** From the end of the faults until the last job had ended. */
+  drainSeconds: number;
+  published: number;
+  /** Publishes of which the client cannot know whether they were kept. */
+  indeterminate: number;
+  refused: number;
+  delivered: number;
+  deliveries: number;
+  /** Deliveries beyond the first of an attempt. Those after a receiver's reset are sent again on purpose. */
+  duplicates: number;
+  resets: number;
+  replayed: number;
+  reports: number;
+  faults: Record<string, { count: number; hitWork: number }>;
+  violations: Record<string, number>;
+  examples: string[];
+  lost: number;
+  recoveryMs: Record<string, { jobs: number; median: number; worst: number }>;
+  /** From the fault until work went on, for faults of the database. */
+  resumedMs: Record<string, { median: number; worst: number }>;
+}
+
+export function summarise(
+  about: { name: string; seed: number; startedAt: number; healedAt: number; failure: string | null },
+  run: Run,
+  verdict: Verdict,
+): Summary {
+  const faults: Summary['faults'] = {};
+  const resumed: Record<string, number[]> = {};
+  for (const { kind, underWay, at, healedAt } of run.faults) {
+    faults[kind] ??= { count: 0, hitWork: 0 };
+    const counted = faults[kind];
+    counted.count += 1;
+    if (underWay > 0) counted.hitWork += 1;
+    if (kind.endsWith('postgres') && healedAt !== null) append(resumed, kind, healedAt - at);
+  }
+  const violations: Record<string, number> = {};
+  for (const { id } of verdict.violations) violations[id] = (violations[id] ?? 0) + 1;
+  const recovery: Record<string, number[]> = {};
+  for (const { kind, ms } of verdict.recoveries) append(recovery, kind, ms);
+  const ids = run.publishes.flatMap(({ id, outcome }) => (outcome === 'ok' && id !== null ? [id] : []));
+  return {
+    name: about.name,
+    seed: about.seed,
+    failure: about.failure,
+    seconds: Math.round((Date.now() - about.startedAt) / 1000),
+    drainSeconds: Math.round((Date.now() - about.healedAt) / 1000),
+    published: new Set(ids).size,
+    indeterminate: run.publishes.filter(({ outcome }) => outcome === 'indeterminate').length,
+    refused: run.publishes.filter(({ outcome }) => outcome === 'fail').length,
+    delivered: verdict.delivered,
+    deliveries: run.deliveries.length,
+    duplicates: verdict.duplicates,
+    resets: run.deliveries.filter(({ end }) => end === 'reset').length,
+    replayed: run.deadLetters.filter(({ replayedJobId }) => replayedJobId !== null).length,
+    reports: run.reports.length,
+    faults,
+    violations,
+    examples: verdict.violations.slice(0, 20).map(({ id, what }) => `${id}: ${what}`),
+    lost: verdict.lost,
+    recoveryMs: Object.fromEntries(
+      Object.entries(recovery).map(([kind, times]) => [kind, { jobs: times.length, ...spread(times) }]),
+    ),
+    resumedMs: Object.fromEntries(Object.entries(resumed).map(([kind, times]) => [kind, spread(times)])),
+  };
+}
+
+function append(lists: Record<string, number[]>, key: string, value: number): void {
+  lists[key] ??= [];
+  lists[key].push(value);
+}
+
+function spread(times: number[]): { median: number; worst: number } {
+  const sorted = [...times].sort((a, b) => a - b);
+  return { median: Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0), worst: Math.round(sorted.at(-1) ?? 0) };
+}

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** `npm run chaos`: the long runs that write docs/evidence. They bring database servers of their own. */
+export default defineConfig({
+  test: {
+    include: ['test/chaos/**/*.chaos.ts'],
+    fileParallelism: false,
+    hookTimeout: 60_000,
+    reporters: ['verbose'],
+    // At once, for whoever waits: a phase lasts minutes.
+    disableConsoleIntercept: true,
+  },
+});
