@@ -4,17 +4,12 @@
 //
 // Fill the database before the service is started, or its statistics and its index follow along.
 // The first five runs of each query are not counted. Prints a Markdown table.
+import { DASHBOARD } from '../load/dashboard-query.mjs';
+
 const [url, key, runs = '40'] = process.argv.slice(2);
 
 const QUERIES = {
-  'a dashboard: 10 queues with depth and timeline of a day in 5 minutes, 50 jobs with attempts': `{
-    queues(first: 10) { totalCount nodes {
-      id name paused inFlight oldestDueSeconds
-      depth { due scheduled retrying held processing awaitingAck completed dead }
-      timeline { at success failed nacked deferred dead duration { p50 p95 p99 } wait { p50 p95 p99 } }
-    } }
-    jobs(first: 50) { nodes { id status payload attempts { status webhookStatusCode error durationMs } waiting { reason } } }
-  }`,
+  'a dashboard: 10 queues with depth and timeline of a day in 5 minutes, 50 jobs with attempts': DASHBOARD,
   'the same without timelines': `{
     queues(first: 10) { nodes { id name inFlight depth { due retrying processing completed dead } } }
     jobs(first: 50) { nodes { id status payload attempts { status error durationMs } } }

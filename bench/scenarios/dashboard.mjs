@@ -1,0 +1,72 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Assistant } from '../load/assistant.mjs';
+import { measureLoad } from '../measure/account.mjs';
+import { percentiles, spread } from '../measure/statistics.mjs';
+import { short } from '../report/format.mjs';
+import { variantScenario, WARM_UP_SECONDS } from './variants.mjs';
+
+const VIEWERS = 5;
+const EVERY_MS = 1000;
+/** Without load, to compare with. */
+const IDLE_SECONDS = 3;
+/** The query asks for the first ten; an account may have a concurrency of 1000 in all. */
+const start = { queues: 10, concurrency: 100 };
+const SHARES = { p50: 0.5, p95: 0.95 };
+
+export const dashboard = variantScenario({
+  about: `${VIEWERS} GraphQL dashboards, each once a second, at full load: rate with and without, query p50 and p95`,
+  title: `${VIEWERS} dashboards of 10 queues and 50 jobs, each asking once in ${EVERY_MS / 1000} s`,
+  variants: [
+    { name: 'nobody-looks', label: 'nobody looks', start },
+    { name: 'dashboards', label: `${VIEWERS} dashboards`, start, viewers: VIEWERS },
+  ],
+  measure,
+  columns: [
+    { head: 'queries', cell: (own) => String(own.reduce((sum, { queries }) => sum + (queries?.count ?? 0), 0)) },
+    { head: 'query p50 / p95 ms', cell: (own) => pair(own, 'queries') },
+    { head: 'without load', cell: (own) => pair(own, 'idle') },
+  ],
+  notes: () => [
+    'The issue sets no aim for this scenario. The jobs are those of the run only; docs/queries.md has the same query on a million jobs.',
+  ],
+  faults: (turns) => turns.flatMap(({ queries }) => queries?.errors ?? []).map((text) => `a query failed: ${text}`),
+});
+
+function pair(turns, what) {
+  const of = (share) => spread(turns.map((turn) => turn[what]?.[share]));
+  return of('p50') === null
+    ? ''
+    : Object.keys(SHARES)
+        .map((share) => short(of(share).median))
+        .join(' / ');
+}
+
+async function measure(stage, running, { seconds }, { viewers = 0 }) {
+  const people = viewers === 0 ? null : new Assistant('viewers.mjs');
+  if (people !== null) stage.helpers.push(people);
+  const begin = () => people?.ask('begin', { target: running.target, viewers, everyMs: EVERY_MS });
+  try {
+    await begin();
+    await measureLoad(stage, running, { seconds: WARM_UP_SECONDS });
+    await people?.ask('end');
+    const idle = people === null ? null : await whileIdle(people, begin);
+    await running.warmedUp?.();
+    await begin();
+    const measured = await measureLoad(stage, running, { seconds });
+    const queries = people === null ? null : figures(await people.ask('end'));
+    return { ...measured, peakRss: running.peakRss(), queries, idle };
+  } finally {
+    people?.stop();
+    stage.helpers = stage.helpers.filter((helper) => helper !== people);
+  }
+}
+
+async function whileIdle(people, begin) {
+  await begin();
+  await pause(IDLE_SECONDS * 1000);
+  return figures(await people.ask('end'));
+}
+
+function figures({ times, errors }) {
+  return { count: times.length, ...percentiles(times, SHARES), errors };
+}

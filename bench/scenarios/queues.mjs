@@ -1,0 +1,20 @@
+import { variantScenario } from './variants.mjs';
+
+const MANY = 200;
+/** What an account may have in all is 1000. */
+const CONCURRENCY = 5;
+
+/** The same load over many queues, used in turn: each of them is hot all the time. */
+export const queues = variantScenario({
+  about: `${MANY} queues, used in turn, beside one queue`,
+  title: `One queue and ${MANY} queues`,
+  variants: [
+    { name: 'one-queue', label: 'one queue, concurrency 100', start: { queues: 1 } },
+    {
+      name: 'many-queues',
+      label: `${MANY} queues, concurrency ${CONCURRENCY} each`,
+      start: { queues: MANY, concurrency: CONCURRENCY },
+    },
+  ],
+  notes: () => ['The issue sets no aim for the ratio of this scenario.'],
+});
