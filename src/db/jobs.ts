@@ -4,6 +4,7 @@ import type { SecretBox } from './secret-box.ts';
 
 interface JobRow {
   id: string;
+  account_id: string;
   queue_id: string;
   queue: string;
   status: JobStatus;
@@ -30,23 +31,28 @@ export const HISTORY_OF_J = `(
     from attempt a where a.job_id = j.id) as history`;
 
 const DOCUMENT = `
-  select j.id, j.queue_id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count, j.idempotency_key, j.payload,
+  select j.id, j.account_id, j.queue_id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count, j.idempotency_key, j.payload,
          j.scheduled_for, j.last_error, j.created_at, j.completed_at, ${HISTORY_OF_J}
     from job j join queue q on q.id = j.queue_id`;
 
-const GET: Statement = {
-  name: 'job-document',
-  text: `${DOCUMENT} where j.id = $1 and j.account_id = $2 and j.created_at > jobferry_now() - $3 * interval '1 ms'`,
+const KEPT: Statement = {
+  name: 'job-documents',
+  text: `${DOCUMENT} where j.id = any ($1) and j.created_at > (select jobferry_now()) - $2 * interval '1 ms'`,
 };
 
-export async function getJobDocument(
+export interface OwnedDocument {
+  accountId: string;
+  document: JobDocument;
+}
+
+/** Those of the jobs that are not past retention, by id, of whichever accounts. */
+export async function jobDocuments(
   db: Database,
-  jobId: string,
-  accountId: string,
+  ids: readonly string[],
   retentionMs: number,
-): Promise<JobDocument | null> {
-  const row = await db.one<JobRow>(GET, [jobId, accountId, retentionMs]);
-  return row === null ? null : toDocument(db.box, row);
+): Promise<ReadonlyMap<string, OwnedDocument>> {
+  const rows = await db.query<JobRow>(KEPT, [ids, retentionMs]);
+  return new Map(rows.map((row) => [row.id, { accountId: row.account_id, document: toDocument(db.box, row) }]));
 }
 
 export interface JobFilter {

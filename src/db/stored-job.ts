@@ -49,9 +49,9 @@ const SELECT = `
          q.probe_job_id is not distinct from j.id as is_probe, jobferry_now() as now
     from job j join queue q on q.id = j.queue_id`;
 
-const OF_ACCOUNT: Statement = {
-  name: 'stored-job-of-account',
-  text: `${SELECT} where j.id = $1 and j.account_id = $2 and j.created_at > jobferry_now() - $3 * interval '1 ms'`,
+const KEPT: Statement = {
+  name: 'stored-jobs-kept',
+  text: `${SELECT} where j.id = any ($1) and j.created_at > (select jobferry_now()) - $2 * interval '1 ms'`,
 };
 const OVERDUE: Statement = {
   name: 'stored-jobs-overdue',
@@ -78,15 +78,23 @@ const BY_IDS: Statement = {
   text: `${SELECT} where j.id = any ($1) order by j.id`,
 };
 
-/** The job that an ack, nack or defer is about, or null when the account has no such job (any more). */
+/** Those of the jobs that are not past retention, by id, of whichever accounts. */
+export async function findJobs(db: Database, ids: readonly string[], retentionMs: number): Promise<StoredJobs> {
+  const rows = await db.query<StoredJobRow>(KEPT, [ids, retentionMs]);
+  return new Map(rows.map((row) => [row.id, toStoredJob(row)]));
+}
+
+export type StoredJobs = ReadonlyMap<string, StoredJob>;
+
+/** Null when the account has no such job (any more). */
 export async function findJob(
   db: Database,
   jobId: string,
   accountId: string,
   retentionMs: number,
 ): Promise<StoredJob | null> {
-  const row = await db.one<StoredJobRow>(OF_ACCOUNT, [jobId, accountId, retentionMs]);
-  return row === null ? null : toStoredJob(row);
+  const job = (await findJobs(db, [jobId], retentionMs)).get(jobId);
+  return job?.accountId === accountId ? job : null;
 }
 
 /** In-flight jobs of a queue whose lease or ack deadline has passed, oldest deadline first. */

@@ -4,6 +4,7 @@ import type { Context } from './context.ts';
 import type { Dashboard } from './dashboard.ts';
 import { createDeadLetterSearch } from './dead-letter-search.ts';
 import type { Services } from './index.ts';
+import { createJobBatches } from './job-batches.ts';
 import { createJobOperations } from './job-operations.ts';
 import { createKeyOperations } from './key-operations.ts';
 import { createListJobs } from './list-jobs.ts';
@@ -27,16 +28,16 @@ export interface UseCases {
 
 /** All use cases on one context: what the shells call. */
 export function createUseCases(context: Context): UseCases {
-  const lists = createListJobs(context);
+  const jobs = createJobBatches(context);
   const publishJob = createPublishJob(context);
   return {
     services: {
       authenticate: createAuthenticate(context),
       publishJob,
-      ...lists,
+      ...createListJobs(context, jobs),
       ...createManageQueues(context),
       ...createReplay(context),
-      ...createReportOutcome(context, lists.getJob),
+      ...createReportOutcome(context, jobs),
     },
     dashboard: {
       ...createJobSearch(context),
@@ -46,7 +47,7 @@ export function createUseCases(context: Context): UseCases {
     },
     operations: {
       ...createQueueOperations(context),
-      ...createJobOperations(context, publishJob),
+      ...createJobOperations(context, publishJob, jobs),
       ...createKeyOperations(context),
       ...createBulkOperations(context),
     },

@@ -9,6 +9,7 @@ import { isStorableText } from '../domain/text.ts';
 import { transition } from '../domain/transition.ts';
 import type { Context } from './context.ts';
 import type { Account } from './index.ts';
+import type { JobBatches } from './job-batches.ts';
 import type { JobOperations, PublishOutcome } from './operations.ts';
 import type { PublishJob } from './publish-job.ts';
 import { findReportable, notAwaitingAck } from './report-outcome.ts';
@@ -17,7 +18,7 @@ import { findReportable, notAwaitingAck } from './report-outcome.ts';
 const MAX_ROUNDS = 5;
 
 /** What can be done to a single job beyond reporting on it. */
-export function createJobOperations(context: Context, publishJob: PublishJob): JobOperations {
+export function createJobOperations(context: Context, publishJob: PublishJob, jobs: JobBatches): JobOperations {
   /** Reads the job and changes what was read, again when somebody else was faster. */
   const change = async (
     account: Account,
@@ -52,7 +53,8 @@ export function createJobOperations(context: Context, publishJob: PublishJob): J
         return runJobNow(context.db, account, job);
       }),
 
-    extendAck: (account, jobId, seconds, progress) => extendAck(context, account, jobId, { seconds, progress }),
+    extendAck: (account, jobId, seconds, progress) =>
+      extendAck({ ...context, jobs }, account, jobId, { seconds, progress }),
 
     async publishJobs(account, jobs) {
       if (jobs.length > LIMITS.publishBatch) {
@@ -77,7 +79,7 @@ export function createJobOperations(context: Context, publishJob: PublishJob): J
 
 /** A worker that needs longer says so, and may say how far it is. */
 async function extendAck(
-  context: Context,
+  { db, changes, jobs }: Pick<Context, 'db' | 'changes'> & { jobs: JobBatches },
   account: Account,
   jobId: string,
   { seconds, progress }: { seconds: number; progress: string | null },
@@ -89,13 +91,13 @@ async function extendAck(
     throw invalidField('progress', message);
   }
   if (!isId(jobId)) throw notFound('job');
-  const job = await findReportable(context, account, jobId);
+  const job = await findReportable(jobs, account, jobId);
   if (job.state.status !== 'awaiting_ack') throw notAwaitingAck(job.rules.mode, job.state.status);
-  const deadline = await extendAckDeadline(context.db, job, { ms: Math.ceil(seconds * 1000), progress });
+  const deadline = await extendAckDeadline(db, job, { ms: Math.ceil(seconds * 1000), progress });
   if (deadline === null) {
     throw new JobferryError('invalid_request', 'the job is no longer awaiting_ack: a report or its timeout came first');
   }
-  context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
+  changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
   return deadline;
 }
 

@@ -1,21 +1,18 @@
 import { databaseTime } from '../db/clock.ts';
 import { listDeadLetterDocuments } from '../db/dead-letters.ts';
-import { getJobDocument, listJobDocuments } from '../db/jobs.ts';
+import { listJobDocuments } from '../db/jobs.ts';
 import { queueState } from '../db/queues.ts';
 import { JobferryError, notFound } from '../domain/errors.ts';
 import { type Context, planOf } from './context.ts';
 import type { Account, PageInput, Services } from './index.ts';
+import type { JobBatches } from './job-batches.ts';
 
 type ListJobs = Pick<Services, 'getJob' | 'listJobs' | 'listDeadLetters'>;
 
-export function createListJobs(context: Context): ListJobs {
+export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
   const { db, periods } = context;
   return {
-    async getJob(account, jobId) {
-      const document = await getJobDocument(db, jobId, account.id, periods.retentionMs);
-      if (document === null) throw notFound('job');
-      return document;
-    },
+    getJob: (account, jobId) => jobs.document(account, jobId),
 
     async listJobs(account, queueId, input) {
       if ((await queueState(db, account.id, queueId)) !== 'live') throw notFound('queue');

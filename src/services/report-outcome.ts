@@ -1,24 +1,22 @@
-import { settle } from '../db/settle.ts';
-import { findJob, type StoredJob } from '../db/stored-job.ts';
-import { JobferryError, notFound } from '../domain/errors.ts';
+import type { StoredJob } from '../db/stored-job.ts';
+import { JobferryError } from '../domain/errors.ts';
 import type { JobDocument } from '../domain/job.ts';
 import { type JobEvent, transition } from '../domain/transition.ts';
 import type { Context } from './context.ts';
 import type { Account, Services } from './index.ts';
+import type { JobBatches } from './job-batches.ts';
 
 type ReportOutcome = Pick<Services, 'ackJob' | 'nackJob' | 'deferJob'>;
 
 /** The worker's report that ends a job in ack mode (spec "Ack mode"). Exactly one report wins. */
-export function createReportOutcome(context: Context, getJob: Services['getJob']): ReportOutcome {
+export function createReportOutcome(context: Context, jobs: JobBatches): ReportOutcome {
   const report = async (account: Account, jobId: string, event: JobEvent): Promise<JobDocument> => {
-    const { db } = context;
-    const job = await findReportable(context, account, jobId);
+    const job = await findReportable(jobs, account, jobId);
     const moment = { now: job.now, random: Math.random() };
     const decided = transition(job.state, job.rules, event, moment);
     if (decided === null) throw notAwaitingAck(job.rules.mode, job.state.status);
-    const settlement = { id: job.id, expected: job.state.status, token: job.token, transition: decided, answer: null };
-    const applied = await settle(db, [settlement]);
-    if (!applied.has(job.id)) {
+    const { id, token } = job;
+    if (!(await jobs.settle({ id, expected: job.state.status, token, transition: decided, answer: null }))) {
       throw new JobferryError(
         'invalid_request',
         'the job is no longer awaiting_ack: another report or its timeout came first',
@@ -26,7 +24,7 @@ export function createReportOutcome(context: Context, getJob: Services['getJob']
     }
     context.wake(job.queueId, 'change');
     context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
-    return getJob(account, jobId);
+    return jobs.document(account, jobId);
   };
 
   return {
@@ -44,11 +42,10 @@ export function createReportOutcome(context: Context, getJob: Services['getJob']
 const SETTLE_GRACE_MS = 1000;
 const LOOK_AGAIN_MS = 20;
 
-export async function findReportable(context: Context, account: Account, jobId: string): Promise<StoredJob> {
+export async function findReportable(jobs: JobBatches, account: Account, jobId: string): Promise<StoredJob> {
   const giveUpAt = performance.now() + SETTLE_GRACE_MS;
   for (;;) {
-    const job = await findJob(context.db, jobId, account.id, context.periods.retentionMs);
-    if (job === null) throw notFound('job');
+    const job = await jobs.find(account, jobId);
     const mayComeSoon = job.state.status === 'processing' && job.rules.mode === 'ack';
     if (!mayComeSoon || performance.now() > giveUpAt) return job;
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));

@@ -28,6 +28,12 @@ const MAX_PER_CLAIM = 100;
 const MAX_PAYLOAD_CHARACTERS = 32 * 1024 * 1024;
 /** A claim that failed, or found due jobs that others hold, is tried again after this. */
 const RETRY_MS = 250;
+/**
+ * A queue whose slots are all taken by other processes is looked at again after this, and then after twice as long each
+ * time: it falls to whoever looks when a slot is free. After the last look the reconciler does that.
+ */
+const FIRST_LOOK_MS = 50;
+const LAST_LOOK_MS = 3200;
 /** `setTimeout` above 2^31-1 ms fires at once; and a queue edit may move what a long timer waits for. */
 const MAX_TIMER_MS = 60_000;
 
@@ -41,6 +47,8 @@ interface QueueState {
   timer: NodeJS.Timeout | null;
   /** The last claim could take no more before a delivery ends, a pause does, or the like. */
   isFull: boolean;
+  /** When to look again for a slot. */
+  lookMs: number;
   /** Deliveries of this process. */
   inFlight: number;
 }
@@ -83,8 +91,10 @@ export class Dispatcher {
       queue.again = queue.again === null || queue.again === news ? news : 'change';
       return;
     }
-    // A job that finds no slot waits for a delivery of ours to end, and a slot that nobody waited for is nothing new.
-    if ((news === 'job' && queue.isFull && queue.inFlight > 0) || (news === 'slot' && !queue.isFull)) return;
+    // A job that finds no slot waits for a delivery of ours to end, or for our next look; and a slot that nobody
+    // waited for is nothing new.
+    const isExpected = queue.inFlight > 0 || queue.timer !== null;
+    if ((news === 'job' && queue.isFull && isExpected) || (news === 'slot' && !queue.isFull)) return;
     if (queue.timer !== null) clearTimeout(queue.timer);
     queue.timer = null;
     this.#line.add(queueId);
@@ -115,7 +125,7 @@ export class Dispatcher {
   #stateOf(queueId: string): QueueState {
     let queue = this.#queues.get(queueId);
     if (queue === undefined) {
-      queue = { claiming: false, again: null, timer: null, isFull: false, inFlight: 0 };
+      queue = { claiming: false, again: null, timer: null, isFull: false, lookMs: FIRST_LOOK_MS, inFlight: 0 };
       this.#queues.set(queueId, queue);
     }
     return queue;
@@ -183,13 +193,22 @@ export class Dispatcher {
     queue.isFull = waitMs === null;
     if (queue.again !== null) this.wake(queueId, queue.again);
     if (this.#line.has(queueId)) return;
-    if (waitMs === 0) {
-      this.wake(queueId);
-    } else if (waitMs !== null && waitMs !== Number.POSITIVE_INFINITY) {
-      queue.timer = setTimeout(() => this.wake(queueId), Math.min(Math.ceil(waitMs), MAX_TIMER_MS));
-    } else {
-      this.#forgetIdle(queueId, queue);
-    }
+    if (queue.inFlight > 0 || !queue.isFull) queue.lookMs = FIRST_LOOK_MS;
+    if (waitMs === 0) this.wake(queueId);
+    else if (waitMs === null) this.#lookForSlot(queueId, queue);
+    else if (waitMs !== Number.POSITIVE_INFINITY) this.#wakeIn(waitMs, queueId, queue);
+    this.#forgetIdle(queueId, queue);
+  }
+
+  #lookForSlot(queueId: string, queue: QueueState): void {
+    if (queue.inFlight > 0 || queue.lookMs > LAST_LOOK_MS) return;
+    // Processes that look at the same moments would find the same.
+    this.#wakeIn(queue.lookMs * (0.5 + Math.random()), queueId, queue);
+    queue.lookMs *= 2;
+  }
+
+  #wakeIn(ms: number, queueId: string, queue: QueueState): void {
+    queue.timer = setTimeout(() => this.wake(queueId), Math.min(Math.ceil(ms), MAX_TIMER_MS));
   }
 
   #forgetIdle(queueId: string, queue: QueueState): void {

@@ -4,6 +4,7 @@ import type { Sender } from '../../src/delivery/send.ts';
 import type { Logger } from '../../src/log.ts';
 import type { Context } from '../../src/services/context.ts';
 import type { Account, Services } from '../../src/services/index.ts';
+import { createJobBatches } from '../../src/services/job-batches.ts';
 import { createJobOperations } from '../../src/services/job-operations.ts';
 import { NO_CHANGES } from '../../src/services/live.ts';
 import type { JobOperations } from '../../src/services/operations.ts';
@@ -82,9 +83,10 @@ export class Process implements Host {
     this.db = server.connect(this);
     const context = this.#context();
     this.publish = createPublishJob(context);
-    this.operations = createJobOperations(context, this.publish);
     // Whoever reports is not interested in the document that comes back.
-    this.reports = createReportOutcome(context, () => Promise.resolve({} as never));
+    const jobs = { ...createJobBatches(context), document: () => Promise.resolve({} as never) };
+    this.operations = createJobOperations(context, this.publish, jobs);
+    this.reports = createReportOutcome(context, jobs);
     this.dispatcher = new Dispatcher({
       ...{ db: this.db, sender: setup.senderOf(this), log: this.#log, changes: NO_CHANGES },
       ...{ workerId, capacity, webhookTimeoutMs, leaseMs: this.leaseMs },

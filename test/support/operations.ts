@@ -3,14 +3,10 @@ import { Database } from '../../src/db/database.ts';
 import { createPrisma } from '../../src/db/prisma.ts';
 import { SecretBox } from '../../src/db/secret-box.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
-import { createBulkOperations } from '../../src/services/bulk-actions.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createUseCases } from '../../src/services/create-services.ts';
 import type { Account } from '../../src/services/index.ts';
-import { createJobOperations } from '../../src/services/job-operations.ts';
-import { createKeyOperations } from '../../src/services/key-operations.ts';
 import type { ChangeFeed } from '../../src/services/live.ts';
-import { createQueueOperations } from '../../src/services/queue-operations.ts';
 
 export interface AuditRow {
   actor_type: string;
@@ -53,7 +49,7 @@ export function openOperations(
     wake: () => undefined,
     changes: { changed: (change) => changes.push(change) },
   };
-  const { services } = createUseCases(context);
+  const { services, operations } = createUseCases(context);
 
   return {
     db,
@@ -61,10 +57,7 @@ export function openOperations(
     /** What live subscribers would have been told so far. */
     changes,
     services,
-    ...createQueueOperations(context),
-    ...createJobOperations(context, services.publishJob),
-    ...createKeyOperations(context),
-    ...createBulkOperations(context),
+    ...operations,
 
     /** The account that was made first, as one of its keys would find it. */
     async firstAccount(): Promise<Account> {

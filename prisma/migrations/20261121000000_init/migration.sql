@@ -582,13 +582,16 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-  v_now timestamptz := jobferry_now();
+  v_now timestamptz;
   v_applied text[];
   v_effects json;
   v_freed text[];
   v_returned json;
   v_row record;
 begin
+  -- The clock comes after the wait for whoever holds the whole table, or that wait would count as backoff.
+  lock table job in row exclusive mode;
+  v_now := jobferry_now();
   with item as materialized (
     select * from json_to_recordset(p_items) as i(
       id text, expected text, token bigint,

@@ -22,10 +22,10 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
 
   'settle-cancelled': (tables, [json]) => [{ applied: settle(tables, itemsOf(json)) }],
 
-  'stored-job-of-account': (tables, [id, accountId, retentionMs]) => {
-    const job = tables.jobs.get(id as string);
-    const isKept = job !== undefined && job.createdAt > tables.clock() - (retentionMs as number);
-    return isKept && job.accountId === accountId ? [toRow(tables, job)] : [];
+  'stored-jobs-kept': (tables, [ids, retentionMs]) => {
+    const since = tables.clock() - (retentionMs as number);
+    const found = [...new Set(ids as string[])].map((id) => tables.jobs.get(id));
+    return found.flatMap((job) => (job === undefined || job.createdAt <= since ? [] : [toRow(tables, job)]));
   },
 
   'stored-jobs-overdue': (tables, [queueId, limit]) => {

@@ -1,0 +1,70 @@
+import { jobDocuments } from '../db/jobs.ts';
+import { type Settlement, settle } from '../db/settle.ts';
+import { findJobs, type StoredJob } from '../db/stored-job.ts';
+import { notFound } from '../domain/errors.ts';
+import type { JobDocument } from '../domain/job.ts';
+import { Batcher, type BatcherOptions } from './batcher.ts';
+import type { Context } from './context.ts';
+import type { Account } from './index.ts';
+
+/**
+ * What is asked and said about single jobs. Calls that come together share a statement, and a commit: workers that ack
+ * thousands of jobs a second do so one by one.
+ */
+export interface JobBatches {
+  /** @throws JobferryError `not_found`, `unavailable` */
+  find(account: Account, jobId: string): Promise<StoredJob>;
+  /** @throws JobferryError `not_found`, `unavailable` */
+  document(account: Account, jobId: string): Promise<JobDocument>;
+  /** False when the job has changed since it was read. @throws JobferryError `unavailable` */
+  settle(settlement: Settlement): Promise<boolean>;
+}
+
+const BOUNDS: Pick<BatcherOptions<unknown>, 'maxBytes' | 'sizeOf' | 'maxWaiting' | 'deadlineMs'> = {
+  // Items are small; what is bounded here is the number of them.
+  maxBytes: Number.POSITIVE_INFINITY,
+  sizeOf: () => 0,
+  maxWaiting: 5000,
+  deadlineMs: 4500,
+};
+
+export function createJobBatches({ db, periods }: Context): JobBatches {
+  const states = new Batcher<string, StoredJob | null>(
+    async (ids) => {
+      const found = await findJobs(db, ids, periods.retentionMs);
+      return ids.map((id) => found.get(id) ?? null);
+    },
+    { ...BOUNDS, maxItems: 200 },
+  );
+  const documents = new Batcher(
+    async (ids: string[]) => {
+      const found = await jobDocuments(db, ids, periods.retentionMs);
+      return ids.map((id) => found.get(id) ?? null);
+    },
+    // Each with its payload.
+    { ...BOUNDS, maxItems: 25 },
+  );
+  const settlements = new Batcher<Settlement, boolean>((items) => settleEach(db, items), { ...BOUNDS, maxItems: 200 });
+
+  return {
+    async find(account, jobId) {
+      const job = await states.add(jobId);
+      if (job?.accountId !== account.id) throw notFound('job');
+      return job;
+    },
+    async document(account, jobId) {
+      const found = await documents.add(jobId);
+      if (found?.accountId !== account.id) throw notFound('job');
+      return found.document;
+    },
+    settle: (settlement) => settlements.add(settlement),
+  };
+}
+
+/** Of several reports on one job the first counts: the others were decided on what it changes. */
+async function settleEach(db: Context['db'], items: Settlement[]): Promise<boolean[]> {
+  const firsts = new Map<string, Settlement>();
+  for (const item of items) if (!firsts.has(item.id)) firsts.set(item.id, item);
+  const applied = await settle(db, [...firsts.values()]);
+  return items.map((item) => firsts.get(item.id) === item && applied.has(item.id));
+}
