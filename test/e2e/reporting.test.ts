@@ -59,7 +59,7 @@ describe.concurrent('nack', () => {
   });
 
   it('counts against maxAttempts', async () => {
-    const { id, queue, receiver } = await awaiting({ maxAttempts: 2 });
+    const { id, queue, receiver } = await awaiting({ maxAttempts: 2, backoffDelay: 2 });
     expect((await report('nack', id)).body).toMatchObject({ attempts: 1 });
     await api.waitForStatus(id, 'awaiting_ack');
     const { body: job } = await report('nack', id, { reason: 'again' });
