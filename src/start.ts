@@ -4,7 +4,6 @@ import type { Database } from './db/database.ts';
 import { schemaState } from './db/migrate.ts';
 import { createPrisma } from './db/prisma.ts';
 import { createSender } from './delivery/send.ts';
-import { createGraphQL } from './graphql/index.ts';
 import { createApp, type Listening, listen, type Readiness } from './http/index.ts';
 import type { Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
@@ -87,7 +86,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
   const stored = createStoredText(db);
   const shared = { prisma, stored, plans: config.plans, live: liveUpdates.live };
   const graphql =
-    useCases === null ? null : createGraphQL({ ...useCases, ...shared }, { graphiql: config.graphiql, log });
+    useCases === null ? null : await loadGraphQL({ ...useCases, ...shared }, { graphiql: config.graphiql, log });
   const app = createApp({
     services: useCases?.services ?? null,
     config,
@@ -125,6 +124,12 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
       await database.close();
     },
   };
+}
+
+/** Loaded by those who serve it: for a worker it would be half of its memory, and most of the time of its start. */
+async function loadGraphQL(...options: Parameters<typeof import('./graphql/index.ts').createGraphQL>) {
+  const { createGraphQL } = await import('./graphql/index.ts');
+  return createGraphQL(...options);
 }
 
 /** Ready means: a job published now would be kept, and delivered if this process delivers. */

@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** Marks our keys, for people and for secret scanners. */
@@ -30,7 +30,7 @@ export function describeApiKey(key: string): { hash: string; prefix: string; las
 }
 
 export function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key);
 }
 
 function checksum(random: string): string {
