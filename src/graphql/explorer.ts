@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { READY_QUERIES } from './explorer-queries.ts';
 
 /**
@@ -60,10 +59,17 @@ const KEY_BAR = `
 </form>
 <script>${KEY_SCRIPT}</script>`;
 
-export function explorerPage(): (req: IncomingMessage, res: ServerResponse) => void {
-  let page: { plain: Buffer; gzipped: Buffer; policy: string } | null = null;
-  return (req, res) => {
-    page ??= build(); // 9 MB that many processes are never asked for
+interface Page {
+  plain: Buffer;
+  gzipped: Buffer;
+  policy: string;
+}
+
+export function explorerPage(): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  let built: Promise<Page> | null = null;
+  return async (req, res) => {
+    built ??= build();
+    const page = await built;
     const zipped = /\bgzip\b/.test(req.headers['accept-encoding'] ?? '');
     const body = zipped ? page.gzipped : page.plain;
     res.writeHead(200, {
@@ -79,7 +85,9 @@ export function explorerPage(): (req: IncomingMessage, res: ServerResponse) => v
   };
 }
 
-function build() {
+async function build(): Promise<Page> {
+  // A file of 9 MB, and several times that in memory, that most processes are never asked for.
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const html = renderGraphiQL({
     title: 'Jobferry GraphQL',
     endpoint: '/graphql',

@@ -9,7 +9,7 @@ import { HttpRefusal } from './errors.ts';
 export interface GraphQLEndpoint {
   execute(req: IncomingMessage, res: ServerResponse, account: Account, body: object): Promise<void>;
   /** The explorer for browsers; null when it is switched off. */
-  page: ((req: IncomingMessage, res: ServerResponse) => void) | null;
+  page: ((req: IncomingMessage, res: ServerResponse) => Promise<void>) | null;
 }
 
 /**
@@ -20,7 +20,7 @@ export function mountGraphQL(app: Express, services: Services, endpoint: GraphQL
   const { page } = endpoint;
   if (page !== null) {
     app.get('/graphql', (req, res, next) => {
-      if (req.headers.accept?.includes('text/html') === true) page(req, res);
+      if (req.headers.accept?.includes('text/html') === true) page(req, res).catch(next);
       else next();
     });
   }

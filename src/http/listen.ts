@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'no
 import type { AddressInfo, Socket } from 'node:net';
 import type { Express } from 'express';
 import { messageClassesOf } from './message-classes.ts';
+import { RunningRequests } from './running-requests.ts';
 
 /** Milliseconds. Tests shorten them. */
 const TIMEOUTS = {
@@ -31,7 +32,7 @@ export interface Listening {
 
 /** Starts serving. What Node would answer by itself, empty or as text, is JSON here too (D22). */
 export async function listen(app: Express, options: ListenOptions): Promise<Listening> {
-  const running = new Set<ServerResponse>();
+  const running = new RunningRequests();
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const server = createServer({
     ...messageClassesOf(app),
@@ -44,7 +45,6 @@ export async function listen(app: Express, options: ListenOptions): Promise<List
   });
   server.on('request', (req, res) => {
     running.add(res);
-    res.once('close', () => running.delete(res));
     if (!server.listening) res.shouldKeepAlive = false;
     if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 400, 'the Host header is missing');
     else app(req, res);
@@ -74,11 +74,11 @@ function urlOf(server: Server): string {
  * Node stops checking its timeouts once it is told to close, so a silent client could hold the server
  * open for ever: when the last request is answered, whatever is still connected goes.
  */
-function closeGracefully(server: Server, running: ReadonlySet<ServerResponse>, graceMs: number): Promise<void> {
+function closeGracefully(server: Server, running: RunningRequests, graceMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => server.closeAllConnections(), graceMs);
     const closeWhenQuiet = () => {
-      if (running.size === 0) server.closeAllConnections();
+      if (running.count === 0) server.closeAllConnections();
     };
     server.on('request', (_req, res) => res.once('close', () => setImmediate(closeWhenQuiet)));
     server.close((error) => {
@@ -86,7 +86,7 @@ function closeGracefully(server: Server, running: ReadonlySet<ServerResponse>, g
       if (error === undefined) resolve();
       else reject(error);
     });
-    for (const res of running) {
+    for (const res of running.all()) {
       res.shouldKeepAlive = false;
       res.once('close', () => setImmediate(closeWhenQuiet));
     }
@@ -94,9 +94,9 @@ function closeGracefully(server: Server, running: ReadonlySet<ServerResponse>, g
   });
 }
 
-function answerParserError(error: NodeJS.ErrnoException, socket: Socket, running: ReadonlySet<ServerResponse>): void {
+function answerParserError(error: NodeJS.ErrnoException, socket: Socket, running: RunningRequests): void {
   // A request under way has its own answer coming; one put in its place would be taken for it.
-  const busy = [...running].some((res) => res.req.socket === socket && res.req.complete);
+  const busy = running.of(socket).some((res) => res.req.complete);
   if (busy || !socket.writable) {
     socket.destroy();
     return;

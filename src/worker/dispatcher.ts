@@ -7,6 +7,7 @@ import { type ClaimTime, type Delivery, deliver } from '../services/deliver.ts';
 import type { ChangeFeed } from '../services/live.ts';
 import { emptyDeletedQueue } from '../services/recover.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
+import { UnderWay } from './under-way.ts';
 
 export interface DispatcherOptions {
   db: Database;
@@ -70,8 +71,8 @@ export class Dispatcher {
   #payloadCharacters = 0;
   #draining = false;
   #pumping = false;
-  readonly #deliveries = new Set<Promise<void>>();
-  readonly #claims = new Set<Promise<void>>();
+  readonly #deliveries = new UnderWay();
+  readonly #claims = new UnderWay();
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -80,7 +81,7 @@ export class Dispatcher {
   }
 
   get inFlight(): number {
-    return this.#deliveries.size;
+    return this.#deliveries.count;
   }
 
   /** Says that the queue may have work. */
@@ -117,8 +118,8 @@ export class Dispatcher {
     this.#draining = true;
     this.#line.clear();
     for (const queue of this.#queues.values()) if (queue.timer !== null) clearTimeout(queue.timer);
-    await Promise.all(this.#claims);
-    await Promise.all(this.#deliveries);
+    await this.#claims.idle();
+    await this.#deliveries.idle();
     await this.#settles.idle();
   }
 
@@ -148,8 +149,8 @@ export class Dispatcher {
       this.#line.delete(queueId);
       const limit = Math.min(this.#free, MAX_PER_CLAIM);
       this.#free -= limit;
-      const claiming = this.#claim(queueId, limit).finally(() => this.#claims.delete(claiming));
-      this.#claims.add(claiming);
+      this.#claims.begin();
+      void this.#claim(queueId, limit).finally(() => this.#claims.end());
     }
   }
 
@@ -223,7 +224,8 @@ export class Dispatcher {
     queue.inFlight += 1;
     // What could not be settled is taken back when its lease ends.
     let news: News | null = null;
-    const work = deliver(sender, job, claimed, leaseMs - webhookTimeoutMs)
+    this.#deliveries.begin();
+    void deliver(sender, job, claimed, leaseMs - webhookTimeoutMs)
       .then(async (delivery: Delivery) => {
         const giveUpAt = claimed.monotonic + leaseMs;
         await this.#settles.add({ job, delivery, giveUpAt });
@@ -235,7 +237,7 @@ export class Dispatcher {
         log.error({ err: error, jobId: job.id }, 'a delivery could not be settled');
       })
       .finally(() => {
-        this.#deliveries.delete(work);
+        this.#deliveries.end();
         this.#payloadCharacters -= job.payload.length;
         this.#free += 1;
         queue.inFlight -= 1;
@@ -243,7 +245,6 @@ export class Dispatcher {
         this.#forgetIdle(job.queueId, queue);
         this.#pumpSoon();
       });
-    this.#deliveries.add(work);
   }
 
   #changed({ accountId, queueId, id: jobId }: ClaimedJob): void {
