@@ -26,6 +26,8 @@ const MAX_CONNECTIONS = 16;
 // count(*) and sums are bigint; every number that Jobferry keeps there is far below 2^53.
 const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, Number);
+const parseAnyTimestamp = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
+types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
 
 /** One pool per process, shared by the hand-written SQL, Prisma and graphile-worker. */
 export class Database {
@@ -110,4 +112,13 @@ function sqlStateOf(error: unknown): string | null {
   const inner = cause.meta?.driverAdapterError?.cause ?? cause.cause;
   const code = (inner as { originalCode?: unknown } | undefined)?.originalCode;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : null;
+}
+
+/** In UTC, as servers have it, without the regular expression: a claimed job alone has four. */
+function parseTimestamp(text: string): Date {
+  if (text.length > 21 && text.length < 27 && text[10] === ' ' && text.endsWith('+00')) {
+    const parsed = new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`);
+    if (!Number.isNaN(parsed.getTime())) return parsed;
+  }
+  return parseAnyTimestamp(text) as Date;
 }
