@@ -23,9 +23,7 @@ export class WorkerCalls {
   call(queueId: string, reason: CallReason): void {
     if (this.#waiting.size >= MAX_WAITING) return;
     if (reason === 'change' || !this.#waiting.has(queueId)) this.#waiting.set(queueId, reason);
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-    });
+    this.#running ??= this.#run();
   }
 
   /** Resolves when nothing is left to say. */
@@ -43,5 +41,7 @@ export class WorkerCalls {
         this.#log.warn({ err: error }, 'workers could not be called, and find the work a little later');
       });
     }
+    // At once, and not when the promise has ended: a call in between would wait for the next one.
+    this.#running = null;
   }
 }

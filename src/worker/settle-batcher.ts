@@ -41,9 +41,7 @@ export class SettleBatcher {
   add(settled: SettledDelivery): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ settled, resolve, reject });
-      this.#running ??= this.#run().finally(() => {
-        this.#running = null;
-      });
+      this.#running ??= this.#run();
     });
   }
 
@@ -55,6 +53,8 @@ export class SettleBatcher {
     // One turn of the event loop: answers that were read together ride together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) await this.#flush(this.#waiting.splice(0, MAX_BATCH));
+    // At once, and not when the promise has ended: what is added in between would wait for the next one.
+    this.#running = null;
   }
 
   async #flush(batch: Waiting[]): Promise<void> {
