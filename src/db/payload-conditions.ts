@@ -22,7 +22,10 @@ export function payloadTest(condition: PayloadCondition, document: string, value
   switch (condition.kind) {
     case 'and':
     case 'or':
-      return `(${condition.of.map((part) => payloadTest(part, document, values)).join(` ${condition.kind} `)})`;
+      return joined(
+        condition.kind,
+        condition.of.map((part) => payloadTest(part, document, values)),
+      );
     case 'not':
       return `(not ${payloadTest(condition.of, document, values)})`;
     case 'test':
@@ -99,8 +102,14 @@ export function payloadProbe(
   const toSql = (part: Probe): string =>
     'shape' in part
       ? `${documents} @> jsonb_build_object(${queueId}, ${values.add(JSON.stringify(part.shape))}::text::jsonb)`
-      : `(${part.of.map(toSql).join(` ${part.kind} `)})`;
+      : joined(part.kind, part.of.map(toSql));
   return toSql(probe);
+}
+
+/** Of no conditions all hold, and none does. */
+function joined(kind: 'and' | 'or', conditions: readonly string[]): string {
+  if (conditions.length === 0) return kind === 'and' ? 'true' : 'false';
+  return `(${conditions.join(` ${kind} `)})`;
 }
 
 /** A document that payloads contain, or several of them. */
