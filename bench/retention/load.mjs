@@ -33,7 +33,7 @@ export async function openLoad(url, queue) {
       return { accountId: queue.account_id, queue: queue.name, payload: PAYLOAD, key: keyed ? `new-${keys}` : undefined };
     });
     await timed('publish', PUBLISH, [JSON.stringify(items), keyed, RETENTION_MS, LIFETIME_MS]);
-    const claimed = (await timed('claim', CLAIM, [queue.id, 100, 1, 20_000])).filter(({ id }) => id !== null);
+    const claimed = (await timed('claim', CLAIM, [[queue.id], 100, 1, 20_000])).filter(({ id }) => id !== null);
     const [{ applied }] = await timed('settle', SETTLE, [JSON.stringify(claimed.map(settlement))]);
     if (applied.length !== BATCH) throw new Error(`${applied.length} jobs of ${BATCH} were settled`);
     record.ms.batch.push(performance.now() - startedAt);

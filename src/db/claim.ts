@@ -23,7 +23,9 @@ export interface ClaimedJob {
   rules: DeliveryRules;
 }
 
+/** What a claim has taken of one queue. */
 export interface Claim {
+  queueId: string;
   /** Database time in milliseconds. */
   now: number;
   /**
@@ -37,13 +39,15 @@ export interface Claim {
 }
 
 export interface ClaimRequest {
-  queueId: string;
+  /** Each once. */
+  queueIds: readonly string[];
+  /** Jobs of each queue. */
   capacity: number;
   workerId: number;
   leaseMs: number;
 }
 
-interface ClaimRow extends Omit<StoredJobRow, 'queue_id' | 'now' | 'answer_status_code' | 'status'> {
+interface ClaimRow extends Omit<StoredJobRow, 'now' | 'answer_status_code' | 'status'> {
   claimed_at: Date;
   wait_ms: number | null;
   queue_deleted: boolean;
@@ -62,35 +66,39 @@ const CLAIM: Statement = {
   text: `select * from jobferry_claim($1, $2, $3, $4 * interval '1 ms')`,
 };
 
-/** Takes due jobs of a queue, as many as capacity, concurrency, rate window, hold and probe allow. */
-export async function claim(db: Database, request: ClaimRequest): Promise<Claim> {
-  const { queueId, capacity, workerId, leaseMs } = request;
-  const rows = await db.query<ClaimRow>(CLAIM, [queueId, capacity, workerId, leaseMs]);
-  const head = rows[0];
-  if (head === undefined) throw new Error('claim answered no row');
-  return {
-    now: head.claimed_at.getTime(),
-    waitMs: head.wait_ms,
-    queueDeleted: head.queue_deleted,
-    jobs: head.id === null ? [] : rows.flatMap((row) => readable(db, queueId, row)),
-  };
+/** Takes due jobs of each queue, as many as capacity, concurrency, rate window, hold and probe allow. */
+export async function claim(db: Database, request: ClaimRequest): Promise<Claim[]> {
+  const { queueIds, capacity, workerId, leaseMs } = request;
+  const rows = await db.query<ClaimRow>(CLAIM, [queueIds, capacity, workerId, leaseMs]);
+  const claims = new Map<string, Claim>();
+  for (const row of rows) {
+    const { queue_id: queueId, claimed_at: at, wait_ms: waitMs, queue_deleted: queueDeleted } = row;
+    let claimed = claims.get(queueId);
+    if (claimed === undefined) {
+      claimed = { queueId, now: at.getTime(), waitMs, queueDeleted, jobs: [] };
+      claims.set(queueId, claimed);
+    }
+    if (row.id !== null) claimed.jobs.push(...readable(db, row));
+  }
+  return [...claims.values()];
 }
 
 /**
  * Nothing for a job that this process has no key for, or that somebody changed: it goes back when its
  * lease ends, without an attempt counted, and maybe to a process that has the key.
  */
-function readable(db: Database, queueId: string, row: ClaimRow): ClaimedJob[] {
+function readable(db: Database, row: ClaimRow): ClaimedJob[] {
   try {
-    return [toClaimedJob(db.box, queueId, row)];
+    return [toClaimedJob(db.box, row)];
   } catch (error) {
-    db.log.warn({ err: error, jobId: row.id, queueId }, 'a claimed job cannot be read, and waits for its lease to end');
+    const fields = { err: error, jobId: row.id, queueId: row.queue_id };
+    db.log.warn(fields, 'a claimed job cannot be read, and waits for its lease to end');
     return [];
   }
 }
 
-function toClaimedJob(box: SecretBox, queueId: string, row: ClaimRow): ClaimedJob {
-  const { signing_secret: secret, next_signing_secret: next } = row;
+function toClaimedJob(box: SecretBox, row: ClaimRow): ClaimedJob {
+  const { queue_id: queueId, signing_secret: secret, next_signing_secret: next } = row;
   return {
     id: row.id,
     token: String(row.claim_token),

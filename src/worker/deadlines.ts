@@ -3,8 +3,8 @@ import type { Logger } from '../log.ts';
 import type { ChangeFeed } from '../services/live.ts';
 import { expireDeadlines } from '../services/recover.ts';
 
-/** Deadlines further away than this have a wake-up of their own, which comes in time. */
-const OWN_TIMER_MS = 5000;
+/** Deadlines further away than this have a wake-up of their own, which comes in time: up to 5 s early (`jobferry_wake`). */
+const OWN_TIMER_MS = 6000;
 
 /** Expires leases and ack deadlines at their moment, with one timer per queue. */
 export class Deadlines {

@@ -23,9 +23,15 @@ export interface DispatcherOptions {
   mayClaim: () => boolean;
 }
 
-/** What one claim may take: a queue with a long backlog must not keep the others from their turn. */
-const MAX_PER_CLAIM = 100;
-/** Payloads under way at once. A claim adds 4 MiB and one payload at most (`jobferry_claim`). */
+/** What a claim may take of a queue: one with a long backlog must not keep the others from their turn. */
+const MAX_PER_QUEUE = 100;
+/** What a claim may take of all its queues, so that one that has to wait leaves capacity to the others. */
+const MAX_PER_CLAIM = 320;
+/** What a claim costs hardly depends on how many queues it is for, and others wait for the queues it has locked. */
+const MAX_QUEUES = 16;
+/** Claims at once. What comes meanwhile shares the next one; and a claim may have to wait for an edit of a queue. */
+const MAX_CLAIMS = 3;
+/** Payloads under way at once. A claim adds 4 MiB and a payload of each queue at most (`jobferry_claim`). */
 const MAX_PAYLOAD_CHARACTERS = 32 * 1024 * 1024;
 /** A claim that failed, or found due jobs that others hold, is tried again after this. */
 const RETRY_MS = 250;
@@ -73,6 +79,8 @@ export class Dispatcher {
   #pumping = false;
   readonly #deliveries = new UnderWay();
   readonly #claims = new UnderWay();
+  /** Claims that the database has not answered. */
+  #asked = 0;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -143,44 +151,72 @@ export class Dispatcher {
   }
 
   #pump(): void {
-    if (this.#draining) return;
-    for (const queueId of this.#line) {
-      if (!this.hasRoom) return;
-      this.#line.delete(queueId);
-      const limit = Math.min(this.#free, MAX_PER_CLAIM);
-      this.#free -= limit;
+    while (!this.#draining && this.#line.size > 0 && this.#asked < MAX_CLAIMS && this.hasRoom) {
+      const queueIds = this.#nextInLine(Math.min(MAX_QUEUES, this.#free));
+      const limit = Math.min(Math.floor(Math.min(this.#free, MAX_PER_CLAIM) / queueIds.length), MAX_PER_QUEUE);
+      this.#free -= limit * queueIds.length;
       this.#claims.begin();
-      void this.#claim(queueId, limit).finally(() => this.#claims.end());
+      void this.#claim(queueIds, limit).finally(() => this.#claims.end());
     }
   }
 
-  async #claim(queueId: string, limit: number): Promise<void> {
-    const { db, log, workerId, leaseMs } = this.#options;
-    const queue = this.#stateOf(queueId);
-    queue.claiming = true;
-    queue.again = null;
+  #nextInLine(count: number): string[] {
+    const next: string[] = [];
+    for (const queueId of this.#line) {
+      if (next.length === count) break;
+      this.#line.delete(queueId);
+      next.push(queueId);
+    }
+    return next;
+  }
+
+  async #claim(queueIds: string[], limit: number): Promise<void> {
+    for (const queueId of queueIds) {
+      const queue = this.#stateOf(queueId);
+      queue.claiming = true;
+      queue.again = null;
+    }
     const monotonic = performance.now();
-    let waitMs: number | null = RETRY_MS;
-    let taken = 0;
-    try {
-      const claimed = await claim(db, { queueId, capacity: limit, workerId, leaseMs });
-      taken = claimed.jobs.length;
-      for (const job of claimed.jobs) {
-        this.#start(job, { now: claimed.now, monotonic });
+    const claims = await this.#ask(queueIds, limit);
+    this.#free += limit * queueIds.length;
+    for (const { now, jobs } of claims.values()) {
+      this.#free -= jobs.length;
+      for (const job of jobs) {
+        this.#start(job, { now, monotonic });
         this.#changed(job);
       }
-      waitMs = await this.#afterClaim(queueId, claimed);
-    } catch (error) {
-      log.warn({ err: error, queueId }, 'claim failed, trying again');
     }
-    this.#free += limit - taken;
+    this.#pumpSoon();
+    await Promise.all(queueIds.map((queueId) => this.#endClaim(queueId, claims.get(queueId))));
+  }
+
+  async #ask(queueIds: string[], capacity: number): Promise<Map<string, Claim>> {
+    const { db, log, workerId, leaseMs } = this.#options;
+    this.#asked += 1;
+    try {
+      const claims = await claim(db, { queueIds, capacity, workerId, leaseMs });
+      return new Map(claims.map((claimed) => [claimed.queueId, claimed]));
+    } catch (error) {
+      log.warn({ err: error, queueIds }, 'claim failed, trying again');
+      return new Map();
+    } finally {
+      this.#asked -= 1;
+    }
+  }
+
+  async #endClaim(queueId: string, claimed: Claim | undefined): Promise<void> {
+    const waitMs = await this.#afterClaim(queueId, claimed).catch((error: unknown) => {
+      this.#options.log.warn({ err: error, queueId }, 'a deleted queue could not be emptied, trying again');
+      return RETRY_MS;
+    });
+    const queue = this.#stateOf(queueId);
     queue.claiming = false;
     this.#scheduleNext(queueId, queue, waitMs);
-    this.#pumpSoon();
   }
 
   /** When to claim again by ourselves; null waits for room, and infinity for jobs. */
-  async #afterClaim(queueId: string, claimed: Claim): Promise<number | null> {
+  async #afterClaim(queueId: string, claimed: Claim | undefined): Promise<number | null> {
+    if (claimed === undefined) return RETRY_MS;
     if (claimed.queueDeleted) {
       await emptyDeletedQueue(this.#options.db, queueId, this.#options.changes);
       return null;

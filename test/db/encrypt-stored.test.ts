@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
-import { claim } from '../../src/db/claim.ts';
 import { Database } from '../../src/db/database.ts';
 import { encryptStored } from '../../src/db/encrypt-stored.ts';
 import { keyIdOf, SecretBox } from '../../src/db/secret-box.ts';
+import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { LEASE_MS, RETENTION_MS } from './fixture.ts';
+import { RETENTION_MS } from './fixture.ts';
 
 /** The step at the start that encrypts what is stored, and refuses when it lacks a key. */
 
@@ -114,7 +114,7 @@ describe('the signing secrets', () => {
       `insert into job (account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for, deliver_by, created_at)
        values ('a', 'q3', 3, 'fixed', 0, '{}', jobferry_now(), jobferry_now() + interval '1 day', jobferry_now())`,
     );
-    const { jobs } = await claim(db, { queueId: 'q3', capacity: 1, workerId: 1, leaseMs: LEASE_MS });
+    const { jobs } = await claimOf(db, 'q3', 1);
     expect(jobs).toMatchObject([{ signingSecret: 'whsec_next_3', nextSigningSecret: null }]);
   });
 

@@ -1,9 +1,10 @@
 import { afterAll } from 'vitest';
-import { type Claim, type ClaimedJob, claim } from '../../src/db/claim.ts';
+import type { Claim, ClaimedJob } from '../../src/db/claim.ts';
 import { Database } from '../../src/db/database.ts';
 import { type PublishAnswer, type PublishItem, publish } from '../../src/db/publish.ts';
 import { type Settlement, settle } from '../../src/db/settle.ts';
 import { type JobEvent, transition } from '../../src/domain/transition.ts';
+import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 export const LIFETIME_MS = 86_400_000;
@@ -95,7 +96,7 @@ export async function openFixture() {
     },
 
     claim(queue: TestQueue, capacity = 1000, workerId = 1): Promise<Claim> {
-      return claim(db, { queueId: queue.id, capacity, workerId, leaseMs: LEASE_MS });
+      return claimOf(db, queue.id, capacity, workerId);
     },
 
     /** Settles a claim by an event; false when somebody else was first. */

@@ -24,17 +24,17 @@ import {
 
 /**
  * Every job that is not terminal has a wake-up at or before the moment it can next move (DESIGN 2), or, when that is
- * now, about a second after it (docs/decisions/0008).
+ * now, some seconds after it (docs/decisions/0008).
  * The model runs wake-ups as a worker does, and is stricter: after a settle, a publish or a report
  * nobody remembers the queue, as if the process had been killed right after the commit. Only what
  * is in `graphile_worker.jobs`, and the timers that a wake-up's own claim sets, may move a job.
  */
 const START = Date.UTC(2026, 10, 21, 12);
 /** `Deadlines` keeps a timer of its own for what passes this soon. */
-const OWN_TIMER_MS = 5000;
+const OWN_TIMER_MS = 6000;
 /** `jobferry_wake`: rows for what is nearer than the lead fire so late. */
 const LEAD_MS = 2000;
-const LATE_MS = 1200;
+const LATE_MS = 5200;
 
 let fixture: Fixture;
 let setClock: (ms: number) => Promise<void>;

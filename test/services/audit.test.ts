@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { claim } from '../../src/db/claim.ts';
 import { settle } from '../../src/db/settle.ts';
 import { sweepAudit } from '../../src/db/sweep.ts';
 import type { Account } from '../../src/services/index.ts';
-import { LEASE_MS, openFixture, settlementOf } from '../db/fixture.ts';
+import { openFixture, settlementOf } from '../db/fixture.ts';
+import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type AuditRow, type Operations, openOperations } from '../support/operations.ts';
 import { DATE_TIME, ID } from '../support/shapes.ts';
@@ -38,7 +38,7 @@ async function publish(queueName: string, of = op, by = account): Promise<string
 async function deadLetters(queue: { id: string; name: string }, count: number, of = op, by = account) {
   const inputs = Array.from({ length: count }, () => ({ queueName: queue.name, payload: '{}' }));
   await of.publishJobs(by, inputs);
-  const claimed = await claim(of.db, { queueId: queue.id, capacity: count, workerId: 1, leaseMs: LEASE_MS });
+  const claimed = await claimOf(of.db, queue.id, count);
   const failed = { type: 'answered', outcome: { kind: 'failed', statusCode: 500, error: 'HTTP 500' } } as const;
   await settle(
     of.db,
@@ -167,7 +167,7 @@ describe('the audit log', () => {
     const ids = (await op.publishJobs(account, Array(4).fill({ queueName: queue.name, payload: '{}' }))).map(
       (answer) => ('id' in answer ? answer.id : ''),
     );
-    const claimed = await claim(op.db, { queueId: queue.id, capacity: 4, workerId: 1, leaseMs: LEASE_MS });
+    const claimed = await claimOf(op.db, queue.id, 4);
     const accepted = { type: 'answered', outcome: { kind: 'accepted', statusCode: 202 } } as const;
     await settle(
       op.db,

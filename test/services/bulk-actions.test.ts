@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { claim } from '../../src/db/claim.ts';
 import { settle } from '../../src/db/settle.ts';
 import { sweepBulkActions } from '../../src/db/sweep.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
@@ -8,9 +7,10 @@ import { DEFAULT_PLANS, type Plan } from '../../src/domain/plan.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
 import type { BulkReplayInput } from '../../src/services/operations.ts';
 import { runBulkAction } from '../../src/services/run-bulk-action.ts';
-import { DELIVERED, FAILED, LEASE_MS, settlementOf } from '../db/fixture.ts';
+import { DELIVERED, FAILED, settlementOf } from '../db/fixture.ts';
 import { createAccount } from '../support/account.ts';
 import { bulkRow, insertDeadLetters, replaysOf } from '../support/bulk.ts';
+import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
@@ -51,7 +51,7 @@ async function run(actionId: string, steps = 50): Promise<(number | null)[]> {
 
 /** Jobs of a queue, as the worker 1 takes them. */
 function take(queueId: string, capacity = 1000) {
-  return claim(op.db, { queueId, capacity, workerId: 1, leaseMs: LEASE_MS });
+  return claimOf(op.db, queueId, capacity);
 }
 
 async function deliver(queueId: string, event = DELIVERED): Promise<void> {

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { claim } from '../../src/db/claim.ts';
 import { settle, settleOverdue } from '../../src/db/settle.ts';
 import { overdueJobs } from '../../src/db/stored-job.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
 import { expireDeadlines } from '../../src/services/recover.ts';
-import { DELIVERED, LEASE_MS, settlementOf } from '../db/fixture.ts';
+import { DELIVERED, settlementOf } from '../db/fixture.ts';
+import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
@@ -35,7 +35,7 @@ async function publish(queueName: string, input: { delay?: number; idempotencyKe
 }
 
 function take(queueId: string, capacity = 100) {
-  return claim(op.db, { queueId, capacity, workerId: 1, leaseMs: LEASE_MS });
+  return claimOf(op.db, queueId, capacity);
 }
 
 /** Jobs of a queue in ack mode that await their report. */

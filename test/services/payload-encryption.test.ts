@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type ClaimedJob, claim } from '../../src/db/claim.ts';
+import type { ClaimedJob } from '../../src/db/claim.ts';
 import { keyIdOf } from '../../src/db/secret-box.ts';
 import { settle } from '../../src/db/settle.ts';
 import type { Sender } from '../../src/delivery/send.ts';
@@ -10,6 +10,7 @@ import { createJobSearch } from '../../src/services/search-jobs.ts';
 import { createStoredText } from '../../src/services/stored-text.ts';
 import { LEASE_MS } from '../db/fixture.ts';
 import { NEWEST_FIRST } from '../db/search-fixture.ts';
+import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
@@ -93,7 +94,7 @@ async function deliverDue(queueId: string, statusCode: number, by = op) {
       return { answer: { kind: 'answered', statusCode, retryAfter: null }, durationMs: 1, responseBody: ANSWER };
     },
   } as Partial<Sender> as Sender;
-  const { jobs, now } = await claim(by.db, { queueId, capacity: 100, workerId: 1, leaseMs: LEASE_MS });
+  const { jobs, now } = await claimOf(by.db, queueId, 100);
   const at = { now, monotonic: performance.now() };
   const deliveries = await Promise.all(jobs.map((job: ClaimedJob) => deliver(sender, job, at, LEASE_MS)));
   await settle(

@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { claim } from '../../src/db/claim.ts';
 import { settle } from '../../src/db/settle.ts';
 import { queuesWithWork } from '../../src/db/wake-ups.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
 import { emptyDeletedQueue, endLifetimes } from '../../src/services/recover.ts';
-import { DELIVERED, LEASE_MS, settlementOf, takeOverClock } from '../db/fixture.ts';
+import { DELIVERED, settlementOf, takeOverClock } from '../db/fixture.ts';
+import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
@@ -48,7 +48,7 @@ async function publish(queueName: string, delay = 0): Promise<string> {
 }
 
 function take(queueId: string, capacity = 100) {
-  return claim(op.db, { queueId, capacity, workerId: 1, leaseMs: LEASE_MS });
+  return claimOf(op.db, queueId, capacity);
 }
 
 async function statusOf(id: string): Promise<string> {

@@ -61,7 +61,15 @@ export class Checker {
       if (before === null) this.#isNew(job);
       else this.#hasMoved(name, job, before, now, by);
     }
-    if (name === 'claim') this.#claimed(values[0] as string, [...this.#tables.before], now);
+    if (name === 'claim') {
+      const touched = [...this.#tables.before];
+      for (const id of values[0] as string[])
+        this.#claimed(
+          id,
+          touched.filter(([job]) => job.queueId === id),
+          now,
+        );
+    }
     if (name === 'publish') this.#published(values, toPublishAnswers((rows[0] as { answers: StoredAnswers }).answers));
     if (rows.length === 0) return;
     if (name === 'pause-queue') this.queue(values[0] as string).isPaused(now);

@@ -138,11 +138,12 @@ it('answers as the SQL does, and holds the same rows', { timeout: 600_000 }, asy
   expect(expected.filter((state) => !reached.has(state))).toEqual([]);
 });
 
-/** A statement of a model that forgets something of its queue. */
-function forgetting(statement: string, field: keyof QueueRow): Execute {
+/** A claim of a model that forgets something of its queues. */
+function claimForgetting(field: keyof QueueRow): Execute {
   return (tables, name, values) => {
-    const queue = tables.queues.get(values[0] as string);
-    if (name === statement && queue !== undefined) Object.assign(queue, { [field]: null });
+    for (const queueId of name === 'claim' ? (values[0] as string[]) : []) {
+      Object.assign(tables.queues.get(queueId) ?? {}, { [field]: null });
+    }
     return execute(tables, name, values);
   };
 }
@@ -159,10 +160,10 @@ function fast(statement: string): Execute {
 }
 
 const WRONG: readonly [string, Execute][] = [
-  ['claims beside the probe', forgetting('claim', 'probeJobId')],
-  ['claims of a held queue', forgetting('claim', 'holdUntil')],
-  ['claims of a paused queue', forgetting('claim', 'pausedAt')],
-  ['counts no rate window', forgetting('claim', 'windowStart')],
+  ['claims beside the probe', claimForgetting('probeJobId')],
+  ['claims of a held queue', claimForgetting('holdUntil')],
+  ['claims of a paused queue', claimForgetting('pausedAt')],
+  ['counts no rate window', claimForgetting('windowStart')],
   ['claims a millisecond early', fast('claim')],
   ['settles a millisecond early', fast('settle')],
   ['resumes with another lifetime', fast('resume-queue')],

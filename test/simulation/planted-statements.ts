@@ -20,17 +20,22 @@ export function inStatement(statement: string | RegExp, around: Around): () => P
   return () => ({ execute: bad });
 }
 
-/** The claim sees a queue that is not as it is. */
+/** The claim sees queues that are not as they are. */
 export function claimSeeing(change: (queue: QueueRow, tables: Tables) => Partial<QueueRow>): () => Planted {
   return inStatement('claim', (tables, _name, values, run) => {
-    const queue = tables.queues.get(values[0] as string) as QueueRow;
-    const seen = change(queue, tables);
-    const fields = Object.keys(seen) as (keyof QueueRow)[];
-    const kept = Object.fromEntries(fields.map((field) => [field, queue[field]]));
-    Object.assign(queue, seen);
+    const restores = (values[0] as string[]).map((queueId) => {
+      const queue = tables.queues.get(queueId) as QueueRow;
+      const seen = change(queue, tables);
+      const fields = Object.keys(seen) as (keyof QueueRow)[];
+      const kept = Object.fromEntries(fields.map((field) => [field, queue[field]]));
+      Object.assign(queue, seen);
+      // What the claim itself has written stays.
+      return () => {
+        for (const field of fields) if (queue[field] === seen[field]) Object.assign(queue, { [field]: kept[field] });
+      };
+    });
     const rows = run();
-    // What the claim itself has written stays.
-    for (const field of fields) if (queue[field] === seen[field]) Object.assign(queue, { [field]: kept[field] });
+    for (const restore of restores) restore();
     return rows;
   });
 }
@@ -102,8 +107,8 @@ export function claimAsked(change: (values: unknown[]) => unknown[]): () => Plan
 }
 
 /** Ends in the middle of the webhook's time. */
-export function withShortLease([queueId, capacity, workerId, leaseMs]: unknown[]): unknown[] {
-  return [queueId, capacity, workerId, (leaseMs as number) - 5000 - 250];
+export function withShortLease([queueIds, capacity, workerId, leaseMs]: unknown[]): unknown[] {
+  return [queueIds, capacity, workerId, (leaseMs as number) - 5000 - 250];
 }
 
 /** The claim says something else than it has done. */

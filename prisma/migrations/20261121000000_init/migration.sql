@@ -234,21 +234,24 @@ $$;
 
 -- Wake-ups --------------------------------------------------------------------------------------
 -- A graphile-worker row says "this queue may have work at that time" and nothing more. One row per
--- queue and second, so that a busy queue has few. It fires a second early, and the process that
--- takes it waits for the exact moment with a timer of its own (docs/architecture.md).
+-- queue and second, or four seconds when that is some time away, so that a busy queue has few: each costs about
+-- as much as five jobs. It fires early, and the process that takes it waits for the exact moment with a timer
+-- of its own (docs/architecture.md).
 --
 -- Work that is due at once is told to workers when it is committed (docs/decisions/0008); the row is for
--- the case that this message is lost, and fires about a second later. A deadline has no such message.
+-- the case that this message is lost, and fires some seconds later. A deadline has no such message.
 create function jobferry_wake(p_task text, p_queue text, p_due timestamptz) returns void
 language plpgsql
 as $$
 declare
   v_now timestamptz := jobferry_now();
-  v_fires timestamptz := date_trunc('second', p_due) - interval '1 second';
+  v_epoch constant timestamptz := 'epoch';
+  v_step interval := case when p_due - v_now < interval '8 seconds' then '1 second' else '4 seconds' end;
+  v_fires timestamptz := date_bin(v_step, p_due, v_epoch) - interval '1 second';
   v_key text;
 begin
   if v_fires <= v_now and p_task = 'deliver' then
-    v_fires := date_trunc('second', v_now + interval '1200 milliseconds');
+    v_fires := date_bin('4 seconds', v_now + interval '5200 milliseconds', v_epoch);
   end if;
   if v_fires <= v_now then
     v_key := p_task || ':' || p_queue || ':now';
@@ -369,49 +372,38 @@ end
 $$;
 
 -- Claim -------------------------------------------------------------------------------------------
--- Takes up to p_capacity due jobs of a queue for a worker, never more than concurrency, rate window,
--- hold and probe allow, over any number of workers. At least one row comes back: the claimed jobs, or
--- one row without a job. `wait_ms` says when another claim can give something without any other
--- event; null means that only an event (a settle, an edit) can, and infinity that nothing is left.
+-- What a queue lets go: `ids` of up to p_capacity due jobs, which are locked, never more than concurrency, rate
+-- window, hold and probe allow, over any number of workers. `wait_ms` says when another claim can give
+-- something without any other event; null means that only an event (a settle, an edit) can, and infinity
+-- that nothing is left. `wakes_at` is a wake-up that the caller has to ask for.
 --
 -- The advisory lock comes first and alone: what is counted in a later statement has a snapshot from
 -- after the wait, so it sees what the previous holder committed. The row lock on the queue orders
 -- claims against edits, holds and deletion.
-create function jobferry_claim(p_queue text, p_capacity integer, p_worker integer, p_lease interval)
-returns table (
-  claimed_at timestamptz, wait_ms float8, queue_deleted boolean,
-  id text, claim_token bigint, account_id text, queue_name text, webhook_url text, signing_secret text,
-  payload text, created_at timestamptz, scheduled_for timestamptz, deliver_by timestamptz, last_error text,
-  attempts integer, max_attempts integer, defer_count integer, interruptions integer,
-  backoff_type text, backoff_delay float8,
-  mode text, max_defers integer, ack_timeout float8, ack_timeout_action text, is_probe boolean,
-  next_signing_secret text
+create function jobferry_pick(
+  p_queue text, p_capacity integer, p_bytes integer,
+  out picked_at timestamptz, out is_deleted boolean, out account_id text, out ids text[], out is_probe boolean,
+  out wait_ms float8, out wakes_at timestamptz
 )
 language plpgsql
 as $$
-#variable_conflict use_column
 declare
   q queue%rowtype;
-  v_now timestamptz;
   v_slots integer;
   v_room integer;
-  v_is_probe boolean := false;
   v_waits_for_event boolean := false;
   v_window_end timestamptz;
   v_not_before timestamptz;
   v_next timestamptz;
-  v_wait float8;
-  v_ids text[] := '{}';
 begin
   perform pg_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0));
   select * into q from queue where queue.id = p_queue for no key update;
-  v_now := jobferry_now();
-  if q.id is null or q.deleted_at is not null then
-    claimed_at := v_now;
-    queue_deleted := true;
-    return next;
-    return;
-  end if;
+  picked_at := jobferry_now();
+  is_deleted := q.id is null or q.deleted_at is not null;
+  account_id := q.account_id;
+  ids := '{}';
+  is_probe := false;
+  if is_deleted then return; end if;
 
   -- In flight = processing + awaiting_ack (D11).
   select q.concurrency - count(*) into v_slots
@@ -425,10 +417,8 @@ begin
   end if;
 
   -- The overlap of a rotation is over: the next secret is the current one.
-  if q.next_signing_secret_at <= v_now then
-    q.signing_secret := q.next_signing_secret;
-    q.next_signing_secret := null;
-    update queue set signing_secret = q.signing_secret, next_signing_secret = null, next_signing_secret_at = null
+  if q.next_signing_secret_at <= picked_at then
+    update queue set signing_secret = next_signing_secret, next_signing_secret = null, next_signing_secret_at = null
      where queue.id = p_queue;
   end if;
 
@@ -440,17 +430,17 @@ begin
       v_waits_for_event := true;
     else
       q.probe_job_id := null; -- removed by retention: it can no longer say anything
-      if q.hold_until <= v_now then q.hold_until := null; end if;
+      if q.hold_until <= picked_at then q.hold_until := null; end if;
       update queue set probe_job_id = null, hold_until = q.hold_until where queue.id = p_queue;
     end if;
   end if;
   if q.probe_job_id is null and q.hold_until is not null then
-    if q.hold_until > v_now then
+    if q.hold_until > picked_at then
       v_room := 0;
       v_not_before := q.hold_until;
     else
       v_room := least(v_room, 1);
-      v_is_probe := true;
+      is_probe := true;
     end if;
   end if;
 
@@ -458,7 +448,7 @@ begin
   if q.rate_limit_max is not null then
     declare
       v_length numeric := q.rate_limit_window::numeric;
-      v_start numeric := floor(extract(epoch from v_now) / v_length) * v_length;
+      v_start numeric := floor(extract(epoch from picked_at) / v_length) * v_length;
     begin
       if q.rate_window_start is distinct from to_timestamp(v_start::float8)::timestamptz(3) then
         q.rate_window_start := to_timestamp(v_start::float8);
@@ -471,84 +461,146 @@ begin
 
   if v_room > 0 then
     -- Large payloads come a few at a time: a worker's memory is bounded, whatever customers publish.
-    v_ids := array(
+    ids := array(
       select due.id
         from (select taken.id, taken.scheduled_for,
                      sum(taken.bytes) over (order by taken.scheduled_for, taken.id) - taken.bytes as bytes_before
                 from (select job.id, job.scheduled_for, octet_length(job.payload) as bytes from job
-                       where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= v_now
-                         and greatest(job.deliver_by, q.lifetime_floor) > v_now
+                       where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= picked_at
+                         and greatest(job.deliver_by, q.lifetime_floor) > picked_at
                        order by job.scheduled_for, job.id
                        limit v_room
                          for no key update skip locked) taken) due
-       where due.bytes_before < 4194304
+       where due.bytes_before < p_bytes
        order by due.scheduled_for, due.id);
   end if;
 
-  if cardinality(v_ids) > 0 then
-    q.rate_window_used := q.rate_window_used + cardinality(v_ids);
-    if v_is_probe then
-      q.probe_job_id := v_ids[1];
+  if cardinality(ids) > 0 then
+    q.rate_window_used := q.rate_window_used + cardinality(ids);
+    if is_probe then
+      q.probe_job_id := ids[1];
       v_waits_for_event := true;
     end if;
-    if v_is_probe or q.rate_limit_max is not null then
+    if is_probe or q.rate_limit_max is not null then
       update queue set rate_window_start = q.rate_window_start, rate_window_used = q.rate_window_used,
                        probe_job_id = q.probe_job_id
        where queue.id = p_queue;
     end if;
-    v_waits_for_event := v_waits_for_event or cardinality(v_ids) >= v_slots;
+    v_waits_for_event := v_waits_for_event or cardinality(ids) >= v_slots;
   end if;
+  if v_waits_for_event then return; end if;
 
-  if not v_waits_for_event then
-    if q.rate_limit_max is not null and q.rate_window_used >= q.rate_limit_max then
-      v_not_before := greatest(v_not_before, v_window_end);
-    end if;
-    select job.scheduled_for into v_next from job
-     where job.queue_id = p_queue and job.status = 'pending' and greatest(job.deliver_by, q.lifetime_floor) > v_now
-       and job.id <> all (v_ids)
-     order by job.scheduled_for limit 1;
-    if v_next is null then
-      v_wait := 'infinity';
-    else
-      v_wait := greatest(0, extract(epoch from greatest(v_next, v_not_before) - v_now) * 1000);
-      -- A job's own wake-up has been used up when it is the hold or the window that stops it. What is
-      -- nearer than a wake-up's lead belongs to the caller's timer: a row that fires at once would
-      -- only bring the next claim to this line, round and round until the moment has come.
-      if v_not_before > v_next and v_not_before - v_now >= interval '2 seconds' then
-        perform jobferry_wake('deliver', p_queue, v_not_before);
-      end if;
-    end if;
+  if q.rate_limit_max is not null and q.rate_window_used >= q.rate_limit_max then
+    v_not_before := greatest(v_not_before, v_window_end);
   end if;
-
-  if cardinality(v_ids) = 0 then
-    claimed_at := v_now;
-    wait_ms := v_wait;
-    queue_deleted := false;
-    return next;
+  select job.scheduled_for into v_next from job
+   where job.queue_id = p_queue and job.status = 'pending' and greatest(job.deliver_by, q.lifetime_floor) > picked_at
+     and job.id <> all (ids)
+   order by job.scheduled_for limit 1;
+  if v_next is null then
+    wait_ms := 'infinity';
     return;
   end if;
+  wait_ms := greatest(0, extract(epoch from greatest(v_next, v_not_before) - picked_at) * 1000);
+  -- A job's own wake-up has been used up when it is the hold or the window that stops it. What is
+  -- nearer than a wake-up's lead belongs to the caller's timer: a row that fires at once would
+  -- only bring the next claim to this line, round and round until the moment has come.
+  if v_not_before > v_next and v_not_before - picked_at >= interval '2 seconds' then wakes_at := v_not_before; end if;
+end
+$$;
 
-  return query
-    with claimed as (
-      update job set status = 'processing', attempts = job.attempts + 1,
-                     claim_token = nextval('jobferry_claim_token_seq'), worker_id = p_worker,
-                     claimed_at = v_now, deadline = v_now + p_lease, mode = q.mode, max_defers = q.max_defers,
-                     ack_timeout_action = q.ack_timeout_action, wait_reason = null, progress = null, progress_at = null
-       where job.id = any (v_ids)
-      returning job.*
-    )
-    select v_now, v_wait, false, c.id, c.claim_token, c.account_id, q.name, q.webhook_url, q.signing_secret,
-           c.payload, c.created_at::timestamptz, c.scheduled_for::timestamptz,
-           greatest(c.deliver_by, q.lifetime_floor)::timestamptz, c.last_error,
-           c.attempts, c.max_attempts, c.defer_count, c.interruptions, c.backoff_type, c.backoff_delay,
-           c.mode, c.max_defers, q.ack_timeout, c.ack_timeout_action, v_is_probe,
-           q.next_signing_secret
-      from claimed c order by c.scheduled_for, c.id;
-  perform jobferry_wake('timeout', p_queue, v_now + p_lease);
+-- Takes up to p_capacity due jobs of each of the queues for a worker. For each queue at least one row comes
+-- back: its claimed jobs, or one row without a job. All that two claims could wait for each other at is taken in
+-- one order: queues, wake-ups, accounts.
+create function jobferry_claim(p_queues text[], p_capacity integer, p_worker integer, p_lease interval)
+returns table (
+  queue_id text, claimed_at timestamptz, wait_ms float8, queue_deleted boolean,
+  id text, claim_token bigint, account_id text, queue_name text, webhook_url text, signing_secret text,
+  payload text, created_at timestamptz, scheduled_for timestamptz, deliver_by timestamptz, last_error text,
+  attempts integer, max_attempts integer, defer_count integer, interruptions integer,
+  backoff_type text, backoff_delay float8,
+  mode text, max_defers integer, ack_timeout float8, ack_timeout_action text, is_probe boolean,
+  next_signing_secret text
+)
+language plpgsql
+set enable_seqscan = off -- as in jobferry_settle
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+declare
+  v_queue text;
+  v_pick record;
+  -- Of queues that let jobs go, at the same positions.
+  v_queues text[] := '{}';
+  v_times timestamptz[] := '{}';
+  v_waits float8[] := '{}';
+  v_probes boolean[] := '{}';
+  v_accounts text[] := '{}';
+  v_counts integer[] := '{}';
+  v_ids text[] := '{}';
+  v_waking text[] := '{}';
+  v_wakes timestamptz[] := '{}';
+begin
+  for v_queue in select asked.id from unnest(p_queues) as asked(id) order by asked.id collate "C" loop
+    -- Payloads of a claim: 4 MiB, and one more of each queue.
+    select * into v_pick from jobferry_pick(v_queue, p_capacity, 4194304 / cardinality(p_queues));
+    if v_pick.wakes_at is not null then
+      v_waking := v_waking || v_queue;
+      v_wakes := v_wakes || v_pick.wakes_at;
+    end if;
+    if cardinality(v_pick.ids) = 0 then
+      queue_id := v_queue;
+      claimed_at := v_pick.picked_at;
+      wait_ms := v_pick.wait_ms;
+      queue_deleted := v_pick.is_deleted;
+      return next;
+    else
+      v_queues := v_queues || v_queue;
+      v_times := v_times || v_pick.picked_at;
+      v_waits := v_waits || v_pick.wait_ms;
+      v_probes := v_probes || v_pick.is_probe;
+      v_accounts := v_accounts || v_pick.account_id;
+      v_counts := v_counts || cardinality(v_pick.ids);
+      v_ids := v_ids || v_pick.ids;
+    end if;
+  end loop;
+
+  if cardinality(v_ids) > 0 then
+    return query
+      with claimed as (
+        update job set status = 'processing', attempts = job.attempts + 1,
+                       claim_token = nextval('jobferry_claim_token_seq'), worker_id = p_worker,
+                       claimed_at = v_times[array_position(v_queues, job.queue_id)],
+                       deadline = v_times[array_position(v_queues, job.queue_id)] + p_lease,
+                       mode = q.mode, max_defers = q.max_defers, ack_timeout_action = q.ack_timeout_action,
+                       wait_reason = null, progress = null, progress_at = null
+          from queue q
+         where job.id = any (v_ids) and q.id = job.queue_id
+        returning job.*, q.name, q.webhook_url, q.signing_secret, q.next_signing_secret, q.ack_timeout, q.lifetime_floor,
+                  array_position(v_queues, job.queue_id) as n
+      )
+      select c.queue_id, c.claimed_at::timestamptz, v_waits[c.n], false,
+             c.id, c.claim_token, c.account_id, c.name, c.webhook_url, c.signing_secret,
+             c.payload, c.created_at::timestamptz, c.scheduled_for::timestamptz,
+             greatest(c.deliver_by, c.lifetime_floor)::timestamptz, c.last_error,
+             c.attempts, c.max_attempts, c.defer_count, c.interruptions, c.backoff_type, c.backoff_delay,
+             c.mode, c.max_defers, c.ack_timeout, c.ack_timeout_action, v_probes[c.n], c.next_signing_secret
+        from claimed c order by c.scheduled_for, c.id;
+  end if;
+  for i in 1..cardinality(v_waking) loop
+    perform jobferry_wake('deliver', v_waking[i], v_wakes[i]);
+  end loop;
+  for i in 1..cardinality(v_queues) loop
+    perform jobferry_wake('timeout', v_queues[i], v_times[i] + p_lease);
+  end loop;
   -- Last, because claims of all queues of an account meet at this row.
-  insert into usage as u (account_id, month, attempts)
-  values (q.account_id, jobferry_month(v_now), cardinality(v_ids))
-  on conflict (account_id, month) do update set attempts = u.attempts + excluded.attempts;
+  if cardinality(v_ids) > 0 then
+    insert into usage as u (account_id, month, attempts)
+    select taken.account_id, jobferry_month(taken.at), sum(taken.jobs)
+      from unnest(v_accounts, v_times, v_counts) as taken(account_id, at, jobs) group by 1, 2 order by 1, 2
+    on conflict (account_id, month) do update set attempts = u.attempts + excluded.attempts;
+  end if;
 end
 $$;
 
@@ -688,21 +740,19 @@ begin
     end loop;
   end if;
 
-  if v_returned is not null then
-    for v_row in
-      select task, "queueId" as queue_id, min(due) as due
-        from json_to_recordset(v_returned) as a(task text, "queueId" text, due timestamptz)
-       group by 1, 2, date_trunc('second', due) order by 1, 2, 3
-    loop
-      perform jobferry_wake(v_row.task, v_row.queue_id, v_row.due);
-    end loop;
-  end if;
   -- A freed slot may let a waiting job go. Jobs that are due within a wake-up's lead may have used up theirs
   -- while the queue was full.
-  for i in 1..coalesce(cardinality(v_freed), 0) loop
-    perform from job where queue_id = v_freed[i] and status = 'pending'
-                       and scheduled_for <= v_now + interval '2 seconds' limit 1;
-    if found then perform jobferry_wake('deliver', v_freed[i], v_now); end if;
+  for v_row in
+    select task, queue_id, min(due) as due
+      from (select task, "queueId" as queue_id, due
+              from json_to_recordset(v_returned) as returned(task text, "queueId" text, due timestamptz)
+            union all
+            select 'deliver', freed.queue_id, v_now from unnest(v_freed) as freed(queue_id)
+             where exists (select from job where job.queue_id = freed.queue_id and job.status = 'pending'
+                                             and job.scheduled_for <= v_now + interval '2 seconds')) waking
+     group by 1, 2, date_trunc('second', due) order by 1, 2, 3
+  loop
+    perform jobferry_wake(v_row.task, v_row.queue_id, v_row.due);
   end loop;
   return v_applied;
 end

@@ -19,7 +19,7 @@ export const MUTANTS: Mutant[] = [
     what: 'a claim takes jobs whose lifetime is over',
     file: MIGRATION,
     from: `
-                         and greatest(job.deliver_by, q.lifetime_floor) > v_now
+                         and greatest(job.deliver_by, q.lifetime_floor) > picked_at
                        order by`,
     to: `
                        order by`,
@@ -53,8 +53,8 @@ export const MUTANTS: Mutant[] = [
     id: 'I-28',
     what: 'jobs of a deleted queue are delivered',
     file: MIGRATION,
-    from: 'if q.id is null or q.deleted_at is not null then',
-    to: 'if q.id is null then',
+    from: 'is_deleted := q.id is null or q.deleted_at is not null;',
+    to: 'is_deleted := q.id is null;',
     seenBy: { file: 'test/e2e/queue-edits.test.ts', test: 'buries what was not delivered' },
   },
   {
@@ -117,10 +117,10 @@ export const MUTANTS: Mutant[] = [
   },
   {
     id: 'I-38',
-    what: 'a process claims for one queue at a time, and waits for its deliveries',
+    what: 'a process that delivers claims for no other queue',
     file: 'src/worker/dispatcher.ts',
-    from: 'for (const queueId of this.#line) {',
-    to: 'for (const queueId of this.#deliveries.size > 0 ? [] : this.#line) {',
+    from: 'this.#asked < MAX_CLAIMS',
+    to: 'this.#deliveries.count === 0',
     seenBy: { file: 'test/e2e/bounds.test.ts', test: 'keeps no other queue waiting' },
   },
   {

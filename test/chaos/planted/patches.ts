@@ -15,14 +15,14 @@ export const PATCHES: Record<string, Patch[]> = {
     {
       id: 'I-12',
       what: 'a claim does not count what is in flight',
-      name: 'jobferry_claim',
+      name: 'jobferry_pick',
       from: 'q.concurrency - count(*)',
       to: 'q.concurrency - 0 * count(*)',
     },
     {
       id: 'I-14',
       what: 'a claim does not count what the window has given',
-      name: 'jobferry_claim',
+      name: 'jobferry_pick',
       from: 'least(v_room, q.rate_limit_max - q.rate_window_used)',
       to: 'least(v_room, q.rate_limit_max)',
     },
@@ -68,9 +68,9 @@ export const PATCHES: Record<string, Patch[]> = {
     {
       id: 'I-10',
       what: 'a job is claimed half a second before its time',
-      name: 'jobferry_claim',
-      from: 'job.scheduled_for <= v_now\n',
-      to: `job.scheduled_for <= v_now + interval '500 ms'\n`,
+      name: 'jobferry_pick',
+      from: 'job.scheduled_for <= picked_at\n',
+      to: `job.scheduled_for <= picked_at + interval '500 ms'\n`,
     },
   ],
 };

@@ -1,4 +1,4 @@
-import { type ClaimedJob, claim } from '../../../src/db/claim.ts';
+import { type Claim, type ClaimedJob, claim } from '../../../src/db/claim.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { extendAckDeadline, runJobNow } from '../../../src/db/job-operations.ts';
 import { type PublishItem, publish } from '../../../src/db/publish.ts';
@@ -118,13 +118,14 @@ function settleStored(random: Random): Operation {
 }
 
 function claimSome(random: Random): Operation {
-  const queue = random.int(0, 1);
+  const queues = random.pick([[0], [1], [0, 1], [1, 0]]);
   const capacity = random.pick([1, 2, 10]);
   const workerId = random.int(1, 3);
   return async (side) => {
-    const queueId = side.queueIds[queue] ?? '';
-    const claimed = await claim(side.db, { queueId, capacity, workerId, leaseMs: LEASE_MS });
-    side.claims.push(...claimed.jobs);
+    const queueIds = queues.map((queue) => side.queueIds[queue] ?? `no queue ${queue}`);
+    const answer = await claim(side.db, { queueIds, capacity, workerId, leaseMs: LEASE_MS });
+    const claimed = queueIds.map((id) => answer.find(({ queueId }) => queueId === id) as Claim);
+    side.claims.push(...claimed.flatMap(({ jobs }) => jobs));
     return claimed;
   };
 }

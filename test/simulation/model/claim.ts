@@ -8,28 +8,34 @@ interface Claimed {
 }
 
 /** `jobferry_claim`. Its 4 MiB of payloads are left out: that bounds memory and no promise. */
-export function claim(tables: Tables, [queueId, capacity, workerId, leaseMs]: unknown[]): object[] {
+export function claim(tables: Tables, [queueIds, capacity, workerId, leaseMs]: unknown[]): object[] {
+  return [...(queueIds as string[])].sort().flatMap((queueId) => {
+    return claimOf(tables, queueId, capacity as number, workerId as number, leaseMs as number);
+  });
+}
+
+function claimOf(tables: Tables, queueId: string, capacity: number, workerId: number, leaseMs: number): object[] {
   const now = tables.clock();
-  const queue = tables.queues.get(queueId as string);
-  const head = { claimed_at: new Date(now), id: null };
+  const queue = tables.queues.get(queueId);
+  const head = { queue_id: queueId, claimed_at: new Date(now), id: null };
   if (queue === undefined || queue.deletedAt !== null) return [{ ...head, wait_ms: null, queue_deleted: true }];
-  const { jobs, waitMs, isProbe } = take(tables, queue, now, capacity as number);
+  const { jobs, waitMs, isProbe } = take(tables, queue, now, capacity);
   if (jobs.length === 0) return [{ ...head, wait_ms: waitMs, queue_deleted: false }];
   for (const job of jobs) {
     tables.updateJob(job, {
       status: 'processing',
       attempts: job.attempts + 1,
       token: tables.nextToken(),
-      workerId: workerId as number,
+      workerId,
       claimedAt: now,
-      deadline: now + (leaseMs as number),
+      deadline: now + leaseMs,
       mode: queue.mode,
       maxDefers: queue.maxDefers,
       ackTimeoutAction: queue.ackTimeoutAction,
       waitReason: null,
     });
   }
-  tables.wake('timeout', queue.id, now + (leaseMs as number));
+  tables.wake('timeout', queue.id, now + leaseMs);
   tables.usage.set(queue.accountId, (tables.usage.get(queue.accountId) ?? 0) + jobs.length);
   return jobs.map((job) => toRow(tables, queue, job, { waitMs, isProbe, now }));
 }
@@ -110,6 +116,7 @@ function toRow(
   { waitMs, isProbe, now }: { waitMs: number | null; isProbe: boolean; now: number },
 ): object {
   return {
+    queue_id: queue.id,
     claimed_at: new Date(now),
     wait_ms: waitMs,
     queue_deleted: false,

@@ -1,0 +1,93 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Claim, claim } from '../../src/db/claim.ts';
+import { settle } from '../../src/db/settle.ts';
+import { UNKNOWN_ID } from '../support/shapes.ts';
+import { DELIVERED, type Fixture, LEASE_MS, openFixture, settlementOf, type TestQueue } from './fixture.ts';
+
+/** Claims of several queues at once (`jobferry_claim`); what each queue lets go is in claim.test. */
+let fixture: Fixture;
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  await Promise.all(Array.from({ length: 16 }, () => fixture.db.query('select pg_sleep(0.1)')));
+});
+
+async function claimOfAll(queues: readonly { id: string }[], capacity = 100, workerId = 1): Promise<Claim[]> {
+  const queueIds = queues.map(({ id }) => id);
+  const claims = await claim(fixture.db, { queueIds, capacity, workerId, leaseMs: LEASE_MS });
+  return queueIds.map((id) => claims.find(({ queueId }) => queueId === id) as Claim);
+}
+
+const ids = (claimed: Claim) => claimed.jobs.map(({ id }) => id);
+
+async function withJobs(count: number, columns = {}): Promise<{ queue: TestQueue; jobs: string[] }> {
+  const queue = await fixture.createQueue(columns);
+  return { queue, jobs: await fixture.publishJobs(queue, count) };
+}
+
+async function usage(): Promise<number> {
+  const row = await fixture.db.one<{ sum: string }>('select coalesce(sum(attempts), 0) as sum from usage');
+  return Number(row?.sum);
+}
+
+describe('a claim of several queues', () => {
+  it('takes of each what that queue alone would have given, and says so for each', async () => {
+    const many = await withJobs(5, { concurrency: 3 });
+    const few = await withJobs(2);
+    const empty = await fixture.createQueue();
+    const later = await fixture.createQueue();
+    await fixture.publishJobs(later, 1, { delayMs: 60_000 });
+    const before = await usage();
+    const claims = await claimOfAll([later, many.queue, { id: UNKNOWN_ID }, few.queue, empty], 4);
+    expect(claims.map(ids)).toEqual([[], many.jobs.slice(0, 3), [], few.jobs, []]);
+    expect(claims.map(({ queueDeleted }) => queueDeleted)).toEqual([false, false, true, false, false]);
+    const nothing = Number.POSITIVE_INFINITY;
+    expect(claims.map(({ waitMs }) => waitMs)).toEqual([expect.closeTo(60_000, -4), null, null, nothing, nothing]);
+    expect(await usage()).toBe(before + 5);
+  });
+
+  it('gives each job the rules, address and secret of its own queue', async () => {
+    const [one, other] = [await withJobs(1, { max_defers: 1 }), await withJobs(1, { max_defers: 2, mode: 'ack' })];
+    await fixture.db.query(
+      `update queue set signing_secret = 'another', webhook_url = 'http://127.0.0.1:8/' where id = $1`,
+      [other.queue.id],
+    );
+    const jobs = (await claimOfAll([one.queue, other.queue])).flatMap((claimed) => claimed.jobs);
+    expect(jobs).toMatchObject([
+      { id: one.jobs[0], queueId: one.queue.id, queueName: one.queue.name, rules: { maxDefers: 1, mode: 'standard' } },
+      {
+        ...{ id: other.jobs[0], queueId: other.queue.id, queueName: other.queue.name },
+        ...{ signingSecret: 'another', webhookUrl: 'http://127.0.0.1:8/', rules: { maxDefers: 2, mode: 'ack' } },
+      },
+    ]);
+  });
+
+  it('shares its 4 MiB of payloads among them, and each gives one at least', async () => {
+    const queues = await Promise.all(Array.from({ length: 4 }, () => fixture.createQueue()));
+    const payload = `{"a":"${'x'.repeat(600_000)}"}`;
+    for (const queue of queues) await fixture.publishJobs(queue, 4, { payload });
+    const claims = await claimOfAll(queues);
+    // Of a quarter each, the second job still begins within it.
+    expect(claims.map(({ jobs, waitMs }) => [jobs.length, waitMs])).toEqual(queues.map(() => [2, 0]));
+  });
+
+  it('never waits in a circle with others, whatever their order', async () => {
+    const queues = await Promise.all(Array.from({ length: 6 }, () => fixture.createQueue({ concurrency: 2 })));
+    const total = 240;
+    for (const queue of queues) await fixture.publishJobs(queue, total / queues.length);
+    const seen = new Set<string>();
+    const work = async (worker: number) => {
+      const order = worker % 2 === 0 ? queues : queues.toReversed();
+      while (seen.size < total) {
+        const jobs = (await claimOfAll(order, 2, worker)).flatMap((claimed) => claimed.jobs);
+        expect(jobs.filter(({ id }) => seen.has(id))).toEqual([]);
+        for (const { id } of jobs) seen.add(id);
+        const settlements = jobs.map((job) => settlementOf(job, DELIVERED, Date.now()));
+        if (jobs.length > 0) await settle(fixture.db, worker % 3 === 0 ? settlements : settlements.toReversed());
+      }
+    };
+    // PostgreSQL ends a circle by an error for one of them.
+    await Promise.all(Array.from({ length: 8 }, (_, worker) => work(worker + 1)));
+    expect(seen.size).toBe(total);
+  });
+});
