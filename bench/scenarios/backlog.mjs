@@ -15,6 +15,8 @@ const DUE = 20_000;
 const WARM_UP_SECONDS = 2;
 const LIST_RUNS = 40;
 const AIM = 0.9;
+/** The block ranges of `attempt_timestamp_idx` are summarised by reading their 16 pages, which counts as a sequential scan. */
+const ROWS_OF_A_RANGE = 16 * 150;
 
 export const backlog = scenario('1 M pending jobs: publish, claim and list beside an empty table', { delayed: false });
 export const delayed = scenario('1 M delayed jobs: the same', { delayed: true });
@@ -150,8 +152,11 @@ function tables(rounds, scans, kind) {
     return [what, millis(empty), millis(full), judged(full.median / empty.median)];
   });
   const title = `1 M ${kind.delayed ? 'delayed' : 'pending'} jobs in one queue`;
-  const isScanned = scans['job scans'] + scans['attempt scans'] > 0;
-  const note = `Aim: no sequential scan: ${verdict(!isScanned)}. Those of the full side: ${JSON.stringify(scans)}.`;
+  const rowsPerScan = Math.round(scans['attempt rows'] / Math.max(1, scans['attempt scans']));
+  const isScanned = scans['job scans'] > 0 || rowsPerScan > ROWS_OF_A_RANGE;
+  const note =
+    `Aim: no sequential scan: ${verdict(!isScanned)}. With 1 M jobs, job was scanned ${scans['job scans']} times; of attempt ` +
+    `${scans['attempt scans']} ranges of ${rowsPerScan} rows were read to index their time.`;
   const busy = rounds.flatMap((sample) => Object.values(sample)).flatMap(({ publish, claim }) => [publish, claim]);
   return [{ title, head: ['What', 'empty table', '1 M jobs', 'ratio'], rows: [...rates, ...times], ...notesOf(busy.map(({ cpuPerJob }) => cpuPerJob.others), note) }];
 }

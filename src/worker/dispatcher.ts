@@ -6,6 +6,7 @@ import type { Logger } from '../log.ts';
 import { type ClaimTime, type Delivery, deliver } from '../services/deliver.ts';
 import type { ChangeFeed } from '../services/live.ts';
 import { emptyDeletedQueue } from '../services/recover.ts';
+import { logAttempt } from './attempt-log.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
 import { UnderWay } from './under-way.ts';
 
@@ -287,29 +288,8 @@ export class Dispatcher {
     this.#options.changes.changed({ accountId, queueId, jobId });
   }
 
-  /** The one wide line per attempt; never the payload, the secret or the address's credentials. */
-  #settled({ job, delivery }: SettledDelivery, applied: boolean): void {
-    const { transition } = delivery.settlement;
-    if (applied) this.#changed(job);
-    this.#options.log.info(
-      {
-        jobId: job.id,
-        queue: job.queueName,
-        queueId: job.queueId,
-        accountId: job.accountId,
-        attempt: job.state.attempts,
-        maxAttempts: job.state.maxAttempts,
-        outcome: delivery.outcome,
-        statusCode: delivery.settlement.answer?.statusCode ?? null,
-        error: transition.entry?.error ?? null,
-        durationMs: delivery.durationMs,
-        status: transition.status,
-        retryInMs: transition.status === 'pending' ? transition.waitMs : null,
-        deadReason: transition.deadReason,
-        probe: job.rules.isProbe,
-        applied,
-      },
-      'attempt',
-    );
+  #settled(settled: SettledDelivery, applied: boolean): void {
+    if (applied) this.#changed(settled.job);
+    logAttempt(this.#options.log, settled, applied);
   }
 }
