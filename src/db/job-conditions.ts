@@ -35,6 +35,14 @@ export function isSelective({ states, statuses }: JobFilter): boolean {
   return [states, statuses].some((list) => list !== undefined && !(list as readonly string[]).includes('completed'));
 }
 
+/** What the range of ids and the list of queues already say. */
+const OF_THE_RANGE: ReadonlySet<string> = new Set<keyof JobFilter>(['queueIds', 'queueNames', 'created']);
+
+/** Whether a job of the right queue and time may still not match. */
+export function hasConditions(filter: JobFilter): boolean {
+  return Object.entries(filter).some(([name, value]) => value !== undefined && !OF_THE_RANGE.has(name));
+}
+
 /** Conditions on the job `j`, but for its queue, its id, its state and its payload. */
 export function jobConditions(filter: JobFilter, values: Values): string[] {
   const conditions: string[] = [];

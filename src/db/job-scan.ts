@@ -2,7 +2,7 @@ import { JobferryError } from '../domain/errors.ts';
 import { firstIdAt, isId } from '../domain/id.ts';
 import type { JobFilter } from '../domain/job-filter.ts';
 import type { Database, Statement } from './database.ts';
-import { isSelective } from './job-conditions.ts';
+import { hasConditions, isSelective } from './job-conditions.ts';
 import {
   type CandidateSource,
   candidateStatement,
@@ -84,7 +84,8 @@ export async function scan<Row extends object>(search: Search, options: ScanOpti
   const { descending, walkFirst, projection, enough, take } = options;
   const endsAt = performance.now() + MAX_SEARCH_MS;
   let range: IdRange | null = search.range;
-  let size = FIRST_WALK;
+  // Without conditions all that is walked is found.
+  let size = hasConditions(filter) ? FIRST_WALK : Math.min(enough, FIRST_WALK);
   let walkedSoFar = 0;
 
   const walk = async (rest: IdRange): Promise<IdRange | null> => {

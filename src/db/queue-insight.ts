@@ -22,14 +22,16 @@ const DEPTHS: Statement = {
              jobferry_stats_until($3 * interval '1 ms') as until
         from (select jobferry_now() as now) clock
     ), completed as materialized (
-      select c.queue_id, sum(c.completed) filter (where c.created_bucket >= moment.whole) as whole,
-             sum(c.completed) filter (where c.created_bucket < moment.whole) as boundary
+      select c.queue_id, sum(c.since)::bigint as whole, sum(c.before)::bigint as boundary
         from moment, lateral (
-          select s.* from queue_completed s
+          select s.queue_id, case when s.created_bucket >= moment.whole then s.completed else 0 end as since,
+                 case when s.created_bucket < moment.whole then s.completed else 0 end as before
+            from queue_completed s
            where s.queue_id = any (array(select id from own)) and (s.created_bucket >= moment.boundary) is true
           union all
-          select s.* from jobferry_attempt_completed(moment.until, 'infinity', array(select id from own)) s
-           where s.created_bucket >= moment.boundary) c
+          select s.queue_id, s.since, s.before
+            from jobferry_completed_since(moment.until, jobferry_first_id(moment.boundary),
+                                          jobferry_first_id(moment.whole), array(select id from own)) s) c
        group by c.queue_id
     )
     select own.id, pending.due, pending.later - waiting.retrying - waiting.held as scheduled, waiting.retrying,

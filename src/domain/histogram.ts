@@ -1,7 +1,8 @@
 /**
  * How often which duration occurred, small enough to keep one per queue and five minutes. Element n counts
  * whole milliseconds `ms` with `floor(4 * log2(max(ms, 1))) = n`, so a bucket is 19 % wide and 31 of them
- * reach to three minutes. The SQL functions `jobferry_histogram` and `jobferry_histogram_sum` do the same.
+ * reach to three minutes. The SQL functions `jobferry_histogram_element`, `jobferry_histogram`
+ * and `jobferry_histogram_sum` do the same.
  */
 export type Histogram = readonly number[];
 

@@ -17,6 +17,7 @@ import { createReplay } from './replay.ts';
 import { createReportOutcome } from './report-outcome.ts';
 import { createJobSearch } from './search-jobs.ts';
 import { createServerInsight } from './server-insight.ts';
+import { sharingStatistics } from './shared-statistics.ts';
 
 export interface UseCases {
   /** What REST and GraphQL share: the spec. */
@@ -42,7 +43,7 @@ export function createUseCases(context: Context): UseCases {
     dashboard: {
       ...createJobSearch(context),
       ...createDeadLetterSearch(context),
-      ...createQueueInsight(context),
+      ...sharingStatistics(createQueueInsight(context)),
       ...createServerInsight(context),
     },
     operations: {

@@ -114,6 +114,7 @@ export interface DeadLetterSearch {
 export interface QueueInsight {
   depths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueDepth>>;
   uses(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueUse>>;
+  /** Up to a second old where several look (`shared-statistics`); everything else here is of the moment. */
   timelines(account: Account, queueIds: readonly string[], input: TimelineInput): Promise<Map<string, TimelinePoint[]>>;
   healths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueHealth>>;
   /** For pending jobs only: the others are left out. */
