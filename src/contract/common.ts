@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ATTEMPT_STATUSES, JOB_STATUSES } from '../domain/job.ts';
 import { isStorableText } from '../domain/text.ts';
 import { answer, named, onWire } from './documentation.ts';
+import { lean } from './lean.ts';
 import { type JsonObject, VerbatimJson } from './verbatim-json.ts';
 
 /**
@@ -59,7 +60,7 @@ export function idParam(what: 'queue' | 'job' | 'dead letter') {
 export const id = z.string().regex(/^[0-9a-f]{24}$/);
 
 /** Services speak in `Date`, the wire in ISO 8601. */
-export const timestamp = z.date().transform((date) => date.toISOString());
+export const timestamp = lean(z.date().transform((date) => date.toISOString()));
 
 /** Numbers of things. */
 export const count = z.number().int().min(0);
@@ -73,7 +74,11 @@ export const jobStatus = z
 
 /** A payload in an answer: source text from the services, an object for whoever reads the answer. */
 export const payloadOut = onWire(
-  z.string().transform((text) => new VerbatimJson(text)) as unknown as z.ZodType<JsonObject, z.ZodTypeDef, string>,
+  lean(z.string().transform((text) => new VerbatimJson(text))) as unknown as z.ZodType<
+    JsonObject,
+    z.ZodTypeDef,
+    string
+  >,
   { type: 'object', additionalProperties: true, description: 'As published, byte for byte.' },
 );
 
@@ -112,11 +117,8 @@ export const publishedJob = named(
 );
 
 export function storableText(length: { readonly min: number; readonly max: number }) {
-  return z
-    .string()
-    .min(length.min)
-    .max(length.max)
-    .refine(isStorableText, { message: 'must not contain NUL or lone surrogates' });
+  const text = z.string().min(length.min).max(length.max);
+  return lean(text.refine(isStorableText, { message: 'must not contain NUL or lone surrogates' }));
 }
 
 export function numberWithin(bounds: { readonly min: number; readonly max: number }) {

@@ -13,6 +13,7 @@ import {
   timestamp,
 } from './common.ts';
 import { answer, named, onWire } from './documentation.ts';
+import { lean } from './lean.ts';
 import { includeReplayed, listQuery } from './list-query.ts';
 
 const c = initContract();
@@ -49,19 +50,21 @@ const replayBody = named(
   'BulkReplay',
   'Either `jobIds` or `all`.',
   onWire(
-    z
-      .object({
-        jobIds: z
-          .array(z.string())
-          .min(1)
-          .max(LIMITS.bulkReplay)
-          .describe('`id` of each dead letter. One that is given twice counts once.')
-          .optional(),
-        all: z.literal(true).describe(`The ${LIMITS.bulkReplay} oldest that are not replayed yet.`).optional(),
-      })
-      .refine((body) => (body.jobIds === undefined) !== (body.all === undefined), {
-        message: 'give either jobIds or all: true',
-      }),
+    lean(
+      z
+        .object({
+          jobIds: z
+            .array(z.string())
+            .min(1)
+            .max(LIMITS.bulkReplay)
+            .describe('`id` of each dead letter. One that is given twice counts once.')
+            .optional(),
+          all: z.literal(true).describe(`The ${LIMITS.bulkReplay} oldest that are not replayed yet.`).optional(),
+        })
+        .refine((body) => (body.jobIds === undefined) !== (body.all === undefined), {
+          message: 'give either jobIds or all: true',
+        }),
+    ),
     { oneOf: [{ required: ['jobIds'] }, { required: ['all'] }] },
   ),
 );

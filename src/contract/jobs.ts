@@ -17,6 +17,7 @@ import {
   timestamp,
 } from './common.ts';
 import { answer, named, onWire } from './documentation.ts';
+import { lean } from './lean.ts';
 import { idempotencyKeyFilter, listQuery } from './list-query.ts';
 import { type JsonObject, VerbatimJson } from './verbatim-json.ts';
 
@@ -24,12 +25,14 @@ const c = initContract();
 
 /** An object for whoever publishes; the shell has put its source text in place by now (D26). */
 const payloadIn = onWire(
-  z.unknown().transform((value, context): string => {
-    if (value instanceof VerbatimJson) return value.text;
-    const message = value === undefined ? 'Required' : 'must be a JSON object';
-    context.addIssue({ code: z.ZodIssueCode.custom, message });
-    return z.NEVER;
-  }) as z.ZodType<string, z.ZodTypeDef, JsonObject>,
+  lean(
+    z.unknown().transform((value, context): string => {
+      if (value instanceof VerbatimJson) return value.text;
+      const message = value === undefined ? 'Required' : 'must be a JSON object';
+      context.addIssue({ code: z.ZodIssueCode.custom, message });
+      return z.NEVER;
+    }),
+  ) as z.ZodType<string, z.ZodTypeDef, JsonObject>,
   {
     type: 'object',
     additionalProperties: true,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../domain/queue.ts';
 import { onWire } from './documentation.ts';
+import { lean } from './lean.ts';
 
 /**
  * Query values arrive as text, or as an array when the parameter is repeated, which is refused.
@@ -10,13 +11,15 @@ function queryValue<Output, Input>(
   read: (text: string) => Output | undefined,
   expected: string,
 ): z.ZodType<Output, z.ZodTypeDef, Input> {
-  const schema = z.unknown().transform((value, context): Output => {
-    const output = typeof value === 'string' ? read(value) : undefined;
-    if (output !== undefined) return output;
-    const message = Array.isArray(value) ? 'must be given once' : expected;
-    context.addIssue({ code: z.ZodIssueCode.custom, message });
-    return z.NEVER;
-  });
+  const schema = lean(
+    z.unknown().transform((value, context): Output => {
+      const output = typeof value === 'string' ? read(value) : undefined;
+      if (output !== undefined) return output;
+      const message = Array.isArray(value) ? 'must be given once' : expected;
+      context.addIssue({ code: z.ZodIssueCode.custom, message });
+      return z.NEVER;
+    }),
+  );
   return schema as z.ZodType<Output, z.ZodTypeDef, unknown> as z.ZodType<Output, z.ZodTypeDef, Input>;
 }
 

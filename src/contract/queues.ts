@@ -14,6 +14,7 @@ import {
   timestamp,
 } from './common.ts';
 import { answer, named, onWire } from './documentation.ts';
+import { lean } from './lean.ts';
 
 const c = initContract();
 
@@ -25,12 +26,14 @@ function queueName(description: string) {
 
 /** Stored in the parsed form, so that what is called is what was judged (reliability.md section 5). */
 const webhookUrl = onWire(
-  z.string().transform((text, context) => {
-    const url = parseWebhookUrl(text);
-    if (url.ok) return url.href;
-    context.addIssue({ code: z.ZodIssueCode.custom, message: url.message });
-    return z.NEVER;
-  }),
+  lean(
+    z.string().transform((text, context) => {
+      const url = parseWebhookUrl(text);
+      if (url.ok) return url.href;
+      context.addIssue({ code: z.ZodIssueCode.custom, message: url.message });
+      return z.NEVER;
+    }),
+  ),
   {
     format: 'uri',
     maxLength: LIMITS.webhookUrlLength,

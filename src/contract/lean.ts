@@ -1,0 +1,53 @@
+import { z } from 'zod';
+
+/**
+ * `transform` and `refine` as zod has them, without what makes every checked value outlive its request: zod hands
+ * the code a literal object with a getter, made anew for each value. V8 gives each of them a layout of its own, which
+ * is kept in the old space and leads to the getter, and so to all that the request has parsed. At 3,000 publishes a
+ * second that alone were 11 MB of dead requests a second, which had to wait for the next full collection.
+ */
+export function lean<Schema extends z.ZodTypeAny, Output, Input>(
+  effects: z.ZodEffects<Schema, Output, Input>,
+): z.ZodEffects<Schema, Output, Input> {
+  return new LeanEffects<Schema, Output, Input>(effects._def);
+}
+
+export class LeanEffects<Schema extends z.ZodTypeAny, Output, Input> extends z.ZodEffects<Schema, Output, Input> {
+  override _parse(input: z.ParseInput): z.ParseReturnType<Output> {
+    const { status, ctx } = this._processInputParams(input);
+    const { effect, schema } = this._def;
+    if (ctx.common.async || effect.type === 'preprocess') return super._parse(input);
+    const inner = schema._parseSync({ data: ctx.data, path: ctx.path, parent: ctx });
+    if (inner.status === 'aborted') return z.INVALID;
+    const check = new Check(ctx, status);
+    if (effect.type === 'transform') {
+      if (inner.status === 'dirty') return z.INVALID;
+      const value: Output = effect.transform(inner.value, check);
+      return { status: status.value, value };
+    }
+    if (inner.status === 'dirty') status.dirty();
+    effect.refinement(inner.value, check);
+    return { status: status.value, value: inner.value };
+  }
+}
+
+/** The getter is the class's, so all of them share a layout. */
+class Check implements z.RefinementCtx {
+  readonly #ctx: z.ParseContext;
+  readonly #status: z.ParseStatus;
+
+  constructor(ctx: z.ParseContext, status: z.ParseStatus) {
+    this.#ctx = ctx;
+    this.#status = status;
+  }
+
+  get path(): (string | number)[] {
+    return this.#ctx.path;
+  }
+
+  addIssue(issue: z.IssueData): void {
+    z.addIssueToContext(this.#ctx, issue);
+    if (issue.fatal === true) this.#status.abort();
+    else this.#status.dirty();
+  }
+}
