@@ -1,5 +1,5 @@
 import { Database } from '../../dist/db/database.js';
-import { sweepRetention } from '../../dist/db/sweep.js';
+import { SWEEP_START, sweepRetention } from '../../dist/db/sweep.js';
 import { median, round } from '../measure/statistics.mjs';
 
 const quiet = { warn: () => undefined };
@@ -10,9 +10,9 @@ export function openSweep(url, history) {
   return {
     /**
      * Removes the first `jobs` jobs of a history, or as many as it manages in so many seconds; `only` one of its
-     * statements.
+     * statements. `alwaysFromStart`: as if it did not know how far it has come.
      */
-    async run({ jobs, seconds = Number.POSITIVE_INFINITY, only, isOver = () => false }) {
+    async run({ jobs, seconds = Number.POSITIVE_INFINITY, only, alwaysFromStart = false, isOver = () => false }) {
       const record = { removed: {}, ms: {} };
       const counting = {
         async query(statement, values) {
@@ -26,22 +26,10 @@ export function openSweep(url, history) {
       };
       const startedAt = performance.now();
       const isTime = () => performance.now() - startedAt > seconds * 1000 || isOver();
-      while (!isTime() && (await sweepRetention(counting, retentionOf(history, jobs)))) {
-        // Batch after batch, as the service does.
-      }
-      return { ...record, seconds: (performance.now() - startedAt) / 1000 };
-    },
-    /** What it would be if each batch began where the one before has ended. */
-    async runFromPosition({ jobs, seconds }) {
-      const record = { removed: { 'sweep-jobs': 0 }, ms: { 'sweep-jobs': [] } };
-      const startedAt = performance.now();
-      let [position, count] = ['', 1];
-      while (count > 0 && performance.now() - startedAt <= seconds * 1000) {
-        const batchStartedAt = performance.now();
-        const row = await db.one(FROM_POSITION, [retentionOf(history, jobs), position]);
-        [position, count] = [row.last, row.count];
-        record.removed['sweep-jobs'] += count;
-        record.ms['sweep-jobs'].push(performance.now() - batchStartedAt);
+      let position = SWEEP_START;
+      while (position !== null && !isTime()) {
+        position = await sweepRetention(counting, retentionOf(history, jobs), position);
+        if (position !== null && alwaysFromStart) position = SWEEP_START;
       }
       return { ...record, seconds: (performance.now() - startedAt) / 1000 };
     },
@@ -53,20 +41,6 @@ export function openSweep(url, history) {
 function retentionOf({ startedAt, stepMs }, jobs) {
   return Date.now() - (startedAt + jobs * stepMs);
 }
-
-const FROM_POSITION = {
-  name: 'sweep-jobs-from-position',
-  text: `
-    with swept as (
-      delete from job where id = any (array(
-        select id from job where id > $2 and id < jobferry_first_id((select jobferry_now()) - $1 * interval '1 ms')
-         order by id limit 500 for update skip locked))
-      returning id
-    ), attempts as (
-      delete from attempt where job_id = any (array(select id from swept))
-    )
-    select max(id) as last, count(*)::integer as count from swept`,
-};
 
 /** Batches at the beginning and at the end tell whether what was removed already stands in the way. */
 export function sweepSummary({ removed, ms, seconds }, statement = 'sweep-jobs') {

@@ -30,7 +30,7 @@ export interface Context {
   server: ServerIdentity;
   /**
    * Tells workers that a queue may have work: that of this process, or else those of others. The durable
-   * wake-up is part of the commit, and comes about a second later (docs/decisions/0008).
+   * wake-up is part of the commit, and comes some seconds later (docs/decisions/0008).
    */
   wake(queueId: string, reason: CallReason): void;
   /** Tells live subscribers, in whichever process, what changed. */

@@ -7,7 +7,7 @@ const MAX_WAITING = 10_000;
 /**
  * Tells the workers of other processes at once which queues have something new, after the commit and outside of its
  * transaction: every NOTIFY holds a lock of the whole server until its transaction has ended. What arrives while a
- * message is under way rides the next. What cannot be sent is forgotten: the durable wake-ups come about a second later.
+ * message is under way rides the next. What cannot be sent is forgotten: the durable wake-ups come some seconds later.
  */
 export class WorkerCalls {
   readonly #db: Database;

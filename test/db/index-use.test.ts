@@ -6,7 +6,7 @@ import { jobDocuments, listJobDocuments } from '../../src/db/jobs.ts';
 import { queueDepths, queueUses, waitingJobs } from '../../src/db/queue-insight.ts';
 import { queueStats, rollUp } from '../../src/db/statistics.ts';
 import { jobsByIds, jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs } from '../../src/db/stored-job.ts';
-import { sweepDeadLetters, sweepRetention } from '../../src/db/sweep.ts';
+import { SWEEP_START, sweepDeadLetters, sweepRetention } from '../../src/db/sweep.ts';
 import { accountUsage } from '../../src/db/usage.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
 import { silentWorkers } from '../../src/db/workers.ts';
@@ -95,7 +95,7 @@ const CASES: [string, () => Promise<unknown>][] = [
     },
   ],
   ['the reconciler', () => queuesWithWork(fixture.db)],
-  ['the retention sweep', () => sweepRetention(fixture.db, RETENTION_MS)],
+  ['the retention sweep', () => sweepRetention(fixture.db, RETENTION_MS, SWEEP_START)],
   ['the roll-up of statistics', () => rollUp(fixture.db, RETENTION_MS)],
   ['the statistics of a queue', () => queueStats(fixture.db, fixture.accountId, [queue.id], null, RETENTION_MS)],
   ['the depth of a queue', () => queueDepths(fixture.db, fixture.accountId, [queue.id], RETENTION_MS)],

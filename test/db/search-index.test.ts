@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { indexPayloads } from '../../src/db/search-index.ts';
-import { sweepRetention } from '../../src/db/sweep.ts';
+import { SWEEP_START, type SweepPosition, sweepRetention } from '../../src/db/sweep.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { RETENTION_MS, type TestQueue } from './fixture.ts';
 import { openSearchFixture } from './search-fixture.ts';
@@ -129,9 +129,8 @@ describe('indexing payloads', () => {
     await fixture.insertJob({ queue, ageMs: RETENTION_MS + 60_000 });
     const kept = await fixture.insertJob({ queue });
     expect(await fixture.indexAll()).toBe(2);
-    while (await sweepRetention(fixture.db, RETENTION_MS)) {
-      // Batch after batch.
-    }
+    let position: SweepPosition | null = SWEEP_START;
+    while (position !== null) position = await sweepRetention(fixture.db, RETENTION_MS, position);
     expect([...(await documents()).keys()]).toEqual([kept]);
   });
 });

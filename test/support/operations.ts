@@ -7,6 +7,7 @@ import type { Context } from '../../src/services/context.ts';
 import { createUseCases } from '../../src/services/create-services.ts';
 import type { Account } from '../../src/services/index.ts';
 import type { ChangeFeed } from '../../src/services/live.ts';
+import { WorkerCalls } from '../../src/services/worker-calls.ts';
 
 export interface AuditRow {
   actor_type: string;
@@ -26,7 +27,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * The use cases in the test's own process: one more API process of whatever runs on this database, and
- * one that has no worker to wake, so all that it does reaches the workers by way of the database.
+ * one without a worker, so all that it does reaches the workers by way of the database.
  */
 export function openOperations(
   databaseUrl: string,
@@ -34,7 +35,9 @@ export function openOperations(
 ) {
   const db = new Database(databaseUrl, { warn: () => undefined }, new SecretBox(encryptionKeys));
   const prisma = createPrisma(db);
+  const calls = new WorkerCalls(db, db.log);
   afterAll(async () => {
+    await calls.idle();
     await prisma.$disconnect();
     await db.close();
   });
@@ -46,7 +49,7 @@ export function openOperations(
     templates: {},
     periods: { retentionMs: 3 * DAY_MS, lifetimeMs },
     server: { version: '0.0.0', environment: 'test', webhookTimeoutMs: 15_000 },
-    wake: () => undefined,
+    wake: (queueId, reason) => calls.call(queueId, reason),
     changes: { changed: (change) => changes.push(change) },
   };
   const { services, operations } = createUseCases(context);

@@ -1,5 +1,12 @@
 import type { Database } from '../../db/database.ts';
-import { sweepAudit, sweepBulkActions, sweepRetention, sweepStatistics } from '../../db/sweep.ts';
+import {
+  SWEEP_START,
+  type SweepPosition,
+  sweepAudit,
+  sweepBulkActions,
+  sweepRetention,
+  sweepStatistics,
+} from '../../db/sweep.ts';
 import type { Logger } from '../../log.ts';
 import type { Task } from './index.ts';
 
@@ -16,9 +23,9 @@ export function createRetentionTask(
 ): Task {
   return async (_payload, helpers) => {
     try {
-      while (await sweepRetention(db, periods.retentionMs)) {
-        // Batch after batch, so that nobody waits long for a lock.
-      }
+      // Batch after batch, so that nobody waits long for a lock.
+      let position: SweepPosition | null = SWEEP_START;
+      while (position !== null) position = await sweepRetention(db, periods.retentionMs, position);
       while (await sweepStatistics(db, periods.retentionMs)) {
         // The same.
       }
