@@ -35,6 +35,7 @@ export interface Claim {
   waitMs: number | null;
   /** Nothing of this queue will be delivered any more (D17). */
   queueDeleted: boolean;
+  /** First come, first served. */
   jobs: ClaimedJob[];
 }
 
@@ -80,7 +81,12 @@ export async function claim(db: Database, request: ClaimRequest): Promise<Claim[
     }
     if (row.id !== null) claimed.jobs.push(...readable(db, row));
   }
+  for (const { jobs } of claims.values()) jobs.sort(byTime);
   return [...claims.values()];
+}
+
+function byTime(a: ClaimedJob, b: ClaimedJob): number {
+  return a.scheduledFor.getTime() - b.scheduledFor.getTime() || (a.id < b.id ? -1 : 1);
 }
 
 /**

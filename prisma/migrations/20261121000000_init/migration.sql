@@ -510,7 +510,7 @@ end
 $$;
 
 -- Takes up to p_capacity due jobs of each of the queues for a worker. For each queue at least one row comes
--- back: its claimed jobs, or one row without a job. All that two claims could wait for each other at is taken in
+-- back: its claimed jobs, in any order, or one row without a job. All that two claims could wait for each other at is taken in
 -- one order: queues, wake-ups, accounts.
 create function jobferry_claim(p_queues text[], p_capacity integer, p_worker integer, p_lease interval)
 returns table (
@@ -544,7 +544,7 @@ declare
 begin
   for v_queue in select asked.id from unnest(p_queues) as asked(id) order by asked.id collate "C" loop
     -- Payloads of a claim: 4 MiB, and one more of each queue.
-    select * into v_pick from jobferry_pick(v_queue, p_capacity, 4194304 / cardinality(p_queues));
+    v_pick := jobferry_pick(v_queue, p_capacity, 4194304 / cardinality(p_queues));
     if v_pick.wakes_at is not null then
       v_waking := v_waking || v_queue;
       v_wakes := v_wakes || v_pick.wakes_at;
@@ -568,25 +568,21 @@ begin
 
   if cardinality(v_ids) > 0 then
     return query
-      with claimed as (
-        update job set status = 'processing', attempts = job.attempts + 1,
-                       claim_token = nextval('jobferry_claim_token_seq'), worker_id = p_worker,
-                       claimed_at = v_times[array_position(v_queues, job.queue_id)],
-                       deadline = v_times[array_position(v_queues, job.queue_id)] + p_lease,
-                       mode = q.mode, max_defers = q.max_defers, ack_timeout_action = q.ack_timeout_action,
-                       wait_reason = null, progress = null, progress_at = null
-          from queue q
-         where job.id = any (v_ids) and q.id = job.queue_id
-        returning job.*, q.name, q.webhook_url, q.signing_secret, q.next_signing_secret, q.ack_timeout, q.lifetime_floor,
-                  array_position(v_queues, job.queue_id) as n
-      )
-      select c.queue_id, c.claimed_at::timestamptz, v_waits[c.n], false,
-             c.id, c.claim_token, c.account_id, c.name, c.webhook_url, c.signing_secret,
-             c.payload, c.created_at::timestamptz, c.scheduled_for::timestamptz,
-             greatest(c.deliver_by, c.lifetime_floor)::timestamptz, c.last_error,
-             c.attempts, c.max_attempts, c.defer_count, c.interruptions, c.backoff_type, c.backoff_delay,
-             c.mode, c.max_defers, c.ack_timeout, c.ack_timeout_action, v_probes[c.n], c.next_signing_secret
-        from claimed c order by c.scheduled_for, c.id;
+      update job set status = 'processing', attempts = job.attempts + 1,
+                     claim_token = nextval('jobferry_claim_token_seq'), worker_id = p_worker,
+                     claimed_at = v_times[array_position(v_queues, job.queue_id)],
+                     deadline = v_times[array_position(v_queues, job.queue_id)] + p_lease,
+                     mode = q.mode, max_defers = q.max_defers, ack_timeout_action = q.ack_timeout_action,
+                     wait_reason = null, progress = null, progress_at = null
+        from queue q
+       where job.id = any (v_ids) and q.id = job.queue_id
+      returning job.queue_id, job.claimed_at::timestamptz, v_waits[array_position(v_queues, job.queue_id)], false,
+                job.id, job.claim_token, job.account_id, q.name, q.webhook_url, q.signing_secret,
+                job.payload, job.created_at::timestamptz, job.scheduled_for::timestamptz,
+                greatest(job.deliver_by, q.lifetime_floor)::timestamptz, job.last_error,
+                job.attempts, job.max_attempts, job.defer_count, job.interruptions, job.backoff_type, job.backoff_delay,
+                job.mode, job.max_defers, q.ack_timeout, job.ack_timeout_action,
+                v_probes[array_position(v_queues, job.queue_id)], q.next_signing_secret;
   end if;
   for i in 1..cardinality(v_waking) loop
     perform jobferry_wake('deliver', v_waking[i], v_wakes[i]);

@@ -62,8 +62,8 @@ export const PATCHES: Record<string, Patch[]> = {
       id: 'I-4',
       what: 'a number is written another way',
       name: 'jobferry_claim',
-      from: 'c.payload,',
-      to: `replace(c.payload, '1.0', '1'),`,
+      from: 'job.payload, job',
+      to: `replace(job.payload, '1.0', '1'), job`,
     },
     {
       id: 'I-10',
