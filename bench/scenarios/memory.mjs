@@ -67,9 +67,20 @@ function figures({ pid, samples }, minutes) {
   return {
     peak: peakRssOf(pid),
     slope: counted.length < 2 ? null : round(slopeOf(counted)),
+    floorSlope: counted.length < 2 ? null : round(slopeOf(lowestOfMinutes(counted))),
     from: first.length === 0 ? null : median(first),
     to: last.length === 0 ? null : median(last),
   };
+}
+
+/** What stays, without what the garbage collector has not fetched yet. */
+function lowestOfMinutes(samples) {
+  const lowest = new Map();
+  for (const [at, mb] of samples) {
+    const minute = Math.floor(at);
+    if (mb < (lowest.get(minute)?.[1] ?? Number.POSITIVE_INFINITY)) lowest.set(minute, [minute, mb]);
+  }
+  return [...lowest.values()];
 }
 
 /** Least squares, in MB per minute. */
@@ -92,14 +103,16 @@ function table({ capacity, load, processes, check }, { minutes }) {
     head: [
       'Process',
       'slope MB/min',
+      'slope of the lowest of each minute',
       `MB after ${first} min`,
       'MB at the end',
       'peak MB',
       'peak MB at full load before',
     ],
-    rows: processes.map(({ role, slope, from, to, peak, fullLoadPeak }) => [
+    rows: processes.map(({ role, slope, floorSlope, from, to, peak, fullLoadPeak }) => [
       role,
       judge(slope, AIM.slope),
+      floorSlope,
       from,
       to,
       judge(peak, AIM.peak),

@@ -30,7 +30,7 @@ export interface Claim {
   now: number;
   /**
    * Milliseconds until another claim can give something by itself; null when only an event can that makes
-   * room, and infinite when nothing is left to claim.
+   * room, and infinite when nothing is left to claim. 0 without a job: somebody holds the queue, or its due jobs.
    */
   waitMs: number | null;
   /** Nothing of this queue will be delivered any more (D17). */

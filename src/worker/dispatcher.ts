@@ -26,16 +26,18 @@ export interface DispatcherOptions {
 
 /** What a claim may take of a queue: one with a long backlog must not keep the others from their turn. */
 const MAX_PER_QUEUE = 100;
-/** What a claim may take of all its queues, so that one that has to wait leaves capacity to the others. */
+/** What a claim may take of all its queues, so that one that takes long leaves capacity to the others. */
 const MAX_PER_CLAIM = 320;
-/** What a claim costs hardly depends on how many queues it is for, and others wait for the queues it has locked. */
+/** Claims of an account wait for each other at its usage, so one for many queues is better than many. */
 const MAX_QUEUES = 16;
-/** Claims at once. What comes meanwhile shares the next one; and a claim may have to wait for an edit of a queue. */
+/** Claims at once; what comes meanwhile shares the next one. */
 const MAX_CLAIMS = 3;
 /** Payloads under way at once. A claim adds 4 MiB and a payload of each queue at most (`jobferry_claim`). */
 const MAX_PAYLOAD_CHARACTERS = 32 * 1024 * 1024;
-/** A claim that failed, or found due jobs that others hold, is tried again after this. */
+/** A claim that failed is tried again after this. */
 const RETRY_MS = 250;
+/** A queue that somebody holds just now, or whose due jobs somebody does, is asked again after about so long. */
+const HELD_MS = 25;
 /**
  * A queue whose slots are all taken by other processes is looked at again after this, and then after twice as long each
  * time: it falls to whoever looks when a slot is free. After the last look the reconciler does that.
@@ -222,7 +224,8 @@ export class Dispatcher {
       await emptyDeletedQueue(this.#options.db, queueId, this.#options.changes);
       return null;
     }
-    if (claimed.waitMs === 0 && claimed.jobs.length === 0) return RETRY_MS; // due, but locked by somebody
+    // Processes that ask at the same moments would stand in each other's way again.
+    if (claimed.waitMs === 0 && claimed.jobs.length === 0) return HELD_MS * (0.5 + Math.random());
     return claimed.waitMs;
   }
 

@@ -71,6 +71,26 @@ describe('a claim of several queues', () => {
     expect(claims.map(({ jobs, waitMs }) => [jobs.length, waitMs])).toEqual(queues.map(() => [2, 0]));
   });
 
+  it('gives nothing of a queue that somebody holds, and waits for nobody', async () => {
+    const [held, claimed, free] = [await withJobs(2), await withJobs(2), await withJobs(2)];
+    const holder = await fixture.db.pool.connect();
+    await holder.query('begin');
+    await holder.query('select from queue where id = $1 for no key update', [held.queue.id]);
+    // As another claim does.
+    await holder.query(`select pg_advisory_xact_lock(hashtextextended('jobferry claim ' || $1, 0))`, [
+      claimed.queue.id,
+    ]);
+    const queues = [held.queue, claimed.queue, free.queue];
+    expect((await claimOfAll(queues)).map((of) => [ids(of), of.waitMs, of.queueDeleted])).toEqual([
+      [[], 0, false],
+      [[], 0, false],
+      [free.jobs, Number.POSITIVE_INFINITY, false],
+    ]);
+    await holder.query('rollback');
+    holder.release();
+    expect((await claimOfAll(queues)).map(ids)).toEqual([held.jobs, claimed.jobs, []]);
+  });
+
   it('never waits in a circle with others, whatever their order', async () => {
     const queues = await Promise.all(Array.from({ length: 6 }, () => fixture.createQueue({ concurrency: 2 })));
     const total = 240;

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Api } from '../support/api.ts';
 import { insertDeadLetters } from '../support/bulk.ts';
@@ -53,5 +54,25 @@ describe('a receiver that hangs on all slots of its queue', () => {
     expect(hanging.inFlight).toBe(100);
     expect(hanging.requests).toHaveLength(100);
     gate.open();
+  });
+});
+
+describe('a transaction that somebody has forgotten, with queues locked', () => {
+  it('keeps no other queue waiting', async () => {
+    const receiver = await openReceiver();
+    const create = () => api.createQueue({ webhookUrl: receiver.url, concurrency: 1 });
+    const locked = await Promise.all(Array.from({ length: 20 }, create));
+    const flowing = await create();
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    await client.query('begin');
+    await client.query('select from queue where id = any ($1) for update', [locked.map(({ id }) => id)]);
+    const waiting = await Promise.all(locked.map(({ name }) => api.publish(name)));
+
+    for (let n = 0; n < 20; n += 1) await api.waitForStatus((await api.publish(flowing.name)).id, 'completed');
+    expect(new Set(receiver.requests.map((request) => request.json().queue))).toEqual(new Set([flowing.name]));
+    await client.query('rollback');
+    await client.end();
+    for (const { id } of waiting) await api.waitForStatus(id, 'completed');
   });
 });

@@ -2,9 +2,12 @@ import { type Claim, claim } from '../../src/db/claim.ts';
 import type { Database } from '../../src/db/database.ts';
 import { LEASE_MS } from '../db/fixture.ts';
 
-/** A claim of one queue. */
+/** A claim of one queue, repeated while another claim holds it, as the dispatcher does. */
 export async function claimOf(db: Database, queueId: string, capacity: number, workerId = 1): Promise<Claim> {
-  const [claimed] = await claim(db, { queueIds: [queueId], capacity, workerId, leaseMs: LEASE_MS });
-  if (claimed === undefined) throw new Error('a claim that says nothing of its queue');
-  return claimed;
+  for (let attempt = 1; attempt <= 1000; attempt += 1) {
+    const [claimed] = await claim(db, { queueIds: [queueId], capacity, workerId, leaseMs: LEASE_MS });
+    if (claimed === undefined) throw new Error('a claim that says nothing of its queue');
+    if (claimed.waitMs !== 0 || claimed.jobs.length > 0) return claimed;
+  }
+  throw new Error(`somebody holds the queue ${queueId}`);
 }

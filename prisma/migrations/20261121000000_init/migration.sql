@@ -378,8 +378,9 @@ $$;
 -- that nothing is left. `wakes_at` is a wake-up that the caller has to ask for.
 --
 -- The advisory lock comes first and alone: what is counted in a later statement has a snapshot from
--- after the wait, so it sees what the previous holder committed. The row lock on the queue orders
--- claims against edits, holds and deletion.
+-- after it, so it sees what the previous holder committed. The row lock on the queue orders claims against
+-- edits, holds and deletion. Neither is waited for, or one queue that somebody holds would stop all that are
+-- asked for together with it: such a queue gives nothing now, and more with the next claim (wait_ms 0).
 create function jobferry_pick(
   p_queue text, p_capacity integer, p_bytes integer,
   out picked_at timestamptz, out is_deleted boolean, out account_id text, out ids text[], out is_probe boolean,
@@ -396,13 +397,19 @@ declare
   v_not_before timestamptz;
   v_next timestamptz;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0));
-  select * into q from queue where queue.id = p_queue for no key update;
-  picked_at := jobferry_now();
-  is_deleted := q.id is null or q.deleted_at is not null;
-  account_id := q.account_id;
   ids := '{}';
   is_probe := false;
+  if pg_try_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0)) then
+    select * into q from queue where queue.id = p_queue for no key update skip locked;
+  end if;
+  picked_at := jobferry_now();
+  if q.id is null then
+    is_deleted := not exists (select from queue where queue.id = p_queue);
+    if not is_deleted then wait_ms := 0; end if;
+    return;
+  end if;
+  account_id := q.account_id;
+  is_deleted := q.deleted_at is not null;
   if is_deleted then return; end if;
 
   -- In flight = processing + awaiting_ack (D11).
@@ -510,8 +517,8 @@ end
 $$;
 
 -- Takes up to p_capacity due jobs of each of the queues for a worker. For each queue at least one row comes
--- back: its claimed jobs, in any order, or one row without a job. All that two claims could wait for each other at is taken in
--- one order: queues, wake-ups, accounts.
+-- back: its claimed jobs, in any order, or one row without a job. What it may have to wait for is taken in the
+-- order in which settles and publishes take it, too: wake-ups by task, queue and time, accounts by id.
 create function jobferry_claim(p_queues text[], p_capacity integer, p_worker integer, p_lease interval)
 returns table (
   queue_id text, claimed_at timestamptz, wait_ms float8, queue_deleted boolean,
