@@ -130,4 +130,38 @@ describe('with 21 000 jobs', () => {
     for (let i = 0; i < 7; i += 1) await work();
     expect(await sequentialScans()).toBe(before);
   });
+
+  it('neither claim nor settle reads what the queue has delivered before', async () => {
+    const old = await fixture.createQueue();
+    await fixture.db.query(
+      `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload,
+                        scheduled_for, deliver_by, created_at)
+       select jobferry_id(at), $1, $2, 3, 'fixed', 0, '{}', at, at + interval '1 day', at
+         from (select jobferry_now() - interval '1 hour' + n * interval '1 ms' as at
+                 from generate_series(1, 30000) n order by n) s`,
+      [fixture.accountId, old.id],
+    );
+    await fixture.db.query('vacuum analyze job');
+    // The planner still takes them for jobs that wait.
+    await fixture.db.query(
+      `update job set status = 'completed', completed_at = created_at
+        where id in (select id from job where queue_id = $1 order by id limit 5000)`,
+      [old.id],
+    );
+    const before = await rowsRead();
+    for (let round = 0; round < 10; round += 1) {
+      const { jobs } = await fixture.claim(old, 1);
+      for (const job of jobs) expect(await fixture.settle(job, DELIVERED)).toBe(true);
+    }
+    expect((await rowsRead()) - before).toBeLessThan(2000);
+  });
 });
+
+/** Rows of jobs that were fetched by way of an index. */
+async function rowsRead(): Promise<number> {
+  await fixture.db.query('select pg_stat_force_next_flush()');
+  const row = await fixture.db.one<{ rows: string }>(
+    `select idx_tup_fetch as rows from pg_stat_user_tables where relname = 'job'`,
+  );
+  return Number(row?.rows);
+}

@@ -152,7 +152,7 @@ create table job (
   constraint job_dead_has_reason check ((status = 'dead') = (dead_reason is not null)),
   constraint job_in_flight_has_deadline check ((status in ('processing', 'awaiting_ack')) = (deadline is not null)),
   constraint job_processing_has_worker check ((status = 'processing') = (worker_id is not null))
-) with (fillfactor = 85);
+) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 -- A queue's job list, newest first.
 create index job_queue_id_id_idx on job (queue_id, id);
 -- What claim takes: the due jobs of a queue in order.
@@ -750,9 +750,12 @@ begin
       from (select task, "queueId" as queue_id, due
               from json_to_recordset(v_returned) as returned(task text, "queueId" text, due timestamptz)
             union all
-            select 'deliver', freed.queue_id, v_now from unnest(v_freed) as freed(queue_id)
-             where exists (select from job where job.queue_id = freed.queue_id and job.status = 'pending'
-                                             and job.scheduled_for <= v_now + interval '2 seconds')) waking
+            -- "The first one" and not "exists": that may read all jobs that the queue ever had.
+            select 'deliver', freed.queue_id, v_now
+              from unnest(v_freed) as freed(queue_id), lateral (
+                select job.scheduled_for from job where job.queue_id = freed.queue_id and job.status = 'pending'
+                 order by job.scheduled_for, job.id limit 1) first
+             where first.scheduled_for <= v_now + interval '2 seconds') waking
      group by 1, 2, date_trunc('second', due) order by 1, 2, 3
   loop
     perform jobferry_wake(v_row.task, v_row.queue_id, v_row.due);
