@@ -53,8 +53,8 @@ export const MUTANTS: Mutant[] = [
     id: 'I-28',
     what: 'jobs of a deleted queue are delivered',
     file: MIGRATION,
-    from: 'is_deleted := q.id is null or q.deleted_at is not null;',
-    to: 'is_deleted := q.id is null;',
+    from: 'is_deleted := q.deleted_at is not null;',
+    to: 'is_deleted := false;',
     seenBy: { file: 'test/e2e/queue-edits.test.ts', test: 'buries what was not delivered' },
   },
   {
@@ -103,8 +103,8 @@ export const MUTANTS: Mutant[] = [
     id: 'I-34',
     what: 'the sweep leaves dead jobs',
     file: 'src/db/sweep.ts',
-    from: 'select id from job where id <',
-    to: `select id from job where status <> 'dead' and id <`,
+    from: 'select id from job where id >',
+    to: `select id from job where status <> 'dead' and id >`,
     seenBy: { file: 'test/e2e/retention.test.ts', test: 'keeps everything until its deadline, and nothing after it' },
   },
   {
