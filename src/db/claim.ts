@@ -25,7 +25,6 @@ export interface ClaimedJob {
 
 /** What a claim has taken of one queue. */
 export interface Claim {
-  queueId: string;
   /** Database time in milliseconds. */
   now: number;
   /**
@@ -67,8 +66,8 @@ const CLAIM: Statement = {
   text: `select * from jobferry_claim($1, $2, $3, $4 * interval '1 ms')`,
 };
 
-/** Takes due jobs of each queue, as many as capacity, concurrency, rate window, hold and probe allow. */
-export async function claim(db: Database, request: ClaimRequest): Promise<Claim[]> {
+/** Takes due jobs of each queue, as many as capacity, concurrency, rate window, hold and probe allow; by its id. */
+export async function claim(db: Database, request: ClaimRequest): Promise<Map<string, Claim>> {
   const { queueIds, capacity, workerId, leaseMs } = request;
   const rows = await db.query<ClaimRow>(CLAIM, [queueIds, capacity, workerId, leaseMs]);
   const claims = new Map<string, Claim>();
@@ -76,13 +75,13 @@ export async function claim(db: Database, request: ClaimRequest): Promise<Claim[
     const { queue_id: queueId, claimed_at: at, wait_ms: waitMs, queue_deleted: queueDeleted } = row;
     let claimed = claims.get(queueId);
     if (claimed === undefined) {
-      claimed = { queueId, now: at.getTime(), waitMs, queueDeleted, jobs: [] };
+      claimed = { now: at.getTime(), waitMs, queueDeleted, jobs: [] };
       claims.set(queueId, claimed);
     }
     if (row.id !== null) claimed.jobs.push(...readable(db, row));
   }
   for (const { jobs } of claims.values()) jobs.sort(byTime);
-  return [...claims.values()];
+  return claims;
 }
 
 function byTime(a: ClaimedJob, b: ClaimedJob): number {

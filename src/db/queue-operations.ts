@@ -4,7 +4,7 @@ import type { Database, Statement } from './database.ts';
 
 /**
  * Pause, resume, rotation and the encryption of payloads. Each is one statement: the change, its entry in the audit log and its
- * wake-up. `jobferry_claim` reads the columns under the lock of the queue's row, so once such a
+ * wake-up. `jobferry_pick` reads the columns under the lock of the queue's row, so once such a
  * statement has been committed, every later claim of any process goes by it.
  */
 

@@ -10,14 +10,13 @@ const SHARED_MS = 1000;
 export function sharingStatistics(insight: QueueInsight): QueueInsight {
   return {
     ...insight,
-    timelines: shared((account, queueIds, input) => insight.timelines(account, queueIds, input), SHARED_MS),
+    timelines: shared((account, queueIds, input) => insight.timelines(account, queueIds, input)),
   };
 }
 
 /** Calls with the same arguments get the same answer, from when it was asked for until it is too old. */
 function shared<Arguments extends [{ id: string }, ...unknown[]], Answer>(
   ask: (...args: Arguments) => Promise<Answer>,
-  forMs: number,
 ): (...args: Arguments) => Promise<Answer> {
   const answers = new Map<string, Promise<Answer>>();
   return (...args) => {
@@ -30,7 +29,7 @@ function shared<Arguments extends [{ id: string }, ...unknown[]], Answer>(
       if (answers.get(key) === answer) answers.delete(key);
     };
     answers.set(key, answer);
-    setTimeout(forget, forMs).unref();
+    setTimeout(forget, SHARED_MS).unref();
     answer.catch(forget);
     return answer;
   };

@@ -197,8 +197,7 @@ export class Dispatcher {
     const { db, log, workerId, leaseMs } = this.#options;
     this.#asked += 1;
     try {
-      const claims = await claim(db, { queueIds, capacity, workerId, leaseMs });
-      return new Map(claims.map((claimed) => [claimed.queueId, claimed]));
+      return await claim(db, { queueIds, capacity, workerId, leaseMs });
     } catch (error) {
       log.warn({ err: error, queueIds }, 'claim failed, trying again');
       return new Map();

@@ -9,13 +9,13 @@ let fixture: Fixture;
 
 beforeAll(async () => {
   fixture = await openFixture();
-  await Promise.all(Array.from({ length: 16 }, () => fixture.db.query('select pg_sleep(0.1)')));
+  await fixture.openConnections();
 });
 
 async function claimOfAll(queues: readonly { id: string }[], capacity = 100, workerId = 1): Promise<Claim[]> {
   const queueIds = queues.map(({ id }) => id);
   const claims = await claim(fixture.db, { queueIds, capacity, workerId, leaseMs: LEASE_MS });
-  return queueIds.map((id) => claims.find(({ queueId }) => queueId === id) as Claim);
+  return queueIds.map((id) => claims.get(id) as Claim);
 }
 
 const ids = (claimed: Claim) => claimed.jobs.map(({ id }) => id);

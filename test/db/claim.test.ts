@@ -20,8 +20,7 @@ let setClock: (ms: number) => Promise<void>;
 beforeAll(async () => {
   fixture = await openFixture();
   setClock = await takeOverClock(fixture.db, START);
-  // Opens every connection of the pool, so that what races below does so from the first moment.
-  await Promise.all(Array.from({ length: 16 }, () => fixture.db.query('select pg_sleep(0.1)')));
+  await fixture.openConnections();
 });
 
 async function pass(ms: number): Promise<void> {

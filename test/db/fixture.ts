@@ -99,6 +99,11 @@ export async function openFixture() {
       return claimOf(db, queue.id, capacity, workerId);
     },
 
+    /** Opens every connection of the pool, so that what races does so from the first moment. */
+    async openConnections(): Promise<void> {
+      await Promise.all(Array.from({ length: 16 }, () => db.query('select pg_sleep(0.1)')));
+    },
+
     /** Settles a claim by an event; false when somebody else was first. */
     async settle(job: ClaimedJob, event: JobEvent, now = Date.now()): Promise<boolean> {
       return (await settle(db, [settlementOf(job, event, now)])).has(job.id);

@@ -63,12 +63,10 @@ export class Checker {
     }
     if (name === 'claim') {
       const touched = [...this.#tables.before];
-      for (const id of values[0] as string[])
-        this.#claimed(
-          id,
-          touched.filter(([job]) => job.queueId === id),
-          now,
-        );
+      for (const queueId of values[0] as string[]) {
+        const ofQueue = touched.filter(([job]) => job.queueId === queueId);
+        this.#claimed(queueId, ofQueue, now);
+      }
     }
     if (name === 'publish') this.#published(values, toPublishAnswers((rows[0] as { answers: StoredAnswers }).answers));
     if (rows.length === 0) return;

@@ -5,7 +5,8 @@ import { LEASE_MS } from '../db/fixture.ts';
 /** A claim of one queue, repeated while another claim holds it, as the dispatcher does. */
 export async function claimOf(db: Database, queueId: string, capacity: number, workerId = 1): Promise<Claim> {
   for (let attempt = 1; attempt <= 1000; attempt += 1) {
-    const [claimed] = await claim(db, { queueIds: [queueId], capacity, workerId, leaseMs: LEASE_MS });
+    const claims = await claim(db, { queueIds: [queueId], capacity, workerId, leaseMs: LEASE_MS });
+    const claimed = claims.get(queueId);
     if (claimed === undefined) throw new Error('a claim that says nothing of its queue');
     if (claimed.waitMs !== 0 || claimed.jobs.length > 0) return claimed;
   }

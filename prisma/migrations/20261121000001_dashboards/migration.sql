@@ -376,26 +376,9 @@ begin
 end
 $$;
 
--- Jobs that the attempts in [p_from, p_to) completed: a job is completed by exactly one success.
-create function jobferry_attempt_completed(p_from timestamptz, p_to timestamptz, p_queues text[] default null)
-returns setof queue_completed
-language plpgsql stable
-set enable_seqscan = off
-set plan_cache_mode = force_custom_plan
-as $$
-begin
-  return query
-    select a.queue_id, jobferry_bucket(jobferry_created_at(a.job_id))::timestamptz(3), count(*)::integer
-      from attempt a
-     where a."timestamp" >= p_from and a."timestamp" < p_to and a.status = 'success'
-       and (p_queues is null or a.queue_id = any (p_queues))
-     group by 1, 2;
-end
-$$;
-
--- The same for readers, who add it up again: of the attempts since p_from, those for jobs with an id of at least
--- p_id, and those for jobs with an id from p_first on that is below. Comparing ids takes half as long as reading
--- times out of them.
+-- What readers add to queue_completed: jobs that the attempts since p_from completed, those with an id of at least
+-- p_id, and those with an id from p_first on that is below. Comparing ids takes half as long as reading times
+-- out of them.
 create function jobferry_completed_since(
   p_from timestamptz, p_first text, p_id text, p_queues text[], out queue_id text, out before bigint, out since bigint
 ) returns setof record
@@ -434,6 +417,7 @@ create function jobferry_roll_up(
 ) returns boolean
 language plpgsql
 set enable_seqscan = off -- as above
+set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_from timestamptz(3);
@@ -470,8 +454,12 @@ begin
     unanswered = s.unanswered + excluded.unanswered,
     durations = jobferry_histogram_sum(s.durations, excluded.durations),
     waits = jobferry_histogram_sum(s.waits, excluded.waits);
+  -- A job is completed by exactly one success.
   insert into queue_completed as c
-  select * from jobferry_attempt_completed(v_from, v_to)
+  select a.queue_id, jobferry_bucket(jobferry_created_at(a.job_id))::timestamptz(3), count(*)::integer
+    from attempt a
+   where a."timestamp" >= v_from and a."timestamp" < v_to and a.status = 'success'
+   group by 1, 2
   on conflict (queue_id, created_bucket) do update set completed = c.completed + excluded.completed;
   insert into follower (name, position) values ('stats', (extract(epoch from v_to) * 1000)::bigint::text)
   on conflict (name) do update set position = excluded.position, updated_at = jobferry_now();
@@ -493,7 +481,7 @@ exception when lock_not_available or insufficient_privilege then
 end
 $$;
 
--- The present window of a rate limit, as jobferry_claim has it: aligned to the epoch (D16).
+-- The present window of a rate limit, as jobferry_pick has it: aligned to the epoch (D16).
 create function jobferry_rate_window(p_length float8, p_at timestamptz, out starts timestamptz, out ends timestamptz)
 language sql immutable
 as $$

@@ -124,7 +124,7 @@ function claimSome(random: Random): Operation {
   return async (side) => {
     const queueIds = queues.map((queue) => side.queueIds[queue] ?? `no queue ${queue}`);
     const answer = await claim(side.db, { queueIds, capacity, workerId, leaseMs: LEASE_MS });
-    const claimed = queueIds.map((id) => answer.find(({ queueId }) => queueId === id) as Claim);
+    const claimed = queueIds.map((id) => answer.get(id) as Claim);
     side.claims.push(...claimed.flatMap(({ jobs }) => jobs));
     return claimed;
   };
