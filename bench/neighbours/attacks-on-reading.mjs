@@ -1,0 +1,133 @@
+import { connect } from 'node:net';
+import { each, inLoops } from './loops.mjs';
+
+const NOWHERE = 'http://127.0.0.1:9/';
+const MEBIBYTE = 'x'.repeat(2 ** 20 - 200);
+
+async function oneQueue(context) {
+  context.queue = await context.clients[0].createQueue('attacker', NOWHERE);
+}
+
+async function pausedQueue(context, jobs, payload) {
+  await oneQueue(context);
+  const [client] = context.clients;
+  await client.graphql('mutation ($id: ID!) { pauseQueue(id: $id) { __typename } }', { id: context.queue.id });
+  await each(Array.from({ length: jobs }), 8, () => client.publish('attacker', payload));
+}
+
+/** As many aliases of a field as the service takes in one request: the price may forbid thirty. */
+async function repeated(context, field) {
+  for (let aliases = 30; aliases > 1; aliases = Math.floor(aliases / 2)) {
+    const query = aliased(field, aliases);
+    const { errors } = await context.clients[0].graphql(query);
+    if (errors === undefined) return query;
+  }
+  return aliased(field, 1);
+}
+
+function aliased(field, count) {
+  return `{ ${Array.from({ length: count }, (_, n) => `a${n}: ${field}`).join(' ')} }`;
+}
+
+async function asking(context, field, connections) {
+  const query = await repeated(context, field);
+  await inLoops(context, connections, async () => (await context.clients[0].graphql(query)).errors === undefined);
+}
+
+/** Sends a request on so many connections and reads no answer. */
+function withoutReading(context, connections, requestText) {
+  const { hostname, port } = new URL(context.url);
+  const open = () => {
+    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(requestText));
+    socket.pause();
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      context.clients[0].count('cut off');
+      if (!context.stopped) setTimeout(open, 100);
+    });
+  };
+  for (let n = 0; n < connections; n += 1) open();
+  return inLoops(context, 1, async () => false);
+}
+
+function subscriptionRequest(context, query) {
+  const { host } = new URL(context.url);
+  const body = JSON.stringify({ query });
+  return [
+    'POST /graphql HTTP/1.1',
+    `Host: ${host}`,
+    `Authorization: Bearer ${context.clients[0].key}`,
+    'Content-Type: application/json',
+    'Accept: text/event-stream',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    '',
+    body,
+  ].join('\r\n');
+}
+
+export const reading = {
+  searches: {
+    prepare: oneQueue,
+    run: (context) => asking(context, 'count(filter: {idempotencyKeyContains: "zz1zz"}) { count }', 8),
+  },
+
+  payloadSamples: {
+    prepare: (context) => pausedQueue(context, 1000, { text: 'x'.repeat(2000), more: { a: 1, b: [1, 2, 3] } }),
+    run: (context) => asking(context, 'payloadPaths(first: 1) { __typename }', 8),
+  },
+
+  deepLists: {
+    prepare: oneQueue,
+    run: (context) =>
+      inLoops(context, 16, async (n, round) => {
+        const [client] = context.clients;
+        const query = n % 2 === 0 ? `page=${2900 + (round % 100)}&limit=100` : 'idempotencyKey=zz1zz';
+        return (await client.send('GET', `/v1/queues/${context.queue.id}/jobs?${query}`)).status === 200;
+      }),
+  },
+
+  unreadLists: {
+    prepare: (context) => pausedQueue(context, 100, { text: MEBIBYTE }),
+    run: (context) => {
+      const { host } = new URL(context.url);
+      const path = `/v1/queues/${context.queue.id}/jobs?limit=100`;
+      const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${context.clients[0].key}\r\n\r\n`;
+      return withoutReading(context, 12, request);
+    },
+  },
+
+  subscriptions: {
+    prepare: oneQueue,
+    async run(context) {
+      const query = `subscription { live(watch: { queueIds: ["${context.queue.id}"] }) { __typename } }`;
+      await Promise.all([
+        inLoops(context, 300, () => context.clients[0].send('POST', '/graphql', { query }, { accept: 'text/event-stream' })),
+        inLoops(context, 4, async () => (await context.clients[0].publish('attacker')).status === 201),
+      ]);
+    },
+  },
+
+  unreadStreams: {
+    prepare: oneQueue,
+    async run(context) {
+      const query = `subscription { jobUpdated(queueId: "${context.queue.id}") { jobs { id payloadText } } }`;
+      await Promise.all([
+        withoutReading(context, 100, subscriptionRequest(context, query)),
+        inLoops(context, 16, async () => (await context.clients[0].publish('attacker', { text: 'x'.repeat(10_000) })).status === 201),
+      ]);
+    },
+  },
+
+  bulkActions: {
+    prepare: oneQueue,
+    run: (context) =>
+      inLoops(context, 8, async () => {
+        const query = `mutation ($id: ID!) { replayDeadLetters(filter: {}, all: true, queueId: $id) { __typename } }`;
+        const purge = `mutation ($id: ID!) { purgeQueue(id: $id) { __typename } }`;
+        const [client] = context.clients;
+        const started = await client.graphql(query, { id: context.queue.id });
+        await client.graphql(purge, { id: context.queue.id });
+        return started.errors === undefined;
+      }),
+  },
+};
