@@ -35,8 +35,8 @@ try {
     const judged = { name: row.name, resource: row.resource, attack: row.attack, ...result };
     judged.faults = judge(judged);
     results.push(judged);
-    const { alone, beside, attacker, faults } = judged;
-    console.log(JSON.stringify({ name: row.name, alone, beside, attacker, faults }));
+    const { name, alone, beside, memory, attacker, faults } = judged;
+    console.log(JSON.stringify({ name, alone, beside, memory, attacker, faults }));
   }
 } finally {
   await postgres.stop();
