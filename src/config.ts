@@ -147,6 +147,9 @@ const environment = z.object({
   NODE_ENV: z.string().optional(),
 });
 
+/** Names of all that are read. */
+export const VARIABLES: readonly string[] = Object.keys(environment.shape);
+
 /** @throws ConfigError naming every wrong variable; values are not repeated, some are secrets */
 export function parseConfig(env: NodeJS.ProcessEnv): Config {
   // A variable set to nothing is a variable not set: compose files and shells do that all the time.

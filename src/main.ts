@@ -8,6 +8,7 @@ import { createLog, type Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { describeApiKey, generateApiKey } from './services/api-key.ts';
 import type { Service } from './start.ts';
+import { doubtsAbout, withSecretFiles } from './variables.ts';
 
 const USAGE = `jobferry <command>
 
@@ -29,11 +30,15 @@ type Command = (args: string[], config: Config, log: Logger) => Promise<void>;
 
 const COMMANDS: Record<string, Command> = {
   serve,
-  migrate: (_args, config, log) => admin(config, log, async ({ applied }) => ({ applied })),
+  migrate: async (args, config, log) => {
+    parse(args, {});
+    await admin(config, log, async ({ applied }) => ({ applied }));
+  },
   'account create': accountCreate,
   'key create': keyCreate,
   'key revoke': keyRevoke,
-  demo: async (_args, config) => {
+  demo: async (args, config) => {
+    parse(args, {});
     // Loaded when they are asked for: the other commands need neither HTTP nor GraphQL.
     const [{ runDemo }, { startService }] = await Promise.all([import('./demo/index.ts'), import('./start.ts')]);
     const quiet = createLog({ level: 'error' });
@@ -45,46 +50,60 @@ async function serve(args: string[], config: Config, log: Logger): Promise<void>
   const { values } = parse(args, { role: { type: 'string', default: config.role } });
   if (!['all', 'api', 'worker'].includes(values.role)) throw new UsageError('--role must be all, api or worker');
   const { startService } = await import('./start.ts');
-  const service = await startService({ ...config, role: values.role as Role }, log);
-  stopOnSignal(service, log);
-  greet(service, config);
+  const starting = startService({ ...config, role: values.role as Role }, log, {
+    onNewApiKey: (key, url) => showKey(key, url, config),
+  });
+  stopOnSignal(starting, log);
+  // People read stdout; the log is on stderr.
+  console.log(`Jobferry is listening on ${(await starting).url}`);
 }
 
-/** For people, on stdout; the log is on stderr. */
-function greet(service: Service, config: Config): void {
-  console.log(`Jobferry is listening on ${service.url}`);
-  if (service.newApiKey === null) return;
+function showKey(key: string, url: string, config: Config): void {
   const where = config.databaseUrl === undefined ? `, and kept in ${config.dataDir}/api-key` : '';
   console.log(`
 Your API key (shown once${where}):
 
-  ${service.newApiKey}
+  ${key}
 
 Try it:
 
-  curl -s ${service.url}/v1/queues -H 'authorization: Bearer ${service.newApiKey}' -H 'content-type: application/json' \\
+  curl -s ${url}/v1/queues -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
     -d '{"name":"hello","webhookUrl":"http://127.0.0.1:9000/"}'
-  curl -s ${service.url}/v1/queues/hello/jobs -H 'authorization: Bearer ${service.newApiKey}' -H 'content-type: application/json' \\
+  curl -s ${url}/v1/queues/hello/jobs -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
     -d '{"payload":{"hello":"world"}}'
 `);
 }
 
-function stopOnSignal(service: Service, log: Logger): void {
+/** A start that is told to stop may finish first, so that no database of ours is left running: for so long. */
+const START_GRACE_MS = 10_000;
+
+function stopOnSignal(starting: Promise<Service>, log: Logger): void {
   let stopping = false;
   const stop = (reason: string) => {
     if (stopping) return;
     stopping = true;
     log.info({ reason }, 'stopping: finishing what is under way');
-    service.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error({ err: error }, 'stopping failed');
-        process.exit(1);
-      },
-    );
+    let started = false;
+    setTimeout(() => {
+      if (started) return;
+      log.warn('stopping in the middle of the start');
+      process.exit(1);
+    }, START_GRACE_MS).unref();
+    starting
+      .then((service) => {
+        started = true;
+        return service.stop();
+      })
+      .then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error({ err: error }, 'stopping failed');
+          process.exit(1);
+        },
+      );
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  // A terminal that is closed says SIGHUP.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);
   if (process.env.npm_lifecycle_event === 'start') stopWithParent(stop);
 }
 
@@ -118,7 +137,7 @@ async function keyCreate(args: string[], config: Config, log: Logger): Promise<v
 }
 
 async function keyRevoke(args: string[], config: Config, log: Logger): Promise<void> {
-  const { positionals } = parse(args, {});
+  const { positionals } = parse(args, {}, 1);
   const id = required(positionals[0], 'the id of the key');
   await admin(config, log, async ({ db }) => {
     if (!(await revokeApiKey(db, OPERATOR, null, id))) throw new UsageError(`no key ${id} that could be revoked`);
@@ -136,7 +155,22 @@ async function admin(config: Config, log: Logger, work: (database: OpenDatabase)
   }
 }
 
-function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options'] & object>(args: string[], options: T) {
+/** @throws UsageError for what the command does not know: one that was misspelt must not be ignored */
+function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options'] & object>(
+  args: string[],
+  options: T,
+  maxPositionals = 0,
+) {
+  const parsed = parsedOrRefused(args, options);
+  const excess = parsed.positionals[maxPositionals];
+  if (excess !== undefined) throw new UsageError(`unexpected argument "${excess}"`);
+  return parsed;
+}
+
+function parsedOrRefused<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options'] & object>(
+  args: string[],
+  options: T,
+) {
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
@@ -159,8 +193,12 @@ async function main(argv: string[]): Promise<void> {
   const command = name === undefined ? undefined : COMMANDS[name];
   if (name === undefined || command === undefined)
     throw new UsageError(`unknown command "${argv.join(' ')}"\n\n${USAGE}`);
-  const config = parseConfig(process.env);
-  await command(argv.slice(name.split(' ').length), config, createLog({ level: config.logLevel }));
+  const config = parseConfig(withSecretFiles(process.env));
+  const log = createLog({ level: config.logLevel });
+  for (const doubt of doubtsAbout(process.env)) log.warn(doubt);
+  // Node would open its debugger, on a port that every user of the machine can reach.
+  process.on('SIGUSR1', () => log.warn('SIGUSR1 is ignored: start with --inspect to debug'));
+  await command(argv.slice(name.split(' ').length), config, log);
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

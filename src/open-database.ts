@@ -17,28 +17,35 @@ export interface OpenDatabase {
   db: Database;
   /** Names of the migrations that opening applied. */
   applied: string[];
-  /** The first account's key, when opening made it; it is shown once and kept nowhere in the database. */
-  newApiKey: string | null;
   close(): Promise<void>;
 }
 
 /** Where the first key of an embedded database is left for its owner, beside the database's own password. */
 const KEY_FILE = 'api-key';
 
-/**
- * Connects and migrates.
- * @param options.guest for an admin command: share the embedded database with a Jobferry that is
- *   running, and leave the first account to the first start, which shows its key
- */
-export async function openDatabase(config: Config, log: Logger, options: { guest: boolean }): Promise<OpenDatabase> {
+export interface OpenOptions {
+  /**
+   * For an admin command: share the embedded database with a Jobferry that is running, and leave the first account
+   * to the first start, which shows its key.
+   */
+  guest: boolean;
+  /** Told the first account's key when opening makes it; it is kept nowhere in the database. */
+  onNewApiKey?: (key: string) => void;
+}
+
+/** Connects and migrates. */
+export async function openDatabase(config: Config, log: Logger, options: OpenOptions): Promise<OpenDatabase> {
   const open = options.guest ? joinEmbedded : startEmbedded;
   const embedded = config.databaseUrl === undefined ? await open({ dataDir: config.dataDir, log }) : null;
   const url = embedded?.url ?? config.databaseUrl;
   if (url === undefined) throw new Error('no database address');
   const db = new Database(url, log, new SecretBox(config.encryptionKeys));
   const close = async () => {
-    await db.close();
-    await embedded?.stop();
+    try {
+      await db.close();
+    } finally {
+      await embedded?.stop();
+    }
   };
   try {
     await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability });
@@ -51,12 +58,13 @@ export async function openDatabase(config: Config, log: Logger, options: { guest
         if (options.guest) return;
         await encrypt(config, db, log);
         newApiKey = await bootstrap(config, db);
+        if (newApiKey !== null) options.onNewApiKey?.(newApiKey);
       },
     });
     if (newApiKey !== null && embedded !== null) {
       await writeFile(join(config.dataDir, KEY_FILE), `${newApiKey}\n`, { mode: 0o600 });
     }
-    return { url, db, applied, newApiKey, close };
+    return { url, db, applied, close };
   } catch (error) {
     await close();
     throw error;

@@ -4,7 +4,7 @@ import type { Database } from './db/database.ts';
 import { schemaState } from './db/migrate.ts';
 import { createPrisma } from './db/prisma.ts';
 import { createSender } from './delivery/send.ts';
-import { createApp, type Listening, listen, type Readiness } from './http/index.ts';
+import { type Bound, bind, createApp, type Readiness } from './http/index.ts';
 import type { Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import type { Context } from './services/context.ts';
@@ -21,31 +21,58 @@ const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { vers
 
 export interface Service {
   url: string;
-  newApiKey: string | null;
   /** Takes nothing more, lets deliveries and requests finish, and closes everything. */
   stop(): Promise<void>;
 }
 
-/** The composition root: every part is made here and handed to those who need it. */
-export async function startService(config: Config, log: Logger): Promise<Service> {
-  const database = await openDatabase(config, log, { guest: false });
+export interface StartOptions {
+  /** Told the first account's key as soon as it exists: it is shown once, and what is left of the start may fail. */
+  onNewApiKey?: (key: string, url: string) => void;
+}
+
+/**
+ * The composition root: every part is made here and handed to those who need it. The address comes first, because
+ * another may have it; all that was started is stopped again when something after it cannot be.
+ */
+export async function startService(config: Config, log: Logger, options: StartOptions = {}): Promise<Service> {
+  const started = new StartedParts();
   try {
-    return await startParts(config, log, database);
+    const front = await bind({ host: config.host, port: config.port });
+    const closeFront = started.add(() => front.close());
+    const onNewApiKey = (key: string) => options.onNewApiKey?.(key, front.url);
+    const database = await openDatabase(config, log, { guest: false, onNewApiKey });
+    started.add(() => database.close());
+    const service = await startParts(config, log, { database, front, closeFront, started });
+    log.info({ url: front.url, role: config.role }, 'listening');
+    return service;
   } catch (error) {
-    await database.close();
+    await started.stop().catch((err: unknown) => log.debug({ err }, 'stopping what had been started failed'));
     throw error;
   }
 }
 
-async function startParts(config: Config, log: Logger, database: OpenDatabase): Promise<Service> {
+interface Foundations {
+  database: OpenDatabase;
+  front: Bound;
+  closeFront: () => Promise<unknown>;
+  started: StartedParts;
+}
+
+async function startParts(
+  config: Config,
+  log: Logger,
+  { database, front, closeFront, started }: Foundations,
+): Promise<Service> {
   const { db, url: databaseUrl } = database;
   const prisma = createPrisma(db);
+  started.add(() => prisma.$disconnect());
   const sender = createSender({
     timeoutMs: config.webhookTimeoutMs,
     signatureHeader: config.signatureHeader,
     allowCidrs: [...config.webhookAllowCidrs],
     proxyUrl: config.webhookProxyUrl,
   });
+  started.add(() => sender.close());
   if (config.webhookAllowCidrs.length > 0) {
     log.warn({ cidrs: config.webhookAllowCidrs }, 'webhooks may reach these addresses although they are not public');
   }
@@ -58,6 +85,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
   const liveUpdates = createLive({ db, url: databaseUrl, log });
   const { changes } = liveUpdates;
   let worker: Worker | null = null;
+  let stopWorker: () => Promise<unknown> = async () => undefined;
   if (config.role !== 'api') {
     worker = await startWorker(db, sender, log, {
       databaseUrl,
@@ -68,8 +96,10 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
       plans: config.plans,
       changes,
     });
+    stopWorker = started.add(worker.stop);
   }
   const calls = new WorkerCalls(db, log);
+  started.add(() => calls.idle());
   const context: Context = {
     db,
     prisma,
@@ -95,8 +125,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     graphql,
   });
   await liveUpdates.start();
-  const listening: Listening = await listen(app, { host: config.host, port: config.port });
-  log.info({ url: listening.url, role: config.role }, 'listening');
+  started.add(() => liveUpdates.stop());
   const stopHeartbeat = startHeartbeat(
     db,
     () => ({
@@ -107,21 +136,17 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     }),
     (error) => log.warn({ err: error }, 'the sign of life for dashboards failed, and is tried again'),
   );
+  started.add(stopHeartbeat);
+  front.serve(app);
 
   return {
-    url: listening.url,
-    newApiKey: database.newApiKey,
+    url: front.url,
     stop: async () => {
       // Subscribers would keep their requests open.
       liveUpdates.endSubscriptions();
       graphql?.stop();
-      await Promise.all([listening.close(), worker?.stop()]);
-      await liveUpdates.stop();
-      await calls.idle();
-      await stopHeartbeat();
-      await sender.close();
-      await prisma.$disconnect();
-      await database.close();
+      await Promise.all([closeFront(), stopWorker()]);
+      await started.stop();
     },
   };
 }
@@ -141,4 +166,30 @@ async function readiness(db: Database, worker: Worker | null): Promise<Readiness
   );
   if (worker !== null) checks.worker = worker.running() ? 'ok' : 'restarting';
   return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
+}
+
+/** How to stop what has been started. */
+class StartedParts {
+  readonly #stops: (() => Promise<unknown>)[] = [];
+
+  /** Answers the function that stops it; however often it is called, that happens once. */
+  add(stop: () => Promise<unknown>): () => Promise<unknown> {
+    let stopping: Promise<unknown> | null = null;
+    const once = () => {
+      stopping ??= stop();
+      return stopping;
+    };
+    this.#stops.push(once);
+    return once;
+  }
+
+  /**
+   * Latest first; one that fails does not keep the others running.
+   * @throws what the first of them threw
+   */
+  async stop(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const stop of this.#stops.toReversed()) await stop().catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+  }
 }

@@ -21,6 +21,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   client: ['contract'],
   demo: ['client', 'config'],
   config: ['domain', 'log'],
+  variables: ['config'],
   log: [],
   start: ['*'],
   'open-database': ['*'],

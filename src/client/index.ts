@@ -35,8 +35,9 @@ export interface ClientOptions {
  * before `Retry-After`, where repeating cannot do harm: GET, PUT, DELETE, and a publish with an
  * `idempotencyKey`. All else is sent once, since the answer that was lost may have been a success:
  * - a DELETE that is repeated after its answer was lost answers 404, as it does for a queue that never was;
- * - after a lost ack, nack or defer, read the job: when it is still `awaiting_ack`, report again. The report
- *   has no notion of attempts, so when `ackTimeout` has passed meanwhile it counts for the next delivery;
+ * - after a lost ack, nack or defer, read the job: when it is still `awaiting_ack`, report again. Give the
+ *   delivery's `attempt`, so that a report that comes after `ackTimeout` does not count for the next delivery
+ *   but is refused with 400. The webhook helper does both;
  * - after a lost create or replay, read the list.
  *
  * Payloads in answers have been through `JSON.parse`; `rawJson` is for publishing what would not

@@ -18,7 +18,7 @@ interface Received {
 }
 
 /** Answers that say "not now"; 429 comes from a proxy, 503 from the service too. */
-const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+export const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 5000;
 /** Who is told to come back later than this decides better than we do what to do until then. */
@@ -46,7 +46,7 @@ export function createTransport({ fetch, timeoutMs, retries }: TransportOptions)
 /**
  * Whether doing it twice is the same as doing it once. A publish is by its `idempotencyKey`. A report
  * or a replay is not: when the first answer was lost, the second would be a refusal although it worked,
- * and a report could meet a later delivery of the same job.
+ * and a report could meet a later delivery of the same job (the webhook helper looks at the job in between).
  */
 function isRepeatable({ route, rawBody }: ApiFetcherArgs): boolean {
   if (route.method === 'GET' || route.method === 'PUT' || route.method === 'DELETE') return true;
@@ -81,20 +81,24 @@ function parse({ ok, status }: Response, text: string): unknown {
   }
 }
 
-/** Exponential, half of it by chance so that clients do not come back together; null: not worth it. */
+/** Null: not worth it. */
 function pauseBefore(attempt: number, headers: Headers | null): number | null {
-  const backoff = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS) * (1 - Math.random() / 2);
   const asked = retryAfterMs(headers?.get('retry-after') ?? null);
-  return asked > MAX_RETRY_AFTER_MS ? null : Math.max(backoff, asked);
+  return asked > MAX_RETRY_AFTER_MS ? null : Math.max(backoffMs(attempt), asked);
 }
 
-function retryAfterMs(header: string | null): number {
+/** Exponential, half of it by chance so that clients do not come back together. */
+export function backoffMs(attempt: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS) * (1 - Math.random() / 2);
+}
+
+export function retryAfterMs(header: string | null): number {
   if (header === null) return 0;
   const ms = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return ms > 0 ? ms : 0;
 }
 
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);

@@ -7,7 +7,7 @@ import type {
   OptionalIfAllOptional,
   Prettify,
 } from '@ts-rest/core';
-import type { contract } from '../contract/index.ts';
+import type { contract, JsonObject } from '../contract/index.ts';
 
 /**
  * What a call resolves to: one member for each status of the contract, told apart by `status`. The
@@ -20,9 +20,14 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** An interface has no index signature, so the contract's `Record` would refuse most people's payload types. */
+/**
+ * Any object but an array, or another collection that would not be the object that it looks like. An interface
+ * has no index signature, so the contract's `Record` would refuse most people's payload types.
+ */
+export type PayloadObject = JsonObject | (object & { readonly [Symbol.iterator]?: never });
+
 type AnyObjectAsPayload<Body> = Body extends { payload: unknown }
-  ? Prettify<Omit<Body, 'payload'> & { payload: object }>
+  ? Prettify<Omit<Body, 'payload'> & { payload: PayloadObject }>
   : Body;
 
 type Inputs<Route extends AppRoute> = {
@@ -53,5 +58,6 @@ export type CreatedQueue = BodyOf<Routes['queues']['create'], 201>;
 export type Job = BodyOf<Routes['jobs']['get'], 200>;
 export type PublishedJob = BodyOf<Routes['jobs']['publish'], 201>;
 export type DeadLetter = BodyOf<Routes['deadLetters']['list'], 200>['jobs'][number];
+export type AckInput = NonNullable<Inputs<Routes['jobs']['ack']>['body']>;
 export type NackInput = NonNullable<Inputs<Routes['jobs']['nack']>['body']>;
 export type DeferInput = Inputs<Routes['jobs']['defer']>['body'];

@@ -10,9 +10,10 @@ import { type JsonObject, VerbatimJson } from './verbatim-json.ts';
  * - `payload`: required; the source text of its `payload` member is kept (D26)
  * - `required`: required
  * - `optional`: no body is the same as `{}`
+ * - `glanced`: an object is looked into, and whatever else may come is no body: the spec has none here
  * - `ignored`: read, for the size limit, and thrown away
  */
-export type BodyRule = 'payload' | 'required' | 'optional' | 'ignored';
+export type BodyRule = 'payload' | 'required' | 'optional' | 'glanced' | 'ignored';
 
 /** What the shell has to know of a route before its schemas are asked. */
 export interface RouteMetadata {

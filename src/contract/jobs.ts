@@ -56,6 +56,18 @@ const reason = storableText({ min: 0, max: LIMITS.reasonLength })
   .describe("Kept in the job's history and as its `lastError`.")
   .optional();
 
+const attempt = z
+  .number()
+  .int()
+  .min(1)
+  .describe(
+    "The delivery's `attempt`: the report is refused when another one is under way. Without it the report counts for " +
+      'whichever is.',
+  )
+  .optional();
+
+const ackBody = named('Ack', 'A report of success.', z.object({ attempt }));
+
 const nackBody = named(
   'Nack',
   'A report of failure.',
@@ -65,6 +77,7 @@ const nackBody = named(
       .describe('`true`: a failed attempt, tried again after the backoff. `false`: dead at once.')
       .default(true),
     reason,
+    attempt,
   }),
 );
 
@@ -81,6 +94,7 @@ const deferBody = named(
       )
       .default('queue'),
     reason,
+    attempt,
   }),
 );
 
@@ -123,7 +137,10 @@ const unknownJob = answer(errorMessage, 'There is no such job, or it is past its
 /** What ack, nack and defer answer. */
 const reported = {
   200: answer(job, 'The job after the report.'),
-  400: answer(errorMessage, 'The body is not valid, the job is not `awaiting_ack`, or its queue is not in ack mode.'),
+  400: answer(
+    errorMessage,
+    'The body is not valid, the job is not `awaiting_ack`, its queue is not in ack mode, or another attempt is under way.',
+  ),
   404: unknownJob,
 } as const;
 
@@ -172,8 +189,8 @@ export const jobs = c.router({
     method: 'POST',
     path: '/jobs/:id/ack',
     pathParams,
-    body: c.noBody(),
-    metadata: { body: 'ignored', errors: 'message' } satisfies RouteMetadata,
+    body: ackBody,
+    metadata: { body: 'glanced', errors: 'message' } satisfies RouteMetadata,
     responses: reported,
     summary: 'Report success',
     description: 'The job must be `awaiting_ack`, and its queue in ack mode. It becomes `completed`.',

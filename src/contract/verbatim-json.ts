@@ -4,9 +4,16 @@ export type JsonObject = Record<string, unknown>;
 /** Texts met while `writeJson` runs; `null` otherwise. Writing is synchronous, so one is enough. */
 let collected: string[] | null = null;
 
-/** Unguessable and never sent, so no payload or key can contain it by intent or by chance. */
-const PLACEHOLDER = `verbatim:${globalThis.crypto.randomUUID()}`;
-const PLACEHOLDER_SOURCE = JSON.stringify(PLACEHOLDER);
+let placeholder: string | null = null;
+
+/**
+ * Unguessable and never sent, so no payload or key can contain it by intent or by chance. Made when it is
+ * needed: Workers make nothing random while they load.
+ */
+function getPlaceholder(): string {
+  placeholder ??= `verbatim:${globalThis.crypto.randomUUID()}`;
+  return placeholder;
+}
 
 /**
  * JSON source text that must travel byte for byte (D26): `JSON.parse` followed by `JSON.stringify`
@@ -23,7 +30,7 @@ export class VerbatimJson {
   toJSON(): unknown {
     if (collected === null) return JSON.parse(this.text);
     collected.push(this.text);
-    return PLACEHOLDER;
+    return getPlaceholder();
   }
 }
 
@@ -38,7 +45,7 @@ export function writeJson(value: unknown): string {
     collected = null;
   }
   if (texts.length === 0) return json;
-  const [first = '', ...rest] = json.split(PLACEHOLDER_SOURCE);
+  const [first = '', ...rest] = json.split(JSON.stringify(getPlaceholder()));
   if (rest.length !== texts.length) throw new Error('a verbatim JSON text would be written in the wrong place');
   return rest.reduce((written, piece, index) => written + texts[index] + piece, first);
 }

@@ -39,12 +39,16 @@ export async function startEmbedded(options: { dataDir: string; log: EmbeddedLog
   const cluster = await openCluster(options.dataDir, options.log);
   await stopLeftServer(cluster, options.log);
   const { owner, port } = await startOwned(cluster);
-  await removeUnfinished(cluster);
-  const { rowCount } = await owner.query('select from pg_database where datname = $1', [DATABASE]);
-  if (rowCount === 0) await owner.query(`create database ${DATABASE}`);
-
   const supervisor = new Supervisor(cluster, port, options.log);
   supervisor.watch(owner);
+  try {
+    await removeUnfinished(cluster);
+    const { rowCount } = await owner.query('select from pg_database where datname = $1', [DATABASE]);
+    if (rowCount === 0) await owner.query(`create database ${DATABASE}`);
+  } catch (error) {
+    await supervisor.stop();
+    throw error;
+  }
   return { url: urlOf(cluster, port, DATABASE), stop: () => supervisor.stop() };
 }
 

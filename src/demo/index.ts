@@ -11,6 +11,8 @@ import { type Figures, percentile, Scenario } from './scenario.ts';
 /** Starts a service with this configuration; the composition root's, handed in. */
 export type StartService = (config: Config) => Promise<{ url: string; stop(): Promise<void> }>;
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /**
  * A service, a webhook that misbehaves, and real payloads, all in this process and on loopback.
  * @returns whether everything arrived as it was published
@@ -19,7 +21,7 @@ export async function runDemo(config: Config, startService: StartService): Promi
   const abort = new AbortController();
   const interrupt = () => abort.abort(new Error('the demo was interrupted'));
   // The database is a process of its own: without a stop it would outlive an interrupted demo.
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  for (const signal of SIGNALS) process.on(signal, interrupt);
   const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-demo-'));
   try {
     console.log('Jobferry demo: a service of its own, a webhook that misbehaves, and the payloads of GitHub\n');
@@ -28,7 +30,7 @@ export async function runDemo(config: Config, startService: StartService): Promi
     return figures.verbatim && figures.badSignatures === 0;
   } finally {
     await rm(dataDir, { recursive: true, force: true });
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    for (const signal of SIGNALS) process.off(signal, interrupt);
   }
 }
 

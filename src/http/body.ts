@@ -35,9 +35,11 @@ export function jsonBodyReader(maxBytes: number): RequestHandler {
 }
 
 async function readBody(req: IncomingMessage, rule: BodyRule, maxBytes: number): Promise<unknown> {
-  if (rule !== 'ignored' && announcesBody(req)) assertPlainJson(req);
+  const isAsked = rule !== 'ignored' && rule !== 'glanced';
+  if (isAsked && announcesBody(req)) assertPlainJson(req);
   const bytes = await readBytes(req, maxBytes);
   if (rule === 'ignored') return undefined;
+  if (rule === 'glanced') return objectIn(bytes);
   if (bytes.length === 0) {
     if (rule === 'optional') return {};
     throw new HttpRefusal(400, 'malformed JSON: the body is empty');
@@ -99,6 +101,15 @@ function parseBody(bytes: Buffer, rule: BodyRule): unknown {
   const body = parseJson(text);
   if (rule === 'payload' && isObject(body)) keepPayloadSource(body, scan.payloads);
   return body;
+}
+
+function objectIn(bytes: Buffer): Record<string, unknown> {
+  try {
+    const body: unknown = JSON.parse(bytes.toString('utf8'));
+    return isObject(body) ? body : {};
+  } catch {
+    return {};
+  }
 }
 
 function parseJson(text: string): unknown {

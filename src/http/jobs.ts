@@ -14,14 +14,17 @@ export function jobRoutes(services: Services) {
       body: await services.listJobs(accountOf(res), params.id, query),
     }),
     get: async ({ params, res }) => ({ status: 200, body: await services.getJob(accountOf(res), params.id) }),
-    ack: async ({ params, res }) => ({ status: 200, body: await services.ackJob(accountOf(res), params.id) }),
-    nack: async ({ params, body: { retryable, reason = null }, res }) => ({
+    ack: async ({ params, body, res }) => ({
       status: 200,
-      body: await services.nackJob(accountOf(res), params.id, { retryable, reason }),
+      body: await services.ackJob(accountOf(res), params.id, body),
     }),
-    defer: async ({ params, body: { retryAfter, scope, reason = null }, res }) => ({
+    nack: async ({ params, body: { reason = null, ...input }, res }) => ({
       status: 200,
-      body: await services.deferJob(accountOf(res), params.id, { retryAfter, scope, reason }),
+      body: await services.nackJob(accountOf(res), params.id, { ...input, reason }),
+    }),
+    defer: async ({ params, body: { reason = null, ...input }, res }) => ({
+      status: 200,
+      body: await services.deferJob(accountOf(res), params.id, { ...input, reason }),
     }),
   });
 }

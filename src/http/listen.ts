@@ -1,7 +1,7 @@
-import { createServer, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Express } from 'express';
-import { messageClassesOf } from './message-classes.ts';
+import { createMessageClasses, giveMessagesTo } from './message-classes.ts';
 import { RunningRequests } from './running-requests.ts';
 
 /** Milliseconds. Tests shorten them. */
@@ -30,12 +30,30 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** An address that is taken, and so far only says that the service is starting. */
+export interface Bound extends Listening {
+  /** From now on the app answers. */
+  serve(app: Express): void;
+}
+
 /** Starts serving. What Node would answer by itself, empty or as text, is JSON here too (D22). */
 export async function listen(app: Express, options: ListenOptions): Promise<Listening> {
+  const bound = await bind(options);
+  bound.serve(app);
+  return bound;
+}
+
+/**
+ * Takes the address, before anything is started that would have to be stopped again when it is taken.
+ * @throws Error in words for the operator when it cannot be had
+ */
+export async function bind(options: ListenOptions): Promise<Bound> {
   const running = new RunningRequests();
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
+  const messages = createMessageClasses();
+  let answer: RequestListener = answerWhileStarting;
   const server = createServer({
-    ...messageClassesOf(app),
+    ...messages,
     headersTimeout: timeouts.headers,
     requestTimeout: timeouts.request,
     connectionsCheckingInterval: timeouts.check,
@@ -47,7 +65,7 @@ export async function listen(app: Express, options: ListenOptions): Promise<List
     running.add(res);
     if (!server.listening) res.shouldKeepAlive = false;
     if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 400, 'the Host header is missing');
-    else app(req, res);
+    else answer(req, res);
   });
   server.on('checkExpectation', (_req, res) => refuse(res, 417, 'only Expect: 100-continue is supported'));
   server.on('connect', (_req, socket) => socket.end(rawAnswer(404, 'not found')));
@@ -56,13 +74,48 @@ export async function listen(app: Express, options: ListenOptions): Promise<List
   );
 
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    const fail = (error: Error) => reject(cannotListen(error, options));
+    server.once('error', fail);
     server.listen(options.port, options.host, () => {
-      server.off('error', reject);
+      server.off('error', fail);
       resolve();
     });
   });
-  return { url: urlOf(server), close: () => closeGracefully(server, running, timeouts.grace) };
+  return {
+    url: urlOf(server),
+    serve: (app) => {
+      giveMessagesTo(app, messages);
+      answer = app;
+    },
+    close: () => closeGracefully(server, running, timeouts.grace),
+  };
+}
+
+/** The process lives, and that is all. */
+const answerWhileStarting: RequestListener = (req, res) => {
+  if (req.url === '/healthz') answerJson(res, 200, { status: 'ok' });
+  else if (req.url === '/readyz') answerJson(res, 503, { status: 'not ready', checks: { start: 'under way' } });
+  else {
+    res.setHeader('retry-after', '1');
+    refuse(res, 503, 'the service is starting, nothing was done: try again');
+  }
+};
+
+function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
+  const said = (message: string) => new Error(message, { cause: error });
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return said(`port ${port} of ${host} is in use: stop what listens there, or set PORT`);
+    case 'EACCES':
+      return said(`port ${port} of ${host} is not allowed to this user: set PORT to 1024 or above`);
+    case 'EADDRNOTAVAIL':
+      return said(`${host} is not an address of this machine: set HOST`);
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return said(`the host name ${host} has no address: set HOST`);
+    default:
+      return said(`cannot listen on port ${port} of ${host}: ${error.message}`);
+  }
 }
 
 function urlOf(server: Server): string {
@@ -121,8 +174,13 @@ function answerOf(code: string | undefined): [status: number, message: string] {
 
 function refuse(res: ServerResponse, status: number, message: string): void {
   res.shouldKeepAlive = false;
-  const body = JSON.stringify({ error: message });
-  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body);
+  answerJson(res, status, { error: message });
+}
+
+function answerJson(res: ServerResponse, status: number, answer: object): void {
+  const body = JSON.stringify(answer);
+  const length = Buffer.byteLength(body);
+  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': length }).end(body);
 }
 
 function rawAnswer(status: number, message: string): string {

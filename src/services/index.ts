@@ -48,6 +48,11 @@ export interface Page<T> {
   limit: number;
 }
 
+export interface ReportInput {
+  /** Which attempt the report is about; without it, the one that is under way. Another one is refused. */
+  attempt?: number | undefined;
+}
+
 /** Every method throws `JobferryError` for an expected refusal. */
 export interface Services {
   /** `null` for a key that is malformed, unknown or revoked. */
@@ -67,11 +72,15 @@ export interface Services {
   listDeadLetters(account: Account, queueId: string, input: ListDeadLettersInput): Promise<Page<DeadLetterDocument>>;
   replayDeadLetter(account: Account, queueId: string, deadLetterId: string): Promise<PublishedJob>;
   replayDeadLetters(account: Account, queueId: string, ids: string[] | 'all'): Promise<BulkReplayResult>;
-  ackJob(account: Account, jobId: string): Promise<JobDocument>;
-  nackJob(account: Account, jobId: string, input: { retryable: boolean; reason: string | null }): Promise<JobDocument>;
+  ackJob(account: Account, jobId: string, input?: ReportInput): Promise<JobDocument>;
+  nackJob(
+    account: Account,
+    jobId: string,
+    input: ReportInput & { retryable: boolean; reason: string | null },
+  ): Promise<JobDocument>;
   deferJob(
     account: Account,
     jobId: string,
-    input: { retryAfter: number; scope: DeferScope; reason: string | null },
+    input: ReportInput & { retryAfter: number; scope: DeferScope; reason: string | null },
   ): Promise<JobDocument>;
 }

@@ -8,7 +8,7 @@ import { LIMITS } from '../domain/queue.ts';
 import { isStorableText } from '../domain/text.ts';
 import { transition } from '../domain/transition.ts';
 import type { Context } from './context.ts';
-import type { Account } from './index.ts';
+import type { Account, ReportInput } from './index.ts';
 import type { JobBatches } from './job-batches.ts';
 import type { JobOperations, PublishOutcome } from './operations.ts';
 import type { PublishJob } from './publish-job.ts';
@@ -53,8 +53,8 @@ export function createJobOperations(context: Context, publishJob: PublishJob, jo
         return runJobNow(context.db, account, job);
       }),
 
-    extendAck: (account, jobId, seconds, progress) =>
-      extendAck({ ...context, jobs }, account, jobId, { seconds, progress }),
+    extendAck: (account, jobId, seconds, progress, attempt) =>
+      extendAck({ ...context, jobs }, account, jobId, { seconds, progress, attempt: attempt ?? undefined }),
 
     async publishJobs(account, jobs) {
       if (jobs.length > LIMITS.publishBatch) {
@@ -82,7 +82,7 @@ async function extendAck(
   { db, changes, jobs }: Pick<Context, 'db' | 'changes'> & { jobs: JobBatches },
   account: Account,
   jobId: string,
-  { seconds, progress }: { seconds: number; progress: string | null },
+  { seconds, progress, attempt }: ReportInput & { seconds: number; progress: string | null },
 ): Promise<Date> {
   const { min, max } = LIMITS.ackExtension;
   if (!(seconds >= min && seconds <= max)) throw invalidField('seconds', `must be from ${min} to ${max}`);
@@ -91,7 +91,7 @@ async function extendAck(
     throw invalidField('progress', message);
   }
   if (!isId(jobId)) throw notFound('job');
-  const job = await findReportable(jobs, account, jobId);
+  const job = await findReportable(jobs, account, jobId, attempt);
   if (job.state.status !== 'awaiting_ack') throw notAwaitingAck(job.rules.mode, job.state.status);
   const deadline = await extendAckDeadline(db, job, { ms: Math.ceil(seconds * 1000), progress });
   if (deadline === null) {

@@ -48,8 +48,17 @@ export interface JobOperations {
   cancelJob(account: Account, jobId: string): Promise<string>;
   /** A pending job is due now; pause, hold, cap and rate limit still apply. Others: `conflict`. */
   runNow(account: Account, jobId: string): Promise<string>;
-  /** At least `seconds` more until the ack deadline. @throws `invalid_request` when it is not awaiting_ack */
-  extendAck(account: Account, jobId: string, seconds: number, progress: string | null): Promise<Date>;
+  /**
+   * At least `seconds` more until the ack deadline.
+   * @throws `invalid_request` when it is not awaiting_ack, or another attempt than the given one is under way
+   */
+  extendAck(
+    account: Account,
+    jobId: string,
+    seconds: number,
+    progress: string | null,
+    attempt?: number | null,
+  ): Promise<Date>;
   /** Up to 1000 jobs, an answer per job, in order. */
   publishJobs(account: Account, jobs: readonly (PublishInput & { queueName: string })[]): Promise<PublishOutcome[]>;
 }

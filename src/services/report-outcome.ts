@@ -10,8 +10,13 @@ type ReportOutcome = Pick<Services, 'ackJob' | 'nackJob' | 'deferJob'>;
 
 /** The worker's report that ends a job in ack mode (spec "Ack mode"). Exactly one report wins. */
 export function createReportOutcome(context: Context, jobs: JobBatches): ReportOutcome {
-  const report = async (account: Account, jobId: string, event: JobEvent): Promise<JobDocument> => {
-    const job = await findReportable(jobs, account, jobId);
+  const report = async (
+    account: Account,
+    jobId: string,
+    attempt: number | undefined,
+    event: JobEvent,
+  ): Promise<JobDocument> => {
+    const job = await findReportable(jobs, account, jobId, attempt);
     const moment = { now: job.now, random: Math.random() };
     const decided = transition(job.state, job.rules, event, moment);
     if (decided === null) throw notAwaitingAck(job.rules.mode, job.state.status);
@@ -28,10 +33,12 @@ export function createReportOutcome(context: Context, jobs: JobBatches): ReportO
   };
 
   return {
-    ackJob: (account, jobId) => report(account, jobId, { type: 'acked' }),
-    nackJob: (account, jobId, input) => report(account, jobId, { type: 'nacked', ...input }),
-    deferJob: (account, jobId, { retryAfter, scope, reason }) =>
-      report(account, jobId, { type: 'deferred', retryAfterMs: Math.ceil(retryAfter * 1000), scope, reason }),
+    ackJob: (account, jobId, { attempt } = {}) => report(account, jobId, attempt, { type: 'acked' }),
+    nackJob: (account, jobId, { attempt, ...input }) => report(account, jobId, attempt, { type: 'nacked', ...input }),
+    deferJob: (account, jobId, { attempt, retryAfter, scope, reason }) => {
+      const retryAfterMs = Math.ceil(retryAfter * 1000);
+      return report(account, jobId, attempt, { type: 'deferred', retryAfterMs, scope, reason });
+    },
   };
 }
 
@@ -42,14 +49,29 @@ export function createReportOutcome(context: Context, jobs: JobBatches): ReportO
 const SETTLE_GRACE_MS = 1000;
 const LOOK_AGAIN_MS = 20;
 
-export async function findReportable(jobs: JobBatches, account: Account, jobId: string): Promise<StoredJob> {
+/** @throws JobferryError `invalid_request` when another attempt than this one is under way */
+export async function findReportable(
+  jobs: JobBatches,
+  account: Account,
+  jobId: string,
+  attempt?: number,
+): Promise<StoredJob> {
   const giveUpAt = performance.now() + SETTLE_GRACE_MS;
   for (;;) {
     const job = await jobs.find(account, jobId);
+    if (attempt !== undefined) assertUnderWay(job, attempt);
     const mayComeSoon = job.state.status === 'processing' && job.rules.mode === 'ack';
     if (!mayComeSoon || performance.now() > giveUpAt) return job;
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
   }
+}
+
+/** A run that was too slow must not end the delivery that came after it. */
+function assertUnderWay({ state: { status, attempts } }: StoredJob, attempt: number): void {
+  const isUnderWay = status === 'processing' || status === 'awaiting_ack';
+  if (!isUnderWay || attempt === attempts) return;
+  const what = attempt < attempts ? 'is over' : 'has not started';
+  throw new JobferryError('invalid_request', `attempt ${attempt} ${what}, attempt ${attempts} is under way`);
 }
 
 export function notAwaitingAck(mode: string, status: string): JobferryError {

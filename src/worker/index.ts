@@ -80,7 +80,12 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     bulk: createBulkTask(bulkActions),
     retention: createRetentionTask(db, log, { retentionMs: periods.retentionMs, sweepMs: retentionSweepMs }),
   });
-  await runner.start();
+  try {
+    await runner.start();
+  } catch (error) {
+    await liveness.stop();
+    throw error;
+  }
 
   const watch = new DeathWatch(db, workerId);
   const stopWatching = repeat(DEATH_WATCH_MS, log, 'looking for dead workers', async () => {

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterAll } from 'vitest';
 
-/** `before`: the service never hears of it. `after`: it does, and its answer is lost. */
-export type Fault = 'cut before' | 'cut after' | 'none';
+/** `before`: the service never hears of it. `after`: it does, and its answer is lost. A number is what somebody else answers. */
+export type Fault = 'cut before' | 'cut after' | 'none' | 429 | 502 | 503 | 504;
 
 export interface FlakyProxy {
   readonly url: string;
@@ -12,6 +12,8 @@ export interface FlakyProxy {
   readonly requests: string[];
   /** What happens to the next requests, in turn; then there are no more faults. */
   fail(...faults: Fault[]): void;
+  /** What happens to every request from now on. */
+  failAlways(fault: Fault): void;
 }
 
 const closers: (() => void)[] = [];
@@ -24,17 +26,21 @@ afterAll(() => {
 export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
   const requests: string[] = [];
   let faults: Fault[] = [];
+  let otherwise: Fault = 'none';
 
   const server = createServer(async (req, res) => {
     requests.push(`${req.method} ${req.url}`);
-    const fault = faults.shift() ?? 'none';
+    const fault = faults.shift() ?? otherwise;
     const body = await buffer(req);
     if (fault === 'cut before') return res.destroy();
+    if (typeof fault === 'number') return res.writeHead(fault).end('<html>');
     const answer = await fetch(`${target}${req.url}`, {
       method: req.method ?? '',
       headers: { authorization: req.headers.authorization ?? '', 'content-type': 'application/json' },
       ...(body.length === 0 ? {} : { body }),
-    });
+    }).catch(() => null);
+    // The service is gone: a test file has ended with requests under way.
+    if (answer === null) return res.destroy();
     const text = await answer.text();
     if (fault === 'cut after') return res.destroy();
     return res.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
@@ -50,6 +56,9 @@ export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
     requests,
     fail: (...next) => {
       faults = next;
+    },
+    failAlways: (fault) => {
+      otherwise = fault;
     },
   };
 }

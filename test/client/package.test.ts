@@ -90,6 +90,13 @@ export async function use(email: Email): Promise<string> {
   result.body.id;
   // @ts-expect-error the payload is missing
   await client.jobs.publish({ params, body: {} });
+  // @ts-expect-error an array is no payload
+  await client.jobs.publish({ params, body: { payload: [1] } });
+  // @ts-expect-error nor is a Map, which JSON would make {} of
+  await client.jobs.publish({ params, body: { payload: new Map([['to', 'ada']]) } });
+  await client.jobs.publish({ params, body: { payload: { to: 'ada', length: 3 } } });
+  await client.jobs.ack({ params: { id: 'a' } });
+  await client.jobs.ack({ params: { id: 'a' }, body: { attempt: 2 } });
   // @ts-expect-error there is no such status of a job
   await client.jobs.list({ params: { id: 'a' }, query: { status: 'done' } });
   const job: Job = await unwrap(client.jobs.get({ params: { id: 'a' } }));
@@ -106,6 +113,8 @@ export const express: (req: never, res: never) => Promise<void> = expressHandler
 });
 export const handle: (request: Request) => Promise<Response> =
   fetchHandler<Email>({ secrets: ['s'], mode: 'ack' }, async ({ nack }) => nack({ retryable: false }));
+fetchHandler({ secret: () => 's', apiKey: async () => 'k' }, ({ signal }) => signal.aborted);
+fetchHandler({ secrets: async () => ['s'] }, () => undefined);
 // @ts-expect-error a secret is needed
 fetchHandler({}, () => undefined);
 export const verified: Promise<boolean> = verifySignature(new Uint8Array(), null, 's');

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { request as rawRequest } from 'node:http';
 import express from 'express';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Backpressure, expressHandler, fetchHandler, verifySignature } from '../../src/client/webhook/index.ts';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import { sign } from '../../src/delivery/signature.ts';
@@ -147,18 +147,42 @@ describe('the Express and the fetch handler', () => {
     }
   });
 
-  it.each<[string, object, string]>([
-    ['no secret', {}, 'secret'],
-    ['an undefined secret', { secret: undefined }, 'secret'],
-    ['an empty secret', { secret: '' }, 'secret'],
-    ['no secrets', { secrets: [] }, 'secret'],
-    ['an empty one of several', { secrets: ['a', ''] }, 'secret'],
-    ['ack mode without an API key', { secret, mode: 'ack', baseUrl: 'http://127.0.0.1:1' }, 'apiKey'],
-    ['ack mode without baseUrl', { secret, mode: 'ack', apiKey: 'k' }, 'baseUrl'],
-  ])('refuse to be made with %s', (_name, options, message) => {
+  it.each<[string, object, RegExp]>([
+    ['no secret', {}, /secret/],
+    ['an undefined secret', { secret: undefined }, /secret/],
+    ['an empty secret', { secret: '' }, /secret/],
+    ['no secrets', { secrets: [] }, /secret/],
+    ['an empty one of several', { secrets: ['a', ''] }, /secret/],
+    ['a function without a secret', { secret: () => undefined }, /secret/],
+    [
+      'a secret store that fails',
+      { secret: () => Promise.reject(new Error('the store is closed')) },
+      /store is closed/,
+    ],
+    ['ack mode without an API key', { secret, mode: 'ack', baseUrl: 'http://127.0.0.1:1' }, /apiKey/],
+    ['ack mode without baseUrl', { secret, mode: 'ack', apiKey: () => 'k' }, /baseUrl/],
+  ])('can be made with %s, and say it at the first delivery', async (_name, options, message) => {
+    const said = vi.spyOn(console, 'error').mockReturnValue();
+    onTestFinished(() => said.mockRestore());
     const wrong = options as Parameters<typeof expressHandler>[0];
-    expect(() => expressHandler(wrong, () => undefined)).toThrow(message);
-    expect(() => fetchHandler(wrong, () => undefined)).toThrow(message);
+    const run = vi.fn();
+    const handlers = [express().post('/', expressHandler(wrong, run)), asListener(fetchHandler(wrong, run))];
+    for (const handler of handlers) {
+      const answer = await post(await listen(handler), body, { 'x-service-signature': signature });
+      expect(answer.status).toBe(500);
+      expect(String(said.mock.calls.at(-1)?.[1])).toMatch(message);
+    }
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  it('ask a function for the secret at each delivery', async () => {
+    const current = ['old', secret];
+    const options = { secret: async () => current.shift() ?? '' };
+    const url = await listen(asListener(fetchHandler(options, () => undefined)));
+    const send = async () => (await post(url, body, { 'x-service-signature': signature })).status;
+    expect([await send(), await send()]).toEqual([401, 200]);
+    const several = await listen(asListener(fetchHandler({ secrets: () => ['old', secret] }, () => undefined)));
+    expect((await post(several, body, { 'x-service-signature': signature })).status).toBe(200);
   });
 });
 

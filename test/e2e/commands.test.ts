@@ -59,6 +59,12 @@ describe.concurrent('a command that cannot be done', () => {
     [['account', 'delete'], /unknown command "account delete"/],
     [['serve', '--role', 'boss'], /--role must be all, api or worker/],
     [['serve', '--rule', 'api'], /--rule/],
+    [['serve', 'api'], /unexpected argument "api"/],
+    [['migrate', '--dry-run'], /--dry-run/],
+    [['migrate', 'now'], /unexpected argument "now"/],
+    [['demo', '--quick'], /--quick/],
+    [['account', 'create', '--name', 'x', '--plan', 'free', 'y'], /unexpected argument "y"/],
+    [['key', 'revoke', UNKNOWN_ID, UNKNOWN_ID], /unexpected argument/],
     [['account', 'create', '--plan', 'free'], /--name is missing/],
     [['account', 'create', '--name', 'x', '--plan', 'gold'], /--plan must be one of free, pro/],
     [['key', 'create'], /--account is missing/],
@@ -71,6 +77,14 @@ describe.concurrent('a command that cannot be done', () => {
     expect(stderr).toMatch(/^jobferry: /m);
     expect(stderr).toMatch(said);
     expect(stderr, 'no stack').not.toMatch(/^\s+at /m);
+  });
+
+  it.each<[args: string[], variables: Record<string, string>, said: RegExp]>([
+    [['migrate'], { BOOTSTRAP_API_KEY_FILE: '/nowhere/key' }, /BOOTSTRAP_API_KEY_FILE: .*ENOENT/],
+    [['migrate'], { PORT_FILE: '/nowhere/port' }, /PORT_FILE: is not read/],
+  ])('%j with %j ends with 1, too', async (args, variables, said) => {
+    const { code, stdout, stderr } = await runJobferry(args, { DATABASE_URL: databaseUrl, ...variables });
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) });
   });
 
   it.each([[['--help']], [[]]])('%j shows how to use it', async (args) => {

@@ -86,6 +86,47 @@ describe.concurrent('nack', () => {
   });
 });
 
+describe.concurrent('a report that says which attempt it is about', () => {
+  it.each<[verb: Verb, body: object]>([
+    ['ack', {}],
+    ['nack', {}],
+    ['defer', { retryAfter: 60 }],
+  ])('%s is refused when another one is under way', async (verb, body) => {
+    const { id } = await awaiting();
+    await report('nack', id, { attempt: 1 });
+    await api.waitForStatus(id, 'awaiting_ack');
+    const before = await api.getJob(id);
+    const refused = await report(verb, id, { ...body, attempt: 1 });
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { error: 'attempt 1 is over, attempt 2 is under way' },
+    });
+    const early = await report(verb, id, { ...body, attempt: 3 });
+    expect(early).toMatchObject({ status: 400, body: { error: 'attempt 3 has not started, attempt 2 is under way' } });
+    for (const attempt of [0, 1.5, '2', null]) {
+      expect((await report(verb, id, { ...body, attempt })).status, String(attempt)).toBe(400);
+    }
+    expect(await api.getJob(id)).toEqual(before);
+    expect(await report(verb, id, { ...body, attempt: 2 })).toMatchObject({ status: 200 });
+  });
+
+  it('does not wait for another one that is being delivered', async () => {
+    const { id, receiver } = await awaiting();
+    const gate = createGate();
+    receiver.respondWith(async () => {
+      await gate.opened;
+      return { status: 202 };
+    });
+    await report('nack', id);
+    await receiver.waitFor(() => receiver.inFlight === 1);
+    expect(await report('ack', id, { attempt: 1 })).toMatchObject({
+      status: 400,
+      body: { error: 'attempt 1 is over, attempt 2 is under way' },
+    });
+    gate.open();
+  });
+});
+
 describe.concurrent('an ack timeout', () => {
   const ACK_TIMEOUT_MS = 300;
   const failure = { status: 'failed', error: 'ack_timeout', webhookStatusCode: 202 };

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { createApp, listen } from '../../src/http/index.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { bind, createApp, listen } from '../../src/http/index.ts';
 import { testApi } from './support/api.ts';
 import { account, fakeServices, ID, job, KEY } from './support/fake-services.ts';
 
@@ -180,6 +180,23 @@ describe('listening', () => {
     const config = { maxBodyBytes: 1, signatureHeader: 'x', templates: {} };
     const options = { config, log: { error: () => undefined } };
     const app = createApp({ ...options, ...fakeServices({}), readiness: async () => ({ ready: true, checks: {} }) });
-    await expect(listen(app, { host: '127.0.0.1', port: Number(api.url.port) })).rejects.toThrow('EADDRINUSE');
+    await expect(listen(app, { host: '127.0.0.1', port: Number(api.url.port) })).rejects.toThrow('is in use');
+  });
+
+  it('says that the service is starting until there is an app', async () => {
+    const bound = await bind({ host: '127.0.0.1', port: 0 });
+    onTestFinished(() => bound.close());
+    const ask = async (path: string) => {
+      const answer = await fetch(`${bound.url}${path}`);
+      return [answer.status, answer.headers.get('retry-after'), await answer.json()];
+    };
+    expect(await ask('/healthz')).toEqual([200, null, { status: 'ok' }]);
+    expect(await ask('/readyz')).toEqual([503, null, { status: 'not ready', checks: { start: 'under way' } }]);
+    expect(await ask('/v1/queues')).toEqual([503, '1', { error: expect.stringContaining('starting') }]);
+    const config = { maxBodyBytes: 1, signatureHeader: 'x', templates: {} };
+    const options = { config, log: { error: () => undefined } };
+    const readiness = async () => ({ ready: true, checks: {} });
+    bound.serve(createApp({ ...options, ...fakeServices({}), readiness }));
+    expect(await ask('/readyz')).toEqual([200, null, { status: 'ready', checks: {} }]);
   });
 });

@@ -17,15 +17,23 @@ export interface DeliveredJob<Payload> {
   raw: string;
 }
 
-/** What a handler function is called with. The three reports are for queues in ack mode. */
+/**
+ * What a handler function is called with. The three reports are for queues in ack mode. Each is about this attempt
+ * only, and is repeated until it is known that it counted, or for as long as it can.
+ */
 export interface Delivery<Payload> {
   job: DeliveredJob<Payload>;
-  /** Reports success. Rejects with a `JobferryApiError` when the job is not `awaiting_ack` any more. */
+  /**
+   * Aborted when the `ackTimeout` of the options has passed since the delivery came in: what is done from then on is
+   * for nothing. Never aborted in standard mode and without that option, since a delivery does not tell.
+   */
+  signal: AbortSignal;
+  /** Reports success. Rejects with a `JobferryApiError` when this attempt is not `awaiting_ack` any more. */
   ack(): Promise<Job>;
   /** Reports failure: tried again after the backoff, or, with `retryable: false`, dead at once. */
-  nack(input?: NackInput): Promise<Job>;
+  nack(input?: Omit<NackInput, 'attempt'>): Promise<Job>;
   /** Holds the queue, or with `scope: 'job'` this job only, for `retryAfter` seconds. Uses no attempt. */
-  defer(input: DeferInput): Promise<Job>;
+  defer(input: Omit<DeferInput, 'attempt'>): Promise<Job>;
 }
 
 /**

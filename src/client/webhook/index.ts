@@ -3,6 +3,6 @@ export { JobferryApiError, JobferryConnectionError } from '../errors.ts';
 export { Backpressure, type BackpressureOptions, type DeliveredJob, type Delivery } from './delivery.ts';
 export { expressHandler, type NodeRequest, type NodeResponse } from './express.ts';
 export { type FetchContext, fetchHandler } from './fetch.ts';
-export type { WebhookOptions } from './options.ts';
+export type { Late, WebhookOptions } from './options.ts';
 export type { HandlerFunction } from './receive.ts';
 export { verifySignature } from './signature.ts';

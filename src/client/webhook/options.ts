@@ -14,9 +14,14 @@ interface CommonOptions {
    */
   mode?: 'standard' | 'ack';
   /** Where Jobferry is, without `/v1`; for ack, nack and defer. */
-  baseUrl?: string;
+  baseUrl?: Late<string>;
   /** For ack, nack and defer. */
-  apiKey?: string;
+  apiKey?: Late<string>;
+  /**
+   * Seconds, as the queue has it, counted from when the delivery came in. With it `signal` is aborted when they have
+   * passed, and a report that does not get through is repeated until then; without it for five minutes.
+   */
+  ackTimeout?: number;
   /** Larger bodies are answered with 413; 2 MiB by default, twice what the service takes by default. */
   maxBodyBytes?: number;
   /** The service's `SIGNATURE_HEADER`, when it is not `x-service-signature`. */
@@ -25,34 +30,76 @@ interface CommonOptions {
   onError?: (error: unknown, job: DeliveredJob<unknown>) => void;
 }
 
+/**
+ * A function is asked at each delivery, so the value may come from a secret store or change. Whatever is missing is
+ * said at the first delivery, with a 500, and not when the handler is made: frameworks load it while they build, where
+ * there are no secrets.
+ */
+export type Late<Value> = Value | (() => Value | Promise<Value>);
+
 type SecretOptions =
-  | { /** The queue's `signingSecret`. */ secret: string; secrets?: never }
-  | { /** One for each queue with this webhook, or both of a rotation. */ secrets: readonly string[]; secret?: never };
+  | { /** The queue's `signingSecret`. */ secret: Late<string>; secrets?: never }
+  | {
+      /** One for each queue with this webhook, or both of a rotation. */
+      secrets: Late<readonly string[]>;
+      secret?: never;
+    };
 
 export type WebhookOptions = CommonOptions & SecretOptions;
 
+export interface Api {
+  baseUrl: string;
+  apiKey: string;
+}
+
 export interface Settings extends Required<Pick<CommonOptions, 'mode' | 'maxBodyBytes' | 'onError'>> {
-  secrets: readonly string[];
   /** The second one carries the next secret's signature while a secret is being rotated. */
   signatureHeaders: readonly [string, string];
-  /** Null when baseUrl or apiKey is not given. */
-  api: { baseUrl: string; apiKey: string } | null;
+  /** Milliseconds; null when it is not known. */
+  ackTimeoutMs: number | null;
+  /** @throws TypeError when there is none */
+  secrets(): Promise<readonly string[]>;
+  /**
+   * Null when baseUrl or apiKey is not given.
+   * @throws TypeError when it is needed
+   */
+  api(): Promise<Api | null>;
 }
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
-/** Wrong options end the start, not the first delivery. */
 export function readOptions(options: WebhookOptions): Settings {
-  const { mode = 'standard', baseUrl, apiKey, maxBodyBytes = MAX_BODY_BYTES } = options;
+  const { mode = 'standard', ackTimeout, maxBodyBytes = MAX_BODY_BYTES } = options;
   const { signatureHeader = 'x-service-signature', onError = logError } = options;
-  const secrets = options.secrets ?? [options.secret];
-  if (secrets.length === 0 || !secrets.every((secret) => typeof secret === 'string' && secret !== '')) {
-    throw new TypeError('secret or secrets is missing: give the signingSecret that creating the queue answered');
-  }
-  const api = baseUrl && apiKey ? { baseUrl, apiKey } : null;
-  if (mode === 'ack' && api === null) throw new TypeError("mode 'ack' needs baseUrl and apiKey");
-  const signatureHeaders = [signatureHeader.toLowerCase(), `${signatureHeader.toLowerCase()}-next`] as const;
-  return { mode, secrets, maxBodyBytes, onError, signatureHeaders, api };
+  if (ackTimeout !== undefined && !(ackTimeout > 0)) throw new TypeError('ackTimeout must be a number of seconds');
+  return {
+    mode,
+    maxBodyBytes,
+    onError,
+    signatureHeaders: [signatureHeader.toLowerCase(), `${signatureHeader.toLowerCase()}-next`],
+    ackTimeoutMs: ackTimeout === undefined ? null : ackTimeout * 1000,
+    secrets: async () => {
+      const secrets = options.secrets === undefined ? [await given(options.secret)] : await given(options.secrets);
+      if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isText)) {
+        throw new TypeError('secret or secrets is missing: give the signingSecret that creating the queue answered');
+      }
+      return secrets;
+    },
+    api: async () => {
+      const [baseUrl, apiKey] = [await given(options.baseUrl), await given(options.apiKey)];
+      if (isText(baseUrl) && isText(apiKey)) return { baseUrl, apiKey };
+      if (mode === 'ack') throw new TypeError("mode 'ack' needs baseUrl and apiKey");
+      return null;
+    },
+  };
+}
+
+async function given<Value>(late: Late<Value> | undefined): Promise<Value | undefined> {
+  return typeof late === 'function' ? (late as () => Value | Promise<Value>)() : late;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 function logError(error: unknown, { id, queue, attempt }: DeliveredJob<unknown>): void {

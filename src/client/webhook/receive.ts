@@ -1,6 +1,6 @@
 import { type Delivery, isBackpressure, parseEnvelope } from './delivery.ts';
-import { readOptions, type Settings, type WebhookOptions } from './options.ts';
-import { createReports, type Reports, type ReportsOf, toReason } from './report.ts';
+import { type Api, readOptions, type Settings, type WebhookOptions } from './options.ts';
+import { createReports, type Reports, toReason } from './report.ts';
 import { verifySignature } from './signature.ts';
 
 /** What is done with a delivery; what it resolves to counts only when it is `Backpressure`. */
@@ -30,31 +30,51 @@ export function refusal(status: number, error: string, headers: Record<string, s
 
 export const TOO_LARGE = refusal(413, 'the body is larger than maxBodyBytes');
 
+const NOT_SET_UP = refusal(500, 'the webhook handler is not set up: its log says what is missing');
+
 /** What the Express and the fetch handler have in common: from the bytes to the reply. */
 export function createReceiver<Payload>(options: WebhookOptions, run: HandlerFunction<Payload>): Receiver {
   const settings = readOptions(options);
-  const reportsOf = createReports(settings.api);
 
   return {
     maxBodyBytes: settings.maxBodyBytes,
     async receive(body, header) {
+      const late = await readLate(settings);
+      if (late === null) return { reply: NOT_SET_UP };
       // Spec "Authentication", 5: nothing of the body is looked at before it is known to be genuine.
-      if (!(await isGenuine(settings, body, header))) return { reply: refusal(401, 'the signature is not valid') };
+      const { signatureHeaders, mode, ackTimeoutMs } = settings;
+      if (!(await isGenuine(late.secrets, signatureHeaders.map(header), body))) return { reply: NOT_GENUINE };
       const job = parseEnvelope<Payload>(body);
       if (job === null) return { reply: refusal(400, 'the body is not a job') };
 
-      if (settings.mode === 'standard') return { reply: await answerFor({ job, ...reportsOf(job.id) }, run, settings) };
-      return { reply: empty(202), afterwards: () => runAndReport(job, run, settings, reportsOf) };
+      const deadline = mode === 'ack' && ackTimeoutMs !== null ? performance.now() + ackTimeoutMs : null;
+      const signal =
+        deadline !== null && ackTimeoutMs !== null ? AbortSignal.timeout(ackTimeoutMs) : new AbortController().signal;
+      const delivery: Delivery<Payload> = { job, signal, ...createReports(late.api, job, deadline) };
+      if (mode === 'standard') return { reply: await answerFor(delivery, run, settings) };
+      return { reply: empty(202), afterwards: () => runAndReport(delivery, run, settings) };
     },
   };
 }
 
+/** Null when something is missing, which is for the log and not for whoever has sent the request. */
+async function readLate({ secrets, api }: Settings): Promise<{ secrets: readonly string[]; api: Api | null } | null> {
+  try {
+    return { secrets: await secrets(), api: await api() };
+  } catch (error) {
+    console.error('the webhook handler cannot take deliveries:', error);
+    return null;
+  }
+}
+
+const NOT_GENUINE = refusal(401, 'the signature is not valid');
+
 async function isGenuine(
-  { secrets, signatureHeaders }: Settings,
+  secrets: readonly string[],
+  signatures: readonly (string | null)[],
   body: Uint8Array,
-  header: (name: string) => string | null,
 ): Promise<boolean> {
-  const matches = await Promise.all(signatureHeaders.map((name) => verifySignature(body, header(name), secrets)));
+  const matches = await Promise.all(signatures.map((signature) => verifySignature(body, signature, secrets)));
   return matches.includes(true);
 }
 
@@ -73,12 +93,10 @@ async function answerFor<Payload>(
 }
 
 async function runAndReport<Payload>(
-  job: Delivery<Payload>['job'],
+  { job, signal, ...reports }: Delivery<Payload>,
   run: HandlerFunction<Payload>,
   { onError }: Settings,
-  reportsOf: ReportsOf,
 ): Promise<void> {
-  const reports = reportsOf(job.id);
   let reported = false;
   const noting = <Args extends unknown[], R>(report: (...args: Args) => Promise<R>) => {
     return (...args: Args) => {
@@ -87,7 +105,7 @@ async function runAndReport<Payload>(
     };
   };
   const delivery = {
-    job,
+    ...{ job, signal },
     ack: noting(reports.ack),
     nack: noting(reports.nack),
     defer: noting(reports.defer),

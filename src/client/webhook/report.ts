@@ -1,24 +1,102 @@
-import { unwrap } from '../errors.ts';
+import { JobferryConnectionError, unwrap } from '../errors.ts';
 import { createClient } from '../index.ts';
-import type { Delivery } from './delivery.ts';
-import type { Settings } from './options.ts';
+import { backoffMs, RETRIED_STATUSES, retryAfterMs, sleep } from '../transport.ts';
+import type { Job, JobferryClient } from '../types.ts';
+import type { DeliveredJob, Delivery } from './delivery.ts';
+import type { Api } from './options.ts';
 
 export type Reports = Pick<Delivery<unknown>, 'ack' | 'nack' | 'defer'>;
-export type ReportsOf = (jobId: string) => Reports;
 
-export function createReports(api: Settings['api']): ReportsOf {
+/** Longer than this a report is not repeated when nobody has said how long the job waits for it. */
+const REPEAT_MS = 300_000;
+
+const NEEDS_API = 'ack, nack and defer need the options baseUrl and apiKey';
+
+/**
+ * The reports on one delivery.
+ * @param deadline when the job waits no longer, on the clock of `performance.now()`; null when that is not known
+ */
+export function createReports(api: Api | null, job: DeliveredJob<unknown>, deadline: number | null): Reports {
   if (api === null) {
     const refuse = async () => {
-      throw new Error('ack, nack and defer need the options baseUrl and apiKey');
+      throw new Error(NEEDS_API);
     };
-    return () => ({ ack: refuse, nack: refuse, defer: refuse });
+    return { ack: refuse, nack: refuse, defer: refuse };
   }
-  const { jobs } = createClient(api);
-  return (id) => ({
-    ack: () => unwrap(jobs.ack({ params: { id } })),
-    nack: (body = {}) => unwrap(jobs.nack({ params: { id }, body })),
-    defer: (body) => unwrap(jobs.defer({ params: { id }, body })),
-  });
+  const { id, attempt } = job;
+  const { jobs } = clientFor(api);
+  const report = (kind: Kind, send: () => Promise<Answer>) => untilKnown(jobs, job, kind, send, deadline);
+  const params = { id };
+  return {
+    ack: () => report('success', () => jobs.ack({ params, body: { attempt } })),
+    nack: (input = {}) => report('nacked', () => jobs.nack({ params, body: { ...input, attempt } })),
+    defer: (input) => report('deferred', () => jobs.defer({ params, body: { ...input, attempt } })),
+  };
+}
+
+let lastClient: { api: Api; client: JobferryClient } | null = null;
+
+/** Most webhooks report to one service. The repeating is done here, where it can look at the job. */
+function clientFor(api: Api): JobferryClient {
+  if (lastClient?.api.baseUrl !== api.baseUrl || lastClient.api.apiKey !== api.apiKey) {
+    lastClient = { api, client: createClient({ ...api, retries: 0 }) };
+  }
+  return lastClient.client;
+}
+
+/** The history entry that the report leaves. */
+type Kind = 'success' | 'nacked' | 'deferred';
+type Answer = Awaited<ReturnType<JobferryClient['jobs']['ack']>>;
+
+/**
+ * Reports until it is known whether the report counted: when the answer was lost or says "not now", the job is asked
+ * first, since it may have counted. Repeating is safe because the service refuses a report on an attempt that is over.
+ * @throws what the last report ended with, when it does not count or its time is up
+ */
+async function untilKnown(
+  jobs: JobferryClient['jobs'],
+  job: DeliveredJob<unknown>,
+  kind: Kind,
+  send: () => Promise<Answer>,
+  deadline: number | null,
+): Promise<Job> {
+  const giveUpAt = deadline ?? performance.now() + REPEAT_MS;
+  for (let round = 1; ; round += 1) {
+    const answer = await send().catch(unlessConnection);
+    const isUnknown = answer instanceof Error || RETRIED_STATUSES.has(answer.status);
+    if (!isUnknown && (answer.status === 200 || round === 1)) return unwrap(answer);
+
+    for (let look = round; isUnknown; look += 1) {
+      const asked = answer instanceof Error ? 0 : retryAfterMs(answer.headers.get('retry-after'));
+      const pauseMs = Math.max(backoffMs(look), asked);
+      if (performance.now() + pauseMs >= giveUpAt) return unwrapOrThrow(answer);
+      await sleep(pauseMs);
+      const seen = await jobs.get({ params: { id: job.id } }).catch(unlessConnection);
+      if (seen instanceof Error || RETRIED_STATUSES.has(seen.status)) continue;
+      if (seen.status === 200 && counted(seen.body, job.attempt, kind)) return seen.body;
+      break;
+    }
+    if (isUnknown) continue;
+    // Refused, after one whose answer was lost: that one may have counted a moment ago.
+    const seen = await jobs.get({ params: { id: job.id } }).catch(unlessConnection);
+    if (!(seen instanceof Error) && seen.status === 200 && counted(seen.body, job.attempt, kind)) return seen.body;
+    return unwrapOrThrow(answer);
+  }
+}
+
+function counted(job: Job, attempt: number, kind: Kind): boolean {
+  return job.status === 'completed' || job.history.some((entry) => entry.attempt === attempt && entry.status === kind);
+}
+
+/** @throws all but the errors of connections */
+function unlessConnection(error: unknown): JobferryConnectionError {
+  if (error instanceof JobferryConnectionError) return error;
+  throw error;
+}
+
+async function unwrapOrThrow(answer: Answer | Error): Promise<Job> {
+  if (answer instanceof Error) throw answer;
+  return unwrap(answer);
 }
 
 /** Enough for people, and within what the service takes. */

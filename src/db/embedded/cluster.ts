@@ -42,7 +42,9 @@ const PG_CTL_TIMEOUT = '60';
 
 /** Opens the cluster of a data directory, and makes it where there is none. */
 export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cluster> {
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+    throw new Error(`DATA_DIR ${dataDir} cannot be used: ${error.message}`, { cause: error });
+  });
   const present = await realpath(join(dataDir, CLUSTER_NAME)).catch(() => null);
   const user = await chooseServerUser(present ?? join(dataDir, CLUSTER_NAME));
   const home = present === null ? await findHome(await realpath(dataDir), user, log) : dirname(present);

@@ -120,6 +120,8 @@ async function publishMany(
   );
 }
 
+const ATTEMPT = "The delivery's `attempt`: refused when another one is under way. Without it, whichever is.";
+
 builder.mutationFields((t) => ({
   publishJob: t.field({
     type: PublishJobPayload,
@@ -142,11 +144,15 @@ builder.mutationFields((t) => ({
   ackJob: t.field({
     type: JobPayload,
     description: 'Reports success of a job that is awaiting it.',
-    errors: { types: [NotFoundError, InvalidRequestError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the job.' }) },
-    resolve: (_root, { id }, context) =>
+    errors: { types: [ValidationError, NotFoundError, InvalidRequestError] },
+    args: {
+      id: t.arg.id({ required: true, description: 'Of the job.' }),
+      attempt: t.arg.int({ description: ATTEMPT }),
+    },
+    resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
-        await context.services.ackJob(context.account, idOf(id, 'job'));
+        const asked = checked(contract.jobs.ack.body, optional(input));
+        await context.services.ackJob(context.account, idOf(id, 'job'), asked);
         return jobAfter(context, id);
       }),
   }),
@@ -158,11 +164,12 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: 'Of the job.' }),
       retryable: t.arg.boolean({ required: true, defaultValue: true, description: 'False: dead at once.' }),
       reason: t.arg.string({ description: 'For the history; at most 1000 characters.' }),
+      attempt: t.arg.int({ description: ATTEMPT }),
     },
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
-        const { retryable, reason } = checked(contract.jobs.nack.body, optional(input));
-        await context.services.nackJob(context.account, idOf(id, 'job'), { retryable, reason: reason ?? null });
+        const { reason = null, ...asked } = checked(contract.jobs.nack.body, optional(input));
+        await context.services.nackJob(context.account, idOf(id, 'job'), { ...asked, reason });
         return jobAfter(context, id);
       }),
   }),
@@ -175,11 +182,12 @@ builder.mutationFields((t) => ({
       retryAfter: t.arg.float({ required: true, description: 'Seconds; at least 0.' }),
       scope: t.arg({ type: DeferScope, required: true, defaultValue: 'queue', description: 'What is held.' }),
       reason: t.arg.string({ description: 'For the history; at most 1000 characters.' }),
+      attempt: t.arg.int({ description: ATTEMPT }),
     },
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
-        const { reason, ...asked } = checked(contract.jobs.defer.body, optional(input));
-        await context.services.deferJob(context.account, idOf(id, 'job'), { ...asked, reason: reason ?? null });
+        const { reason = null, ...asked } = checked(contract.jobs.defer.body, optional(input));
+        await context.services.deferJob(context.account, idOf(id, 'job'), { ...asked, reason });
         return jobAfter(context, id);
       }),
   }),
@@ -191,11 +199,12 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: 'Of the job.' }),
       seconds: t.arg.float({ required: true, description: 'From now, at least so long; 0.001 to 86400.' }),
       progress: t.arg.string({ description: 'How far it is; at most 1000 characters.' }),
+      attempt: t.arg.int({ description: ATTEMPT }),
     },
-    resolve: (_root, { id, seconds, progress }, context) =>
+    resolve: (_root, { id, seconds, progress, attempt }, context) =>
       refusing(async () => {
         const { operations, account } = context;
-        const deadline = await operations.extendAck(account, idOf(id, 'job'), seconds, progress ?? null);
+        const deadline = await operations.extendAck(account, idOf(id, 'job'), seconds, progress ?? null, attempt);
         return { ...(await jobAfter(context, id)), deadline };
       }),
   }),
@@ -234,6 +243,7 @@ builder.mutationFields((t) => ({
 }));
 
 /** REST leaves out what is not given. */
-function optional<T extends { reason?: string | null | undefined }>({ reason, ...rest }: T) {
-  return reason == null ? rest : { ...rest, reason };
+function optional<T extends { reason?: string | null | undefined; attempt?: number | null | undefined }>(input: T) {
+  const { reason, attempt, ...rest } = input;
+  return { ...rest, ...(reason == null ? {} : { reason }), ...(attempt == null ? {} : { attempt }) };
 }

@@ -170,12 +170,13 @@ export const EXAMPLES: Readonly<Record<OperationId, Examples>> = {
   },
   'jobs.get': { answers: { 200: job, 404: NO_JOB } },
   'jobs.ack': {
+    request: { 'For this attempt only': { attempt: 1 } },
     answers: {
       200: reported(
         { status: 'completed', lastError: null, completedAt: '2026-01-31T12:04:30.500Z' },
         { status: 'success' },
       ),
-      400: message('the job is completed, not awaiting_ack'),
+      400: message('attempt 1 is over, attempt 2 is under way'),
       404: NO_JOB,
     },
   },

@@ -1,5 +1,5 @@
 import type { generateOpenApi } from '@ts-rest/open-api';
-import type { RouteMetadata } from '../../contract/index.ts';
+import type { BodyRule, RouteMetadata } from '../../contract/index.ts';
 import { COMMON_ANSWERS, EXAMPLES, type OperationId } from './examples.ts';
 
 type Mapper = NonNullable<NonNullable<Parameters<typeof generateOpenApi>[2]>['operationMapper']>;
@@ -37,10 +37,12 @@ interface Answer {
   content?: Record<string, object>;
 }
 
+const TAKES_ANY_TYPE: ReadonlySet<BodyRule> = new Set(['glanced', 'ignored']);
+
 /** A route that reads no body refuses none; one that throws it away limits its size, and takes any type. */
 function mayAnswer(status: number, metadata: RouteMetadata | undefined): boolean {
   if (status === 413) return metadata !== undefined;
-  if (status === 415) return metadata !== undefined && metadata.body !== 'ignored';
+  if (status === 415) return metadata !== undefined && !TAKES_ANY_TYPE.has(metadata.body);
   return true;
 }
 
@@ -51,7 +53,7 @@ function completeBody(id: OperationId, body: NonNullable<Operation['requestBody'
     { summary, value },
   ]);
   return {
-    required: metadata?.body !== 'optional',
+    required: metadata?.body !== 'optional' && metadata?.body !== 'glanced',
     content: { 'application/json': { ...content['application/json'], examples: Object.fromEntries(examples) } },
   };
 }

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { ConfigError, VARIABLES } from './config.ts';
+
+type Environment = Record<string, string | undefined>;
+
+/** Those that orchestrators hand over as files. */
+const SECRETS: readonly string[] = ['DATABASE_URL', 'BOOTSTRAP_API_KEY', 'ENCRYPTION_KEY', 'WEBHOOK_PROXY_URL'];
+
+/**
+ * The same with the contents of the files that `DATABASE_URL_FILE` and the like name, without the line end.
+ * @throws ConfigError when a file cannot be read or is one too many
+ */
+export function withSecretFiles(env: Environment): Environment {
+  const read = { ...env };
+  for (const [variable, path] of Object.entries(env)) {
+    const name = variable.slice(0, -'_FILE'.length);
+    if (!variable.endsWith('_FILE') || !path || !VARIABLES.includes(name)) continue;
+    if (!SECRETS.includes(name)) throw new ConfigError(`${variable}: is not read, set ${name} instead`);
+    if (env[name]) throw new ConfigError(`${variable}: ${name} is set as well`);
+    delete read[variable];
+    read[name] = contentOf(path, variable);
+  }
+  return read;
+}
+
+function contentOf(path: string, variable: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new ConfigError(`${variable}: cannot be read: ${(error as Error).message}`);
+  }
+  if (text === '') throw new ConfigError(`${variable}: is empty`);
+  return text;
+}
+
+/** A line for each variable that nobody reads but that looks as if Jobferry should. */
+export function doubtsAbout(env: Environment): string[] {
+  return Object.entries(env).flatMap(([name, value]) => {
+    if (!value || VARIABLES.includes(name) || VARIABLES.includes(name.replace(/_FILE$/, ''))) return [];
+    const plain = name.toUpperCase().replace(/^JOBFERRY_/, '');
+    const meant = VARIABLES.find((known) => isLike(plain, known));
+    return meant === undefined ? [] : [`${name} is not read: did you mean ${meant}?`];
+  });
+}
+
+/** The same but for a slip or, in a long name, two; or without its unit. Short words are like too many others. */
+function isLike(name: string, known: string): boolean {
+  if (name.includes('_') && known.startsWith(`${name}_`)) return true;
+  return distance(name, known) <= (known.length < 8 ? 1 : 2);
+}
+
+/** Letters put in, left out, replaced, or exchanged with their neighbour. */
+function distance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, at) => at)];
+  const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;
+  for (let i = 1; i <= a.length; i += 1) {
+    rows[i] = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const exchanged = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? at(i - 2, j - 2) + 1 : replaced;
+      rows[i]?.push(Math.min(replaced, exchanged, at(i - 1, j) + 1, at(i, j - 1) + 1));
+    }
+  }
+  return at(a.length, b.length);
+}

@@ -1,0 +1,121 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type JobferryClient, unwrap } from '../../src/client/index.ts';
+import { fetchHandler, type HandlerFunction, type WebhookOptions } from '../../src/client/webhook/index.ts';
+import { createGate } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type Fault, startFlakyProxy } from './flaky-proxy.ts';
+import { asListener, listen } from './listen.ts';
+import { apiKey, startServedClient, waitForJob } from './served-client.ts';
+
+/** In ack mode the webhook helper reports, and its report gets there or is known to be void. */
+
+let client: JobferryClient;
+let serviceUrl: string;
+
+beforeAll(async () => {
+  ({ client, baseUrl: serviceUrl } = await startServedClient());
+});
+
+let queuesMade = 0;
+
+/** A queue that delivers to a helper whose reports pass a proxy. */
+async function createAckQueue(run: HandlerFunction<object>, options: { ackTimeout?: number; told?: boolean } = {}) {
+  const { ackTimeout = 60, told = false } = options;
+  const proxy = await startFlakyProxy(serviceUrl);
+  const name = `reports-${++queuesMade}`;
+  const settings = { mode: 'ack', ackTimeout, backoffDelay: 0, maxAttempts: 3 } as const;
+  const queue = await unwrap(client.queues.create({ body: { name, webhookUrl: 'http://127.0.0.1:9/', ...settings } }));
+  const errors: unknown[] = [];
+  const webhook: WebhookOptions = {
+    ...{ secret: queue.signingSecret, mode: 'ack', baseUrl: proxy.url, apiKey },
+    ...(told ? { ackTimeout } : {}),
+    onError: (error) => errors.push(error),
+  };
+  const url = await listen(asListener(fetchHandler(webhook, run)));
+  await unwrap(client.queues.update({ params: { id: queue.id }, body: { webhookUrl: url } }));
+  const publish = async () =>
+    (await unwrap(client.jobs.publish({ params: { queueName: name }, body: { payload: {} } }))).id;
+  return { proxy, errors, publish };
+}
+
+const isCompleted = ({ status }: { status: string }) => status === 'completed';
+
+describe.concurrent('a report', () => {
+  it.each<Fault>(['cut before', 429, 502, 503, 504])('that meets "%s" is sent again', async (fault) => {
+    const { proxy, errors, publish } = await createAckQueue(() => undefined);
+    // The report, the look at the job, and the report again.
+    proxy.fail(fault, fault, 'none', fault, 'none');
+    const job = await waitForJob(client, await publish(), isCompleted);
+    expect(job).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });
+    const path = `/v1/jobs/${job.id}`;
+    const [ack, look] = [`POST ${path}/ack`, `GET ${path}`];
+    expect(proxy.requests).toEqual([ack, look, look, ack, look, ack]);
+    expect(errors).toEqual([]);
+  });
+
+  it.each<[string, HandlerFunction<object>, expected: object]>([
+    ['an ack', () => undefined, { status: 'completed' }],
+    [
+      'a nack',
+      () => {
+        throw new Error('no');
+      },
+      { lastError: 'Error: no', history: [{ status: 'nacked' }] },
+    ],
+    ['a defer of its own', ({ defer }) => defer({ retryAfter: 60, scope: 'job' }), { deferCount: 1 }],
+  ])('whose answer is lost is known by the job: %s', async (_kind, run, expected) => {
+    const settled = createGate();
+    const { proxy, errors, publish } = await createAckQueue(async (delivery) => {
+      if (delivery.job.attempt > 1) return settled.opened;
+      return run(delivery);
+    });
+    proxy.fail('cut after');
+    const id = await publish();
+    await waitFor(() => proxy.requests.length === 2, { message: 'the look at the job' });
+    expect(await waitForJob(client, id, ({ history }) => history.length > 0)).toMatchObject(expected);
+    expect(proxy.requests.map((request) => request.replace(/\/v1.*\//, ''))).toEqual([
+      expect.stringMatching(/^POST (ack|nack|defer)$/),
+      `GET ${id}`,
+    ]);
+    expect(errors.filter((error) => String(error) !== 'Error: no')).toEqual([]);
+    settled.open();
+  });
+
+  it('is given up when the ack timeout has passed', async () => {
+    const { proxy, errors, publish } = await createAckQueue(() => undefined, { ackTimeout: 1, told: true });
+    proxy.failAlways('cut before');
+    const id = await publish();
+    await waitFor(() => errors.length > 0, { message: 'an error' });
+    expect(errors[0]).toMatchObject({ name: 'JobferryConnectionError' });
+    expect(proxy.requests.length).toBeGreaterThan(2);
+    proxy.failAlways('none');
+    expect(await waitForJob(client, id, isCompleted)).toMatchObject({ attempts: 2 });
+  });
+
+  it('of a run that was too slow ends no later attempt', async () => {
+    const second = createGate();
+    const slow = createGate();
+    const { errors, publish } = await createAckQueue(
+      async ({ job, signal }) => {
+        if (job.attempt === 1) {
+          await second.opened;
+          expect(signal).toMatchObject({ aborted: true, reason: { name: 'TimeoutError' } });
+          return;
+        }
+        second.open();
+        await slow.opened;
+        throw new Error('the second one fails');
+      },
+      { ackTimeout: 1, told: true },
+    );
+    const id = await publish();
+    await waitFor(() => errors.length > 0, { message: 'the refusal' });
+    expect(errors[0]).toMatchObject({ status: 400, message: 'attempt 1 is over, attempt 2 is under way' });
+    slow.open();
+    const job = await waitForJob(client, id, ({ history }) => history.length > 1);
+    expect(job.history.slice(0, 2)).toMatchObject([
+      { attempt: 1, status: 'failed', error: 'ack_timeout' },
+      { attempt: 2, status: 'nacked', error: 'Error: the second one fails' },
+    ]);
+  });
+});

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CommandResult, runJobferry } from '../support/command.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { openOperations } from '../support/operations.ts';
+import { startJobferry } from '../support/process.ts';
+
+/** A start that cannot succeed ends with one line, leaves nothing running, and never costs the only key. */
+
+let port: number;
+const taken = createServer();
+const folders: string[] = [];
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  port = (taken.address() as AddressInfo).port;
+});
+
+afterAll(async () => {
+  taken.close();
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
+});
+
+async function emptyFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'jobferry-start-'));
+  folders.push(folder);
+  return folder;
+}
+
+function expectOneLine({ code, stdout, stderr }: CommandResult, line: string | RegExp): void {
+  expect(code).toBe(1);
+  expect(stdout).toBe('');
+  const words = stderr.split('\n').filter((said) => said !== '' && !said.startsWith('{'));
+  expect(words).toEqual([typeof line === 'string' ? line : expect.stringMatching(line)]);
+  const problems = stderr.split('\n').filter((said) => /^\{.*"level":"(warn|error)"/.test(said));
+  expect(problems).toEqual([]);
+}
+
+describe.concurrent('a start', () => {
+  it('on a taken port ends with one line, and starts no database of its own', async () => {
+    const dataDir = await emptyFolder();
+    const result = await runJobferry(['serve'], { DATA_DIR: dataDir, PORT: String(port) });
+    expectOneLine(result, `jobferry: port ${port} of 127.0.0.1 is in use: stop what listens there, or set PORT`);
+    expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
+  });
+
+  it.each([
+    ['192.0.2.1', 'jobferry: 192.0.2.1 is not an address of this machine: set HOST'],
+    ['nowhere.invalid', 'jobferry: the host name nowhere.invalid has no address: set HOST'],
+  ])('on the host %s ends with one line', async (HOST, line) => {
+    expectOneLine(await runJobferry(['serve'], { DATA_DIR: await emptyFolder(), HOST }), line);
+  });
+
+  it('that fails makes no key, and the next good one shows it', async () => {
+    const { url } = await createTestDatabase({ empty: true });
+    expectOneLine(await runJobferry(['serve'], { DATABASE_URL: url, PORT: String(port) }), /is in use/);
+    const jobferry = await startJobferry({ databaseUrl: url });
+    expect(jobferry.output.join('\n')).toMatch(/jf_[0-9A-Za-z]{46}/);
+    await jobferry.kill('SIGKILL');
+  });
+
+  it('that fails after the key was made has shown it', async () => {
+    const { url } = await createTestDatabase();
+    const { db } = openOperations(url);
+    // Refuses the worker its number: the first thing that is wanted of the database after the key.
+    await db.query('drop sequence jobferry_worker_id_seq');
+    const { code, stdout, stderr } = await runJobferry(['serve'], { DATABASE_URL: url });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^jobferry: .*jobferry_worker_id_seq/m),
+    });
+    expect(stdout).toMatch(/jf_[0-9A-Za-z]{46}/);
+    expect(stdout).not.toMatch(/listening/);
+  });
+
+  it('leaves no server running when its own database is refused', async () => {
+    const dataDir = await emptyFolder();
+    const env = { DATA_DIR: dataDir };
+    await runJobferry(['migrate'], env);
+    await writeFile(join(dataDir, 'postgres', 'local.conf'), 'fsync = off\n');
+    expectOneLine(await runJobferry(['serve'], env), /^jobferry: PostgreSQL runs with fsync off/);
+    expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
+  });
+
+  it('names the folder that it cannot use', async () => {
+    const dataDir = await emptyFolder();
+    const file = join(dataDir, 'file');
+    await writeFile(file, '');
+    const result = await runJobferry(['serve'], { DATA_DIR: join(file, 'data') });
+    expectOneLine(result, /^jobferry: DATA_DIR .*file\/data cannot be used: /);
+  });
+});
