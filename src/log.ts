@@ -9,7 +9,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 const SECRET_FIELDS = ['apiKey', 'signingSecret', 'password', 'authorization', 'cookie', 'databaseUrl', 'payload'];
 
 /** Of a connection string in an error's text. */
-const PASSWORD_IN_URL = /(\w+:\/\/[^\s:/@]*):[^\s@]+@/g;
+const PASSWORD_IN_URL = /(:\/\/[^\s:/@]*):[^\s@]+@/g;
 
 /** JSON lines on stderr: stdout is for the results of the admin commands. */
 export function createLog(options: { level: LogLevel }): Logger {

@@ -124,7 +124,9 @@ const jobPage = named(
   'A page of jobs, newest first.',
   z.object({
     jobs: z.array(job).describe('The jobs on this page.'),
-    total: count.describe('Jobs on all pages.'),
+    total: count.describe(
+      'Jobs on all pages. With `status` exact up to some ten million; with `idempotencyKey` as far as a few seconds go.',
+    ),
     page: z.number().int().min(1).describe('Number of this page.'),
     limit: z.number().int().min(1).describe('Entries on a full page.'),
     appliedFrom: timestamp.describe('The lower bound of `createdAt` that was used.'),

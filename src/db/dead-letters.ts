@@ -3,6 +3,7 @@ import type { DeadLetterDocument } from '../domain/job.ts';
 import { actorJson } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs.ts';
+import { BYTES_OF_J, boundsOf, countDown, type DocumentPage, readPage } from './pages.ts';
 import type { Periods } from './publish.ts';
 import type { SecretBox } from './secret-box.ts';
 
@@ -27,36 +28,60 @@ export interface DeadLetterFilter {
   retentionMs: number;
 }
 
-/** A page of a queue's dead letters, most recently dead first, and how many match. */
+/**
+ * A page of a queue's dead letters, most recently dead first, and how many match: exactly when counting takes no longer
+ * than a few seconds, up to some ten million.
+ */
 export async function listDeadLetterDocuments(
   db: Database,
   filter: DeadLetterFilter,
-  page: { limit: number; offset: number },
-): Promise<{ jobs: DeadLetterDocument[]; total: number }> {
-  const conditions = [
-    'd.queue_id = $1',
-    'd.id >= jobferry_first_id($2)',
-    `d.job_id >= jobferry_first_id((select jobferry_now()) - $3 * interval '1 ms')`,
-  ];
-  const values: unknown[] = [filter.queueId, filter.from, filter.retentionMs];
-  if (filter.to !== undefined) {
-    values.push(filter.to);
-    conditions.push(`d.id < jobferry_first_id($${values.length}::timestamptz + interval '1 ms')`);
-  }
-  if (!filter.includeReplayed) conditions.push('d.replayed_at is null');
-  const where = conditions.join(' and ');
-  const bounds = `limit $${values.length + 1} offset $${values.length + 2}`;
-  const [counted, rows] = await Promise.all([
-    db.one<{ total: number }>(`select count(*) as total from dead_letter d where ${where}`, values),
-    db.query<DeadLetterRow>(
-      `select d.id, d.job_id, d.queue_id, q.name as queue, j.payload, ${HISTORY_OF_J}, d.dead_at, d.replayed_at, d.replayed_job_id
-         from dead_letter d join job j on j.id = d.job_id join queue q on q.id = d.queue_id
-        where ${where} order by d.id desc ${bounds}`,
-      [...values, page.limit, page.offset],
-    ),
-  ]);
-  return { jobs: rows.map((row) => toDocument(db.box, row)), total: counted?.total ?? 0 };
+  { limit, offset }: { limit: number; offset: number },
+): Promise<DocumentPage<DeadLetterDocument>> {
+  const range = boundsOf(filter.from, filter.to);
+  const statements = filter.includeReplayed ? ALL : OPEN;
+  const total = await countDown(db, statements.count, range, [filter.queueId, filter.retentionMs]);
+  if (offset >= total) return { jobs: [], total };
+  const values = [range.from, range.below, limit, filter.queueId, filter.retentionMs, offset];
+  const entries = await db.query<{ id: string; bytes: number }>(statements.page, values);
+  return readPage(entries, total, async (ids) => {
+    const rows = await db.query<DeadLetterRow>(BY_IDS, [ids]);
+    return rows.map((row) => toDocument(db.box, row));
+  });
 }
+
+const ALL = statementsOf('all', 'true');
+const OPEN = statementsOf('open', 'replayed_at is null');
+
+/** Both read an index that has the job's id as well. */
+function statementsOf(name: string, condition: string): { count: Statement; page: Statement } {
+  const letters = `
+    select queue_id, id, job_id >= jobferry_first_id((select jobferry_now()) - $5 * interval '1 ms') as is_kept from dead_letter
+     where ${condition} and (queue_id, id) >= ($4, $1) and (queue_id, id) < ($4, $2)`;
+  return {
+    count: {
+      name: `count-${name}-dead-letters`,
+      text: `
+        select count(*) as walked, count(*) filter (where is_kept) as n, min(id) as last
+          from (${letters} order by queue_id desc, id desc limit $3) walk`,
+    },
+    page: {
+      name: `list-${name}-dead-letters`,
+      text: `
+        select d.id, ${BYTES_OF_J} as bytes
+          from (select id from (${letters}) l where is_kept order by queue_id desc, id desc limit $3 offset $6) page
+          join dead_letter d on d.id = page.id join job j on j.id = d.job_id
+         order by d.id desc`,
+    },
+  };
+}
+
+const BY_IDS: Statement = {
+  name: 'dead-letters-of-page',
+  text: `
+    select d.id, d.job_id, d.queue_id, q.name as queue, j.payload, ${HISTORY_OF_J}, d.dead_at, d.replayed_at, d.replayed_job_id
+      from dead_letter d join job j on j.id = d.job_id join queue q on q.id = d.queue_id
+     where d.id = any ($1) order by d.id desc`,
+};
 
 function toDocument(box: SecretBox, row: DeadLetterRow): DeadLetterDocument {
   return {

@@ -53,7 +53,7 @@ export async function openSearch(db: Database, { accountId, filter, windowMs }: 
 }
 
 /** No id is greater. */
-const AFTER_ALL = 'g';
+export const AFTER_ALL = 'g';
 
 /** Enough for a page of what is frequent. */
 const FIRST_WALK = 2000;

@@ -107,7 +107,7 @@ function rowsOf(
   if (range.from <= scope.indexed) {
     parts.push(`
       select ${selected} from ${queues} cross join lateral (
-        select s.job_id, s.doc -> s.queue_id as document from job_search s
+        select s.job_id, ${DOCUMENT_OF_S} as document from job_search s
          where ${within()('s.queue_id', 's.job_id')} and s.job_id <= ${indexed} offset 0) s
         cross join lateral (select ${selected} from job j where ${job('j.id = s.job_id')} offset 0) j
        where document is not null and ${test}`);
@@ -121,6 +121,11 @@ function rowsOf(
   }
   return parts.join(' union all ');
 }
+
+/** The payload of a row `s`, parsed now while it waits for its account's turn to be indexed. */
+const DOCUMENT_OF_S = `
+  case when s.waiting_account is null then s.doc -> s.queue_id
+       else (select jobferry_searchable(w.payload) from job w where w.id = s.job_id) end`;
 
 /** An index that knows all jobs which can match, if there are not too many of them. */
 export type CandidateSource = 'state' | 'payload';
@@ -176,6 +181,10 @@ function payloadIndex(scope: SearchScope, values: Values, queues: string): strin
   return `
     select s.job_id as id from ${queues} cross join lateral (select s.job_id from job_search s where ${probe} offset 0) s
     union all
+    select s.job_id from ${queues} cross join lateral (
+      select s.job_id from job_search s
+       where s.waiting_account = (select account_id from queue where queue.id = q.id) and s.queue_id = q.id offset 0) s
+    union all
     select j.id from ${queues} cross join lateral (
       select j.id from job j where ${withinQueue(`${values.add(scope.indexed)}::text || '0'`, `'g'`, false)('j.queue_id', 'j.id')} offset 0) j`;
 }
@@ -216,7 +225,7 @@ export function newestStatement(
 function documentOfJob({ filter, indexed }: SearchScope, values: Values): string {
   if (filter.payload === undefined) return '';
   return `, case when j.id > ${values.add(indexed)} then jobferry_searchable(j.payload)
-    else (select s.doc -> s.queue_id from job_search s where s.job_id = j.id) end as document`;
+    else (select ${DOCUMENT_OF_S} from job_search s where s.job_id = j.id) end as document`;
 }
 
 function conditionsOf(scope: SearchScope, values: Values): string[] {

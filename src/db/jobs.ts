@@ -55,40 +55,11 @@ export async function jobDocuments(
   return new Map(rows.map((row) => [row.id, { accountId: row.account_id, document: toDocument(db.box, row) }]));
 }
 
-export interface JobFilter {
-  queueId: string;
-  from: Date;
-  to?: Date | undefined;
-  status?: JobStatus | undefined;
-  /** Literal, case-insensitive. */
-  idempotencyKey?: string | undefined;
-}
+const BY_IDS: Statement = { name: 'jobs-of-page', text: `${DOCUMENT} where j.id = any ($1) order by j.id desc` };
 
-/** A page of a queue's jobs, newest first, and how many match. */
-export async function listJobDocuments(
-  db: Database,
-  filter: JobFilter,
-  page: { limit: number; offset: number },
-): Promise<{ jobs: JobDocument[]; total: number }> {
-  // Ids grow with time, so a range of time is a range of the index (queue_id, id).
-  const conditions = ['j.queue_id = $1', 'j.id >= jobferry_first_id($2)'];
-  const values: unknown[] = [filter.queueId, filter.from];
-  const add = (condition: (placeholder: string) => string, value: unknown) => {
-    values.push(value);
-    conditions.push(condition(`$${values.length}`));
-  };
-  if (filter.to !== undefined) add((p) => `j.id < jobferry_first_id(${p}::timestamptz + interval '1 ms')`, filter.to);
-  if (filter.status !== undefined) add((p) => `j.status = ${p}`, filter.status);
-  if (filter.idempotencyKey !== undefined) {
-    add((p) => `position(lower(${p}) in lower(j.idempotency_key)) > 0`, filter.idempotencyKey);
-  }
-  const where = conditions.join(' and ');
-  const bounds = `limit $${values.length + 1} offset $${values.length + 2}`;
-  const [counted, rows] = await Promise.all([
-    db.one<{ total: number }>(`select count(*) as total from job j where ${where}`, values),
-    db.query<JobRow>(`${DOCUMENT} where ${where} order by j.id desc ${bounds}`, [...values, page.limit, page.offset]),
-  ]);
-  return { jobs: rows.map((row) => toDocument(db.box, row)), total: counted?.total ?? 0 };
+/** Jobs of a page, newest first; those that are gone are left out. */
+export async function documentsOfJobs(db: Database, ids: readonly string[]): Promise<JobDocument[]> {
+  return (await db.query<JobRow>(BY_IDS, [ids])).map((row) => toDocument(db.box, row));
 }
 
 function toDocument(box: SecretBox, row: JobRow): JobDocument {

@@ -2,6 +2,7 @@ import { initServer } from '@ts-rest/express';
 import { contract } from '../contract/index.ts';
 import type { Services } from '../services/index.ts';
 import { accountOf } from './authentication.ts';
+import { pageBody } from './long-page.ts';
 
 export function jobRoutes(services: Services) {
   return initServer().router(contract.jobs, {
@@ -11,7 +12,7 @@ export function jobRoutes(services: Services) {
     },
     list: async ({ params, query, res }) => ({
       status: 200,
-      body: await services.listJobs(accountOf(res), params.id, query),
+      body: pageBody(res, contract.jobs.list.responses[200], await services.listJobs(accountOf(res), params.id, query)),
     }),
     get: async ({ params, res }) => ({ status: 200, body: await services.getJob(accountOf(res), params.id) }),
     ack: async ({ params, body, res }) => ({

@@ -42,7 +42,10 @@ export interface ListDeadLettersInput extends PageInput {
   includeReplayed?: boolean | undefined;
 }
 export interface Page<T> {
+  /** The first entries of the page; all of them unless there is a rest. */
   jobs: T[];
+  /** Of a page with large payloads, what follows, read bit by bit when it is asked for. */
+  rest?: AsyncIterable<T[]>;
   total: number;
   page: number;
   limit: number;

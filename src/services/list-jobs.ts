@@ -1,6 +1,6 @@
 import { databaseTime } from '../db/clock.ts';
 import { listDeadLetterDocuments } from '../db/dead-letters.ts';
-import { listJobDocuments } from '../db/jobs.ts';
+import { listJobDocuments } from '../db/job-list.ts';
 import { queueState } from '../db/queues.ts';
 import { JobferryError, notFound } from '../domain/errors.ts';
 import { type Context, planOf } from './context.ts';

@@ -109,7 +109,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       if (!(await rollUp(db, periods.retentionMs))) return;
     }
   });
-  const searchIndexing = new SearchIndexing(db, () => dispatcher.inFlight > 0);
+  const searchIndexing = new SearchIndexing(db, log, () => dispatcher.inFlight > 0);
   const stopSearchIndexing = repeat(INDEX_MS, log, 'indexing payloads', () => searchIndexing.run());
   log.info({ workerId, capacity }, 'worker started');
 

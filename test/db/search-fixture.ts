@@ -1,5 +1,5 @@
 import { countJobs, findJobs } from '../../src/db/job-search.ts';
-import { indexPayloads } from '../../src/db/search-index.ts';
+import { indexPayloads, indexWaiting } from '../../src/db/search-index.ts';
 import type { JobStatus } from '../../src/domain/job.ts';
 import type { JobFilter, JobOrder } from '../../src/domain/job-filter.ts';
 import { openFixture, RETENTION_MS, type TestQueue, takeOverClock } from './fixture.ts';
@@ -84,7 +84,8 @@ export async function openSearchFixture() {
     /** Indexes everything that was created more than 5 s before now; answers how many jobs that were. */
     async indexAll(): Promise<number> {
       for (let total = 0; ; ) {
-        const indexed = await indexPayloads(db, 500);
+        const turn = { max: 500, bytes: 1_048_576, pauseMs: 0, giveUp: false };
+        const indexed = (await indexPayloads(db, 500)) || (await indexWaiting(db, turn));
         if (indexed === 0) return total;
         total += indexed;
       }

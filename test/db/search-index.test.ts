@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { indexPayloads } from '../../src/db/search-index.ts';
+import { indexPayloads, indexWaiting } from '../../src/db/search-index.ts';
 import { SWEEP_START, type SweepPosition, sweepRetention } from '../../src/db/sweep.ts';
+import { SearchIndexing } from '../../src/worker/search-indexing.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { RETENTION_MS, type TestQueue } from './fixture.ts';
 import { openSearchFixture } from './search-fixture.ts';
@@ -16,6 +17,17 @@ beforeEach(async () => {
 async function documents(): Promise<Map<string, unknown>> {
   const rows = await fixture.db.query<{ job_id: string; doc: unknown }>('select job_id, doc from job_search');
   return new Map(rows.map((row) => [row.job_id, row.doc]));
+}
+
+/** A queue of another account. */
+async function otherAccount(): Promise<TestQueue> {
+  const another = await fixture.createQueue();
+  await fixture.db.query(
+    `with other as (insert into account (name, plan) values ('other', 'pro') returning id)
+     update queue set account_id = other.id from other where queue.id = $1`,
+    [another.id],
+  );
+  return another;
 }
 
 describe('indexing payloads', () => {
@@ -123,6 +135,60 @@ describe('indexing payloads', () => {
       [ids, hostile],
     );
     expect(row?.same).toBe(true);
+  });
+
+  it('does not keep an account waiting for what another one has published before', async () => {
+    const own = Array.from({ length: 35 }, (_, n) => `{"flood":${n}}`);
+    const flood = await fixture.insertPayloads(queue, own);
+    const neighbour = await otherAccount();
+    const [quiet = ''] = await fixture.insertPayloads(neighbour, ['{"quiet":1}']);
+    expect(await indexPayloads(fixture.db, 10)).toBe(36);
+    const indexed = await documents();
+    expect(indexed.get(quiet)).toEqual({ [neighbour.id]: { quiet: 1 } });
+    expect(flood.filter((id) => indexed.get(id) !== null)).toEqual(flood.slice(0, 10));
+    // Nothing of it is missing from searches meanwhile.
+    for (const n of [5, 20, 34]) {
+      const payload = { kind: 'test', path: 'flood', op: 'EQ', value: n } as const;
+      expect(await fixture.find({ payload })).toEqual([flood[n]]);
+    }
+    expect((await fixture.find({ payload: { kind: 'test', path: 'flood', op: 'GT', value: 8 } })).length).toBe(26);
+    expect(await fixture.indexAll()).toBe(25);
+    expect([...(await documents()).values()].every((doc) => doc !== null)).toBe(true);
+  });
+
+  it('lets accounts take turns with what was left behind', async () => {
+    const neighbour = await otherAccount();
+    const [first, second] = queue.id < neighbour.id ? [queue, neighbour] : [neighbour, queue];
+    for (const one of [first, second]) await fixture.insertPayloads(one, ['{"n":1}', '{"n":2}', '{"n":3}']);
+    await indexPayloads(fixture.db, 10, 0, false);
+    const turn = { max: 2, bytes: 1_000_000, pauseMs: 0, giveUp: false };
+    const waiting = async () =>
+      fixture.db.query<{ n: number }>(
+        'select count(*)::int as n from job_search where waiting_account is not null group by queue_id order by n',
+      );
+    expect(await indexWaiting(fixture.db, turn)).toBe(2);
+    expect(await indexWaiting(fixture.db, turn)).toBe(2);
+    expect(await waiting()).toEqual([{ n: 1 }, { n: 1 }]);
+    expect([await indexWaiting(fixture.db, turn), await indexWaiting(fixture.db, turn)]).toEqual([1, 1]);
+    expect(await indexWaiting(fixture.db, turn)).toBe(0);
+  });
+
+  it.each(['57014', '22000'])('is not stopped by a payload that cannot be indexed (%s)', async (sqlState) => {
+    await fixture.db.query(`
+      alter function jobferry_searchable rename to searchable_without_poison;
+      create function jobferry_searchable(p_payload text) returns jsonb language plpgsql immutable strict as $$
+      begin
+        if p_payload like '%poison%' then raise exception 'poison' using errcode = '${sqlState}'; end if;
+        return searchable_without_poison(p_payload);
+      end $$`);
+    const neighbour = await otherAccount();
+    const own = await fixture.insertPayloads(queue, ['{"n":1}', '{"poison":1}', '{"n":2}', '{"poison":2}', '{"n":3}']);
+    const [theirs = ''] = await fixture.insertPayloads(neighbour, ['{"n":4}']);
+    await new SearchIndexing(fixture.db, { warn: () => undefined }, () => false).run();
+    const indexed = await documents();
+    expect(indexed.get(theirs)).toEqual({ [neighbour.id]: { n: 4 } });
+    expect(own.map((id) => indexed.get(id) !== null)).toEqual([true, false, true, false, true]);
+    expect(await fixture.db.query('select from job_search where waiting_account is not null')).toEqual([]);
   });
 
   it('is undone by the sweep', async () => {

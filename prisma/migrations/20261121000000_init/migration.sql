@@ -205,11 +205,12 @@ create table dead_letter (
   constraint dead_letter_queue_id_fkey foreign key (queue_id) references queue (id) on delete cascade on update cascade
 );
 create unique index dead_letter_job_id_key on dead_letter (job_id);
-create index dead_letter_queue_id_id_idx on dead_letter (queue_id, id);
+-- The job's id is in the indexes for what is counted by index alone: a dead letter goes with its job.
+create index dead_letter_queue_id_id_idx on dead_letter (queue_id, id) include (job_id);
 -- Error groups.
 create index dead_letter_fingerprint_idx on dead_letter (queue_id, fingerprint, id);
 -- `all: true` takes the oldest not yet replayed.
-create index dead_letter_open_idx on dead_letter (queue_id, id) where replayed_at is null;
+create index dead_letter_open_idx on dead_letter (queue_id, id) include (job_id) where replayed_at is null;
 
 create table usage (
   account_id text collate "C" not null,

@@ -162,19 +162,22 @@ create table follower (
 -- (jobferry_index_payloads), so a job that was published a moment ago has no row yet; searching parses
 -- its payload instead. `doc` has the payload as the only member, named after the queue: then each entry
 -- of the index begins with the queue, and what is frequent in one queue costs the others nothing. Null
--- for a payload that is too large or that jsonb cannot hold. Without a foreign key: the sweep removes
--- rows by the same range of ids as the jobs, and a job that is swept while it is being indexed must not
--- fail its batch.
+-- for a payload that is too large or that jsonb cannot hold. `waiting_account` is set while the payload waits
+-- for its account's turn (jobferry_index_waiting): until then searches parse it. Without a foreign key: the
+-- sweep removes rows by the same range of ids as the jobs, and a job that is swept while it is being indexed
+-- must not fail its batch.
 create table job_search (
-  job_id   text collate "C" not null primary key,
-  queue_id text collate "C" not null,
-  doc      jsonb
+  job_id          text collate "C" not null primary key,
+  queue_id        text collate "C" not null,
+  doc             jsonb,
+  waiting_account text collate "C"
 );
+create index job_search_waiting_idx on job_search (waiting_account, queue_id, job_id) where waiting_account is not null;
 create index job_search_queue_id_job_id_idx on job_search (queue_id, job_id);
 -- New entries wait in a list that every search reads, so the list is short.
 create index job_search_doc_idx on job_search using gin (doc jsonb_path_ops) with (gin_pending_list_limit = 1024);
 
-insert into follower (name, position) values ('search', '');
+insert into follower (name, position) values ('search', ''), ('search-turn', '');
 
 -- A payload as it can be searched, null when it cannot be, as encrypted ones. Never fails: jsonb has neither NUL nor lone
 -- surrogates, which become U+FFFD, nor numbers beyond `numeric`, which become null.
@@ -192,8 +195,11 @@ begin
   -- Without escaped backslashes, each backslash that is left begins an escape.
   v_text := replace(p_payload, '\\', '\u005c');
   v_text := replace(v_text, '\u0000', '\ufffd');
-  v_text := regexp_replace(v_text, '\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})', '\\ufffd', 'g');
-  v_text := regexp_replace(v_text, '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
+  -- Pairs of surrogates are marked by a character that JSON has nowhere unescaped; halves that are left are lone.
+  -- No look-behind: PostgreSQL's takes time that is quadratic in the length of the text.
+  v_text := regexp_replace(v_text, '\\(u[dD][89abAB][0-9a-fA-F]{2})\\(u[dD][c-fC-F][0-9a-fA-F]{2})', E'\x01\\1\x01\\2', 'g');
+  v_text := regexp_replace(v_text, '\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
+  v_text := replace(v_text, E'\x01', '\');
   -- Inside of a text that looks the same it does little harm.
   v_text := regexp_replace(v_text, '([:,[]\s*)-?[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]{5,}(?=\s*[],}])', '\1null', 'g');
   begin
@@ -203,14 +209,18 @@ begin
 end
 $$;
 
--- Makes the next batch of payloads searchable, and answers how many there were; 0 when there is nothing
--- to do or another process is at it, or was less than p_pause ago.
+-- Makes the next batch of payloads searchable, and returns for how many jobs it wrote a row; 0 when there is
+-- nothing to do or another process is at it, or was less than p_pause ago.
+--
+-- Each account has a share of a batch: p_max jobs and 1 MiB. Where the batch goes on behind an account's share,
+-- for the sake of others, the rest of that account waits for its turn (jobferry_index_waiting). With p_parse
+-- false every payload of the batch waits: so the position moves on past a payload that makes a batch fail.
 --
 -- A job has the time of its id, and is seen when its transaction has ended. So the index stays p_lag
 -- behind, which is longer than a statement may take, and behind every transaction that writes: a commit
 -- can stall. Not more than a minute behind, because a session that somebody forgot must not stop it.
 create function jobferry_index_payloads(
-  p_max integer, p_pause interval default '0', p_lag interval default '5 s'
+  p_max integer, p_pause interval default '0', p_lag interval default '5 s', p_parse boolean default true
 ) returns integer
 language plpgsql
 as $$
@@ -231,19 +241,23 @@ begin
   v_until := jobferry_first_id(
     jobferry_now() - least(greatest(p_lag, v_oldest + interval '10 ms'), interval '60 s'));
 
-  -- Large payloads come a few at a time: a statement has to end in time.
-  with batch as materialized (
-    select sized.id, sized.queue_id, sized.payload
-      from (select job.id, job.queue_id, job.payload,
-                   sum(least(octet_length(job.payload), 65536)) over (order by job.id) as bytes,
-                   row_number() over (order by job.id) as n
-              from (select id, queue_id, payload from job
-                     where id > v_after and id < v_until order by id limit p_max) job) sized
-     where sized.bytes <= 1048576 or sized.n = 1
+  with next as materialized (
+    select id, account_id, queue_id, payload, least(octet_length(payload), 65536) as bytes from job
+     where id > v_after and id < v_until order by id limit 4 * p_max
+  ), shared as (
+    select *, row_number() over own = 1 or row_number() over own <= p_max and sum(bytes) over own <= 1048576 as in_share
+      from next window own as (partition by account_id order by id)
+  ), counted as materialized (
+    select *, count(*) filter (where in_share) over before as n, sum(bytes) filter (where in_share) over before as sum_bytes
+      from shared window before as (order by id)
+  ), batch as materialized (
+    select id, queue_id, payload, account_id, not (in_share and p_parse) as waits from counted
+     where id <= (select max(id) from counted where in_share and n <= 2 * p_max and sum_bytes <= 2097152)
   ), written as (
-    insert into job_search (job_id, queue_id, doc)
-    select id, queue_id, case when payload is not null then jsonb_build_object(queue_id, payload) end from (
-      select id, queue_id, jobferry_searchable(payload) as payload from batch) searchable
+    insert into job_search (job_id, queue_id, doc, waiting_account)
+    select id, queue_id, case when document is not null then jsonb_build_object(queue_id, document) end,
+           case when waits then account_id end
+      from (select *, case when not waits then jobferry_searchable(payload) end as document from batch) parsed
      order by id
         on conflict (job_id) do nothing
   )
@@ -251,6 +265,50 @@ begin
   if v_last is not null then
     update follower set position = v_last, updated_at = clock_timestamp() where name = 'search';
   end if;
+  return v_count;
+end
+$$;
+
+-- Makes payloads searchable that wait for their account's turn: up to p_max jobs and p_bytes of one account, then
+-- of the next. Returns how many. p_give_up: they are to be unsearchable, because indexing them failed repeatedly.
+create function jobferry_index_waiting(
+  p_max integer, p_bytes integer, p_pause interval default '0', p_give_up boolean default false
+) returns integer
+language plpgsql
+as $$
+declare
+  v_before text;
+  v_updated timestamptz;
+  v_account text;
+  v_count integer;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('jobferry search', 0)) then return 0; end if;
+  select position, updated_at into v_before, v_updated from follower where name = 'search-turn';
+  if clock_timestamp() - v_updated between interval '0' and p_pause then return 0; end if;
+  select waiting_account into v_account from job_search
+   where waiting_account > v_before order by waiting_account limit 1;
+  if v_account is null then
+    select waiting_account into v_account from job_search where waiting_account is not null order by waiting_account limit 1;
+  end if;
+  if v_account is null then return 0; end if;
+
+  with next as (
+    select job_id, queue_id from job_search
+     where waiting_account = v_account order by queue_id, job_id limit p_max
+  ), sized as (
+    select next.job_id, job.payload, row_number() over before as n,
+           sum(least(octet_length(job.payload), 65536)) over before as bytes
+      from next left join job on job.id = next.job_id
+    window before as (order by next.queue_id, next.job_id)
+  ), parsed as materialized (
+    select job_id, case when not p_give_up then jobferry_searchable(payload) end as document
+      from sized where n = 1 or bytes <= p_bytes
+  )
+  update job_search s
+     set waiting_account = null, doc = case when document is not null then jsonb_build_object(s.queue_id, document) end
+    from parsed where s.job_id = parsed.job_id;
+  get diagnostics v_count = row_count;
+  update follower set position = v_account, updated_at = clock_timestamp() where name = 'search-turn';
   return v_count;
 end
 $$;

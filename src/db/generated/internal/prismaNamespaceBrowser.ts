@@ -287,7 +287,8 @@ export type InstanceScalarFieldEnum = (typeof InstanceScalarFieldEnum)[keyof typ
 export const JobSearchScalarFieldEnum = {
   jobId: 'jobId',
   queueId: 'queueId',
-  doc: 'doc'
+  doc: 'doc',
+  waitingAccount: 'waitingAccount'
 } as const
 
 export type JobSearchScalarFieldEnum = (typeof JobSearchScalarFieldEnum)[keyof typeof JobSearchScalarFieldEnum]

@@ -28,17 +28,20 @@ export type AggregateJobSearch = {
 export type JobSearchMinAggregateOutputType = {
   jobId: string | null
   queueId: string | null
+  waitingAccount: string | null
 }
 
 export type JobSearchMaxAggregateOutputType = {
   jobId: string | null
   queueId: string | null
+  waitingAccount: string | null
 }
 
 export type JobSearchCountAggregateOutputType = {
   jobId: number
   queueId: number
   doc: number
+  waitingAccount: number
   _all: number
 }
 
@@ -46,17 +49,20 @@ export type JobSearchCountAggregateOutputType = {
 export type JobSearchMinAggregateInputType = {
   jobId?: true
   queueId?: true
+  waitingAccount?: true
 }
 
 export type JobSearchMaxAggregateInputType = {
   jobId?: true
   queueId?: true
+  waitingAccount?: true
 }
 
 export type JobSearchCountAggregateInputType = {
   jobId?: true
   queueId?: true
   doc?: true
+  waitingAccount?: true
   _all?: true
 }
 
@@ -136,6 +142,7 @@ export type JobSearchGroupByOutputType = {
   jobId: string
   queueId: string
   doc: runtime.JsonValue | null
+  waitingAccount: string | null
   _count: JobSearchCountAggregateOutputType | null
   _min: JobSearchMinAggregateOutputType | null
   _max: JobSearchMaxAggregateOutputType | null
@@ -163,12 +170,14 @@ export type JobSearchWhereInput = {
   jobId?: Prisma.StringFilter<"JobSearch"> | string
   queueId?: Prisma.StringFilter<"JobSearch"> | string
   doc?: Prisma.JsonNullableFilter<"JobSearch">
+  waitingAccount?: Prisma.StringNullableFilter<"JobSearch"> | string | null
 }
 
 export type JobSearchOrderByWithRelationInput = {
   jobId?: Prisma.SortOrder
   queueId?: Prisma.SortOrder
   doc?: Prisma.SortOrderInput | Prisma.SortOrder
+  waitingAccount?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type JobSearchWhereUniqueInput = Prisma.AtLeast<{
@@ -178,12 +187,14 @@ export type JobSearchWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.JobSearchWhereInput | Prisma.JobSearchWhereInput[]
   queueId?: Prisma.StringFilter<"JobSearch"> | string
   doc?: Prisma.JsonNullableFilter<"JobSearch">
+  waitingAccount?: Prisma.StringNullableFilter<"JobSearch"> | string | null
 }, "jobId">
 
 export type JobSearchOrderByWithAggregationInput = {
   jobId?: Prisma.SortOrder
   queueId?: Prisma.SortOrder
   doc?: Prisma.SortOrderInput | Prisma.SortOrder
+  waitingAccount?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.JobSearchCountOrderByAggregateInput
   _max?: Prisma.JobSearchMaxOrderByAggregateInput
   _min?: Prisma.JobSearchMinOrderByAggregateInput
@@ -196,64 +207,75 @@ export type JobSearchScalarWhereWithAggregatesInput = {
   jobId?: Prisma.StringWithAggregatesFilter<"JobSearch"> | string
   queueId?: Prisma.StringWithAggregatesFilter<"JobSearch"> | string
   doc?: Prisma.JsonNullableWithAggregatesFilter<"JobSearch">
+  waitingAccount?: Prisma.StringNullableWithAggregatesFilter<"JobSearch"> | string | null
 }
 
 export type JobSearchCreateInput = {
   jobId: string
   queueId: string
   doc?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  waitingAccount?: string | null
 }
 
 export type JobSearchUncheckedCreateInput = {
   jobId: string
   queueId: string
   doc?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  waitingAccount?: string | null
 }
 
 export type JobSearchUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   queueId?: Prisma.StringFieldUpdateOperationsInput | string
   doc?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  waitingAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobSearchUncheckedUpdateInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   queueId?: Prisma.StringFieldUpdateOperationsInput | string
   doc?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  waitingAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobSearchCreateManyInput = {
   jobId: string
   queueId: string
   doc?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  waitingAccount?: string | null
 }
 
 export type JobSearchUpdateManyMutationInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   queueId?: Prisma.StringFieldUpdateOperationsInput | string
   doc?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  waitingAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobSearchUncheckedUpdateManyInput = {
   jobId?: Prisma.StringFieldUpdateOperationsInput | string
   queueId?: Prisma.StringFieldUpdateOperationsInput | string
   doc?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  waitingAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type JobSearchCountOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   queueId?: Prisma.SortOrder
   doc?: Prisma.SortOrder
+  waitingAccount?: Prisma.SortOrder
 }
 
 export type JobSearchMaxOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   queueId?: Prisma.SortOrder
+  waitingAccount?: Prisma.SortOrder
 }
 
 export type JobSearchMinOrderByAggregateInput = {
   jobId?: Prisma.SortOrder
   queueId?: Prisma.SortOrder
+  waitingAccount?: Prisma.SortOrder
 }
 
 
@@ -262,27 +284,31 @@ export type JobSearchSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   jobId?: boolean
   queueId?: boolean
   doc?: boolean
+  waitingAccount?: boolean
 }, ExtArgs["result"]["jobSearch"]>
 
 export type JobSearchSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
   queueId?: boolean
   doc?: boolean
+  waitingAccount?: boolean
 }, ExtArgs["result"]["jobSearch"]>
 
 export type JobSearchSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   jobId?: boolean
   queueId?: boolean
   doc?: boolean
+  waitingAccount?: boolean
 }, ExtArgs["result"]["jobSearch"]>
 
 export type JobSearchSelectScalar = {
   jobId?: boolean
   queueId?: boolean
   doc?: boolean
+  waitingAccount?: boolean
 }
 
-export type JobSearchOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "queueId" | "doc", ExtArgs["result"]["jobSearch"]>
+export type JobSearchOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"jobId" | "queueId" | "doc" | "waitingAccount", ExtArgs["result"]["jobSearch"]>
 
 export type $JobSearchPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "JobSearch"
@@ -291,6 +317,7 @@ export type $JobSearchPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     jobId: string
     queueId: string
     doc: runtime.JsonValue | null
+    waitingAccount: string | null
   }, ExtArgs["result"]["jobSearch"]>
   composites: {}
 }
@@ -717,6 +744,7 @@ export interface JobSearchFieldRefs {
   readonly jobId: Prisma.FieldRef<"JobSearch", 'String'>
   readonly queueId: Prisma.FieldRef<"JobSearch", 'String'>
   readonly doc: Prisma.FieldRef<"JobSearch", 'Json'>
+  readonly waitingAccount: Prisma.FieldRef<"JobSearch", 'String'>
 }
     
 

@@ -1,0 +1,121 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { insertDeadLetters } from '../support/bulk.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { type Operations, openOperations } from '../support/operations.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type Api, startApi } from './support/api.ts';
+import { KEY } from './support/fake-services.ts';
+
+/** A page has a bound in entries; these pages have more bytes than a process should hold for a client. */
+const MIB = 2 ** 20;
+const JOBS = 32;
+
+let op: Operations;
+let api: Api;
+let queueId = '';
+/** Of payloads that were read from the database. */
+let bytesRead = 0;
+
+beforeAll(async () => {
+  const { url } = await createTestDatabase();
+  op = openOperations(url);
+  await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
+  const account = await op.firstAccount();
+  ({ id: queueId } = await op.services.createQueue(account, { name: 'large', webhookUrl: 'http://127.0.0.1:9/' }));
+  await insertDeadLetters(op.db, queueId, JOBS, { payload: `{"fill":"${'é'.repeat(MIB / 2 - 20)}"}` });
+  await op.db.query(
+    `update job set payload = '{"n":"' || id || '"}' where id in (select id from job order by id limit 12)`,
+  );
+  const query = op.db.query.bind(op.db);
+  op.db.query = (async (...args: Parameters<typeof query>) => {
+    const rows = await query(...args);
+    for (const row of rows) if (typeof row.payload === 'string') bytesRead += Buffer.byteLength(row.payload);
+    return rows;
+  }) as typeof query;
+  api = await startApi({
+    services: {
+      listJobs: (_account, id, input) => op.services.listJobs(account, id, input),
+      listDeadLetters: (_account, id, input) => op.services.listDeadLetters(account, id, input),
+    },
+    timeouts: { grace: 100 },
+  });
+  return api.close;
+});
+
+/** Asks for a list and does not read the answer. */
+function ask(path: string): Socket {
+  const socket = connect(Number(api.url.port), api.url.hostname);
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  socket.pause();
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\nconnection: close\r\n\r\n`);
+  return socket;
+}
+
+/** Until nothing more is read. */
+async function settled(): Promise<number> {
+  let before = -1;
+  await waitFor(async () => {
+    before = bytesRead;
+    await wait(300);
+    return bytesRead > 0 && bytesRead === before;
+  });
+  return before;
+}
+
+const path = (list: string, query = 'limit=100') => `/v1/queues/${queueId}/${list}?${query}`;
+
+describe('a page of 20 MiB', () => {
+  it.each(['jobs', 'dlq'])('of %s comes whole, as a small page does', async (list) => {
+    const { json, headers, status } = await api.send('GET', path(list));
+    expect([status, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+    expect(json).toMatchObject({ total: JOBS, page: 1, limit: 100 });
+    const ids = json.jobs.map(({ id }: { id: string }) => id);
+    expect(ids).toEqual([...new Set(ids)].sort().reverse());
+    expect(ids).toHaveLength(JOBS);
+    const small = await api.send('GET', path(list, 'limit=1&page=32'));
+    expect(small.headers).toHaveProperty('content-length');
+    expect(json.jobs.slice(-1)).toEqual(small.json.jobs);
+    expect(Object.keys(json)).toEqual(Object.keys(small.json));
+  });
+
+  it('is not read from the database before the client reads it', async () => {
+    bytesRead = 0;
+    const client = ask(path('jobs'));
+    // Some MiB are what the kernel takes.
+    expect(await settled()).toBeLessThan(14 * MIB);
+    client.resume();
+    await waitFor(() => bytesRead > 19 * MIB);
+    await waitFor(() => client.readableEnded);
+  });
+
+  it('is read no further when the client goes away', async () => {
+    bytesRead = 0;
+    const client = ask(path('jobs'));
+    await settled();
+    client.destroy();
+    await wait(0);
+    expect(await settled()).toBeLessThan(14 * MIB);
+  });
+
+  it('is cut off, and not ended, when the database fails in the middle', async () => {
+    bytesRead = 0;
+    const client = ask(path('jobs'));
+    let received = '';
+    client.on('data', (data) => {
+      received = (received + data.toString('latin1')).slice(-100);
+    });
+    client.pause();
+    await settled();
+    const { query } = op.db;
+    op.db.query = () => Promise.reject(new Error('planted'));
+    client.resume();
+    await waitFor(() => client.readableEnded || client.destroyed);
+    op.db.query = query;
+    expect(received).not.toContain('"total"');
+    expect(received.endsWith('0\r\n\r\n')).toBe(false);
+  });
+});
