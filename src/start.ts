@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { schemaState } from './db/migrate.ts';
-import { createPrisma } from './db/prisma.ts';
+import { createPrisma, createReadingPrisma } from './db/prisma.ts';
 import { createSender } from './delivery/send.ts';
 import { type Bound, bind, createApp, type Readiness } from './http/index.ts';
 import type { Logger } from './log.ts';
@@ -66,6 +66,8 @@ async function startParts(
   const { db, url: databaseUrl } = database;
   const prisma = createPrisma(db);
   started.add(() => prisma.$disconnect());
+  const readingPrisma = createReadingPrisma(db);
+  started.add(() => readingPrisma.close());
   const sender = createSender({
     timeoutMs: config.webhookTimeoutMs,
     signatureHeader: config.signatureHeader,
@@ -103,6 +105,7 @@ async function startParts(
   const context: Context = {
     db,
     prisma,
+    readingPrisma,
     plans: config.plans,
     templates: config.templates,
     periods,
@@ -114,7 +117,7 @@ async function startParts(
   };
   const useCases = config.role === 'worker' ? null : createUseCases(context);
   const stored = createStoredText(db);
-  const shared = { prisma, stored, plans: config.plans, live: liveUpdates.live };
+  const shared = { readingPrisma, stored, plans: config.plans, live: liveUpdates.live };
   const graphql =
     useCases === null ? null : await loadGraphQL({ ...useCases, ...shared }, { graphiql: config.graphiql, log });
   const app = createApp({

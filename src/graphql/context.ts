@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../db/prisma.ts';
+import type { PrismaClient, ReadingPrisma } from '../db/prisma.ts';
 import type { Plan, PlanTable } from '../domain/plan.ts';
 import type { Dashboard } from '../services/dashboard.ts';
 import type { Account, Services } from '../services/index.ts';
@@ -13,7 +13,7 @@ export interface GraphQLServices {
   dashboard: Dashboard;
   operations: Operations;
   live: Live;
-  prisma: PrismaClient;
+  readingPrisma: ReadingPrisma;
   stored: StoredText;
   plans: PlanTable;
 }
@@ -21,6 +21,8 @@ export interface GraphQLServices {
 /** What resolvers get: the services, and whose request it is. */
 export interface GraphQLContext extends GraphQLServices {
   account: Account;
+  /** For reading what is the account's, in its turn. */
+  prisma: PrismaClient;
   plan: Plan;
   loaders: RequestLoaders;
   /** Aborted when the client has gone, or the service stops. */
@@ -30,5 +32,6 @@ export interface GraphQLContext extends GraphQLServices {
 export function createContext(shared: GraphQLServices, account: Account, signal: AbortSignal): GraphQLContext {
   const plan = shared.plans[account.plan];
   if (plan === undefined) throw new Error(`account ${account.id} has an unknown plan`);
-  return { ...shared, account, plan, signal, loaders: createRequestLoaders(shared, account) };
+  const prisma = shared.readingPrisma.of(account.id);
+  return { ...shared, account, prisma, plan, signal, loaders: createRequestLoaders({ ...shared, prisma }, account) };
 }
