@@ -10,6 +10,7 @@ import { type OpenDatabase, openDatabase } from './open-database.ts';
 import type { Context } from './services/context.ts';
 import { createUseCases } from './services/create-services.ts';
 import { startHeartbeat } from './services/heartbeat.ts';
+import { KeyWatch } from './services/key-watch.ts';
 import { createLive } from './services/live-hub.ts';
 import { createStoredText } from './services/stored-text.ts';
 import { WorkerCalls } from './services/worker-calls.ts';
@@ -84,7 +85,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
   };
   const useCases = config.role === 'worker' ? null : createUseCases(context);
   const stored = createStoredText(db);
-  const shared = { prisma, stored, plans: config.plans, live: liveUpdates.live };
+  const shared = { prisma, stored, plans: config.plans, live: liveUpdates.live, keys: new KeyWatch(db) };
   const graphql =
     useCases === null ? null : await loadGraphQL({ ...useCases, ...shared }, { graphiql: config.graphiql, log });
   const app = createApp({
