@@ -10,6 +10,7 @@ import { type OpenDatabase, openDatabase } from './open-database.ts';
 import type { Context } from './services/context.ts';
 import { createUseCases } from './services/create-services.ts';
 import { startHeartbeat } from './services/heartbeat.ts';
+import { KeyWatch } from './services/key-watch.ts';
 import { createLive } from './services/live-hub.ts';
 import { createStoredText } from './services/stored-text.ts';
 import { WorkerCalls } from './services/worker-calls.ts';
@@ -117,7 +118,8 @@ async function startParts(
   };
   const useCases = config.role === 'worker' ? null : createUseCases(context);
   const stored = createStoredText(db);
-  const shared = { readingPrisma, stored, plans: config.plans, live: liveUpdates.live };
+  const keys = new KeyWatch(db);
+  const shared = { readingPrisma, stored, plans: config.plans, live: liveUpdates.live, keys };
   const graphql =
     useCases === null ? null : await loadGraphQL({ ...useCases, ...shared }, { graphiql: config.graphiql, log });
   const app = createApp({

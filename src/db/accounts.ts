@@ -70,6 +70,16 @@ export async function foreignKeyPrefixes(db: Database, ownPrefix: string): Promi
   return rows.length < MAX_FOREIGN_PREFIXES ? new Set(rows.map(({ prefix }) => prefix)) : null;
 }
 
+const IN_FORCE: Statement = {
+  name: 'keys-in-force',
+  text: 'select id from api_key where id = any ($1) and revoked_at is null',
+};
+
+/** Which of these keys are there and not revoked. */
+export async function keysInForce(db: Database, ids: readonly string[]): Promise<Set<string>> {
+  return new Set((await db.query<{ id: string }>(IN_FORCE, [ids])).map(({ id }) => id));
+}
+
 export async function createAccount(
   prisma: PrismaClient,
   input: { name: string; plan: string },

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { JobferryError, type Stored, unavailable } from '../domain/errors.ts';
 import { Connections, type DatabaseLog } from './connections.ts';
 import { FairTurns } from './fair-turns.ts';
+import type { SearchBudget } from './search-budget.ts';
 import { SecretBox } from './secret-box.ts';
 
 export type { DatabaseLog } from './connections.ts';
@@ -56,10 +57,14 @@ export class Database {
   /**
    * The same database, for what an account looks at: its statements go over the connections for reading, when it is the
    * account's turn, and are refused as `unavailable` when that takes too long.
+   * @param budget of a request; it is charged for what its statements take, and not for waiting for its account's turn
    */
-  reading(accountId: string): Database {
-    const run: Connections['run'] = (statement) =>
-      this.readingTurns.run(accountId, () => this.readingConnections.run(statement));
+  reading(accountId: string, budget?: SearchBudget): Database {
+    const run = <Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]> =>
+      this.readingTurns.run(accountId, () => {
+        const read = () => this.readingConnections.run<Row>(statement);
+        return budget === undefined ? read() : budget.spend(read);
+      });
     return Object.create(this, { run: { value: run } });
   }
 

@@ -1,4 +1,3 @@
-import { JobferryError } from '../domain/errors.ts';
 import { firstIdAt, isId } from '../domain/id.ts';
 import type { JobFilter } from '../domain/job-filter.ts';
 import type { Database, Statement } from './database.ts';
@@ -12,6 +11,7 @@ import {
   type SearchScope,
   walkStatement,
 } from './job-search-sql.ts';
+import { SearchBudget } from './search-budget.ts';
 
 /** Which jobs a search is about: those of the account's live queues. */
 export interface JobSelection {
@@ -19,11 +19,15 @@ export interface JobSelection {
   filter: JobFilter;
   /** How far back it reaches. */
   windowMs: number;
+  /** Shared by the searches of a request; one of its own when left out. */
+  budget?: SearchBudget | undefined;
 }
 
 export interface Search extends SearchScope {
-  db: Database;
   range: IdRange;
+  budget: SearchBudget;
+  /** Within the budget. */
+  query<Row extends object>(statement: Statement | string, values: unknown[]): Promise<Row[]>;
 }
 
 const SCOPE: Statement = {
@@ -36,20 +40,24 @@ const SCOPE: Statement = {
                   order by id) as queue_ids`,
 };
 
-export async function openSearch(db: Database, { accountId, filter, windowMs }: JobSelection): Promise<Search> {
+/** Reads in the account's turn. */
+export async function openSearch(db: Database, selection: JobSelection): Promise<Search> {
+  const { accountId, filter, windowMs, budget = new SearchBudget() } = selection;
+  const reading = db.reading(accountId, budget);
+  const query: Search['query'] = (statement, values) => reading.query(statement, values);
   const { queueIds, queueNames, created, scheduled, completed } = filter;
-  const row = await db.one<{ now: Date; indexed: string | null; queue_ids: string[] }>(SCOPE, [
+  const [row] = await query<{ now: Date; indexed: string | null; queue_ids: string[] }>(SCOPE, [
     accountId,
     queueIds?.filter(isId) ?? null,
     queueNames ?? null,
   ]);
-  if (row === null) throw new Error('the scope of a search always answers');
+  if (row === undefined) throw new Error('the scope of a search always answers');
   const now = row.now.getTime();
   const from = Math.max(now - windowMs, created?.from?.getTime() ?? 0);
   // A job is neither scheduled nor completed before it is created.
   const to = Math.min(...[created?.to, scheduled?.to, completed?.to].map((at) => at?.getTime() ?? Number.MAX_VALUE));
   const range = { from: firstIdAt(from), below: to < now ? firstIdAt(to + 1) : AFTER_ALL };
-  return { db, filter, now, indexed: row.indexed ?? '', queueIds: row.queue_ids, range };
+  return { budget, query, filter, now, indexed: row.indexed ?? '', queueIds: row.queue_ids, range };
 }
 
 /** No id is greater. */
@@ -58,8 +66,6 @@ export const AFTER_ALL = 'g';
 /** Enough for a page of what is frequent. */
 const FIRST_WALK = 2000;
 const WALK = { min: 500, max: 100_000, targetMs: 400 };
-/** Nobody waits longer for a page, and the database has others to serve. */
-const MAX_SEARCH_MS = 12_000;
 
 interface ScanOptions<Row> {
   /** In which order of ids to walk. */
@@ -76,29 +82,28 @@ interface ScanOptions<Row> {
 /**
  * Goes through all jobs that match, in parts: what an index knows, when that is little, else all jobs in the
  * order of their ids. No statement takes long, however many jobs there are and however few match.
- * @throws JobferryError `invalid_request` when the filter leaves too much to look at
+ * @throws JobferryError `invalid_request` when the filter leaves more to look at than the budget allows
  */
 export async function scan<Row extends object>(search: Search, options: ScanOptions<Row>): Promise<void> {
-  const { db, filter, queueIds } = search;
+  const { budget, query, filter, queueIds } = search;
   if (queueIds.length === 0) return;
   const { descending, walkFirst, projection, enough, take } = options;
-  const endsAt = performance.now() + MAX_SEARCH_MS;
   let range: IdRange | null = search.range;
   // Without conditions all that is walked is found.
   let size = hasConditions(filter) ? FIRST_WALK : Math.min(enough, FIRST_WALK);
   let walkedSoFar = 0;
 
   const walk = async (rest: IdRange): Promise<IdRange | null> => {
-    const startedAt = performance.now();
+    const { left } = budget;
     const { text, values } = walkStatement(search, rest, { size, descending, projection });
-    const rows = await db.query<WalkRow & Row>(text, values);
+    const rows = await query<WalkRow & Row>(text, values);
     const { walked, bound } = rows[0] ?? { walked: 0, bound: null };
     const found = take(rows.filter(hasResult));
     if (found >= enough || walked < size || bound === null) return null;
     walkedSoFar += walked;
     // As far as it takes to find the rest, when they are as frequent as so far; but not for too long at once.
     const likely = found === 0 ? Number.POSITIVE_INFINITY : ((enough - found) * walkedSoFar * 1.3) / found;
-    const bearable = size * Math.min(WALK.targetMs / (performance.now() - startedAt), 10);
+    const bearable = size * Math.min(Math.min(WALK.targetMs, budget.left) / Math.max(left - budget.left, 0.1), 10);
     size = Math.round(Math.min(Math.max(Math.min(bearable, likely), WALK.min), WALK.max));
     return descending ? { ...rest, below: bound } : { ...rest, from: after(bound) };
   };
@@ -109,15 +114,12 @@ export async function scan<Row extends object>(search: Search, options: ScanOpti
   for (const source of sources) {
     const statement = candidateStatement(search, range, source, { descending, projection });
     if (statement === null) continue;
-    const rows = await db.query<CandidateRow & Row>(statement.text, statement.values);
+    const rows = await query<CandidateRow & Row>(statement.text, statement.values);
     if ((rows[0]?.candidates ?? 0) > MAX_CANDIDATES) continue;
     take(rows.filter(hasResult));
     return;
   }
-  while (range !== null) {
-    if (performance.now() > endsAt) throw tooBroad();
-    range = await walk(range);
-  }
+  while (range !== null) range = await walk(range);
 }
 
 interface WalkRow {
@@ -133,11 +135,6 @@ interface CandidateRow {
 
 function hasResult({ matched }: { matched: boolean | null }): boolean {
   return matched !== null;
-}
-
-function tooBroad(): JobferryError {
-  const message = 'the filter leaves too many jobs to look at: narrow it down by time, queue, state or payload';
-  return new JobferryError('invalid_request', message);
 }
 
 /** The next text after an id. */

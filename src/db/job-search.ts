@@ -246,7 +246,7 @@ async function newestOfFew(
   keep: (queueId: string, id: string) => void,
 ): Promise<string[]> {
   const { text, values } = newestStatement(search, search.range, { size: Math.max(NEWEST, limit), limit });
-  const rows = await search.db.query<{ queue_id: string; walked: number; id: string | null }>(text, values);
+  const rows = await search.query<{ queue_id: string; walked: number; id: string | null }>(text, values);
   const perQueue = new Map<string, number>();
   const mayHaveMore = new Set<string>();
   for (const { queue_id, walked, id } of rows) {

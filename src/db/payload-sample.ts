@@ -1,6 +1,6 @@
 import type { Database, Statement } from './database.ts';
 
-/** Jobs to look at, and characters of their payloads: parsing them must not hold up the process. */
+/** Jobs to look at, and characters of their payloads. */
 const SAMPLE = { jobs: 1000, bytes: 2 * 1024 * 1024, bytesOfOne: 65_536 };
 
 // Each queue has its share, so that a busy one does not hide the others.

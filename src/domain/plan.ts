@@ -36,6 +36,24 @@ export const DEFAULT_PLANS: PlanTable = {
 };
 
 /**
+ * What holds for an account whose plan has no entry in the table, as after an operator renamed one: of everything the
+ * least that any plan allows, so that its jobs go on and nothing is given away.
+ */
+export function strictestPlan(plans: PlanTable): Plan {
+  const all = Object.values(plans);
+  const least = (limits: (number | null)[]): number => Math.min(...limits.filter((limit) => limit !== null));
+  const orNone = (limits: (number | null)[]) => (limits.every((limit) => limit === null) ? null : least(limits));
+  return {
+    queues: orNone(all.map(({ queues }) => queues)),
+    monthlyAttempts: orNone(all.map(({ monthlyAttempts }) => monthlyAttempts)),
+    includedAttempts: least(all.map(({ includedAttempts }) => includedAttempts)),
+    maxAttempts: least(all.map(({ maxAttempts }) => maxAttempts)),
+    maxDefers: least(all.map(({ maxDefers }) => maxDefers)),
+    window: least(all.map(({ window }) => window)),
+  };
+}
+
+/**
  * Refuses settings above the plan's ceilings.
  * @throws JobferryError `forbidden` (spec "Errors", 403)
  */

@@ -1,6 +1,7 @@
 import { resolveCursorConnection } from '@pothos/plugin-relay';
 import { JobferryError } from '../domain/errors.ts';
-import type { Position, Slice } from '../services/dashboard.ts';
+import type { BoundedCount, Position, Slice } from '../services/dashboard.ts';
+import { PRICE } from './prices.ts';
 
 const PAGE = { defaultSize: 25, maxSize: 100 };
 
@@ -74,15 +75,39 @@ function badPage(message: string): JobferryError {
   return new JobferryError('invalid_request', message);
 }
 
-/** What a page costs (`builder`, complexity): its size times what is asked of an item. */
-export function pageCost({ first, last }: PageArgs): { field: number; multiplier: number } {
-  return { field: 1, multiplier: Math.max(first ?? last ?? PAGE.defaultSize, 1) };
+/** A page whose items are counted when somebody asks, once. */
+export interface Counted {
+  total: () => Promise<BoundedCount>;
 }
 
-/** Options of the `totalCount` field: the page brings a function, called only when the field is selected. */
+/** At most so many are counted. */
+export const MAX_COUNT = 10_000;
+
+/** Counts once for all fields that show it. */
+export function counted(count: () => Promise<BoundedCount>): Counted {
+  let total: Promise<BoundedCount> | null = null;
+  return {
+    total: () => {
+      total ??= count();
+      return total;
+    },
+  };
+}
+
+/** Of rows that are counted one by one. */
+export async function countRows(count: (take: number) => Promise<number>): Promise<BoundedCount> {
+  const found = await count(MAX_COUNT + 1);
+  return { count: Math.min(found, MAX_COUNT), exact: found <= MAX_COUNT };
+}
+
+/** Options of the fields that say how long the whole list is. */
 export const TOTAL_COUNT = {
-  description: 'How many match; of jobs and dead letters up to 10 000. Counted only when asked for.',
-  // For Prisma's connections, so that a query for this field alone reads no rows.
-  extensions: { pothosPrismaTotalCount: true },
-  resolve: (page: object) => (page as { totalCount: () => Promise<number> }).totalCount(),
+  complexity: PRICE.total,
+  description: 'How many match, up to 10 000. Counted only when asked for.',
+  resolve: async (page: object) => (await (page as Counted).total()).count,
+};
+export const TOTAL_COUNT_EXACT = {
+  complexity: PRICE.total,
+  description: 'False when more match than `totalCount` says.',
+  resolve: async (page: object) => (await (page as Counted).total()).exact,
 };

@@ -1,11 +1,14 @@
 import type { PrismaClient, ReadingPrisma } from '../db/prisma.ts';
 import type { Plan, PlanTable } from '../domain/plan.ts';
+import { planOf } from '../services/context.ts';
 import type { Dashboard } from '../services/dashboard.ts';
 import type { Account, Services } from '../services/index.ts';
 import type { Live } from '../services/live.ts';
 import type { Operations } from '../services/operations.ts';
 import type { StoredText } from '../services/stored-text.ts';
-import { createRequestLoaders, type RequestLoaders } from './loaders.ts';
+import { AnswerTexts } from './answer-texts.ts';
+import { createLoaders, type Loaders } from './loaders.ts';
+import type { Streams } from './streams.ts';
 
 /** What the GraphQL shell is given; the same for every request. */
 export interface GraphQLServices {
@@ -19,19 +22,51 @@ export interface GraphQLServices {
 }
 
 /** What resolvers get: the services, and whose request it is. */
-export interface GraphQLContext extends GraphQLServices {
+export interface GraphQLContext extends GraphQLServices, Answer {
   account: Account;
   /** For reading what is the account's, in its turn. */
   prisma: PrismaClient;
   plan: Plan;
-  loaders: RequestLoaders;
-  /** Aborted when the client has gone, or the service stops. */
+  streams: Streams;
+  /** Aborted when the client has gone. */
   signal: AbortSignal;
+  connection: Connection;
+  /** What was read for one event of a subscription is out of date at the next, which has bounds of its own. */
+  renew(): void;
 }
 
-export function createContext(shared: GraphQLServices, account: Account, signal: AbortSignal): GraphQLContext {
-  const plan = shared.plans[account.plan];
-  if (plan === undefined) throw new Error(`account ${account.id} has an unknown plan`);
+/** The way to the client. */
+export interface Connection {
+  /** Whether something that was sent still waits here to be read. */
+  hasUnread(): boolean;
+  /** Closes it at once; what waits is lost. */
+  cut(): void;
+}
+
+/** What belongs to one answer, or to one event of a subscription. */
+interface Answer {
+  dashboard: Dashboard;
+  loaders: Loaders;
+  texts: AnswerTexts;
+}
+
+type Request = Pick<GraphQLContext, 'account' | 'signal' | 'streams' | 'connection'>;
+
+export function createContext(shared: GraphQLServices, request: Request): GraphQLContext {
+  const context: GraphQLContext = {
+    ...shared,
+    ...request,
+    ...createAnswer(shared, request),
+    prisma: shared.readingPrisma.of(request.account.id),
+    plan: planOf(shared, request.account),
+    renew: () => void Object.assign(context, createAnswer(shared, request)),
+  };
+  return context;
+}
+
+function createAnswer(shared: GraphQLServices, { account, signal }: Request): Answer {
+  const dashboard = { ...shared.dashboard, ...shared.dashboard.searchesOf(signal) };
+  const texts = new AnswerTexts();
   const prisma = shared.readingPrisma.of(account.id);
-  return { ...shared, account, prisma, plan, signal, loaders: createRequestLoaders({ ...shared, prisma }, account) };
+  return { dashboard, texts, loaders: createLoaders({ ...shared, prisma, dashboard, texts }, account) };
 }

@@ -38,6 +38,10 @@ export class LimitReachedError extends Refusal {
 export class GoneError extends Refusal {
   readonly code = 'GONE';
 }
+/** No type of the schema: nobody gets as far without a key, but a key may be revoked while its stream is open. */
+export class UnauthorizedError extends Refusal {
+  readonly code = 'UNAUTHENTICATED';
+}
 export class InvalidRequestError extends Refusal {
   readonly code = 'BAD_USER_INPUT';
 }
@@ -100,8 +104,7 @@ const REFUSALS: Readonly<Record<Exclude<ErrorKind, 'invalid_fields'>, new (messa
   gone: GoneError,
   invalid_request: InvalidRequestError,
   unavailable: UnavailableError,
-  // Nobody gets as far as here without a key.
-  unauthorized: NotFoundError,
+  unauthorized: UnauthorizedError,
 };
 
 /** The typed form of an expected refusal; anything else as it is. */

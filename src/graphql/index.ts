@@ -5,13 +5,16 @@ import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases';
 import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth';
 import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives';
 import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens';
-import { GraphQLError, NoSchemaIntrospectionCustomRule } from 'graphql';
+import { type ExecutionResult, GraphQLError, getOperationAST, NoSchemaIntrospectionCustomRule } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Account } from '../services/index.ts';
-import { createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
+import type { KeyWatch } from '../services/key-watch.ts';
+import { type Connection, createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
 import { exposed } from './errors.ts';
 import { explorerPage } from './explorer.ts';
+import { tooExpensive } from './price.ts';
 import { schema } from './schema.ts';
+import { Streams } from './streams.ts';
 
 export type { GraphQLServices } from './context.ts';
 
@@ -26,14 +29,17 @@ export interface GraphQLOptions {
 
 interface ServerContext {
   account: Account;
+  res: ServerResponse;
+  /** False when what waits for the account's clients has to be read first. */
+  hasRoom: () => boolean;
 }
 
-export function createGraphQL(shared: GraphQLServices, { graphiql, log }: GraphQLOptions) {
-  const stopping = new AbortController();
+export function createGraphQL(shared: GraphQLServices & { keys: KeyWatch }, { graphiql, log }: GraphQLOptions) {
+  const streams = new Streams(shared.keys);
   const yoga = createYoga<ServerContext, GraphQLContext>({
     schema,
-    context: ({ account, request }) =>
-      createContext(shared, account, AbortSignal.any([request.signal, stopping.signal])),
+    context: ({ account, request, res }) =>
+      createContext(shared, { account, streams, signal: request.signal, connection: connectionOf(res) }),
     graphiql: false,
     landingPage: false,
     batching: false,
@@ -49,19 +55,26 @@ export function createGraphQL(shared: GraphQLServices, { graphiql, log }: GraphQ
       maxAliasesPlugin({ n: LIMITS.aliases }),
       maxDirectivesPlugin({ n: LIMITS.directives }),
       ...(graphiql ? [] : [blockFieldSuggestionsPlugin(), withoutIntrospection]),
+      affordable,
+      withRoom,
       badRequests,
       unbuffered,
     ],
   });
 
   return {
-    async execute(req: IncomingMessage, res: ServerResponse, account: Account, body: object): Promise<void> {
-      await yoga.handle(Object.assign(req, { body }), res, { account });
+    async execute(
+      req: IncomingMessage,
+      res: ServerResponse,
+      body: object,
+      caller: { account: Account; hasRoom: () => boolean },
+    ): Promise<void> {
+      await yoga.handle(Object.assign(req, { body }), res, { ...caller, res });
     },
     page: graphiql ? explorerPage() : null,
     /** Ends all subscriptions. */
     stop(): void {
-      stopping.abort();
+      streams.stop();
     },
   };
 }
@@ -82,13 +95,55 @@ const withoutIntrospection: Plugin = {
   onValidate: ({ addValidationRule }) => addValidationRule(NoSchemaIntrospectionCustomRule),
 };
 
-/** Without `data` nothing was run: the document or its variables are wrong, and HTTP says so too. */
-const badRequests: Plugin = {
-  onResultProcess({ result }) {
-    if (Array.isArray(result) || !('errors' in result) || 'data' in result) return;
-    for (const error of result.errors ?? []) error.extensions.http = { status: 400 };
+/** The price is known before anything runs, also of what a subscription will read for each event. */
+const affordable: Plugin = {
+  onExecute: ({ args, setResultAndStopExecution }) => refuse(tooExpensive(args), setResultAndStopExecution),
+  onSubscribe: ({ args, setResultAndStopExecution }) => refuse(tooExpensive(args), setResultAndStopExecution),
+};
+
+function refuse(refusal: GraphQLError | null, stop: (result: ExecutionResult) => void): void {
+  if (refusal !== null) stop({ errors: [refusal] });
+}
+
+/** What was read is thrown away when the account's clients do not read what they have. A change that was made is told. */
+const withRoom: Plugin<GraphQLContext & ServerContext> = {
+  onExecute({ args: { document, operationName, contextValue } }) {
+    if (getOperationAST(document, operationName)?.operation !== 'query') return {};
+    return {
+      onExecuteDone({ setResult }) {
+        if (!contextValue.hasRoom()) setResult({ errors: [tooMuchUnread()] });
+      },
+    };
   },
 };
+
+function tooMuchUnread(): GraphQLError {
+  const extensions = { code: 'UNAVAILABLE', http: { status: 503, headers: { 'retry-after': '1' } } };
+  return new GraphQLError('answers of your account that are not read take all its room: read them first', {
+    extensions,
+  });
+}
+
+/** Without `data` nothing was run: the document or its variables are wrong, and HTTP says so too. */
+const badRequests: Plugin = {
+  onResultProcess({ result, request }) {
+    if (Array.isArray(result) || !('errors' in result)) return;
+    for (const error of result.errors ?? []) {
+      if (!('data' in result)) error.extensions.http ??= { status: 400 };
+      // Readers of event streams take any other status for a broken connection, and never see the reason.
+      if (wantsEvents(request)) delete error.extensions.http;
+    }
+  },
+};
+
+function wantsEvents({ headers }: Request): boolean {
+  const accept = headers.get('accept') ?? '';
+  return accept.includes('text/event-stream') && !/json|\*\/\*/.test(accept);
+}
+
+function connectionOf(res: ServerResponse): Connection {
+  return { hasUnread: () => res.writableLength > 0, cut: () => void res.destroy() };
+}
 
 /** Proxies must neither hold events back nor compress them into lumps. */
 const unbuffered: Plugin = {

@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import type { Attempt, DeadLetter, Job, Queue } from '../db/generated/client.ts';
 import type { PrismaClient } from '../db/prisma.ts';
+import { JobferryError } from '../domain/errors.ts';
 import type { JobFilter } from '../domain/job-filter.ts';
 import type {
   Dashboard,
@@ -17,6 +18,7 @@ import type {
 } from '../services/dashboard.ts';
 import type { Account } from '../services/index.ts';
 import type { StoredText } from '../services/stored-text.ts';
+import { type AnswerTexts, tooMuchText } from './answer-texts.ts';
 
 /** A job without its payload, which can be large and is read only when asked for. */
 export type JobRow = Omit<Job, 'payload' | 'answerBody'>;
@@ -42,28 +44,21 @@ export interface Loaders {
   errorGroups(filter: DeadLetterFilter, limit: number): DataLoader<string, ErrorGroup[]>;
 }
 
-/** Loaders that can forget: what was read for one event of a subscription is out of date at the next. */
-export type RequestLoaders = Loaders & { forget(): void };
-
-export function createRequestLoaders(sources: Sources, account: Account): RequestLoaders {
-  const loaders: RequestLoaders = {
-    ...createLoaders(sources, account),
-    forget: () => void Object.assign(loaders, createLoaders(sources, account)),
-  };
-  return loaders;
-}
-
 interface Sources {
   prisma: PrismaClient;
   stored: StoredText;
   dashboard: Dashboard;
+  texts: AnswerTexts;
 }
+
+/** A job may have a thousand attempts. */
+const MAX_ATTEMPTS = 5000;
 
 /**
  * Everything that many items of one answer ask for is read in one statement for all of them. Rows are
  * read by account, so an id of somebody else's is an id that never was.
  */
-function createLoaders({ prisma, stored, dashboard }: Sources, account: Account): Loaders {
+export function createLoaders({ prisma, stored, dashboard, texts }: Sources, account: Account): Loaders {
   const accountId = account.id;
   let server: Promise<ServerFacts> | null = null;
   const byId = <Row extends { id: string }>(read: (ids: string[]) => Promise<Row[]>) =>
@@ -78,15 +73,19 @@ function createLoaders({ prisma, stored, dashboard }: Sources, account: Account)
     job: byId((ids) =>
       prisma.job.findMany({ where: { id: { in: ids }, accountId }, omit: { payload: true, answerBody: true } }),
     ),
-    payload: batched(async (ids) => {
-      const rows = await prisma.job.findMany({
-        where: { id: { in: ids }, accountId },
-        select: { id: true, queueId: true, payload: true },
-      });
-      return new Map(rows.map((row) => [row.id, stored.payload(row)]));
+    payload: batched<string, null>(async (ids) => {
+      const rows = await stored.payloads(accountId, ids, texts.left);
+      return new Map(rows.map(({ id, payload }) => [id, payload ?? tooMuchText()]));
     }, null),
     attempts: batched(async (ids) => {
-      const rows = await prisma.attempt.findMany({ where: { jobId: { in: ids } }, orderBy: { ordinal: 'asc' } });
+      const rows = await prisma.attempt.findMany({
+        where: { jobId: { in: ids } },
+        orderBy: { ordinal: 'asc' },
+        take: MAX_ATTEMPTS + 1,
+      });
+      if (rows.length > MAX_ATTEMPTS) {
+        throw new JobferryError('invalid_request', `these jobs have more than ${MAX_ATTEMPTS} attempts: ask for fewer`);
+      }
       const readable = rows.map((row) => ({ ...row, responseBody: stored.answer(row) }));
       return grouped(readable, (row) => row.jobId);
     }, []),
@@ -123,7 +122,7 @@ function createLoaders({ prisma, stored, dashboard }: Sources, account: Account)
 }
 
 function batched<Value, Missing>(
-  read: (ids: string[]) => Promise<Map<string, Value>>,
+  read: (ids: string[]) => Promise<Map<string, Value | Error>>,
   missing: Missing,
 ): DataLoader<string, Value | Missing> {
   return new DataLoader<string, Value | Missing>(async (ids) => {

@@ -1,8 +1,9 @@
 import type { Prisma } from '../db/generated/client.ts';
+import { JobferryError } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import { isStorableText } from '../domain/text.ts';
 import { builder } from './builder.ts';
-import { pageCost, pageOf, TOTAL_COUNT } from './connections.ts';
+import { counted, countRows, MAX_COUNT, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from './connections.ts';
 import {
   DeadLetterFilterInput,
   JobFilterInput,
@@ -11,7 +12,8 @@ import {
   toJobFilter,
   toOrder,
 } from './filters.ts';
-import { DeadLetterConnection, deadLetterPage, ErrorGroup, MAX_COUNT } from './types/dead-letter.ts';
+import { PRICE, pagePrice, searchPrice } from './prices.ts';
+import { DeadLetterConnection, deadLetterPage, ErrorGroup } from './types/dead-letter.ts';
 import { JobConnection, jobPage } from './types/job-page.ts';
 import { DeadLetter, Job, Queue } from './types/refs.ts';
 import { Count, JobTimelinePoint, PayloadSuggestion, toTimeline } from './types/statistics.ts';
@@ -26,10 +28,14 @@ const QueueConnection = builder.connectionObject(
     description: 'A page of queues.',
     fields: (t) => ({
       totalCount: t.int(TOTAL_COUNT),
+      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
     }),
   },
   { name: 'QueueEdge', description: 'A queue, and its cursor.' },
 );
+
+/** Groups of all queues together. */
+const MAX_GROUPS = 100;
 
 /** What cannot be stored is in no name. */
 function searchable(text: string): string {
@@ -48,7 +54,7 @@ builder.queryFields((t) => ({
       name: t.arg.string({ description: 'Its name.' }),
     },
     resolve: (_root, { id, name }, { prisma, account }) => {
-      if (id == null && name == null) return null;
+      if (id == null && name == null) throw new JobferryError('invalid_request', 'give an id or a name');
       if ((id != null && !isId(id)) || (name != null && !isStorableText(name))) return null;
       const where = { ...(id == null ? {} : { id }), ...(name == null ? {} : { name }) };
       return prisma.queue.findFirst({
@@ -60,7 +66,7 @@ builder.queryFields((t) => ({
   queues: t.connection(
     {
       type: Queue,
-      complexity: pageCost,
+      complexity: pagePrice,
       description: 'The live queues, oldest first.',
       args: { search: t.arg.string({ description: 'Text within the name.' }) },
       resolve: async (_root, args, { prisma, account, loaders }) => {
@@ -79,7 +85,7 @@ builder.queryFields((t) => ({
           for (const row of rows) loaders.queue.prime(row.id, row);
           return rows.map((node) => ({ position: { id: node.id }, node }));
         });
-        return { ...page, totalCount: () => prisma.queue.count({ where }) };
+        return { ...page, ...counted(() => countRows((take) => prisma.queue.count({ where, take }))) };
       },
     },
     QueueConnection,
@@ -94,7 +100,7 @@ builder.queryFields((t) => ({
   jobs: t.connection(
     {
       type: Job,
-      complexity: pageCost,
+      complexity: searchPrice,
       description: 'Jobs of all live queues, newest first unless asked otherwise.',
       args: {
         filter: t.arg({ type: JobFilterInput, description: 'Which ones.' }),
@@ -106,6 +112,7 @@ builder.queryFields((t) => ({
   ),
   count: t.field({
     type: Count,
+    complexity: ({ filter }) => (filter == null ? PRICE.total : PRICE.search),
     description: 'How many jobs match, exact up to a maximum.',
     args: {
       filter: t.arg({ type: JobFilterInput, description: 'Which ones.' }),
@@ -115,6 +122,7 @@ builder.queryFields((t) => ({
   }),
   jobTimeline: t.field({
     type: [JobTimelinePoint],
+    complexity: { field: PRICE.jobTimeline, multiplier: 1 },
     description: 'Published jobs over time by their present status; the last day by default.',
     args: {
       filter: t.arg({ type: JobFilterInput, description: 'Which ones.' }),
@@ -128,7 +136,7 @@ builder.queryFields((t) => ({
   deadLetters: t.connection(
     {
       type: DeadLetter,
-      complexity: pageCost,
+      complexity: searchPrice,
       description: 'Dead letters of all live queues, most recently dead first.',
       args: { filter: t.arg({ type: DeadLetterFilterInput, description: 'Which ones.' }) },
       resolve: (_root, args, context) => deadLetterPage(context, toDeadLetterFilter(args.filter), args),
@@ -137,7 +145,8 @@ builder.queryFields((t) => ({
   ),
   errorGroups: t.field({
     type: [ErrorGroup],
-    description: 'Dead letters by what they died of, over all live queues; the largest group first.',
+    complexity: { field: PRICE.errorGroups, multiplier: MAX_GROUPS },
+    description: 'Dead letters by what they died of, over all live queues; the largest group first, 100 in all.',
     args: {
       filter: t.arg({ type: DeadLetterFilterInput, description: 'Which dead letters.' }),
       first: t.arg.int({ defaultValue: 10, required: true, description: 'So many per queue; at most 100.' }),
@@ -148,11 +157,15 @@ builder.queryFields((t) => ({
         toDeadLetterFilter(filter),
         Math.min(Math.max(first, 0), 100),
       );
-      return [...groups.values()].flat().sort((one, other) => other.count - one.count);
+      return [...groups.values()]
+        .flat()
+        .sort((one, other) => other.count - one.count)
+        .slice(0, MAX_GROUPS);
     },
   }),
   payloadPaths: t.field({
     type: [PayloadSuggestion],
+    complexity: { field: PRICE.payloadSuggestions, multiplier: 1 },
     description: 'Paths that occur in recent payloads, most frequent first: for suggestions in a filter.',
     args: {
       queueId: t.arg.id({ description: 'Of this queue; of all queues when left out.' }),
@@ -164,6 +177,7 @@ builder.queryFields((t) => ({
   }),
   payloadValues: t.field({
     type: [PayloadSuggestion],
+    complexity: { field: PRICE.payloadSuggestions, multiplier: 1 },
     description: 'Values that occur at a path of recent payloads, most frequent first.',
     args: {
       queueId: t.arg.id({ description: 'Of this queue; of all queues when left out.' }),

@@ -8,8 +8,8 @@ import { BulkAction } from './types/administration.ts';
 import { Job, Queue } from './types/refs.ts';
 import { visibleJob } from './visible.ts';
 
-/** At most so many queues are followed at once by somebody who names none. */
-const MAX_QUEUES = 100;
+/** Queues that are followed at once by somebody who names none, and jobs that one event names. */
+const MAX_EACH = 100;
 const LIMITS = { ids: 100, intervalMs: { min: 100, max: 60_000 }, everySeconds: { min: 1, max: 3600 } };
 
 interface JobsUpdatedShape {
@@ -28,6 +28,7 @@ const JobsUpdated = builder.objectRef<JobsUpdatedShape>('JobsUpdated').implement
   fields: (t) => ({
     jobs: t.field({
       type: [Job],
+      complexity: { field: 1, multiplier: MAX_EACH },
       description: 'The jobs; of a very busy queue the last few.',
       resolve: ({ jobs }) => jobs,
     }),
@@ -38,7 +39,12 @@ const JobsUpdated = builder.objectRef<JobsUpdatedShape>('JobsUpdated').implement
 const QueueStats = builder.objectRef<QueueStatsShape>('QueueStats').implement({
   description: 'Queues as they are now.',
   fields: (t) => ({
-    queues: t.field({ type: [Queue], description: 'The queues.', resolve: ({ queues }) => queues }),
+    queues: t.field({
+      type: [Queue],
+      complexity: { field: 1, multiplier: MAX_EACH },
+      description: 'The queues.',
+      resolve: ({ queues }) => queues,
+    }),
   }),
 });
 
@@ -83,7 +89,9 @@ builder.subscriptionFields((t) => ({
       queueId: t.arg.id({ description: 'Jobs of this queue.' }),
       jobId: t.arg.id({ description: 'This job.' }),
     },
-    subscribe: async (_root, { queueId, jobId }, context) => followJobs(context, queueId ?? null, jobId ?? null),
+    complexity: ({ jobId }) => ({ field: 1, multiplier: jobId == null ? 1 : 1 / MAX_EACH }),
+    subscribe: async (_root, { queueId, jobId }, context) =>
+      context.streams.follow(context, (signal) => followJobs(context, signal, queueId ?? null, jobId ?? null)),
     resolve: fresh,
   }),
   queueStats: t.field({
@@ -93,10 +101,13 @@ builder.subscriptionFields((t) => ({
       queueId: t.arg.id({ description: 'This queue; all queues when left out.' }),
       everySeconds: t.arg.int({ required: true, defaultValue: 5, description: '1 to 3600.' }),
     },
+    complexity: ({ queueId }) => ({ field: 1, multiplier: queueId == null ? 1 : 1 / MAX_EACH }),
     subscribe: async (_root, { queueId, everySeconds }, context) => {
       assertWithin('everySeconds', everySeconds, LIMITS.everySeconds);
       if (queueId != null) await ownQueue(context, queueId);
-      return statsAgainAndAgain(context, queueId ?? null, everySeconds * 1000);
+      return context.streams.follow(context, (signal) =>
+        statsAgainAndAgain(context, signal, queueId ?? null, everySeconds * 1000),
+      );
     },
     resolve: fresh,
   }),
@@ -106,7 +117,7 @@ builder.subscriptionFields((t) => ({
     args: { id: t.arg.id({ required: true, description: 'Of the action.' }) },
     subscribe: async (_root, { id }, context) => {
       if ((await statusOfAction(context, id)) === null) throw notFound('bulk action');
-      return followAction(context, id);
+      return context.streams.follow(context, (signal) => followAction(context, signal, id));
     },
     resolve: fresh,
   }),
@@ -122,17 +133,23 @@ builder.subscriptionFields((t) => ({
         description: 'Time between two events, at least; 100 to 60000. What changes in between comes together.',
       }),
     },
+    // One event of each kind, and an action each.
+    complexity: ({ watch }) => ({
+      field: 1,
+      multiplier: Math.max(1, watch?.queueIds?.length ?? 0, watch?.jobIds?.length ?? 0) / MAX_EACH,
+    }),
     subscribe: async (_root, { watch, minIntervalMs }, context) => {
       assertWithin('minIntervalMs', minIntervalMs, LIMITS.intervalMs);
-      return followAll(context, await ownWatch(context, watch), minIntervalMs);
+      const own = await ownWatch(context, watch);
+      return context.streams.follow(context, (signal) => followAll(context, signal, own, minIntervalMs));
     },
     resolve: fresh,
   }),
 }));
 
 /** What was read for the event before is out of date. */
-function fresh<Event>(event: Event, _args: unknown, { loaders }: GraphQLContext): Event {
-  loaders.forget();
+function fresh<Event>(event: Event, _args: unknown, context: GraphQLContext): Event {
+  context.renew();
   return event;
 }
 
@@ -140,7 +157,7 @@ function fresh<Event>(event: Event, _args: unknown, { loaders }: GraphQLContext)
 const JOB_INTERVAL_MS = 250;
 const QUEUE_INTERVAL_MS = 1000;
 
-async function* followJobs(context: GraphQLContext, queueId: string | null, jobId: string | null) {
+async function* followJobs(context: GraphQLContext, signal: AbortSignal, queueId: string | null, jobId: string | null) {
   if ((queueId === null) === (jobId === null)) {
     throw new JobferryError('invalid_request', 'give either queueId or jobId');
   }
@@ -154,7 +171,7 @@ async function* followJobs(context: GraphQLContext, queueId: string | null, jobI
   });
   const intervalMs = queueId === null ? JOB_INTERVAL_MS : QUEUE_INTERVAL_MS;
   // From here on nothing is missed, so what is read now may be what is sent first.
-  const rounds = context.live.watch(watch, intervalMs, context.signal);
+  const rounds = context.live.watch(watch, intervalMs, signal);
   try {
     if (job !== null) yield { jobs: [job], more: 0 };
     for await (const changes of rounds) {
@@ -166,19 +183,28 @@ async function* followJobs(context: GraphQLContext, queueId: string | null, jobI
   }
 }
 
-async function* statsAgainAndAgain(context: GraphQLContext, queueId: string | null, everyMs: number) {
-  for (;;) {
-    context.loaders.forget();
-    const queues = await queuesNow(context, queueId === null ? null : [queueId]);
-    if (queueId !== null && queues.length === 0) return;
-    yield { queues };
-    // Nobody listens any more: the subscriber has gone, or the service stops.
-    if (!(await sleep(everyMs, true, { signal: context.signal, ref: false }).catch(() => false))) return;
+async function* statsAgainAndAgain(
+  context: GraphQLContext,
+  signal: AbortSignal,
+  queueId: string | null,
+  everyMs: number,
+) {
+  const leave = context.live.admit(context.account.id);
+  try {
+    for (;;) {
+      const queues = await queuesNow(context, queueId === null ? null : [queueId]);
+      if (queueId !== null && queues.length === 0) return;
+      yield { queues };
+      // Nobody listens any more: the subscriber has gone, or the service stops.
+      if (!(await sleep(everyMs, true, { signal, ref: false }).catch(() => false))) return;
+    }
+  } finally {
+    leave();
   }
 }
 
-async function* followAction(context: GraphQLContext, id: string) {
-  const changes = context.live.watch(watchOf(context, { actionIds: [id] }), 250, context.signal);
+async function* followAction(context: GraphQLContext, signal: AbortSignal, id: string) {
+  const changes = context.live.watch(watchOf(context, { actionIds: [id] }), 250, signal);
   try {
     for (;;) {
       const status = await statusOfAction(context, id);
@@ -191,14 +217,14 @@ async function* followAction(context: GraphQLContext, id: string) {
   }
 }
 
-async function* followAll(context: GraphQLContext, watch: Watch, minIntervalMs: number) {
+async function* followAll(context: GraphQLContext, signal: AbortSignal, watch: Watch, minIntervalMs: number) {
   const all: Changes = {
     queueIds: new Set(watch.queueIds),
     jobIds: new Set(watch.jobIds),
     actionIds: new Set(watch.actionIds),
     moreJobs: 0,
   };
-  const changes = context.live.watch(watch, minIntervalMs, context.signal);
+  const changes = context.live.watch(watch, minIntervalMs, signal);
   try {
     yield await eventsOf(context, all);
     for (;;) {
@@ -213,7 +239,7 @@ async function* followAll(context: GraphQLContext, watch: Watch, minIntervalMs: 
 }
 
 async function eventsOf(context: GraphQLContext, changes: Changes): Promise<LiveEventShape[]> {
-  context.loaders.forget();
+  context.renew();
   const events: LiveEventShape[] = [...changes.actionIds].map((actionId) => ({ actionId }));
   const jobs = await jobsOf(context, changes);
   if (jobs !== null) events.push(jobs);
@@ -222,10 +248,10 @@ async function eventsOf(context: GraphQLContext, changes: Changes): Promise<Live
   return events;
 }
 
-async function jobsOf({ loaders }: GraphQLContext, { jobIds, moreJobs }: Changes): Promise<JobsUpdatedShape | null> {
+async function jobsOf(context: GraphQLContext, { jobIds, moreJobs }: Changes): Promise<JobsUpdatedShape | null> {
   if (jobIds.size === 0 && moreJobs === 0) return null;
-  loaders.forget();
-  const rows = await loaders.job.loadMany([...jobIds]);
+  context.renew();
+  const rows = await context.loaders.job.loadMany([...jobIds]);
   const jobs = rows.filter((row): row is JobRow => row !== null && !(row instanceof Error));
   return jobs.length === 0 && moreJobs === 0 ? null : { jobs, more: moreJobs };
 }
@@ -235,7 +261,7 @@ async function queuesNow({ prisma, account }: GraphQLContext, ids: string[] | nu
     where: { accountId: account.id, deletedAt: null, ...(ids === null ? {} : { id: { in: ids } }) },
     omit: { signingSecret: true, nextSigningSecret: true },
     orderBy: { id: 'asc' },
-    take: MAX_QUEUES,
+    take: MAX_EACH,
   });
 }
 

@@ -1,8 +1,8 @@
 import { createExpressEndpoints } from '@ts-rest/express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { contract, writeJson } from '../contract/index.ts';
-import type { Services } from '../services/index.ts';
-import { authentication } from './authentication.ts';
+import type { Account, Services } from '../services/index.ts';
+import { authentication, TOO_MUCH_UNREAD } from './authentication.ts';
 import { bodyReader } from './body.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { mountDocumentation } from './docs.ts';
@@ -12,6 +12,7 @@ import { jobRoutes } from './jobs.ts';
 import type { OpenApiOptions } from './openapi/index.ts';
 import { parseQuery } from './query.ts';
 import { queueRoutes } from './queues.ts';
+import { LONG_ANSWER, UnreadAnswers } from './unread-answers.ts';
 
 export interface Readiness {
   ready: boolean;
@@ -36,25 +37,28 @@ export function createApp({ services, config, log, readiness, graphql = null }: 
   app.disable('etag');
   app.enable('case sensitive routing');
   app.set('query parser', parseQuery);
-  app.response.json = sendJson;
+  const unread = new UnreadAnswers();
+  app.response.json = sendJson(unread);
 
   app.use(commonHeaders);
   if (services !== null) {
-    mountApi(app, services, config.maxBodyBytes);
+    mountApi(app, authentication(services, unread), services, config.maxBodyBytes);
     mountDocumentation(app, config);
   }
   app.get('/healthz', (_req, res) => {
     res.json({ status: 'ok' });
   });
   app.get('/readyz', readyz(readiness));
-  if (services !== null && graphql !== null) mountGraphQL(app, services, graphql, config.maxBodyBytes);
+  if (services !== null && graphql !== null) {
+    mountGraphQL(app, authentication(services, unread), graphql, { maxBodyBytes: config.maxBodyBytes, unread });
+  }
 
   app.use((_req, _res, next) => next(new HttpRefusal(404, 'not found')));
   app.use(errorHandler(log));
   return app;
 }
 
-function mountApi(app: Express, services: Services, maxBodyBytes: number): void {
+function mountApi(app: Express, authenticated: RequestHandler, services: Services, maxBodyBytes: number): void {
   createExpressEndpoints(
     contract,
     { queues: queueRoutes(services), jobs: jobRoutes(services), deadLetters: deadLetterRoutes(services) },
@@ -62,7 +66,7 @@ function mountApi(app: Express, services: Services, maxBodyBytes: number): void 
     {
       logInitialization: false,
       responseValidation: true,
-      globalMiddleware: [authentication(services), bodyReader(maxBodyBytes)],
+      globalMiddleware: [authenticated, bodyReader(maxBodyBytes)],
       requestValidationErrorHandler: refuseInvalidRequest,
     },
   );
@@ -83,11 +87,24 @@ function readyz(readiness: AppOptions['readiness']): RequestHandler {
   };
 }
 
-/** Replaces Express's `res.json`, which knows nothing of source text that must not change (D26). */
-function sendJson(this: Response, body: unknown): Response {
-  const text = writeJson(body);
-  this.setHeader('content-type', 'application/json; charset=utf-8');
-  this.setHeader('content-length', Buffer.byteLength(text));
-  this.end(text);
-  return this;
+/**
+ * Replaces Express's `res.json`, which knows nothing of source text that must not change (D26). What was read is not
+ * sent where other answers of the account wait to be read already; what was done is told all the same.
+ */
+function sendJson(unread: UnreadAnswers): Response['json'] {
+  return function (this: Response, body: unknown): Response {
+    const text = writeJson(body);
+    const bytes = Buffer.byteLength(text);
+    const { account } = this.locals as { account?: Account };
+    const isLong = bytes >= LONG_ANSWER && account !== undefined;
+    if (isLong && this.req.method === 'GET' && !unread.hasRoom(account.id)) {
+      this.setHeader('retry-after', '1');
+      return this.status(503).json({ error: TOO_MUCH_UNREAD });
+    }
+    this.setHeader('content-type', 'application/json; charset=utf-8');
+    this.setHeader('content-length', bytes);
+    this.end(text);
+    if (isLong) unread.note(this, account.id);
+    return this;
+  };
 }

@@ -1,13 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Express } from 'express';
-import type { Account, Services } from '../services/index.ts';
-import { accountOf, authentication } from './authentication.ts';
+import type { Express, RequestHandler } from 'express';
+import type { Account } from '../services/index.ts';
+import { accountOf } from './authentication.ts';
 import { jsonBodyReader } from './body.ts';
 import { HttpRefusal } from './errors.ts';
+import type { UnreadAnswers } from './unread-answers.ts';
 
 /** What this folder knows of GraphQL: something that answers a JSON body for an account. */
 export interface GraphQLEndpoint {
-  execute(req: IncomingMessage, res: ServerResponse, account: Account, body: object): Promise<void>;
+  execute(
+    req: IncomingMessage,
+    res: ServerResponse,
+    body: object,
+    caller: { account: Account; hasRoom: () => boolean },
+  ): Promise<void>;
   /** The explorer for browsers; null when it is switched off. */
   page: ((req: IncomingMessage, res: ServerResponse) => Promise<void>) | null;
 }
@@ -16,7 +22,12 @@ export interface GraphQLEndpoint {
  * JSON only, by POST only: forms and GET requests, which other sites can make a browser send, never
  * reach GraphQL. Keys, body limits and refusals are those of REST.
  */
-export function mountGraphQL(app: Express, services: Services, endpoint: GraphQLEndpoint, maxBodyBytes: number): void {
+export function mountGraphQL(
+  app: Express,
+  authenticated: RequestHandler,
+  endpoint: GraphQLEndpoint,
+  { maxBodyBytes, unread }: { maxBodyBytes: number; unread: UnreadAnswers },
+): void {
   const { page } = endpoint;
   if (page !== null) {
     app.get('/graphql', (req, res, next) => {
@@ -24,16 +35,29 @@ export function mountGraphQL(app: Express, services: Services, endpoint: GraphQL
       else next();
     });
   }
-  app.post('/graphql', authentication(services), jsonBodyReader(maxBodyBytes), (req, res, next) => {
+  app.post('/graphql', authenticated, jsonBodyReader(maxBodyBytes), (req, res, next) => {
     const body: unknown = req.body;
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       next(new HttpRefusal(400, 'the body must be a JSON object; batches are not supported'));
       return;
     }
-    endpoint.execute(req, res, accountOf(res), body).catch(next);
+    const account = accountOf(res);
+    noteWrites(res, account, unread);
+    const hasRoom = () => unread.hasRoom(account.id);
+    endpoint.execute(req, res, body, { account, hasRoom }).catch(next);
   });
   app.all('/graphql', (_req, res, next) => {
     res.setHeader('allow', 'POST');
     next(new HttpRefusal(405, 'GraphQL is asked by POST with a JSON body'));
   });
+}
+
+/** The answer is written by a library, in one piece or as events. */
+function noteWrites(res: ServerResponse, { id }: Account, unread: UnreadAnswers): void {
+  const write = res.write.bind(res) as (...args: unknown[]) => boolean;
+  res.write = (...args: unknown[]) => {
+    const isTaken = write(...args);
+    unread.note(res, id);
+    return isTaken;
+  };
 }

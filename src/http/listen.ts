@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Express } from 'express';
 import { createMessageClasses, giveMessagesTo } from './message-classes.ts';
 import { RunningRequests } from './running-requests.ts';
+import { cutStalledAnswers } from './stalled-answers.ts';
 
 /** Milliseconds. Tests shorten them. */
 const TIMEOUTS = {
@@ -13,6 +14,8 @@ const TIMEOUTS = {
   check: 2_000,
   /** Longer than the 60 s of common load balancers, which must be the ones to close an idle socket. */
   keepAlive: 65_000,
+  /** An answer of which the client takes nothing for so long is given up. */
+  stalled: 10_000,
   /** How long a shutdown waits for requests under way. */
   grace: 10_000,
 };
@@ -67,6 +70,10 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 400, 'the Host header is missing');
     else answer(req, res);
   });
+  server.once(
+    'close',
+    cutStalledAnswers(() => running.sockets(), timeouts),
+  );
   server.on('checkExpectation', (_req, res) => refuse(res, 417, 'only Expect: 100-continue is supported'));
   server.on('connect', (_req, socket) => socket.end(rawAnswer(404, 'not found')));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>

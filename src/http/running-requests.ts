@@ -34,6 +34,10 @@ export class RunningRequests {
     return this.#ofSocket.get(socket) ?? [];
   }
 
+  sockets(): Iterable<Socket> {
+    return this.#ofSocket.keys();
+  }
+
   all(): ServerResponse[] {
     return [...this.#ofSocket.values()].flat();
   }

@@ -3,7 +3,7 @@ import type { PrismaClient, ReadingPrisma } from '../db/prisma.ts';
 import type { Periods } from '../db/publish.ts';
 import type { CallReason } from '../db/wake-ups.ts';
 import { JobferryError } from '../domain/errors.ts';
-import type { Plan, PlanTable } from '../domain/plan.ts';
+import { type Plan, type PlanTable, strictestPlan } from '../domain/plan.ts';
 import type { QueueSettings } from '../domain/queue.ts';
 import type { Account } from './index.ts';
 import type { ChangeFeed } from './live.ts';
@@ -38,11 +38,9 @@ export interface Context {
   changes: ChangeFeed;
 }
 
-export function planOf(context: Pick<Context, 'plans'>, account: Pick<Account, 'id' | 'plan'>): Plan {
-  const plan = context.plans[account.plan];
-  if (plan === undefined)
-    throw new Error(`account ${account.id} has the plan "${account.plan}", which PLANS does not name`);
-  return plan;
+/** Of an account; one that PLANS does not name is as strict as the strictest that it does (`warnOfUnknownPlans`). */
+export function planOf({ plans }: Pick<Context, 'plans'>, { plan }: Pick<Account, 'plan'>): Plan {
+  return Object.hasOwn(plans, plan) ? (plans[plan] as Plan) : strictestPlan(plans);
 }
 
 /** The refusal of the spec's 402; never for plans without a limit. */

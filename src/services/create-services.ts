@@ -1,3 +1,4 @@
+import { SearchBudget } from '../db/search-budget.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { createBulkOperations } from './bulk-actions.ts';
 import type { Context } from './context.ts';
@@ -48,6 +49,10 @@ export function createUseCases(context: Context): UseCases {
       ...createDeadLetterSearch(context),
       ...sharingStatistics(createQueueInsight(context)),
       ...createServerInsight(context),
+      searchesOf: (signal) => {
+        const request = { budget: new SearchBudget(signal) };
+        return { ...createJobSearch(context, request), ...createDeadLetterSearch(context, request) };
+      },
     },
     operations: {
       ...allTold(createQueueOperations(context)),

@@ -145,7 +145,16 @@ export interface ServerInsight {
   server(): Promise<ServerFacts>;
 }
 
-export type Dashboard = JobSearch & DeadLetterSearch & QueueInsight & ServerInsight;
+export type Dashboard = JobSearch &
+  DeadLetterSearch &
+  QueueInsight &
+  ServerInsight & {
+    /**
+     * For the searches of one request: together they may keep the database busy for two seconds, and end when the
+     * signal says that nobody waits any more.
+     */
+    searchesOf(signal: AbortSignal): JobSearch & DeadLetterSearch;
+  };
 
 export { QUEUE_WARNINGS, type QueueHealth, type QueueWarning } from '../domain/health.ts';
 export type { Percentiles } from '../domain/histogram.ts';

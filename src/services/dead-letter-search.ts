@@ -5,6 +5,7 @@ import {
   type ErrorGroupRow,
   errorGroups,
 } from '../db/dead-letter-search.ts';
+import { SearchBudget } from '../db/search-budget.ts';
 import { JobferryError } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import { type DeadLetterFilter, FILTER_LIMITS } from '../domain/job-filter.ts';
@@ -16,21 +17,28 @@ import type { Account } from './index.ts';
 /** Where counting stops at the latest. */
 const MAX_COUNT = 10_000;
 
-/** Dead letters of the account's live queues, within the plan's window and retention. */
-export function createDeadLetterSearch(context: Pick<Context, 'db' | 'periods' | 'plans'>): DeadLetterSearch {
+/**
+ * Dead letters of the account's live queues, within the plan's window and retention.
+ * @param request what the searches of one request share; left out, each has a budget of its own
+ */
+export function createDeadLetterSearch(
+  context: Pick<Context, 'db' | 'periods' | 'plans'>,
+  request?: { budget: SearchBudget },
+): DeadLetterSearch {
   const { db, periods } = context;
   const scopeOf = (account: Account): DeadLetterScope => ({
     accountId: account.id,
     windowMs: Math.min(planOf(context, account).window * 1000, periods.retentionMs),
     retentionMs: periods.retentionMs,
   });
+  const reading = (account: Account) => db.reading(account.id, request?.budget ?? new SearchBudget());
   return {
     async searchDeadLetters(account, asked, { limit, after, before, inverted }) {
       const filter = matchable(asked);
       if (filter === null) return [];
       // The list begins with the newest: what comes after an entry has a smaller id.
       const range = { before: after?.id, after: before?.id, ascending: inverted, limit };
-      const ids = await deadLetterIds(db.reading(account.id), scopeOf(account), filter, range);
+      const ids = await deadLetterIds(reading(account), scopeOf(account), filter, range);
       return ids.map((id) => ({ id }));
     },
 
@@ -38,13 +46,13 @@ export function createDeadLetterSearch(context: Pick<Context, 'db' | 'periods' |
       const filter = matchable(asked);
       if (filter === null) return { count: 0, exact: true };
       const bound = Math.min(Math.max(Math.trunc(max), 0), MAX_COUNT);
-      const found = await countDeadLetters(db.reading(account.id), scopeOf(account), filter, bound);
+      const found = await countDeadLetters(reading(account), scopeOf(account), filter, bound);
       return { count: Math.min(found, bound), exact: found <= bound };
     },
 
     async errorGroups(account, asked, limit) {
       const filter = matchable(asked);
-      const rows = filter === null ? [] : await errorGroups(db.reading(account.id), scopeOf(account), filter, limit);
+      const rows = filter === null ? [] : await errorGroups(reading(account), scopeOf(account), filter, limit);
       const groups = new Map<string, ErrorGroup[]>();
       for (const row of rows) {
         const ofQueue = groups.get(row.queue_id);

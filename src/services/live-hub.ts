@@ -18,6 +18,7 @@ import { Subscriber } from './live-subscriber.ts';
 const WATCH_CHANNEL = 'jobferry_watch';
 const CHANGE_CHANNEL = 'jobferry_change';
 
+/** Places, in this process. */
 const MAX_SUBSCRIBERS = 500;
 const MAX_SUBSCRIBERS_OF_ACCOUNT = 100;
 const MAX_IDS = 100;
@@ -77,6 +78,8 @@ class LiveHub implements Live, ChangeFeed {
   readonly #timings: typeof TIMINGS;
   readonly #id = randomUUID();
   readonly #subscribers = new Set<Subscriber>();
+  #admitted = 0;
+  readonly #admittedOf = new Map<string, number>();
   /** By what they are interested in. */
   readonly #byId = new Map<string, Set<Subscriber>>();
   readonly #remote: RemoteInterests;
@@ -128,13 +131,15 @@ class LiveHub implements Live, ChangeFeed {
   }
 
   watch(watch: Watch, minIntervalMs: number, signal?: AbortSignal): AsyncGenerator<Changes, void, undefined> {
-    this.#assertRoomFor(watch);
+    this.#assertFew(watch);
+    const leave = this.admit(watch.accountId);
     const intervalMs = Math.min(Math.max(minIntervalMs, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
     const ids = (list: readonly string[]) => list.filter(isId);
     const own = { ...watch, queueIds: ids(watch.queueIds), jobIds: ids(watch.jobIds), actionIds: ids(watch.actionIds) };
     const close = () => subscriber.close();
     const catchUp = setTimeout(() => subscriber.missed(), this.#timings.catchUp);
     const subscriber = new Subscriber(own, intervalMs, () => {
+      leave();
       clearTimeout(catchUp);
       signal?.removeEventListener('abort', close);
       this.#remove(subscriber);
@@ -174,16 +179,30 @@ class LiveHub implements Live, ChangeFeed {
     await this.#listener?.stop();
   }
 
-  #assertRoomFor({ accountId, queueIds, jobIds, actionIds }: Watch): void {
+  #assertFew({ queueIds, jobIds, actionIds }: Watch): void {
     if ([queueIds, jobIds, actionIds].some((ids) => ids.length > MAX_IDS)) {
       throw new JobferryError('invalid_request', `watch at most ${MAX_IDS} of each`);
     }
+  }
+
+  admit(accountId: string): () => void {
     if (this.#ending) throw new JobferryError('unavailable', 'the service stops');
-    if (this.#subscribers.size >= MAX_SUBSCRIBERS) throw new JobferryError('unavailable', 'too many live subscribers');
-    const ofAccount = [...this.#subscribers].filter((subscriber) => subscriber.accountId === accountId);
-    if (ofAccount.length >= MAX_SUBSCRIBERS_OF_ACCOUNT) {
+    if (this.#admitted >= MAX_SUBSCRIBERS) throw new JobferryError('unavailable', 'too many live subscribers');
+    const ofAccount = this.#admittedOf.get(accountId) ?? 0;
+    if (ofAccount >= MAX_SUBSCRIBERS_OF_ACCOUNT) {
       throw new JobferryError('unavailable', 'the account has too many live subscribers');
     }
+    this.#admitted += 1;
+    this.#admittedOf.set(accountId, ofAccount + 1);
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#admitted -= 1;
+      const left = (this.#admittedOf.get(accountId) ?? 1) - 1;
+      if (left === 0) this.#admittedOf.delete(accountId);
+      else this.#admittedOf.set(accountId, left);
+    };
   }
 
   #add(subscriber: Subscriber): void {

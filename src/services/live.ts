@@ -24,6 +24,12 @@ export interface Changes {
 
 export interface Live {
   /**
+   * Takes one of the account's places for something that stays open without `watch`, which takes one by itself.
+   * @returns gives it back
+   * @throws JobferryError `unavailable` when there are too many
+   */
+  admit(accountId: string): () => void;
+  /**
    * Waits for changes of what is watched, from the call on. Yields at most once per `minIntervalMs`,
    * everything since the last time together; also yields (with what it watches) when something may have been
    * missed: a moment after the start, when other processes have heard of it, and after a database restart.

@@ -54,7 +54,7 @@ async function replayNext(context: BulkContext, action: Action): Promise<number 
   const ids = await nextReplayable(db, selection, { after: action.position, before: action.id, limit });
   if (ids.length === 0) return finish(context, action, null);
 
-  const plan = planOf(context, { id: action.accountId, plan: action.plan });
+  const plan = planOf(context, action);
   const answer = await actions.replayBatch(db, action, { ids, limit: plan.monthlyAttempts }, periods);
   switch (answer.outcome) {
     case 'ended':

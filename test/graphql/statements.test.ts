@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGraphQL } from '../../src/graphql/index.ts';
 import { createApp, listen } from '../../src/http/index.ts';
 import { createUseCases } from '../../src/services/create-services.ts';
+import { KeyWatch } from '../../src/services/key-watch.ts';
 import { createStoredText } from '../../src/services/stored-text.ts';
 import { createAccount } from '../support/account.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -34,17 +35,17 @@ beforeAll(async () => {
   const useCases = createUseCases(context);
   const { readingPrisma, plans } = context;
   const stored = createStoredText(db);
-  const live = {
-    watch: () => {
-      throw new Error('not in this test');
-    },
+  const notHere = () => {
+    throw new Error('not in this test');
   };
+  const live = { watch: notHere, admit: notHere };
   const log = {
     error: (fields: object) => {
       throw new Error(JSON.stringify(fields));
     },
   };
-  const endpoint = createGraphQL({ ...useCases, readingPrisma, stored, plans, live }, { graphiql: true, log });
+  const shared = { readingPrisma, stored, plans, live, keys: new KeyWatch(db) };
+  const endpoint = createGraphQL({ ...useCases, ...shared }, { graphiql: true, log });
   const app = createApp({
     services: useCases.services,
     config: { maxBodyBytes: 1_048_576, signatureHeader: 'x-service-signature', templates: {} },

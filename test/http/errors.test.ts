@@ -156,7 +156,7 @@ describe('GraphQL', () => {
   it('gets an authenticated JSON object, and nothing else', async () => {
     const bodies: object[] = [];
     const graphql: GraphQLEndpoint = {
-      execute: async (_req, res, account, body) => {
+      execute: async (_req, res, body, { account }) => {
         bodies.push(body);
         res.end(JSON.stringify(account.name));
       },

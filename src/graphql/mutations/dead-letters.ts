@@ -10,6 +10,7 @@ import {
   ValidationError,
 } from '../errors.ts';
 import { DeadLetterFilterInput, toDeadLetterFilter } from '../filters.ts';
+import { PRICE } from '../prices.ts';
 import { idOf, refusing } from '../refusals.ts';
 import { BulkActionPayload, type BulkActionResult } from './bulk.ts';
 import { JobPayload, jobAfter } from './payloads.ts';
@@ -33,6 +34,7 @@ builder.mutationFields((t) => ({
   }),
   replayDeadLetters: t.field({
     type: BulkActionPayload,
+    complexity: PRICE.bulk,
     description: 'Replays all dead letters of a queue that match and were not replayed, oldest first; a bulk action.',
     errors: { types: [ValidationError, NotFoundError, GoneError, LimitReachedError, InvalidRequestError] },
     args: {

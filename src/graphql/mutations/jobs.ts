@@ -13,6 +13,7 @@ import {
 } from '../errors.ts';
 import { JobFilterInput, toJobFilter } from '../filters.ts';
 import type { JobRow } from '../loaders.ts';
+import { PRICE } from '../prices.ts';
 import { checked, idOf, refusing } from '../refusals.ts';
 import { Job } from '../types/refs.ts';
 import { BulkActionPayload, type BulkActionResult } from './bulk.ts';
@@ -136,7 +137,7 @@ builder.mutationFields((t) => ({
   publishJobs: t.field({
     type: PublishJobsPayload,
     description: 'Publishes up to 1000 jobs; each is accepted or refused by itself.',
-    complexity: { field: 100 },
+    complexity: ({ jobs }) => ({ field: 2 * (jobs?.length ?? 0), multiplier: Math.max((jobs?.length ?? 0) / 10, 1) }),
     errors: { types: [ValidationError, InvalidRequestError] },
     args: { jobs: t.arg({ type: [PublishJobsInput], required: true, description: 'The jobs.' }) },
     resolve: (_root, { jobs }, context) => refusing(async () => ({ answers: await publishMany(context, jobs) })),
@@ -226,6 +227,7 @@ builder.mutationFields((t) => ({
   }),
   cancelJobs: t.field({
     type: BulkActionPayload,
+    complexity: PRICE.bulk,
     description: 'Ends all waiting jobs that match, and those that await an ack; a bulk action.',
     errors: { types: [ValidationError, InvalidRequestError] },
     args: {

@@ -3,6 +3,7 @@ import { builder } from '../builder.ts';
 import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
 import { ConflictError, ForbiddenError, InvalidRequestError, NotFoundError, ValidationError } from '../errors.ts';
 import type { QueueRow } from '../loaders.ts';
+import { PRICE } from '../prices.ts';
 import { checked, idOf, refusing, withoutNulls } from '../refusals.ts';
 import { BulkAction } from '../types/administration.ts';
 import { Queue } from '../types/refs.ts';
@@ -150,6 +151,7 @@ builder.mutationFields((t) => ({
   }),
   purgeQueue: t.field({
     type: PurgeQueuePayload,
+    complexity: PRICE.bulk,
     description: 'Cancels every pending job of a queue that was published before now.',
     errors: { types: [NotFoundError, InvalidRequestError] },
     args: { id: t.arg.id({ required: true, description: 'Of the queue.' }) },

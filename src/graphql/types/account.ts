@@ -2,6 +2,7 @@ import type { Plan as PlanShape } from '../../domain/plan.ts';
 import type { AccountUsage } from '../../services/dashboard.ts';
 import type { Account as AccountShape, Actor } from '../../services/index.ts';
 import { builder } from '../builder.ts';
+import { PRICE } from '../prices.ts';
 
 const Plan = builder.objectRef<PlanShape & { name: string }>('Plan').implement({
   description: 'What an account may do; null means no limit.',
@@ -64,6 +65,7 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
     }),
     usage: t.field({
       type: Usage,
+      complexity: PRICE.usage,
       description: 'What it uses.',
       resolve: (account, _args, { dashboard }) => dashboard.usage(account),
     }),

@@ -1,10 +1,11 @@
 import { isId } from '../../domain/id.ts';
 import { isStorableText } from '../../domain/text.ts';
-import type { ServerFacts } from '../../services/dashboard.ts';
+import type { ServerFacts, Slice } from '../../services/dashboard.ts';
 import { builder } from '../builder.ts';
-import { pageCost, TOTAL_COUNT } from '../connections.ts';
+import { counted, countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import type { BulkActionKindName, BulkActionStatusName } from '../enums.ts';
 import { BulkActionKind, BulkActionStatus } from '../enums.ts';
+import { pagePrice } from '../prices.ts';
 import { Queue } from './refs.ts';
 
 const AuditEntry = builder.prismaObject('AuditEntry', {
@@ -114,47 +115,85 @@ function actionWhere({ status }: { status?: Text }, accountId: string) {
   return { accountId, ...(status == null ? {} : { status }) };
 }
 
+const AuditEntryConnection = builder.connectionObject(
+  {
+    type: AuditEntry,
+    name: 'AuditEntryConnection',
+    description: 'A page of the audit log.',
+    fields: (t) => ({
+      totalCount: t.int(TOTAL_COUNT),
+      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
+    }),
+  },
+  { name: 'AuditEntryEdge', description: 'A change, and its cursor.' },
+);
+
+const BulkActionConnection = builder.connectionObject(
+  {
+    type: BulkAction,
+    name: 'BulkActionConnection',
+    description: 'A page of bulk actions.',
+    fields: (t) => ({
+      totalCount: t.int(TOTAL_COUNT),
+      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
+    }),
+  },
+  { name: 'BulkActionEdge', description: 'A bulk action, and its cursor.' },
+);
+
+/**
+ * The rows of a slice, newest first. Their place is asked for by comparing ids within the account: Prisma's own cursors
+ * look for the row first, and so tell whether an id of somebody else's exists.
+ */
+function newestFirst({ after, before, inverted, limit }: Slice) {
+  return {
+    where: {
+      id: { ...(after === undefined ? {} : { lt: after.id }), ...(before === undefined ? {} : { gt: before.id }) },
+    },
+    orderBy: { id: inverted ? ('asc' as const) : ('desc' as const) },
+    take: limit,
+  };
+}
+
+const inPlace = <Row extends { id: string }>(rows: Row[]) => rows.map((node) => ({ position: { id: node.id }, node }));
+
 builder.queryFields((t) => ({
-  auditLog: t.prismaConnection(
+  auditLog: t.connection(
     {
       type: AuditEntry,
-      cursor: 'id',
-      complexity: pageCost,
+      complexity: pagePrice,
       description: 'Every change, newest first.',
-      totalCount: (_root, args, { prisma, account }) =>
-        prisma.auditEntry.count({ where: auditWhere(args, account.id) }),
       args: {
         action: t.arg.string({ description: 'Only such changes, for example `queue.update`.' }),
         targetId: t.arg.id({ description: 'Only changes of this thing.' }),
       },
-      resolve: (query, _root, args, { prisma, account }) =>
-        prisma.auditEntry.findMany({ ...query, where: auditWhere(args, account.id), orderBy: { id: 'desc' } }),
+      resolve: async (_root, args, { prisma, account }) => {
+        const own = auditWhere(args, account.id);
+        const page = await pageOf(args, async (asked) => {
+          const { where, ...slice } = newestFirst(asked);
+          return inPlace(await prisma.auditEntry.findMany({ ...slice, where: { AND: [own, where] } }));
+        });
+        return { ...page, ...counted(() => countRows((take) => prisma.auditEntry.count({ where: own, take }))) };
+      },
     },
-    {
-      name: 'AuditEntryConnection',
-      description: 'A page of the audit log.',
-      fields: (c) => ({ totalCount: c.int(TOTAL_COUNT) }),
-    },
-    { name: 'AuditEntryEdge', description: 'A change, and its cursor.' },
+    AuditEntryConnection,
   ),
-  bulkActions: t.prismaConnection(
+  bulkActions: t.connection(
     {
       type: BulkAction,
-      cursor: 'id',
-      complexity: pageCost,
+      complexity: pagePrice,
       description: 'Bulk actions, newest first.',
-      totalCount: (_root, args, { prisma, account }) =>
-        prisma.bulkAction.count({ where: actionWhere(args, account.id) }),
       args: { status: t.arg({ type: BulkActionStatus, description: 'Only those that are there.' }) },
-      resolve: (query, _root, args, { prisma, account }) =>
-        prisma.bulkAction.findMany({ ...query, where: actionWhere(args, account.id), orderBy: { id: 'desc' } }),
+      resolve: async (_root, args, { prisma, account }) => {
+        const own = actionWhere(args, account.id);
+        const page = await pageOf(args, async (asked) => {
+          const { where, ...slice } = newestFirst(asked);
+          return inPlace(await prisma.bulkAction.findMany({ ...slice, where: { AND: [own, where] } }));
+        });
+        return { ...page, ...counted(() => countRows((take) => prisma.bulkAction.count({ where: own, take }))) };
+      },
     },
-    {
-      name: 'BulkActionConnection',
-      description: 'A page of bulk actions.',
-      fields: (c) => ({ totalCount: c.int(TOTAL_COUNT) }),
-    },
-    { name: 'BulkActionEdge', description: 'A bulk action, and its cursor.' },
+    BulkActionConnection,
   ),
   bulkAction: t.prismaField({
     type: BulkAction,

@@ -28,9 +28,10 @@ export const Attempt = builder.objectRef<AttemptRow>('Attempt').implement({
       nullable: true,
       description: 'How long after its time the delivery began, in milliseconds.',
     }),
-    responseBody: t.exposeString('responseBody', {
+    responseBody: t.string({
       nullable: true,
       description: 'The first 4 KiB of the webhook’s answer.',
+      resolve: ({ responseBody }, _args, { texts }) => (responseBody === null ? null : texts.take(responseBody)),
     }),
   }),
 });

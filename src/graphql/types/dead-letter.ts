@@ -1,7 +1,7 @@
 import type { DeadReason as Reason } from '../../domain/job.ts';
 import type { DeadLetterFilter, ErrorGroup as ErrorGroupShape } from '../../services/dashboard.ts';
 import { builder } from '../builder.ts';
-import { pageOf, placed, TOTAL_COUNT } from '../connections.ts';
+import { counted, MAX_COUNT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { DeadReason } from '../enums.ts';
 import { visibleJob } from '../visible.ts';
@@ -68,6 +68,7 @@ export const DeadLetterConnection = builder.connectionObject(
     description: 'A page of dead letters.',
     fields: (t) => ({
       totalCount: t.int(TOTAL_COUNT),
+      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
     }),
   },
   { name: 'DeadLetterEdge', description: 'A dead letter, and its cursor.' },
@@ -81,10 +82,5 @@ export async function deadLetterPage(context: GraphQLContext, filter: DeadLetter
     const positions = await dashboard.searchDeadLetters(account, filter, slice);
     return placed(positions, await loaders.deadLetter.loadMany(positions.map(({ id }) => id)));
   });
-  return {
-    ...page,
-    totalCount: async () => (await dashboard.countDeadLetters(account, filter, MAX_COUNT)).count,
-  };
+  return { ...page, ...counted(() => dashboard.countDeadLetters(account, filter, MAX_COUNT)) };
 }
-
-export const MAX_COUNT = 10_000;

@@ -1,9 +1,8 @@
 import type { JobFilter, JobOrder } from '../../domain/job-filter.ts';
 import type { Position, Slice } from '../../services/dashboard.ts';
 import { builder } from '../builder.ts';
-import { pageOf, placed, TOTAL_COUNT } from '../connections.ts';
+import { counted, MAX_COUNT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
-import { MAX_COUNT } from './dead-letter.ts';
 import { Job } from './refs.ts';
 
 export const JobConnection = builder.connectionObject(
@@ -13,6 +12,7 @@ export const JobConnection = builder.connectionObject(
     description: 'A page of jobs.',
     fields: (t) => ({
       totalCount: t.int(TOTAL_COUNT),
+      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
     }),
   },
   { name: 'JobEdge', description: 'A job, and its cursor.' },
@@ -34,5 +34,5 @@ export async function jobPage(
     const positions = await search(slice);
     return placed(positions, await loaders.job.loadMany(positions.map(({ id }) => id)));
   });
-  return { ...page, totalCount: async () => (await dashboard.countJobs(account, filter, MAX_COUNT)).count };
+  return { ...page, ...counted(() => dashboard.countJobs(account, filter, MAX_COUNT)) };
 }

@@ -54,11 +54,11 @@ Job.implement({
     payload: t.field({
       type: 'JSON',
       description: 'Parsed, so that very large numbers and duplicate keys are not what they were; see `payloadText`.',
-      resolve: async (job, _args, { loaders }) => JSON.parse(existing(await loaders.payload.load(job.id))) as unknown,
+      resolve: async (job, _args, { loaders, texts }) => texts.parse(existing(await loaders.payload.load(job.id))),
     }),
     payloadText: t.string({
       description: 'The JSON text exactly as published and as delivered, byte for byte.',
-      resolve: async (job, _args, { loaders }) => existing(await loaders.payload.load(job.id)),
+      resolve: async (job, _args, { loaders, texts }) => texts.take(existing(await loaders.payload.load(job.id))),
     }),
     scheduledFor: t.expose('scheduledFor', {
       type: 'DateTime',

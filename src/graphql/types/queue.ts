@@ -4,7 +4,6 @@ import type {
   AckTimeoutAction as TimeoutAction,
 } from '../../domain/queue.ts';
 import { builder } from '../builder.ts';
-import { pageCost } from '../connections.ts';
 import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
 import {
   DeadLetterFilterInput,
@@ -15,6 +14,7 @@ import {
   toOrder,
 } from '../filters.ts';
 import type { QueueRow } from '../loaders.ts';
+import { PRICE, searchPriceOfQueue, timelinePrice } from '../prices.ts';
 import { DeadLetterConnection, deadLetterPage, ErrorGroup } from './dead-letter.ts';
 import { JobConnection, jobPage } from './job-page.ts';
 import { DeadLetter, Job, Queue } from './refs.ts';
@@ -110,11 +110,13 @@ Queue.implement({
     }),
     depth: t.field({
       type: QueueDepth,
+      complexity: PRICE.depth,
       nullable: true,
       description: 'How many jobs are in which state.',
       resolve: ({ id }, _args, { loaders }) => loaders.depth.load(id),
     }),
     oldestDueSeconds: t.float({
+      complexity: PRICE.depth,
       nullable: true,
       description: 'For how long the oldest due job has been due, in seconds; null when none is.',
       resolve: async ({ id }, _args, { loaders }) => {
@@ -136,6 +138,7 @@ Queue.implement({
     }),
     health: t.field({
       type: QueueHealth,
+      complexity: PRICE.health,
       nullable: true,
       description: 'How the receiver answered in the last hour.',
       resolve: ({ id }, _args, { loaders }) => loaders.health.load(id),
@@ -143,7 +146,7 @@ Queue.implement({
     timeline: t.field({
       type: [TimelinePoint],
       description: 'Attempts over time; the last day by default, at most 1000 spans.',
-      complexity: ({ bucketSeconds }) => ({ field: 5, multiplier: bucketSeconds > 0 ? 2 : 1 }),
+      complexity: timelinePrice,
       args: {
         from: t.arg({ type: 'DateTime', description: 'A day before `to` when left out.' }),
         to: t.arg({ type: 'DateTime', description: 'Now when left out.' }),
@@ -155,7 +158,7 @@ Queue.implement({
     jobs: t.connection(
       {
         type: Job,
-        complexity: pageCost,
+        complexity: searchPriceOfQueue,
         description: 'Its jobs, newest first unless asked otherwise.',
         args: {
           filter: t.arg({ type: JobFilterInput, description: 'Which ones.' }),
@@ -174,7 +177,7 @@ Queue.implement({
     deadLetters: t.connection(
       {
         type: DeadLetter,
-        complexity: pageCost,
+        complexity: searchPriceOfQueue,
         description: 'Its dead letters, most recently dead first.',
         args: { filter: t.arg({ type: DeadLetterFilterInput, description: 'Which ones.' }) },
         resolve: (queue, args, context) =>
@@ -184,6 +187,7 @@ Queue.implement({
     ),
     errorGroups: t.field({
       type: [ErrorGroup],
+      complexity: ({ first }) => ({ field: PRICE.errorGroups, multiplier: Math.min(Math.max(first ?? 10, 1), 100) }),
       description: 'Its dead letters that were not replayed, by what they died of; the largest group first.',
       args: { first: t.arg.int({ defaultValue: 10, required: true, description: 'So many; at most 100.' }) },
       resolve: (queue, { first }, { loaders }) =>

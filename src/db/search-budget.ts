@@ -1,0 +1,46 @@
+import { JobferryError } from '../domain/errors.ts';
+
+/** For how long the searches of one request may keep the database busy, all together. */
+const SEARCH_BUDGET_MS = 2000;
+
+/**
+ * What the searches of one request have left of the database. A search of a million jobs may have to look at all of
+ * them, so what a query costs is not known before it runs: it is stopped when it has cost enough.
+ */
+export class SearchBudget {
+  #leftMs: number;
+  readonly #signal: AbortSignal | undefined;
+
+  /** @param signal aborted when nobody waits for the answers any more */
+  constructor(signal?: AbortSignal, ms = SEARCH_BUDGET_MS) {
+    this.#signal = signal;
+    this.#leftMs = ms;
+  }
+
+  /** Milliseconds. */
+  get left(): number {
+    return Math.max(0, this.#leftMs);
+  }
+
+  /**
+   * Runs one statement of a search.
+   * @throws JobferryError `invalid_request` when nothing is left, `unavailable` when nobody waits
+   */
+  async spend<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#signal?.aborted === true) throw new JobferryError('unavailable', 'nobody waits for this search any more');
+    if (this.#leftMs <= 0) throw tooBroad();
+    const startedAt = performance.now();
+    try {
+      return await work();
+    } finally {
+      this.#leftMs -= performance.now() - startedAt;
+    }
+  }
+}
+
+function tooBroad(): JobferryError {
+  return new JobferryError(
+    'invalid_request',
+    `the searches of this request take more than ${SEARCH_BUDGET_MS / 1000} s: narrow them down by time, queue, state or payload`,
+  );
+}

@@ -1,0 +1,132 @@
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getArgumentValues,
+  getNamedType,
+  getOperationAST,
+  getVariableValues,
+  isInterfaceType,
+  isObjectType,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql';
+
+/**
+ * What a request may cost. One is a tenth of a millisecond of a database connection or of this process, with a million
+ * jobs (docs/graphql.md has what was measured): so this is two seconds.
+ */
+export const MAX_PRICE = 20_000;
+
+/** What a field says of itself (`complexity` in the builder's options). */
+interface FieldPrice {
+  field?: number;
+  /** How many items are below it. */
+  multiplier?: number;
+}
+type PriceOption = number | FieldPrice | ((args: object, context: object, field: unknown) => number | FieldPrice);
+
+/** Of a selection; a page has its items apart from what it has once, such as its total. */
+interface SelectionPrice {
+  once: number;
+  perItem: number;
+}
+
+interface Pricing {
+  schema: GraphQLSchema;
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  variables: Record<string, unknown>;
+  /** A fragment that is spread a thousand times is priced once. */
+  known: Map<SelectionSetNode, Map<GraphQLNamedType, SelectionPrice>>;
+}
+
+/** The refusal of what costs too much; null for what does not. */
+export function tooExpensive(operation: PricedOperation): GraphQLError | null {
+  const price = priceOf(operation);
+  if (price <= MAX_PRICE) return null;
+  return new GraphQLError(
+    `the query costs ${price}, above the limit of ${MAX_PRICE}: ask for fewer items or fields, or in several requests`,
+    { extensions: { code: 'TOO_COMPLEX', price, limit: MAX_PRICE, http: { status: 400 } } },
+  );
+}
+
+type PricedOperation = Pick<ExecutionArgs, 'schema' | 'document' | 'operationName' | 'variableValues'>;
+
+export function priceOf({ schema, document, operationName, variableValues }: PricedOperation): number {
+  const operation = getOperationAST(document, operationName);
+  const root = operation == null ? undefined : schema.getRootType(operation.operation);
+  if (operation == null || root == null) return 0;
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
+  // The executor says what is wrong with them.
+  if (coerced === undefined) return 0;
+  const pricing: Pricing = {
+    schema,
+    fragments: fragmentsOf(document),
+    variables: coerced,
+    known: new Map(),
+  };
+  return Math.ceil(priceOfSelection(operation.selectionSet, root, pricing).once);
+}
+
+function fragmentsOf({ definitions }: DocumentNode): ReadonlyMap<string, FragmentDefinitionNode> {
+  return new Map(
+    definitions.flatMap((node) => (node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [])),
+  );
+}
+
+function priceOfSelection(selection: SelectionSetNode, type: GraphQLNamedType, pricing: Pricing): SelectionPrice {
+  const present = pricing.known.get(selection)?.get(type);
+  if (present !== undefined) return present;
+  const price: SelectionPrice = { once: 0, perItem: 0 };
+  for (const node of selection.selections) {
+    const { once, perItem } = priceOfNode(node, type, pricing);
+    price.once += once;
+    price.perItem += perItem;
+  }
+  const ofSelection = pricing.known.get(selection) ?? new Map<GraphQLNamedType, SelectionPrice>();
+  pricing.known.set(selection, ofSelection.set(type, price));
+  return price;
+}
+
+function priceOfNode(node: SelectionNode, type: GraphQLNamedType, pricing: Pricing): SelectionPrice {
+  if (node.kind === Kind.FIELD) {
+    const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined;
+    // `__typename` and its like.
+    if (field === undefined) return { once: 1, perItem: 0 };
+    const { field: own = 1, multiplier = 1 } = ownPrice(field, node, pricing);
+    const named = getNamedType(field.type);
+    const below = node.selectionSet === undefined ? NOTHING : priceOfSelection(node.selectionSet, named, pricing);
+    if (isConnection(named)) return { once: own + below.once + multiplier * below.perItem, perItem: 0 };
+    const price = own + Math.max(multiplier, 0) * (below.once + below.perItem);
+    return isConnection(type) && IS_PER_ITEM.has(field.name)
+      ? { once: 0, perItem: price }
+      : { once: price, perItem: 0 };
+  }
+  const fragment = node.kind === Kind.FRAGMENT_SPREAD ? pricing.fragments.get(node.name.value) : node;
+  if (fragment === undefined) return NOTHING;
+  const condition = fragment.typeCondition?.name.value;
+  const narrowed = condition === undefined ? type : (pricing.schema.getType(condition) ?? type);
+  return priceOfSelection(fragment.selectionSet, narrowed, pricing);
+}
+
+const NOTHING: SelectionPrice = { once: 0, perItem: 0 };
+const IS_PER_ITEM: ReadonlySet<string> = new Set(['nodes', 'edges']);
+
+function isConnection(type: GraphQLNamedType): boolean {
+  return isObjectType(type) && type.name.endsWith('Connection');
+}
+
+function ownPrice(
+  field: GraphQLField<unknown, unknown>,
+  node: Parameters<typeof getArgumentValues>[1],
+  { variables }: Pricing,
+): FieldPrice {
+  const option = field.extensions.complexity as PriceOption | undefined;
+  const said = typeof option === 'function' ? option(getArgumentValues(field, node, variables), {}, field) : option;
+  return typeof said === 'number' ? { field: said } : (said ?? {});
+}
