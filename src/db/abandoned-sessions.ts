@@ -73,7 +73,10 @@ export class AbandonedSessions {
       const asked = this.#sessions;
       const left = await this.#endAll(asked).catch((error: unknown) => {
         if (SERVER_GONE.has(String((error as NodeJS.ErrnoException).code))) return new Set<number>();
-        this.#log.warn({ err: error, sessions: asked.length }, 'database sessions that were given up cannot be looked at');
+        this.#log.warn(
+          { err: error, sessions: asked.length },
+          'database sessions that were given up cannot be looked at',
+        );
         return null;
       });
       const now = performance.now();

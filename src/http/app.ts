@@ -2,6 +2,7 @@ import { createExpressEndpoints } from '@ts-rest/express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { contract, writeJson } from '../contract/index.ts';
 import type { Services } from '../services/index.ts';
+import { admission } from './admission.ts';
 import { authentication } from './authentication.ts';
 import { bodyReader } from './body.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
@@ -62,7 +63,7 @@ function mountApi(app: Express, services: Services, maxBodyBytes: number): void 
     {
       logInitialization: false,
       responseValidation: true,
-      globalMiddleware: [authentication(services), bodyReader(maxBodyBytes)],
+      globalMiddleware: [authentication(services), admission(), bodyReader(maxBodyBytes)],
       requestValidationErrorHandler: refuseInvalidRequest,
     },
   );

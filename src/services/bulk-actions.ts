@@ -31,7 +31,11 @@ export function createBulkOperations(context: Context): BulkOperations {
   const countCancel = async (account: Account, filter: JobFilter, all: boolean): Promise<number> => {
     assertKeepable(filter);
     assertAsked(all || !matchesEverything(filter), 'job of the account');
-    return countCancellable(db.reading(account.id), { accountId: account.id, filter, retentionMs: periods.retentionMs });
+    return countCancellable(db.reading(account.id), {
+      accountId: account.id,
+      filter,
+      retentionMs: periods.retentionMs,
+    });
   };
 
   const start = async (account: Account, action: actions.NewBulkAction): Promise<string> => {

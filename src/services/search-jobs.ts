@@ -35,13 +35,20 @@ export function createJobSearch(context: Pick<Context, 'db' | 'periods' | 'plans
   };
   const sample = async (account: Account, queueId: string | null): Promise<unknown[]> => {
     if (queueId !== null && !isId(queueId)) return [];
-    const texts = await samplePayloads(db.reading(account.id), { accountId: account.id, queueId, windowMs: windowOf(account) });
+    const texts = await samplePayloads(db.reading(account.id), {
+      accountId: account.id,
+      queueId,
+      windowMs: windowOf(account),
+    });
     return texts.map((text): unknown => JSON.parse(text));
   };
 
   return {
     async searchJobs(account, filter, order, slice) {
-      return findJobs(db.reading(account.id), select(account, filter), order, { ...slice, limit: Math.min(slice.limit, MAX_PAGE) });
+      return findJobs(db.reading(account.id), select(account, filter), order, {
+        ...slice,
+        limit: Math.min(slice.limit, MAX_PAGE),
+      });
     },
 
     async countJobs(account, filter, max) {
@@ -67,7 +74,11 @@ export function createJobSearch(context: Pick<Context, 'db' | 'periods' | 'plans
         );
       }
       const { startMs, bucketMs, count } = grid;
-      const rows = await timelineOfJobs(db.reading(account.id), selection, { fromMs: startMs, toMs: startMs + count * bucketMs, bucketMs });
+      const rows = await timelineOfJobs(db.reading(account.id), selection, {
+        fromMs: startMs,
+        toMs: startMs + count * bucketMs,
+        bucketMs,
+      });
       return pointsOf(grid, rows);
     },
 
