@@ -70,7 +70,7 @@ export class AbandonedSessions {
   async #lookUntilGone(): Promise<void> {
     this.#looking = true;
     while (this.#sessions.length > 0 && !this.#stopped) {
-      const asked = this.#sessions;
+      const asked = [...this.#sessions];
       const left = await this.#endAll(asked).catch((error: unknown) => {
         if (SERVER_GONE.has(String((error as NodeJS.ErrnoException).code))) return new Set<number>();
         this.#log.warn(

@@ -96,6 +96,26 @@ describe('a connection whose statement was given up', () => {
   });
 });
 
+describe('a server that could not be heard for a while', () => {
+  it('is used again as soon as it can', async () => {
+    const target = new URL(url);
+    const relay = await startTcpRelay({ host: target.hostname, port: Number(target.port) });
+    const relayed = new URL(url);
+    relayed.hostname = '127.0.0.1';
+    relayed.port = String(relay.port);
+    const connections = new Connections(relayed.href, 3, log);
+    await Promise.all([1, 2, 3].map(() => connections.run({ text: 'select pg_sleep(0.01)' })));
+    relay.stall();
+    const lost = [1, 2, 3].map(() => connections.run({ text: 'select 1', query_timeout: 50 } as pg.QueryConfig));
+    expect((await Promise.allSettled(lost)).map(({ status }) => status)).toEqual(Array(3).fill('rejected'));
+    expect(connections.pool.options.max).toBe(0);
+    await relay.heal();
+    await waitFor(() => connections.run({ text: 'select 1' }));
+    await waitFor(() => connections.pool.options.max === 3);
+    await connections.close();
+  });
+});
+
 describe('what fails while connecting', () => {
   it.each(['XX000', '3D000', '28P01', '53300'])('is unavailable with SQLSTATE %s, and stored nothing', async (code) => {
     const connections = new Connections(url, 1, log);
