@@ -13,6 +13,7 @@ import { startHeartbeat } from './services/heartbeat.ts';
 import { KeyWatch } from './services/key-watch.ts';
 import { createLive } from './services/live-hub.ts';
 import { createStoredText } from './services/stored-text.ts';
+import { warnOfUnknownPlans } from './services/unknown-plans.ts';
 import { WorkerCalls } from './services/worker-calls.ts';
 import { startWorker, type Worker } from './worker/index.ts';
 
@@ -83,6 +84,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     },
     changes,
   };
+  await warnOfUnknownPlans(db, config.plans, log);
   const useCases = config.role === 'worker' ? null : createUseCases(context);
   const stored = createStoredText(db);
   const shared = { prisma, stored, plans: config.plans, live: liveUpdates.live, keys: new KeyWatch(db) };

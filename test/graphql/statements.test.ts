@@ -41,7 +41,10 @@ beforeAll(async () => {
       throw new Error(JSON.stringify(fields));
     },
   };
-  const endpoint = createGraphQL({ ...useCases, prisma, stored, plans, live, keys: new KeyWatch(db) }, { graphiql: true, log });
+  const endpoint = createGraphQL(
+    { ...useCases, prisma, stored, plans, live, keys: new KeyWatch(db) },
+    { graphiql: true, log },
+  );
   const app = createApp({
     services: useCases.services,
     config: { maxBodyBytes: 1_048_576, signatureHeader: 'x-service-signature', templates: {} },
