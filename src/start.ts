@@ -13,6 +13,7 @@ import { startHeartbeat } from './services/heartbeat.ts';
 import { KeyWatch } from './services/key-watch.ts';
 import { createLive } from './services/live-hub.ts';
 import { createStoredText } from './services/stored-text.ts';
+import { warnOfUnknownPlans } from './services/unknown-plans.ts';
 import { WorkerCalls } from './services/worker-calls.ts';
 import { startWorker, type Worker } from './worker/index.ts';
 
@@ -116,6 +117,7 @@ async function startParts(
     },
     changes,
   };
+  await warnOfUnknownPlans(db, config.plans, log);
   const useCases = config.role === 'worker' ? null : createUseCases(context);
   const stored = createStoredText(db);
   const keys = new KeyWatch(db);

@@ -18,9 +18,11 @@ import { lean } from './lean.ts';
 
 const c = initContract();
 
+const QUEUE_NAME = `must be 1 to ${LIMITS.queueNameLength} of a-z, 0-9, - and _`;
+
 /** The pattern refuses the empty name; a minimum length would say the same a second time. */
 function queueName(description: string) {
-  const name = z.string().max(LIMITS.queueNameLength).regex(LIMITS.queueNamePattern);
+  const name = z.string().max(LIMITS.queueNameLength).regex(LIMITS.queueNamePattern, QUEUE_NAME);
   return onWire(name, { minLength: 1, description });
 }
 

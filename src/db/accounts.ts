@@ -70,6 +70,10 @@ export async function foreignKeyPrefixes(db: Database, ownPrefix: string): Promi
   return rows.length < MAX_FOREIGN_PREFIXES ? new Set(rows.map(({ prefix }) => prefix)) : null;
 }
 
+export async function accountsByPlan(db: Database): Promise<{ plan: string; accounts: number }[]> {
+  return db.query('select plan, count(*) as accounts from account group by plan order by plan');
+}
+
 const IN_FORCE: Statement = {
   name: 'keys-in-force',
   text: 'select id from api_key where id = any ($1) and revoked_at is null',

@@ -110,16 +110,22 @@ export async function errorGroups(
   filter: DeadLetterFilter,
   limit: number,
 ): Promise<ErrorGroupRow[]> {
-  const { own, conditions, values, add } = compose(scope, filter);
+  // A group is as old as its oldest member, also when only those of yesterday are asked for.
+  const { dead, ...others } = filter;
+  const { own, conditions, values, add } = compose(scope, others);
+  const inTime = deadLetterConditions({ dead }, values).join(' and ');
+  const within = inTime === '' ? '' : `filter (where ${inTime})`;
   const text = `${own}
     select own.id as queue_id, g.fingerprint, newest.reason, newest.webhook_status_code, newest.error, g.count,
            g.first_seen, g.last_seen, substr(g.sample, 2) as sample
       from own
       cross join lateral (
-        select d.fingerprint, count(*) as count, min(d.dead_at) as first_seen, max(d.dead_at) as last_seen,
-               max(d.id) as newest, max(case when d.replayed_at is null then '1' else '0' end || d.id) as sample
+        select d.fingerprint, count(*) ${within} as count, min(d.dead_at) as first_seen,
+               max(d.dead_at) ${within} as last_seen, max(d.id) ${within} as newest,
+               max(case when d.replayed_at is null then '1' else '0' end || d.id) ${within} as sample
           from dead_letter d where ${conditions.join(' and ')}
-         group by d.fingerprint order by count(*) desc, max(d.id) desc limit ${add(limit)}) g
+         group by d.fingerprint having count(*) ${within} > 0
+         order by count(*) ${within} desc, max(d.id) ${within} desc limit ${add(limit)}) g
       join dead_letter newest on newest.id = g.newest
      order by own.id, g.count desc, g.newest desc`;
   return db.query<ErrorGroupRow>(text, values);

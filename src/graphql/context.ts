@@ -53,15 +53,17 @@ interface Answer {
 type Request = Pick<GraphQLContext, 'account' | 'signal' | 'streams' | 'connection'>;
 
 export function createContext(shared: GraphQLServices, request: Request): GraphQLContext {
-  const context: GraphQLContext = {
+  return {
     ...shared,
     ...request,
     ...createAnswer(shared, request),
     prisma: shared.readingPrisma.of(request.account.id),
     plan: planOf(shared, request.account),
-    renew: () => void Object.assign(context, createAnswer(shared, request)),
+    // Not this object: resolvers get one that Yoga has copied it to.
+    renew() {
+      Object.assign(this, createAnswer(shared, request));
+    },
   };
-  return context;
 }
 
 function createAnswer(shared: GraphQLServices, { account, signal }: Request): Answer {

@@ -18,13 +18,18 @@ const KEY_SCRIPT = `
     localStorage.setItem('graphiql:variables', tab.variables ?? '');
   }
   const plainFetch = window.fetch.bind(window);
-  window.fetch = (input, init = {}) => {
+  // What is not JSON of GraphQL fills the page with a stack trace, and a visitor has no key yet.
+  const askForKey = (message) =>
+    new Response(JSON.stringify({ errors: [{ message }] }), { headers: { 'content-type': 'application/json' } });
+  window.fetch = async (input, init = {}) => {
     const key = sessionStorage.getItem(STORE);
     const url = new URL(input instanceof Request ? input.url : input, location.href);
-    if (!key || url.origin !== location.origin || url.pathname !== location.pathname) return plainFetch(input, init);
+    if (url.origin !== location.origin || url.pathname !== location.pathname) return plainFetch(input, init);
+    if (!key) return askForKey('Paste an API key into the field above.');
     const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined));
     if (!headers.has('authorization')) headers.set('authorization', 'Bearer ' + key);
-    return plainFetch(input, { ...init, headers });
+    const response = await plainFetch(input, { ...init, headers });
+    return response.status === 401 ? askForKey('This API key is not valid: paste another one above.') : response;
   };
   addEventListener('DOMContentLoaded', () => {
     const field = document.getElementById('api-key');

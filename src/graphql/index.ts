@@ -129,7 +129,8 @@ const badRequests: Plugin = {
   onResultProcess({ result, request }) {
     if (Array.isArray(result) || !('errors' in result)) return;
     for (const error of result.errors ?? []) {
-      if (!('data' in result)) error.extensions.http ??= { status: 400 };
+      // Yoga has its own opinion here, which is 200 for some clients.
+      if (!('data' in result) && error.extensions.code !== 'UNAVAILABLE') error.extensions.http = { status: 400 };
       // Readers of event streams take any other status for a broken connection, and never see the reason.
       if (wantsEvents(request)) delete error.extensions.http;
     }

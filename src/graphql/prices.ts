@@ -9,7 +9,7 @@ export const PRICE = {
   page: 50,
   pageOfQueue: 10,
   /** A page that has to be looked for: up to the 2 s that the searches of a request have. */
-  search: 500,
+  search: 1000,
   /** In an order that no index has. */
   sorted: 2000,
   /** Counted to 10 000. */

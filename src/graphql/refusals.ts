@@ -1,5 +1,5 @@
 import type { ZodTypeAny, z } from 'zod';
-import { notFound } from '../domain/errors.ts';
+import { type FieldErrors, notFound } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import { typed, ValidationError } from './errors.ts';
 
@@ -21,7 +21,13 @@ export function checked<Schema extends ZodTypeAny>(schema: Schema, input: unknow
   if (parsed.success) return parsed.data;
   const { formErrors, fieldErrors } = parsed.error.flatten();
   const fields = Object.fromEntries(Object.entries(fieldErrors).map(([field, messages]) => [field, messages ?? []]));
-  throw new ValidationError('the input is not valid', formErrors, fields);
+  throw new ValidationError(reasonOf(formErrors, fields), formErrors, fields);
+}
+
+/** What is wrong, in one line for those who read no further. */
+function reasonOf(formErrors: readonly string[], fields: FieldErrors): string {
+  const ofFields = Object.entries(fields).map(([field, messages]) => `${field}: ${messages.join(', ')}`);
+  return `the input is not valid: ${[...formErrors, ...ofFields].join('; ')}`;
 }
 
 /** An id that the database can be asked for. @throws JobferryError `not_found` */

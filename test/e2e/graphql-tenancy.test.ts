@@ -23,6 +23,8 @@ interface Things {
   fingerprint: string;
   action: string;
   key: string;
+  auditCursor: string;
+  actionCursor: string;
 }
 const NEVER: Things = {
   queue: UNKNOWN_ID,
@@ -33,10 +35,18 @@ const NEVER: Things = {
   fingerprint: 'ffffffffffffffff',
   action: UNKNOWN_ID,
   key: UNKNOWN_ID,
+  auditCursor: '',
+  actionCursor: '',
 };
 let theirs: Things;
 
+/** Something of the stranger's own, before and after what is the owner's. */
+async function leaveTraces(): Promise<void> {
+  await stranger.query('mutation { createApiKey { __typename } cancelJobs(filter: {}, all: true) { __typename } }');
+}
+
 beforeAll(async () => {
+  await leaveTraces();
   const receiver = await openReceiver({ status: 500 });
   const queue = await api.createQueue({ name: 'secret-queue', webhookUrl: receiver.url, maxAttempts: 1 });
   const dead = await api.publish(queue.name, { payload: { customer: 42 } });
@@ -53,6 +63,7 @@ beforeAll(async () => {
     }`,
     { id: queue.id },
   );
+  const cursors = await owner.query('{ auditLog { edges { cursor } } bulkActions { edges { cursor } } }');
   theirs = {
     queue: queue.id,
     queueName: queue.name,
@@ -62,8 +73,22 @@ beforeAll(async () => {
     fingerprint: deadLetters.nodes[0].fingerprint,
     action: replayDeadLetters.action.id,
     key: account.apiKeys[0].id,
+    auditCursor: cursors.auditLog.edges[0].cursor,
+    actionCursor: cursors.bulkActions.edges[0].cursor,
   };
+  // The same place in the list, with an id that nothing has.
+  NEVER.auditCursor = neighbour(theirs.auditCursor);
+  NEVER.actionCursor = neighbour(theirs.actionCursor);
+  await leaveTraces();
 });
+
+/** A cursor whose last digit is another one. */
+function neighbour(cursor: string): string {
+  const text = Buffer.from(cursor, 'base64').toString('latin1');
+  const at = text.search(/[0-9a-f]{24}/) + 23;
+  const changed = `${text.slice(0, at)}${text[at] === '0' ? '1' : '0'}${text.slice(at + 1)}`;
+  return Buffer.from(changed, 'latin1').toString('base64url');
+}
 
 const RESULT = '{ __typename ... on Error { message } }';
 const QUERIES: [name: string, document: (things: Things) => string][] = [
@@ -128,6 +153,30 @@ async function compare(document: (things: Things) => string): Promise<[foreign: 
     Object.values(things).reduce((rest, value) => rest.replaceAll(value, '*'), text);
   return [neutral(foreign.text, theirs), neutral(never.text, NEVER)];
 }
+
+describe('a cursor of another account', () => {
+  it.each([
+    ['auditLog', 'after', 'first', 'auditCursor'],
+    ['auditLog', 'before', 'last', 'auditCursor'],
+    ['bulkActions', 'after', 'first', 'actionCursor'],
+    ['bulkActions', 'before', 'last', 'actionCursor'],
+  ] as const)('of %s, %s it', async (list, where, size, cursor) => {
+    const document = (things: Things) =>
+      `{ ${list}(${where}: "${things[cursor]}", ${size}: 5) { totalCount nodes { id } pageInfo { hasNextPage hasPreviousPage } } }`;
+    const [foreign, never] = await compare(document);
+    // Fields that are waited for may come in another order.
+    expect(JSON.parse(foreign)).toEqual(JSON.parse(never));
+    expect(foreign).not.toContain('errors');
+  });
+});
+
+describe('processes of the service', () => {
+  it('are shown to the account of its operator, which is the first one', async () => {
+    const document = '{ instances { role inFlight capacity } }';
+    expect((await owner.query(document)).instances).toHaveLength(1);
+    expect((await stranger.query(document)).instances).toEqual([]);
+  });
+});
 
 describe('of another account', () => {
   it.each(QUERIES)('%s', async (_name, document) => {

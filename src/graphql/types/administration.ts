@@ -205,8 +205,11 @@ builder.queryFields((t) => ({
   }),
   instances: t.prismaField({
     type: [Instance],
-    description: 'The processes of the service that are running.',
-    resolve: async (query, _root, _args, { prisma, loaders }) => {
+    description:
+      'The processes of the service that are running. For its operator, whose account is the first one: others see none, since this shows what everybody has under way.',
+    resolve: async (query, _root, _args, { prisma, account, loaders }) => {
+      const first = await prisma.account.findFirst({ orderBy: { id: 'asc' }, select: { id: true } });
+      if (first?.id !== account.id) return [];
       const { now } = await loaders.server();
       return prisma.instance.findMany({
         ...query,

@@ -50,7 +50,10 @@ export const ErrorGroup = builder.objectRef<ErrorGroupShape>('ErrorGroup').imple
     webhookStatusCode: t.exposeInt('webhookStatusCode', { nullable: true, description: 'The webhook’s last answer.' }),
     error: t.exposeString('error', { nullable: true, description: 'The error of the newest.' }),
     count: t.exposeInt('count', { description: 'How many there are.' }),
-    firstSeen: t.expose('firstSeen', { type: 'DateTime', description: 'When the oldest died.' }),
+    firstSeen: t.expose('firstSeen', {
+      type: 'DateTime',
+      description: 'When the oldest died, also before the time that was asked for.',
+    }),
     lastSeen: t.expose('lastSeen', { type: 'DateTime', description: 'When the newest died.' }),
     sample: t.field({
       type: DeadLetter,

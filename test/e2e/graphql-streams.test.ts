@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { createAccount } from '../support/account.ts';
+import { createApi } from '../support/api.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { createGraphQLClient } from '../support/graphql.ts';
+import { startJobferry } from '../support/process.ts';
+import { openReceiver } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** What open subscriptions may take and when they end, over two processes that share a database. */
+
+const KEY = 'key-of-the-bootstrap-account';
+const { url: databaseUrl } = await createTestDatabase();
+const near = await startJobferry({ databaseUrl, env: { BOOTSTRAP_API_KEY: KEY } });
+const far = await startJobferry({ databaseUrl, role: 'api' });
+const graphql = createGraphQLClient(near.baseUrl, KEY);
+const api = createApi(near.baseUrl, KEY);
+
+const STATS = 'subscription { queueStats(everySeconds: 3600) { queues { id } } }';
+
+interface RefusedEvent {
+  errors?: { message: string; extensions?: { code?: string } }[];
+}
+
+describe('I-45 a key that is revoked', () => {
+  it('ends its streams in every process, and no event reaches it afterwards', async () => {
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const { createApiKey } = await graphql.query(
+      'mutation { createApiKey { ... on CreateApiKeyPayload { key apiKey { id } } } }',
+    );
+    const streams = [near, far].map((process) => {
+      const client = createGraphQLClient(process.baseUrl, createApiKey.key);
+      return [
+        client.subscribe('subscription S($id: ID) { jobUpdated(queueId: $id) { jobs { payloadText } } }', {
+          id: queue.id,
+        }),
+        client.subscribe('subscription S($id: ID) { queueStats(queueId: $id, everySeconds: 1) { queues { id } } }', {
+          id: queue.id,
+        }),
+      ];
+    });
+    for (const stream of streams.flat()) expect((await stream.opened).status).toBe(200);
+    await api.publish(queue.name, { payload: { before: true } });
+    for (const [jobs] of streams) expect((await jobs?.next())?.data).toHaveProperty('jobUpdated');
+
+    await graphql.query('mutation M($id: ID!) { revokeApiKey(id: $id) { __typename } }', {
+      id: createApiKey.apiKey.id,
+    });
+    const told = await Promise.all(
+      streams.flat().map(async (stream) => {
+        for (;;) {
+          const event = (await stream.next()) as RefusedEvent;
+          if (event.errors !== undefined) return event.errors[0]?.extensions?.code;
+        }
+      }),
+    );
+    expect(told).toEqual(['UNAUTHENTICATED', 'UNAUTHENTICATED', 'UNAUTHENTICATED', 'UNAUTHENTICATED']);
+    await api.publish(queue.name, { payload: { after: true } });
+    for (const stream of streams.flat()) await expect(stream.next()).rejects.toThrow('ended');
+  });
+});
+
+describe('an account', () => {
+  it('has 100 places for subscriptions, those for statistics as well, and gets them back', async () => {
+    const { key } = await createAccount(databaseUrl);
+    const crowded = createGraphQLClient(near.baseUrl, key);
+    const open = await Promise.all(
+      Array.from({ length: 100 }, async () => {
+        const subscription = crowded.subscribe(STATS);
+        await subscription.next(30_000);
+        return subscription;
+      }),
+    );
+    const refused = (await crowded.subscribe(STATS).next()) as RefusedEvent;
+    expect(refused.errors?.[0]).toMatchObject({ extensions: { code: 'UNAVAILABLE' } });
+    // Another account does not notice.
+    const other = graphql.subscribe(STATS);
+    expect((await other.next()).data).toHaveProperty('queueStats');
+    other.close();
+
+    for (const subscription of open) subscription.close();
+    await waitFor(
+      async () => {
+        const again = crowded.subscribe(STATS);
+        const { errors } = (await again.next()) as RefusedEvent;
+        again.close();
+        return errors === undefined;
+      },
+      { message: 'a free place' },
+    );
+  });
+});
+
+describe('what is refused before a subscription runs', () => {
+  const DOCUMENTS = {
+    'an unknown field': 'subscription { nobody }',
+    'a price above the limit':
+      'subscription { queueStats { queues { jobs(first: 100) { nodes { attempts { error } } } } } }',
+    'nothing that GraphQL knows': 'subscription {',
+  };
+  it.each(Object.entries(DOCUMENTS))('reaches a reader of event streams: %s', async (_name, document) => {
+    const subscription = graphql.subscribe(document);
+    const { status, headers } = await subscription.opened;
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    const { errors } = (await subscription.next()) as RefusedEvent;
+    expect(errors?.[0]?.message).toMatch(/\S/);
+    await expect(subscription.next()).rejects.toThrow('ended');
+  });
+});

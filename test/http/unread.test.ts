@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import express from 'express';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type ListenOptions, listen } from '../../src/http/index.ts';
+import type { Account } from '../../src/services/index.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { testApi } from './support/api.ts';
+import { account, ID, job, KEY } from './support/fake-services.ts';
+
+/** Answers that nobody reads wait in memory: they are cut off, and bounded. */
+
+const MIB = 1024 * 1024;
+const LIST = `GET /v1/queues/${ID}/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n\r\n`;
+
+/** A page of one job with a payload of so many MiB. */
+function pageOf(mib: number) {
+  const payload = `{"text":"${'x'.repeat(mib * MIB)}"}`;
+  return async () => ({ jobs: [{ ...job, payload }], total: 1, page: 1, limit: 25, appliedFrom: new Date(0) });
+}
+
+/** Answers so many MiB to one connection, and tells when the server has done with it. */
+async function serve(mib: number, timeouts: NonNullable<ListenOptions['timeouts']>) {
+  const app = express();
+  const isOver = new Promise<void>((resolve) => {
+    app.get('/', (_req, res) => {
+      res.once('close', resolve);
+      res.end('x'.repeat(mib * MIB));
+    });
+  });
+  const server = await listen(app, { host: '127.0.0.1', port: 0, timeouts });
+  onTestFinished(() => server.close());
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  const connection = { socket, isOver, received: 0 };
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk: Buffer) => {
+    connection.received += chunk.length;
+  });
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  return connection;
+}
+
+describe('a client that does not read', () => {
+  it('is cut off when nothing was taken of its answer for long', async () => {
+    const connection = await serve(16, { stalled: 200, check: 20 });
+    connection.socket.pause();
+    await connection.isOver;
+    connection.socket.resume();
+    await once(connection.socket, 'close');
+    expect(connection.received).toBeLessThan(16 * MIB);
+  });
+
+  it('is left alone as long as it reads, however slowly', async () => {
+    const connection = await serve(8, { stalled: 400, check: 20 });
+    const { socket } = connection;
+    socket.on('data', () => {
+      socket.pause();
+      setTimeout(() => socket.resume(), 5).unref();
+    });
+    await once(socket, 'close');
+    expect(connection.received).toBeGreaterThan(8 * MIB);
+  });
+
+  it('takes the room of its account only, and gets no more before it has read', async () => {
+    const other: Account = { ...account, id: `${account.id.slice(0, -1)}f` };
+    const api = await testApi({
+      services: {
+        listJobs: pageOf(12),
+        authenticate: async (key) => (key === KEY ? account : key === 'other' ? other : null),
+      },
+    });
+    const unread = [1, 2, 3, 4].map(() => {
+      const connection = api.raw(LIST);
+      connection.socket.pause();
+      return connection;
+    });
+    const path = `/v1/queues/${ID}/jobs`;
+    const refused = await waitFor(
+      async () => {
+        const { status, headers, json } = await api.send('GET', '/v1/queues');
+        return status === 503 ? { headers, json } : undefined;
+      },
+      { message: 'a refusal' },
+    );
+    expect(refused).toMatchObject({
+      headers: { 'retry-after': '1' },
+      json: { error: expect.stringContaining('read') },
+    });
+    expect((await api.send('GET', path, { headers: { authorization: 'Bearer other' } })).status).toBe(200);
+
+    for (const { socket } of unread) socket.destroy();
+    await waitFor(async () => (await api.send('GET', path)).status === 200, { message: 'room again' });
+  });
+});

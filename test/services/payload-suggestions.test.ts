@@ -1,0 +1,107 @@
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { SearchBudget } from '../../src/db/search-budget.ts';
+import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
+import type { Account } from '../../src/services/index.ts';
+import { createJobSearch } from '../../src/services/search-jobs.ts';
+import { RETENTION_MS } from '../db/fixture.ts';
+import { NEWEST_FIRST, openSearchFixture } from '../db/search-fixture.ts';
+
+let fixture: Awaited<ReturnType<typeof openSearchFixture>>;
+let account: Account;
+let context: Parameters<typeof createJobSearch>[0];
+
+beforeAll(async () => {
+  fixture = await openSearchFixture();
+  account = { id: fixture.accountId, name: 'test', plan: 'pro', actor: { type: 'operator', id: null, label: 'test' } };
+  context = { db: fixture.db, plans: DEFAULT_PLANS, periods: { retentionMs: RETENTION_MS, lifetimeMs: 86_400_000 } };
+  const queue = await fixture.createQueue();
+  const payload = JSON.stringify({ kind: 'big', text: 'x'.repeat(20_000) });
+  for (let n = 0; n < 60; n += 1) await fixture.insertJob({ queue, payload });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('suggestions', () => {
+  it('of four requests at once are worked out in slices, between which others are served', async () => {
+    const parse = JSON.parse;
+    let sinceTurn = 0;
+    let most = 0;
+    let total = 0;
+    vi.spyOn(JSON, 'parse').mockImplementation((text: string) => {
+      sinceTurn += text.length;
+      total += text.length;
+      most = Math.max(most, sinceTurn);
+      return parse(text) as unknown;
+    });
+    let isOver = false;
+    const turns = (async () => {
+      while (!isOver) {
+        await new Promise((resolve) => setImmediate(resolve));
+        sinceTurn = 0;
+      }
+    })();
+    await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        const search = createJobSearch(context, { budget: new SearchBudget() });
+        const [paths, values] = await Promise.all([
+          search.payloadPaths(account, null, '', 10),
+          search.payloadValues(account, null, 'kind', '', 10),
+        ]);
+        expect(paths).toEqual([
+          { value: 'kind', count: 60 },
+          { value: 'text', count: 60 },
+        ]);
+        expect(values).toEqual([{ value: 'big', count: 60 }]);
+      }),
+    );
+    isOver = true;
+    await turns;
+    // Each request has parsed its sample once, for both fields.
+    expect(total).toBeGreaterThan(4 * 60 * 20_000);
+    expect(total).toBeLessThan(5 * 60 * 20_100);
+    // A slice is 64 KiB and the payload that fills it; two may fall between two looks.
+    expect(most).toBeLessThan(200_000);
+  });
+
+  it('come with the most frequent first, and among equals by the alphabet', async () => {
+    const queue = await fixture.createQueue();
+    for (const tags of [['b', 'a'], ['c', 'b'], ['d']]) {
+      await fixture.insertJob({ queue, payload: JSON.stringify({ tags }) });
+    }
+    const search = createJobSearch(context);
+    const values = await search.payloadValues(account, queue.id, 'tags', '', 3);
+    expect(values.map(({ value }) => value)).toEqual(['b', 'a', 'c']);
+    expect(await search.payloadValues(account, queue.id, 'tags', '', 0)).toEqual([]);
+  });
+});
+
+describe('the searches of one request', () => {
+  const slice = { limit: 10, inverted: false };
+
+  it('share what they may take of the database, and are refused beyond it', async () => {
+    const search = createJobSearch(context, { budget: new SearchBudget(undefined, 1) });
+    const rounds = async () => {
+      for (let n = 0; n < 1000; n += 1) await search.searchJobs(account, {}, NEWEST_FIRST, slice);
+    };
+    await expect(rounds()).rejects.toMatchObject({ kind: 'invalid_request', message: expect.stringContaining('2 s') });
+    for (const asked of [
+      search.countJobs(account, {}, 10),
+      search.payloadPaths(account, null, '', 10),
+      search.newestJobs(account, [], {}, 10),
+    ]) {
+      await expect(asked).rejects.toMatchObject({ kind: 'invalid_request' });
+    }
+    // Another request has its own.
+    await createJobSearch(context, { budget: new SearchBudget() }).searchJobs(account, {}, NEWEST_FIRST, slice);
+  });
+
+  it('end when nobody waits for them any more', async () => {
+    const gone = new AbortController();
+    const search = createJobSearch(context, { budget: new SearchBudget(gone.signal) });
+    await search.searchJobs(account, {}, NEWEST_FIRST, slice);
+    gone.abort();
+    await expect(search.searchJobs(account, {}, NEWEST_FIRST, slice)).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+});
