@@ -93,7 +93,7 @@ describe('bulk actions', () => {
     db.query = (async (...args: Parameters<typeof query>) => {
       const [statement, values] = args;
       if (typeof statement === 'object' && statement.name === 'bulk-replay') {
-        const size = (values?.[3] as string[]).length;
+        const size = Array.isArray(values?.[3]) ? values[3].length : 0;
         sizes.push(size);
         if (size > 400) throw new JobferryError('unavailable', 'planted');
       }
