@@ -260,11 +260,49 @@ export async function finishBulkAction(db: Database, action: RunningAction, erro
 const IDLE: Statement = {
   name: 'idle-bulk-actions',
   text: `
-    select id from bulk_action
-     where status = 'running' and looked_at <= (select jobferry_now()) - $1 * interval '1 ms' order by id limit 100`,
+    select id, account_id as "accountId" from bulk_action
+     where status = 'running' and looked_at <= (select jobferry_now()) - $1 * interval '1 ms'
+     order by looked_at, id limit 100`,
 };
 
-/** Running actions that no worker has looked at for a while: whoever was at it is gone. */
-export async function idleBulkActions(db: Database, idleMs: number): Promise<string[]> {
-  return (await db.query<{ id: string }>(IDLE, [idleMs])).map((row) => row.id);
+export interface BulkActionRef {
+  id: string;
+  accountId: string;
+}
+
+/** Running actions that no worker has kept for a while: the process that had them is gone. */
+export function idleBulkActions(db: Database, idleMs: number): Promise<BulkActionRef[]> {
+  return db.query<{ id: string; accountId: string }>(IDLE, [idleMs]);
+}
+
+const ACCOUNT: Statement = {
+  name: 'account-of-bulk-action',
+  text: `select account_id as "accountId" from bulk_action where id = $1 and status = 'running'`,
+};
+
+/** Null when the action has ended. */
+export async function accountOfBulkAction(db: Database, actionId: string): Promise<string | null> {
+  return (await db.one<{ accountId: string }>(ACCOUNT, [actionId]))?.accountId ?? null;
+}
+
+const KEEP: Statement = {
+  name: 'keep-bulk-actions',
+  text: `update bulk_action set looked_at = jobferry_now() where id = any ($1) and status = 'running'`,
+};
+
+/** Says that this process has the actions, also while they wait for their turn. */
+export async function keepBulkActions(db: Database, ids: readonly string[]): Promise<void> {
+  await db.query(KEEP, [ids]);
+}
+
+const ADVANCE: Statement = {
+  name: 'advance-bulk-action',
+  text: `
+    update bulk_action set position = $3, looked_at = jobferry_now()
+     where id = $1 and status = 'running' and processed = $2 and coalesce(position, '') < $3`,
+};
+
+/** Remembers that nothing up to an id is left to do. */
+export async function advanceBulkAction(db: Database, action: RunningAction, position: string): Promise<void> {
+  await db.query(ADVANCE, [action.id, action.processed, position]);
 }

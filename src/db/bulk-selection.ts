@@ -30,6 +30,9 @@ function replayable(queueId: string, filter: DeadLetterFilter, retentionMs: numb
   return { where: conditions.join(' and '), values };
 }
 
+/** What an action is about is counted to this at its start; later the number follows what was done. */
+const MAX_COUNT = 1_000_000;
+
 export async function countReplayable(
   db: Database,
   queueId: string,
@@ -37,37 +40,47 @@ export async function countReplayable(
   retentionMs: number,
 ): Promise<number> {
   const { where, values } = replayable(queueId, filter, retentionMs);
-  const row = await db.one<{ n: number }>(`select count(*) as n from dead_letter d where ${where}`, values);
-  return row?.n ?? 0;
+  const n = values.push(MAX_COUNT);
+  const counted = `select count(*) as n from (select from dead_letter d where ${where} limit $${n}) d`;
+  return (await db.one<{ n: number }>(counted, values))?.n ?? 0;
 }
 
+/** Dead letters that a step looks at: with a filter that few meet it must end in time as well. */
+const WALK = 20_000;
+
 /**
- * Ids of the next dead letters that can be replayed, oldest first. Queue and id are compared together,
- * lest the planner walks by the ids of all queues.
+ * Ids of the next dead letters that can be replayed, oldest first, among the next 20 000 that are open. `walkedTo` is
+ * the last of these when none matches; null when there are no more.
  */
 export async function nextReplayable(
   db: Database,
   selection: { queueId: string; filter: DeadLetterFilter; retentionMs: number },
   { after, before, limit }: BatchBounds,
-): Promise<string[]> {
+): Promise<{ ids: string[]; walkedTo: string | null }> {
   const { where, values } = replayable(selection.queueId, selection.filter, selection.retentionMs);
   const n = values.push(after, before, limit);
-  const rows = await db.query<{ id: string }>(
-    `select sized.id
-       from (select d.id, sum(octet_length(j.payload)) over (order by d.id) - octet_length(j.payload) as bytes_before
-               from (select d.id, d.job_id from dead_letter d
-                      where ${where} and (d.queue_id, d.id) > ($1, $${n - 2}) and (d.queue_id, d.id) < ($1, $${n - 1})
-                      order by d.queue_id, d.id limit $${n}) d
-               join job j on j.id = d.job_id) sized
-      where sized.bytes_before < ${MAX_BATCH_BYTES} order by sized.id`,
+  // Queue and id are compared together, lest the planner walks by the ids of all queues.
+  const rows = await db.query<{ ids: string[]; walkedTo: string | null }>(
+    `with walk as materialized (
+       select id from dead_letter
+        where replayed_at is null and (queue_id, id) > ($1, $${n - 2}) and (queue_id, id) < ($1, $${n - 1})
+        order by queue_id, id limit ${WALK}
+     ), found as (
+       select d.id, d.job_id from walk join dead_letter d on d.id = walk.id where ${where} order by d.id limit $${n}
+     ), sized as (
+       select d.id, sum(octet_length(j.payload)) over (order by d.id) - octet_length(j.payload) as bytes_before
+         from found d join job j on j.id = d.job_id
+     )
+     select coalesce((select array_agg(id order by id) from sized where bytes_before < ${MAX_BATCH_BYTES}), '{}') as ids,
+            (select max(id) from walk) as "walkedTo"`,
     values,
   );
-  return rows.map((row) => row.id);
+  return rows[0] ?? { ids: [], walkedTo: null };
 }
 
 const COUNT_PENDING: Statement = {
   name: 'bulk-count-pending',
-  text: `select count(*) as n from job where queue_id = $1 and status = 'pending'`,
+  text: `select count(*) as n from (select from job where queue_id = $1 and status = 'pending' limit ${MAX_COUNT}) pending`,
 };
 
 export async function countPending(db: Database, queueId: string): Promise<number> {
@@ -105,11 +118,8 @@ function cancellable({ accountId, filter, retentionMs }: CancelSelection): JobSe
   return { accountId, filter: { ...filter, statuses }, windowMs: retentionMs };
 }
 
-/** The column's largest value; nobody counts so far. */
-const MAX_COUNT = 2_147_483_646;
-
 export function countCancellable(db: Database, selection: CancelSelection): Promise<number> {
-  return countJobs(db, cancellable(selection), MAX_COUNT);
+  return countJobs(db, cancellable(selection), MAX_COUNT - 1);
 }
 
 /** Ids of the next jobs that can be cancelled, oldest first. */

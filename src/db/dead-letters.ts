@@ -104,7 +104,9 @@ export type ReplayAnswer =
       /** Milliseconds, the same for all jobs of the call. */
       createdAt: number;
       jobs: { id: string; replayedJobId: string }[];
-      skipped: { id: string; reason: 'not_found' | 'already_replayed' }[];
+      /** `postponed`: the payloads before it were as many as one call takes; asked again, it is replayed. */
+      skipped: { id: string; reason: 'not_found' | 'already_replayed' | 'postponed' }[];
+      /** Not yet replayed, counted up to five million; 0 for a batch of a bulk action, which does not count. */
       remaining: number;
     };
 

@@ -7,22 +7,23 @@ import type { Account, Services } from './index.ts';
 import { assertDeadLettersExist, queueDeleted } from './list-jobs.ts';
 
 type Replay = Pick<Services, 'replayDeadLetter' | 'replayDeadLetters'>;
-type Replayed = Extract<ReplayAnswer, { outcome: 'done' }>;
+type Done = Extract<ReplayAnswer, { outcome: 'done' }>;
+type Replayed = Omit<Done, 'skipped'> & { skipped: Skipped[] };
 
 const SKIPPED = {
   not_found: 'dead letter not found',
   already_replayed: 'already replayed',
 } as const;
+type Skipped = { id: string; reason: keyof typeof SKIPPED };
 
 /** New jobs from dead letters (D19). Replays count as new jobs, so the plan's limit applies. */
 export function createReplay(context: Context): Replay {
-  const run = async (
+  const once = async (
     account: Account,
     queueId: string,
     ids: string[] | null,
     { single }: { single: boolean },
-  ): Promise<Replayed> => {
-    await assertDeadLettersExist(context, account, queueId);
+  ): Promise<Done> => {
     const plan = planOf(context, account);
     const request = { queueId, ids, max: LIMITS.bulkReplay, limit: plan.monthlyAttempts };
     const answer = await replay(context.db, request, context.periods, { by: account, single });
@@ -33,6 +34,29 @@ export function createReplay(context: Context): Replay {
       context.changes.changed({ accountId: account.id, queueId, jobId });
     }
     return answer;
+  };
+
+  /** With large payloads in several commits: a statement has to end in time. */
+  const run = async (
+    account: Account,
+    queueId: string,
+    ids: string[] | null,
+    options: { single: boolean },
+  ): Promise<Replayed> => {
+    await assertDeadLettersExist(context, account, queueId);
+    let answer = await once(account, queueId, ids, options);
+    const jobs = [...answer.jobs];
+    const skipped: Skipped[] = [];
+    for (;;) {
+      const postponed: string[] = [];
+      for (const { id, reason } of answer.skipped) {
+        if (reason === 'postponed') postponed.push(id);
+        else skipped.push({ id, reason });
+      }
+      if (postponed.length === 0) return { ...answer, jobs, skipped };
+      answer = await once(account, queueId, postponed, options);
+      jobs.push(...answer.jobs);
+    }
   };
 
   return {

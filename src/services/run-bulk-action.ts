@@ -18,14 +18,17 @@ const LOST_RACE_MS = 100;
  * Does the next batch of an action. A batch and its counts are one commit, which only the one takes place
  * that knows how far the action has come; so a process that dies, or two at once, neither lose nor
  * repeat anything.
+ * @param share of a whole batch, above 0 and up to 1; smaller after one that took too long
  * @returns milliseconds until the next step; null when there is nothing more to do here, because the
  *   action has ended or another process has gone on with it
  */
-export async function runBulkAction(context: BulkContext, actionId: string): Promise<number | null> {
+export async function runBulkAction(context: BulkContext, actionId: string, share = 1): Promise<number | null> {
   const action = await actions.lookAtBulkAction(context.db, actionId);
   if (action === null) return null;
   if (action.queueGone) return finish(context, action, queueDeleted().message);
-  return action.kind === 'replay_dead_letters' ? replayNext(context, action) : cancelNext(context, action);
+  return action.kind === 'replay_dead_letters'
+    ? replayNext(context, action, share)
+    : cancelNext(context, action, share);
 }
 
 /** Ends an action that cannot go on, for a reason that is nobody's doing. */
@@ -36,7 +39,7 @@ export async function failBulkAction(context: BulkContext, actionId: string, err
 
 type Action = actions.RunningAction;
 
-async function replayNext(context: BulkContext, action: Action): Promise<number | null> {
+async function replayNext(context: BulkContext, action: Action, share: number): Promise<number | null> {
   const { db, periods } = context;
   if (typeof action.canary === 'object') {
     const judgement = judgeCanary(action.canary);
@@ -50,9 +53,14 @@ async function replayNext(context: BulkContext, action: Action): Promise<number 
 
   const queueId = queueOf(action);
   const selection = { queueId, filter: filterOf<DeadLetterFilter>(action.selection), retentionMs: periods.retentionMs };
-  const limit = action.canary === 'to_send' ? 1 : batchSize;
-  const ids = await nextReplayable(db, selection, { after: action.position, before: action.id, limit });
-  if (ids.length === 0) return finish(context, action, null);
+  const limit = action.canary === 'to_send' ? 1 : Math.max(1, Math.floor(batchSize * share));
+  const bounds = { after: action.position, before: action.id, limit };
+  const { ids, walkedTo } = await nextReplayable(db, selection, bounds);
+  if (ids.length === 0) {
+    if (walkedTo === null) return finish(context, action, null);
+    await actions.advanceBulkAction(db, action, walkedTo);
+    return 0;
+  }
 
   const plan = planOf(context, action);
   const answer = await actions.replayBatch(db, action, { ids, limit: plan.monthlyAttempts }, periods);
@@ -71,9 +79,9 @@ async function replayNext(context: BulkContext, action: Action): Promise<number 
   }
 }
 
-async function cancelNext(context: BulkContext, action: Action): Promise<number | null> {
+async function cancelNext(context: BulkContext, action: Action, share: number): Promise<number | null> {
   const { db } = context;
-  const ids = await nextToCancel(context, action);
+  const ids = await nextToCancel(context, action, Math.max(1, Math.floor(BULK_BATCH * share)));
   if (ids.length === 0) return finish(context, action, null);
   const jobs = await jobsByIds(db, ids);
   const answer = await actions.settleBatch(db, action, ids, jobs.flatMap(cancellation));
@@ -90,12 +98,12 @@ async function cancelNext(context: BulkContext, action: Action): Promise<number 
   return applied.size === 0 ? LOST_RACE_MS : 0;
 }
 
-function nextToCancel(context: BulkContext, action: Action): Promise<string[]> {
+function nextToCancel(context: BulkContext, action: Action, limit: number): Promise<string[]> {
   const { db, periods } = context;
-  if (action.kind === 'purge_queue') return nextPending(db, queueOf(action), action.id, BULK_BATCH);
+  if (action.kind === 'purge_queue') return nextPending(db, queueOf(action), action.id, limit);
   const filter = filterOf<JobFilter>(action.selection);
   const selection = { accountId: action.accountId, filter, retentionMs: periods.retentionMs };
-  return nextCancellable(db, selection, { after: action.position, before: action.id, limit: BULK_BATCH });
+  return nextCancellable(db, selection, { after: action.position, before: action.id, limit });
 }
 
 /** Nothing for a job that is on the wire, which cannot be called back, or has ended. */

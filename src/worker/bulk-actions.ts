@@ -1,25 +1,38 @@
+import { accountOfBulkAction, type BulkActionRef, idleBulkActions, keepBulkActions } from '../db/bulk-actions.ts';
 import { JobferryError } from '../domain/errors.ts';
 import type { Logger } from '../log.ts';
 import { type BulkContext, failBulkAction, runBulkAction } from '../services/run-bulk-action.ts';
 
+/** Batches at once, each of another account: so many connections of the pool. */
+const AT_ONCE = 2;
 /** After a step that failed. */
 const RETRY_MS = 1000;
+/** An action that no process has kept for so long is taken by another. */
+const IDLE_MS = 5000;
 const INTERNAL_ERROR = 'internal error: the log of the service has the details';
 
+interface KnownAction {
+  accountId: string;
+  /** Of a whole batch; halved when one fails for its time, and a fifth more after each that is done. */
+  share: number;
+}
+
 /**
- * Works on bulk actions, one batch after another over all of them, so that they take turns and never
- * need more than one connection of the pool. An action is worked on where its wake-up was taken; when
- * that process is gone, the reconciler of another finds that nobody has looked at the action for a while.
- * Should two be at it, the database lets one of them do each batch, and the other one leaves.
+ * Works on bulk actions, one batch at a time. Accounts take turns, and within an account its actions do; of an account
+ * one batch runs at once. An action is worked on where its wake-up was taken, and kept by that process while it waits for
+ * its turn; when the process is gone, the reconciler of another finds that nobody keeps the action. Should two be at it,
+ * the database lets one of them do each batch, and the other one leaves.
  */
 export class BulkActions {
   readonly #context: BulkContext;
   readonly #log: Logger;
   /** In line, under way, or waiting for a timer. */
-  readonly #known = new Set<string>();
-  readonly #line: string[] = [];
+  readonly #known = new Map<string, KnownAction>();
+  /** Ids in line by account; the first account that has no batch under way is next. */
+  readonly #lines = new Map<string, string[]>();
+  readonly #busyAccounts = new Set<string>();
+  readonly #running = new Set<Promise<void>>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  #working: Promise<void> | null = null;
   #stopped = false;
 
   constructor(context: BulkContext, log: Logger) {
@@ -28,34 +41,69 @@ export class BulkActions {
   }
 
   /** Begins, or goes on with, an action; one that is worked on here already needs no reminder. */
-  run(actionId: string): void {
+  async run(actionId: string): Promise<void> {
     if (this.#stopped || this.#known.has(actionId)) return;
-    this.#known.add(actionId);
-    this.#log.info({ actionId }, 'bulk action taken');
-    this.#enqueue(actionId);
+    const accountId = await accountOfBulkAction(this.#context.db, actionId);
+    if (accountId !== null) this.#take({ id: actionId, accountId });
   }
 
-  /** Resolves when the batch under way is done. Another process goes on. */
+  /** Goes on with actions of processes that are gone. */
+  async takeIdle(): Promise<void> {
+    for (const action of await idleBulkActions(this.#context.db, IDLE_MS)) this.#take(action);
+  }
+
+  /** To be called more often than actions count as idle. */
+  async keep(): Promise<void> {
+    if (this.#known.size > 0) await keepBulkActions(this.#context.db, [...this.#known.keys()]);
+  }
+
+  /** Resolves when the batches under way are done. Another process goes on. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) clearTimeout(timer);
-    await this.#working;
+    await Promise.all(this.#running);
+  }
+
+  #take({ id, accountId }: BulkActionRef): void {
+    if (this.#stopped || this.#known.has(id)) return;
+    this.#known.set(id, { accountId, share: 1 });
+    this.#log.info({ actionId: id }, 'bulk action taken');
+    this.#enqueue(id);
   }
 
   #enqueue(actionId: string): void {
-    this.#line.push(actionId);
-    this.#working ??= this.#work();
+    const action = this.#known.get(actionId);
+    if (action === undefined) return;
+    const line = this.#lines.get(action.accountId) ?? [];
+    line.push(actionId);
+    this.#lines.set(action.accountId, line);
+    this.#startNext();
   }
 
-  async #work(): Promise<void> {
-    for (let id = this.#line.shift(); id !== undefined && !this.#stopped; id = this.#line.shift()) {
-      const nextMs = await this.#step(id);
-      if (nextMs === null) this.#leave(id);
-      else if (nextMs <= 0) this.#line.push(id);
-      else this.#later(id, nextMs);
+  #startNext(): void {
+    for (const [accountId, line] of this.#lines) {
+      if (this.#stopped || this.#running.size >= AT_ONCE) return;
+      if (this.#busyAccounts.has(accountId)) continue;
+      const actionId = line.shift();
+      // To the end, behind the other accounts.
+      this.#lines.delete(accountId);
+      if (line.length > 0) this.#lines.set(accountId, line);
+      const action = actionId === undefined ? undefined : this.#known.get(actionId);
+      if (actionId !== undefined && action !== undefined) this.#start(actionId, action);
     }
-    // In the turn that found the line empty: what is put into it later has to start again.
-    this.#working = null;
+  }
+
+  #start(actionId: string, action: KnownAction): void {
+    this.#busyAccounts.add(action.accountId);
+    const running = this.#step(actionId, action).then((nextMs) => {
+      this.#busyAccounts.delete(action.accountId);
+      this.#running.delete(running);
+      if (nextMs === null) this.#leave(actionId);
+      else if (nextMs <= 0) this.#enqueue(actionId);
+      else this.#later(actionId, nextMs);
+      this.#startNext();
+    });
+    this.#running.add(running);
   }
 
   /** It has ended, or another process has gone on with it. */
@@ -72,12 +120,16 @@ export class BulkActions {
     this.#timers.add(timer);
   }
 
-  async #step(actionId: string): Promise<number | null> {
+  async #step(actionId: string, action: KnownAction): Promise<number | null> {
     try {
-      return await runBulkAction(this.#context, actionId);
+      const nextMs = await runBulkAction(this.#context, actionId, action.share);
+      action.share = Math.min(action.share * 1.2, 1);
+      return nextMs;
     } catch (error) {
       if (error instanceof JobferryError && error.kind === 'unavailable') {
         this.#log.warn({ err: error, actionId }, 'a batch of a bulk action failed, and is tried again');
+        // It may have been too large to end in time.
+        action.share /= 2;
         return RETRY_MS;
       }
       this.#log.error({ err: error, actionId }, 'a bulk action cannot go on');

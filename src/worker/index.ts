@@ -1,4 +1,3 @@
-import { idleBulkActions } from '../db/bulk-actions.ts';
 import type { Database } from '../db/database.ts';
 import type { Periods } from '../db/publish.ts';
 import { indexAttempts, rollUp } from '../db/statistics.ts';
@@ -51,8 +50,8 @@ const ROLL_UP_MS = 5000;
 const ROLL_UP_STEPS = 20;
 /** How long after its five seconds of grace a payload becomes searchable, when there is not much else to index. */
 const INDEX_MS = 1000;
-/** A step of a bulk action takes much less, and between two it waits at most a second. */
-const BULK_IDLE_MS = 5000;
+/** Bulk actions count as idle when they were not kept for 5 s. */
+const KEEP_BULK_MS = 1500;
 
 /** The delivering half of the service. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
@@ -100,9 +99,10 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     const { due, overdue } = await queuesWithWork(db);
     for (const queueId of due) wake(queueId);
     for (const queueId of overdue) await deadlines.check(queueId);
-    for (const actionId of await idleBulkActions(db, BULK_IDLE_MS)) bulkActions.run(actionId);
+    await bulkActions.takeIdle();
     await requestSweep(db, RETENTION_TASK, retentionSweepMs);
   });
+  const stopKeeping = repeat(KEEP_BULK_MS, log, 'keeping bulk actions', () => bulkActions.keep());
   const stopIndexing = repeat(ROLL_UP_MS, log, 'indexing attempts', () => indexAttempts(db));
   const stopRollingUp = repeat(ROLL_UP_MS, log, 'rolling up statistics', async () => {
     for (let step = 0; step < ROLL_UP_STEPS; step += 1) {
@@ -124,6 +124,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     stop: async () => {
       stopWatching();
       stopReconciling();
+      stopKeeping();
       stopIndexing();
       stopRollingUp();
       stopSearchIndexing();

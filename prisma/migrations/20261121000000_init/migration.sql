@@ -766,10 +766,13 @@ end
 $$;
 
 -- Replay ------------------------------------------------------------------------------------------
--- New jobs from dead letters of a queue (D19): p_ids, or with null the oldest p_max not yet replayed.
--- One answer per entry: replayed | already_replayed | not_found, or limit_reached for all.
+-- New jobs from dead letters of a queue (D19): p_ids, or with null the oldest p_max not yet replayed, and of these as
+-- many as have p_bytes of payload. One answer per entry: replayed | already_replayed | not_found | postponed, or
+-- limit_reached for all. `postponed` are those for which p_bytes did not suffice. `remaining` counts what is left, up
+-- to p_count.
 create function jobferry_replay(
-  p_queue text, p_ids text[], p_max integer, p_limit bigint, p_retention interval, p_lifetime interval
+  p_queue text, p_ids text[], p_max integer, p_limit bigint, p_retention interval, p_lifetime interval,
+  p_count integer default 5000000, p_bytes integer default 33554432
 ) returns json
 language plpgsql
 set enable_seqscan = off -- as in jobferry_settle
@@ -785,11 +788,12 @@ begin
   if jobferry_limit_reached(q.account_id, p_limit, v_now) then
     return json_build_object('outcome', 'limit_reached');
   end if;
+  -- Retention is compared "is true", so that no index on jobs is asked for it, which knows those of all queues.
   if p_ids is null then
     -- Entries that a racing call is replaying are its own.
     v_taken := array(
       select id from dead_letter
-       where queue_id = p_queue and replayed_at is null and job_id >= jobferry_first_id(v_now - p_retention)
+       where queue_id = p_queue and replayed_at is null and (job_id >= jobferry_first_id(v_now - p_retention)) is true
        order by id limit p_max for no key update skip locked);
   else
     -- Wait for racing calls instead: the loser then sees "already replayed".
@@ -797,9 +801,14 @@ begin
     v_taken := array(
       select id from dead_letter
        where queue_id = p_queue and id = any (p_ids) and replayed_at is null
-         and job_id >= jobferry_first_id(v_now - p_retention)
+         and (job_id >= jobferry_first_id(v_now - p_retention)) is true
        order by id);
   end if;
+  v_taken := array(
+    select sized.id
+      from (select d.id, sum(octet_length(j.payload)) over (order by d.id) - octet_length(j.payload) as bytes_before
+              from dead_letter d join job j on j.id = d.job_id where d.id = any (v_taken)) sized
+     where sized.bytes_before < p_bytes order by sized.id);
 
   with source as materialized (
     select d.id as letter_id, jobferry_id(v_now) as new_id, j.id as job_id, j.account_id, j.payload, j.payload_key
@@ -824,13 +833,18 @@ begin
     'createdAt', extract(epoch from v_now) * 1000,
     'jobs', coalesce(v_jobs, '[]'),
     'skipped', (select coalesce(json_agg(json_build_object('id', asked.id, 'reason',
-                   case when d.id is null then 'not_found' else 'already_replayed' end) order by asked.n), '[]')
+                   case when d.id is null then 'not_found' when d.replayed_at is null then 'postponed'
+                        else 'already_replayed' end) order by asked.n), '[]')
                   from unnest(p_ids) with ordinality as asked(id, n)
                   left join dead_letter d on d.id = asked.id and d.queue_id = p_queue
-                        and d.job_id >= jobferry_first_id(v_now - p_retention)
-                 where asked.id <> all (v_taken)),
-    'remaining', (select count(*) from dead_letter
-                   where queue_id = p_queue and replayed_at is null and id <> all (v_taken)
-                     and job_id >= jobferry_first_id(v_now - p_retention)));
+                        and (d.job_id >= jobferry_first_id(v_now - p_retention)) is true
+                 where not exists (select from unnest(v_taken) as taken(id) where taken.id = asked.id)),
+    -- Those that were taken are marked by now. Not "id <> all (v_taken)": a plan that is kept compares each of
+    -- the others with each of these.
+    'remaining', (select count(*) from (
+                    select from dead_letter
+                     where queue_id = p_queue and replayed_at is null
+                       and (job_id >= jobferry_first_id(v_now - p_retention)) is true
+                     limit p_count) left_over));
 end
 $$;

@@ -113,7 +113,8 @@ declare
   v_answer json;
 begin
   if v_turn <> 'ours' then return json_build_object('outcome', v_turn); end if;
-  v_answer := jobferry_replay(p_queue, p_ids, 0, p_limit, p_retention, p_lifetime);
+  -- Nobody asks how many are left.
+  v_answer := jobferry_replay(p_queue, p_ids, 0, p_limit, p_retention, p_lifetime, p_count => 0);
   if v_answer ->> 'outcome' = 'done' then
     perform jobferry_bulk_count(p_action, cardinality(p_ids), json_array_length(v_answer -> 'jobs'),
                                 p_ids[cardinality(p_ids)]);

@@ -57,7 +57,9 @@ export const BulkAction = builder.prismaObject('BulkAction', {
     ratePerSecond: t.exposeInt('ratePerSecond', { nullable: true, description: 'Ceiling; null: as fast as it goes.' }),
     canary: t.exposeBoolean('canary', { description: 'Whether the first one has to complete before the rest begins.' }),
     canaryJobId: t.exposeID('canaryJobId', { nullable: true, description: 'The job that was sent ahead.' }),
-    matched: t.exposeInt('matched', { description: 'How many there were at the start.' }),
+    matched: t.exposeInt('matched', {
+      description: 'How many there were at the start, counted to 1 000 000; not less than `processed`.',
+    }),
     processed: t.exposeInt('processed', { description: 'How many it has looked at.' }),
     succeeded: t.exposeInt('succeeded', { description: 'How many were done.' }),
     skipped: t.exposeInt('skipped', { description: 'How many had moved on, or could not be done.' }),

@@ -5,6 +5,6 @@ import type { Task } from './index.ts';
 export function createBulkTask(bulkActions: BulkActions): Task {
   return async (payload) => {
     const id = (payload as { actionId?: unknown } | null)?.actionId;
-    if (typeof id === 'string') bulkActions.run(id);
+    if (typeof id === 'string') await bulkActions.run(id);
   };
 }

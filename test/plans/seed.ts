@@ -1,0 +1,87 @@
+import type { Database } from '../../src/db/database.ts';
+import type { Fixture, TestQueue } from '../db/fixture.ts';
+
+export const JOBS = Number(process.env.PLANS_JOBS ?? 1_000_000);
+
+export interface Seeded {
+  /** Half of all jobs, completed, each with a key. */
+  completed: TestQueue;
+  /** A fifth, delayed. */
+  pending: TestQueue;
+  /** A fifth, dead, each with a dead letter that is not replayed. */
+  dead: TestQueue;
+  /** The rest, past its lifetime and paused. */
+  paused: TestQueue;
+  /** A few jobs. */
+  small: TestQueue;
+}
+
+const BATCH = 50_000;
+
+/** Queues with a million jobs of two days, as a service that has run for long has them. */
+export async function seed(fixture: Fixture): Promise<Seeded> {
+  const { db } = fixture;
+  for (const table of ['job', 'attempt', 'dead_letter', 'job_search', 'queue']) {
+    await db.query(`alter table ${table} set (autovacuum_enabled = off)`);
+  }
+  const queues = {
+    completed: await fixture.createQueue(),
+    pending: await fixture.createQueue(),
+    dead: await fixture.createQueue(),
+    paused: await fixture.createQueue(),
+    small: await fixture.createQueue(),
+  };
+  // Statistics know nothing of a queue that came last, and of few of the others.
+  for (let n = 0; n < 20; n += 1) await fixture.publishJobs(await fixture.createQueue(), 20);
+  await insertJobs(db, queues.completed, JOBS * 0.5, 'completed');
+  await insertJobs(db, queues.pending, JOBS * 0.2, 'pending', '12 hours');
+  await insertJobs(db, queues.dead, JOBS * 0.2, 'dead');
+  await insertJobs(db, queues.paused, JOBS * 0.1, 'pending', '-20 hours');
+  await db.query(
+    `update queue set paused_at = jobferry_now() - interval '30 hours', paused_by = 'test' where id = $1`,
+    [queues.paused.id],
+  );
+  await db.query(`update job set deliver_by = created_at + interval '1 second' where queue_id = $1`, [
+    queues.paused.id,
+  ]);
+  await db.query(`
+    insert into dead_letter (id, job_id, queue_id, reason, error, fingerprint, dead_at)
+    select jobferry_id(created_at), id, queue_id, 'nacked', 'error ' || (hashtext(id) & 7), '', created_at
+      from job where status = 'dead'`);
+  await db.query(`
+    insert into attempt (job_id, ordinal, queue_id, attempt, status, webhook_status_code, "timestamp")
+    select id, 1, queue_id, 1, case when status = 'completed' then 'success' else 'failed' end, 200, created_at
+      from job where status in ('completed', 'dead') order by created_at`);
+  await db.query(
+    `
+    insert into job_search (job_id, queue_id, doc)
+    select id, queue_id, jsonb_build_object(queue_id, payload::jsonb) from job where queue_id = $1`,
+    [queues.small.id],
+  );
+  await db.query(`update follower set position = 'f' where name = 'search'`);
+  await fixture.publishJobs(queues.small, 200);
+  await db.query('vacuum analyze');
+  return queues;
+}
+
+async function insertJobs(
+  db: Database,
+  queue: TestQueue,
+  count: number,
+  status: 'completed' | 'pending' | 'dead',
+  due = '0',
+): Promise<void> {
+  for (let from = 0; from < count; from += BATCH) {
+    await db.query(
+      `insert into job (id, account_id, queue_id, status, max_attempts, backoff_type, backoff_delay, idempotency_key, payload,
+                        scheduled_for, deliver_by, created_at, completed_at, dead_reason, attempts, history_count)
+       select jobferry_id(at), q.account_id, q.id, $2, 3, 'fixed', 0, 'key-' || n, '{"n":' || n || '}', at + $5::interval,
+              at + interval '3 days', at, case when $2 = 'completed' then at end, case when $2 = 'dead' then 'nacked' end, 1,
+              case when $2 = 'pending' then 0 else 1 end
+         from queue q, (select n, jobferry_now() - interval '2 days' + n * (interval '1.9 days' / $4::float8) as at
+                          from generate_series($3::integer, least($3::integer + ${BATCH} - 1, $4::integer - 1)) n) s
+        where q.id = $1`,
+      [queue.id, status, from, Math.floor(count), due],
+    );
+  }
+}

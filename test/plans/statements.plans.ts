@@ -1,0 +1,279 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accountByKeyHash, revokeApiKey } from '../../src/db/accounts.ts';
+import * as actions from '../../src/db/bulk-actions.ts';
+import * as selection from '../../src/db/bulk-selection.ts';
+import { databaseTime } from '../../src/db/clock.ts';
+import type { Database, Statement } from '../../src/db/database.ts';
+import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/dead-letter-search.ts';
+import { listDeadLetterDocuments, replay } from '../../src/db/dead-letters.ts';
+import { removeInstance, reportInstance } from '../../src/db/instances.ts';
+import { listJobDocuments } from '../../src/db/job-list.ts';
+import { extendAckDeadline, runJobNow } from '../../src/db/job-operations.ts';
+import { countJobs, findJobs } from '../../src/db/job-search.ts';
+import { jobDocuments } from '../../src/db/jobs.ts';
+import { notify } from '../../src/db/notifications.ts';
+import { samplePayloads } from '../../src/db/payload-sample.ts';
+import { queueDepths, queueUses, waitingJobs } from '../../src/db/queue-insight.ts';
+import { encryptPayloads, pauseQueue, resumeQueue, rotateSigningSecret } from '../../src/db/queue-operations.ts';
+import { deleteQueue, queueState } from '../../src/db/queues.ts';
+import { indexPayloads, indexWaiting } from '../../src/db/search-index.ts';
+import { settleCancelled, settleOverdue } from '../../src/db/settle.ts';
+import { indexAttempts, queueStats, rollUp } from '../../src/db/statistics.ts';
+import * as stored from '../../src/db/stored-job.ts';
+import * as sweep from '../../src/db/sweep.ts';
+import { accountUsage } from '../../src/db/usage.ts';
+import { nextDeadlineMs, queuesWithWork, requestSweep } from '../../src/db/wake-ups.ts';
+import { silentWorkers } from '../../src/db/workers.ts';
+import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
+import { JOBS, type Seeded, seed } from './seed.ts';
+
+/**
+ * Every statement of the service against a large database, ten times on one connection and ten times with the plan that a
+ * connection keeps. The server counts the rows and index entries that were read, also by the SQL functions; a statement
+ * that reads more than its answer needs fails. Counting plans says nothing of a quadratic comparison in memory, so the kept
+ * plan must not take much longer than the others either.
+ */
+let fixture: Fixture;
+let db: Database;
+let q: Seeded;
+let job: stored.StoredJob;
+const executed = new Set<string>();
+const NONE = '0'.repeat(24);
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  ({ db } = fixture);
+  db.pool.options.max = 1;
+  db.pool.on('connect', (client) => void client.query('set statement_timeout = 0'));
+  db.pool.options.query_timeout = 0;
+  q = await seed(fixture);
+  const query = db.query.bind(db);
+  db.query = ((statement: Statement | string, values?: unknown[]) => {
+    if (typeof statement !== 'string') executed.add(statement.name);
+    return query(statement, values);
+  }) as typeof query;
+  const [first] = await stored.pendingJobs(db, q.small.id, 1);
+  if (first === undefined) throw new Error('no job');
+  job = first;
+});
+
+const periods = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
+const by = () => ({ id: fixture.accountId, actor: { type: 'operator', id: null, label: 'test' } }) as const;
+const scope = () => ({ accountId: fixture.accountId, windowMs: RETENTION_MS, retentionMs: RETENTION_MS });
+const jobs = (filter: object) => ({ accountId: fixture.accountId, filter, windowMs: RETENTION_MS });
+const page = { limit: 25, offset: 0 };
+const range = { after: '', before: 'g', limit: 500 };
+const from = new Date(0);
+const listed = (queue: keyof Seeded, filter: object = {}, slice = page) =>
+  listJobDocuments(db, { queueId: q[queue].id, from, ...filter }, slice);
+const running = async () => {
+  const id = await actions.startBulkAction(db, by(), {
+    ...{
+      kind: 'replay_dead_letters',
+      queueId: q.dead.id,
+      selection: {},
+      ratePerSecond: null,
+      canary: false,
+      matched: 1,
+    },
+  });
+  const action = await actions.lookAtBulkAction(db, id ?? '');
+  if (action === null) throw new Error('not started');
+  return action;
+};
+
+/** What it does, and how many rows and entries of indexes it may read. */
+type Case = [name: string, bound: number, work: () => Promise<unknown>];
+const CASES: Case[] = [
+  [
+    'publish with keys',
+    3000,
+    () => fixture.publishAll(q.completed, [{ key: 'key-77' }, { key: `new ${Math.random()}` }, {}]),
+  ],
+  ['claim from a backlog and settle', 6000, claimAndSettle],
+  ['the clock', 0, () => databaseTime(db)],
+  ['an account by its key', 20, () => accountByKeyHash(db, 'f'.repeat(64))],
+  ['revoke a key', 20, () => revokeApiKey(db, by().actor, by().id, NONE)],
+  ['job documents', 500, () => jobDocuments(db, [job.id], RETENTION_MS)],
+  // A first page and its exact number: all ids, by index alone.
+  ['list completed jobs of a queue', JOBS * 1.5, () => listed('completed', { status: 'completed' })],
+  ['list all, page 1 and its total', JOBS, () => listed('completed')],
+  ['list all, far page', JOBS, () => listed('completed', {}, { limit: 25, offset: JOBS * 0.4 })],
+  ['list few', 60_000, () => listed('small')],
+  ['list dead jobs', JOBS * 0.3, () => listed('dead', { status: 'dead' })],
+  ['list pending jobs', JOBS * 0.6, () => listed('pending', { status: 'pending' })],
+  ['list processing jobs', 50_000, () => listed('completed', { status: 'processing' })],
+  ['list awaiting_ack jobs', 50_000, () => listed('completed', { status: 'awaiting_ack' })],
+  ['list by a rare key', JOBS * 0.7, () => listed('completed', { idempotencyKey: 'KEY-12345' })],
+  ['list by a frequent key', JOBS * 1.6, () => listed('completed', { idempotencyKey: 'key-' })],
+  ['list dead letters', JOBS * 0.3, () => letters(true)],
+  ['list open dead letters', JOBS * 0.3, () => letters(false)],
+  ['replay the oldest', JOBS * 0.25, () => replayed(null)],
+  ['replay by id, audited', JOBS * 0.25, () => replayed([NONE])],
+  [
+    'find jobs by state',
+    100_000,
+    () =>
+      findJobs(
+        db,
+        jobs({ statuses: ['dead'], queueIds: [q.dead.id] }),
+        { field: 'created_at', descending: true },
+        { limit: 26, inverted: false },
+      ),
+  ],
+  ['count jobs', 60_000, () => countJobs(db, jobs({ queueIds: [q.completed.id] }), 10_000)],
+  ['sample payloads', 10_000, () => samplePayloads(db, { accountId: by().id, queueId: null, windowMs: RETENTION_MS })],
+  ['index payloads', 20_000, () => indexPayloads(db, 500)],
+  ['index payloads of an account', 5000, () => indexWaiting(db, { max: 500, bytes: 1e6, pauseMs: 0, giveUp: false })],
+  ['a page of dead letters', 5000, () => deadLetterIds(db, scope(), {}, { ascending: false, limit: 26 })],
+  ['count dead letters', 50_000, () => countDeadLetters(db, scope(), { queueIds: [q.dead.id] }, 10_000)],
+  ['error groups', JOBS * 0.8, () => errorGroups(db, scope(), { queueIds: [q.dead.id] }, 10)],
+  ['depths', JOBS * 1.5, () => queueDepths(db, by().id, [q.dead.id], RETENTION_MS)],
+  ['uses', 2000, () => queueUses(db, by().id, [q.small.id])],
+  ['why a job waits', 2000, () => waitingJobs(db, by().id, [job.id], RETENTION_MS)],
+  ['statistics', 60_000, () => queueStats(db, by().id, [q.completed.id], null, RETENTION_MS)],
+  ['roll up', 400_000, () => rollUp(db, RETENTION_MS)],
+  ['index attempts', 0, () => indexAttempts(db)],
+  ['usage', 200, () => accountUsage(db, by().id)],
+  ['stored jobs', 500, () => stored.findJobs(db, [job.id], RETENTION_MS)],
+  ['stored jobs by ids', 500, () => stored.jobsByIds(db, [job.id])],
+  ['overdue jobs', 3000, () => stored.overdueJobs(db, q.small.id, 500)],
+  ['jobs of dead workers', 3000, () => stored.jobsOfWorkers(db, [77], 500)],
+  ['jobs past their lifetime', 10_000, () => stored.jobsPastLifetime(db, 500)],
+  ['pending jobs of a deleted queue', 5000, () => stored.pendingJobs(db, q.pending.id, 500)],
+  ['queues with work', 10_000, () => queuesWithWork(db)],
+  ['next deadline', 3000, () => nextDeadlineMs(db, q.small.id)],
+  ['request a sweep', 3000, () => requestSweep(db, 'retention', 60_000)],
+  ['silent workers', 3000, () => silentWorkers(db)],
+  ['sweep by retention', 10_000, () => sweep.sweepRetention(db, RETENTION_MS, sweep.SWEEP_START)],
+  ['sweep dead letters', 5000, () => sweep.sweepDeadLetters(db, NONE)],
+  ['sweep statistics', 5000, () => sweep.sweepStatistics(db, RETENTION_MS)],
+  ['sweep audit entries', 5000, () => sweep.sweepAudit(db)],
+  ['sweep bulk actions', 5000, () => sweep.sweepBulkActions(db)],
+  ['count what a purge is about', JOBS * 0.25, () => selection.countPending(db, q.pending.id)],
+  ['next of a purge', 2000, () => selection.nextPending(db, q.pending.id, 'g', 500)],
+  ['count what a replay is about', JOBS * 0.5, () => selection.countReplayable(db, q.dead.id, {}, RETENTION_MS)],
+  [
+    'next of a bulk replay',
+    120_000,
+    () =>
+      selection.nextReplayable(
+        db,
+        { queueId: q.dead.id, filter: { errorContains: 'none' }, retentionMs: RETENTION_MS },
+        range,
+      ),
+  ],
+  ['whether a limit is reached', 50, () => selection.isLimitReached(db, by().id, 1000)],
+  ['a bulk action from start to end', 15_000, bulkAction],
+  ['idle bulk actions', 2000, () => actions.idleBulkActions(db, 5000)],
+  ['run a job now', 500, () => runJobNow(db, by(), { ...job, id: NONE })],
+  ['extend an ack', 500, () => extendAckDeadline(db, { ...job, id: NONE }, { ms: 1, progress: null })],
+  ['cancel a job', 500, () => settleCancelled(db, by(), cancellation())],
+  ['settle overdue', 500, () => settleOverdue(db, [cancellation()])],
+  ['state of a queue', 20, () => queueState(db, by().id, q.small.id)],
+  ['pause a queue', 200, () => pauseQueue(db, by(), NONE)],
+  ['resume a queue', 200, () => resumeQueue(db, by(), NONE, LIFETIME_MS)],
+  ['rotate a secret', 200, () => rotateSigningSecret(db, by(), NONE, { secret: 'x', overlapMs: 0 })],
+  ['encrypt payloads', 200, () => encryptPayloads(db, by(), NONE, false)],
+  ['delete a queue', 200, () => deleteQueue(db, by(), NONE)],
+  ['report an instance', 50, async () => removeInstance(db, (await reportInstance(db, null, INSTANCE)).id)],
+  ['notify', 0, () => notify(db, 'none', ['x'])],
+];
+
+const INSTANCE = { role: 'api', version: '0', inFlight: 0, capacity: 0 } as const;
+
+function letters(includeReplayed: boolean) {
+  return listDeadLetterDocuments(db, { queueId: q.dead.id, from, includeReplayed, retentionMs: RETENTION_MS }, page);
+}
+
+function replayed(ids: string[] | null) {
+  const request = { queueId: q.dead.id, ids, max: 1000, limit: null };
+  return replay(db, request, periods, ids === null ? null : { by: by(), single: true });
+}
+
+function cancellation() {
+  const transition = { state: job.state, entry: null, deadReason: null, waitMs: null, effect: null };
+  return { id: NONE, expected: 'pending', token: 0, transition, answer: null } as never;
+}
+
+async function claimAndSettle(): Promise<void> {
+  const { jobs: claimed } = await fixture.claim(q.small, 5);
+  for (const one of claimed) await fixture.settle(one, DELIVERED);
+  await fixture.claim(q.pending, 5);
+  await fixture.claim(q.paused, 5);
+}
+
+async function bulkAction(): Promise<void> {
+  const action = await running();
+  await actions.accountOfBulkAction(db, action.id);
+  await actions.keepBulkActions(db, [action.id]);
+  await actions.noteCanaryCompleted(db, action.id);
+  await actions.replayBatch(db, action, { ids: [NONE], limit: null }, periods);
+  await actions.advanceBulkAction(db, { ...action, processed: 1 }, 'f');
+  await actions.settleBatch(db, { ...action, processed: 1 }, [NONE], []);
+  await actions.finishBulkAction(db, { ...action, processed: 2 }, null);
+  await actions.cancelBulkAction(db, by(), action.id);
+  await actions.bulkActionStatus(db, by().id, action.id);
+}
+
+async function rowsRead(): Promise<number> {
+  await db.query('select pg_stat_force_next_flush()');
+  const row = await db.one<{ rows: number }>(`
+    select ((select sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) from pg_stat_user_tables)
+          + (select sum(idx_tup_read) from pg_stat_user_indexes))::float8 as rows`);
+  return row?.rows ?? Number.NaN;
+}
+
+/** The most that one of ten calls read, and the least that one took. */
+async function measure(work: () => Promise<unknown>): Promise<{ rows: number; ms: number }> {
+  let [rows, ms] = [0, Number.POSITIVE_INFINITY];
+  for (let call = 0; call < 10; call += 1) {
+    const before = await rowsRead();
+    const startedAt = performance.now();
+    await work();
+    ms = Math.min(ms, performance.now() - startedAt);
+    rows = Math.max(rows, (await rowsRead()) - before);
+  }
+  return { rows, ms };
+}
+
+const measured: string[] = [];
+afterAll(() => console.log(measured.join('\n')));
+
+describe(`with ${JOBS} jobs`, () => {
+  it.each(CASES)('%s', async (name, bound, work) => {
+    await db.query('reset plan_cache_mode');
+    const usual = await measure(work);
+    await db.query('set plan_cache_mode = force_generic_plan');
+    const kept = await measure(work);
+    measured.push(
+      `${name}: ${usual.rows} rows ${usual.ms.toFixed(1)} ms, kept plan ${kept.rows} rows ${kept.ms.toFixed(1)} ms`,
+    );
+    expect(Math.max(usual.rows, kept.rows)).toBeLessThanOrEqual(bound);
+    expect(kept.ms).toBeLessThan(Math.max(usual.ms, 25) * 4);
+  });
+
+  it('every statement has a case', async () => {
+    const folder = new URL('../../src/db/', import.meta.url);
+    const names: string[] = [];
+    for (const file of (await readdir(folder)).filter((name) => name.endsWith('.ts'))) {
+      const text = await readFile(new URL(file, folder), 'utf8');
+      for (const [, , name = ''] of text.matchAll(/\bname: (['`])([^'`]+)\1,\s*text:/g)) names.push(name);
+      for (const [, , name = ''] of text.matchAll(/pageOf\(\s*(['`])([^'`]+)\1/g)) names.push(name);
+    }
+    expect(names.length).toBeGreaterThan(70);
+    const isExecuted = (name: string) => {
+      const pattern = new RegExp(`^${name.replace(/\$\{\w+\}/g, '.+')}$`);
+      return [...executed].some((one) => pattern.test(one));
+    };
+    expect(names.filter((name) => !isExecuted(name) && !(name in AT_START))).toEqual([]);
+  });
+});
+
+/** Once in the life of a process, under the lock of migrations, over the queues. */
+const AT_START: Record<string, true> = {
+  'secrets-otherwise-stored': true,
+  'rewrite-secrets': true,
+  'needed-keys': true,
+};

@@ -1,0 +1,130 @@
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startBulkAction } from '../../src/db/bulk-actions.ts';
+import { nextReplayable } from '../../src/db/bulk-selection.ts';
+import { JobferryError } from '../../src/domain/errors.ts';
+import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
+import { createLog } from '../../src/log.ts';
+import { BulkActions } from '../../src/worker/bulk-actions.ts';
+import { type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
+import { insertDeadLetters } from '../support/bulk.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let fixture: Fixture;
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  await fixture.openConnections();
+});
+
+function open(): BulkActions {
+  const periods = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
+  const context = { db: fixture.db, plans: DEFAULT_PLANS, periods, wake: () => true, changes: { changed: () => {} } };
+  const bulkActions = new BulkActions(context, createLog({ level: 'silent' }));
+  onTestFinished(() => bulkActions.stop());
+  return bulkActions;
+}
+
+/** Replays of an account of its own, each over `letters` dead letters. */
+async function startReplays(actions: number, letters: number): Promise<string[]> {
+  const row = await fixture.db.one<{ id: string }>(
+    `insert into account (name, plan) values ('one', 'pro') returning id`,
+  );
+  const id = row?.id ?? '';
+  const by = { id, actor: { type: 'api_key', id: 'a'.repeat(24), label: 'test' } } as const;
+  const ids: string[] = [];
+  for (let n = 0; n < actions; n += 1) {
+    const queue = await fixture.createQueue();
+    await fixture.db.query('update queue set account_id = $2 where id = $1', [queue.id, id]);
+    await insertDeadLetters(fixture.db, queue.id, letters);
+    const action = { ratePerSecond: null, canary: false, matched: letters, selection: {}, queueId: queue.id };
+    ids.push((await startBulkAction(fixture.db, by, { ...action, kind: 'replay_dead_letters' })) ?? '');
+  }
+  return ids;
+}
+
+async function processed(ids: readonly string[]): Promise<number> {
+  const row = await fixture.db.one<{ n: number }>(
+    'select coalesce(sum(processed), 0)::int as n from bulk_action where id = any ($1)',
+    [ids],
+  );
+  return row?.n ?? 0;
+}
+
+async function status(id: string): Promise<string | undefined> {
+  return (await fixture.db.one<{ status: string }>('select status from bulk_action where id = $1', [id]))?.status;
+}
+
+describe('bulk actions', () => {
+  it('of one account keep no other account waiting', { timeout: 60_000 }, async () => {
+    const many = await startReplays(12, 1500);
+    const [quiet = ''] = await startReplays(1, 1500);
+    const bulkActions = open();
+    for (const id of [...many, quiet]) await bulkActions.run(id);
+    await waitFor(async () => (await status(quiet)) === 'completed');
+    // Accounts take turns: four batches of the one, and not 48 of the other before or between.
+    expect(await processed(many)).toBeLessThan(500 * 16);
+  });
+
+  it('that wait for their turn are not idle', async () => {
+    const [id = ''] = await startReplays(1, 10);
+    const bulkActions = open();
+    const blocker = await fixture.db.pool.connect();
+    await blocker.query('begin');
+    await blocker.query('select from bulk_action where id = $1 for update', [id]);
+    await bulkActions.run(id);
+    await fixture.db.query(`select pg_sleep(0)`);
+    await blocker.query(`update bulk_action set looked_at = jobferry_now() - interval '1 hour' where id = $1`, [id]);
+    const kept = bulkActions.keep();
+    await blocker.query('commit');
+    blocker.release();
+    await kept;
+    const row = await fixture.db.one<{ idle: boolean }>(
+      `select looked_at < jobferry_now() - interval '5 s' as idle from bulk_action where id = $1`,
+      [id],
+    );
+    expect(row?.idle).toBe(false);
+  });
+
+  it('do less at once after a batch that took too long', async () => {
+    const [id = ''] = await startReplays(1, 600);
+    const { db } = fixture;
+    const query = db.query.bind(db);
+    const sizes: number[] = [];
+    db.query = (async (...args: Parameters<typeof query>) => {
+      const [statement, values] = args;
+      if (typeof statement === 'object' && statement.name === 'bulk-replay') {
+        const size = Array.isArray(values?.[3]) ? values[3].length : 0;
+        sizes.push(size);
+        if (size > 400) throw new JobferryError('unavailable', 'planted');
+      }
+      return query(...args);
+    }) as typeof query;
+    onTestFinished(() => {
+      db.query = query;
+    });
+    await open().run(id);
+    await waitFor(async () => (await status(id)) === 'completed', { timeoutMs: 20_000 });
+    expect(sizes.slice(0, 3)).toEqual([500, 250, 300]);
+  });
+});
+
+describe('the next of a bulk replay', () => {
+  it('are found in steps when hardly any dead letter meets the filter', async () => {
+    const queue = await fixture.createQueue();
+    await insertDeadLetters(fixture.db, queue.id, 20_000, { error: 'other' });
+    const [wanted] = await insertDeadLetters(fixture.db, queue.id, 1, { error: 'wanted' });
+    const selection = { queueId: queue.id, filter: { errorContains: 'wanted' }, retentionMs: RETENTION_MS };
+    const first = await nextReplayable(fixture.db, selection, { after: '', before: 'g', limit: 500 });
+    expect(first.ids).toEqual([]);
+    const second = await nextReplayable(fixture.db, selection, {
+      after: first.walkedTo ?? 'g',
+      before: 'g',
+      limit: 500,
+    });
+    expect(second.ids).toEqual([wanted]);
+    expect(await nextReplayable(fixture.db, selection, { after: wanted ?? '', before: 'g', limit: 500 })).toEqual({
+      ids: [],
+      walkedTo: null,
+    });
+  });
+});
