@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { JobferryError } from '../domain/errors.ts';
+import { endUnanswered, KEEP_ALIVE } from './keep-alive.ts';
 import { SecretBox } from './secret-box.ts';
 
 /** The part of a logger that the database needs. */
@@ -46,14 +47,15 @@ export class Database {
       statement_timeout: STATEMENT_TIMEOUT_MS,
       query_timeout: ANSWER_TIMEOUT_MS,
       idle_in_transaction_session_timeout: 10_000,
-      keepAlive: true,
+      ...KEEP_ALIVE,
       application_name: 'jobferry',
       // Compiling takes longer than any statement of the service, and estimates of payload searches invite it.
-      options: '-c jit=off',
+      options: `${KEEP_ALIVE.options} -c jit=off`,
       types,
     });
     // Without these handlers a connection that dies while idle ends the process.
     this.pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
+    this.pool.on('release', (_error, client) => endUnanswered(client));
     this.pool.on('connect', (client) => {
       client.on('error', (error) => log.warn({ err: error }, 'database connection lost'));
     });
