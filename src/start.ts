@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
-import type { Database } from './db/database.ts';
-import { schemaState } from './db/migrate.ts';
 import { createPrisma } from './db/prisma.ts';
 import { createSender } from './delivery/send.ts';
-import { createApp, type Listening, listen, type Readiness } from './http/index.ts';
+import { createApp, type Listening, listen } from './http/index.ts';
 import type { Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import type { Context } from './services/context.ts';
 import { createUseCases } from './services/create-services.ts';
 import { startHeartbeat } from './services/heartbeat.ts';
 import { createLive } from './services/live-hub.ts';
+import { createReadiness } from './services/readiness.ts';
 import { createStoredText } from './services/stored-text.ts';
 import { WorkerCalls } from './services/worker-calls.ts';
 import { startWorker, type Worker } from './worker/index.ts';
@@ -91,7 +90,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     services: useCases?.services ?? null,
     config,
     log,
-    readiness: () => readiness(db, worker),
+    readiness: createReadiness({ db, log, workerProblem: () => worker?.problem() }),
     graphql,
   });
   await liveUpdates.start();
@@ -130,15 +129,4 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
 async function loadGraphQL(...options: Parameters<typeof import('./graphql/index.ts').createGraphQL>) {
   const { createGraphQL } = await import('./graphql/index.ts');
   return createGraphQL(...options);
-}
-
-/** Ready means: a job published now would be kept, and delivered if this process delivers. */
-async function readiness(db: Database, worker: Worker | null): Promise<Readiness> {
-  const checks: Record<string, string> = await schemaState(db.pool).then(
-    // A later version may have migrated already while this one is being replaced.
-    (state) => ({ database: 'ok', schema: state === 'behind' ? 'not migrated' : 'ok' }),
-    () => ({ database: 'not reachable' }),
-  );
-  if (worker !== null) checks.worker = worker.running() ? 'ok' : 'restarting';
-  return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
 }
