@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
-import type { Database } from './db/database.ts';
-import { schemaState } from './db/migrate.ts';
 import { createPrisma, createReadingPrisma } from './db/prisma.ts';
 import { createSender } from './delivery/send.ts';
-import { type Bound, bind, createApp, type Readiness } from './http/index.ts';
+import { type Bound, bind, createApp } from './http/index.ts';
 import type { Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import type { Context } from './services/context.ts';
@@ -12,6 +10,7 @@ import { createUseCases } from './services/create-services.ts';
 import { startHeartbeat } from './services/heartbeat.ts';
 import { KeyWatch } from './services/key-watch.ts';
 import { createLive } from './services/live-hub.ts';
+import { createReadiness } from './services/readiness.ts';
 import { createStoredText } from './services/stored-text.ts';
 import { warnOfUnknownPlans } from './services/unknown-plans.ts';
 import { WorkerCalls } from './services/worker-calls.ts';
@@ -128,7 +127,7 @@ async function startParts(
     services: useCases?.services ?? null,
     config,
     log,
-    readiness: () => readiness(db, worker),
+    readiness: createReadiness({ db, log, workerProblem: () => worker?.problem() }),
     graphql,
   });
   await liveUpdates.start();
@@ -162,17 +161,6 @@ async function startParts(
 async function loadGraphQL(...options: Parameters<typeof import('./graphql/index.ts').createGraphQL>) {
   const { createGraphQL } = await import('./graphql/index.ts');
   return createGraphQL(...options);
-}
-
-/** Ready means: a job published now would be kept, and delivered if this process delivers. */
-async function readiness(db: Database, worker: Worker | null): Promise<Readiness> {
-  const checks: Record<string, string> = await schemaState(db.pool).then(
-    // A later version may have migrated already while this one is being replaced.
-    (state) => ({ database: 'ok', schema: state === 'behind' ? 'not migrated' : 'ok' }),
-    () => ({ database: 'not reachable' }),
-  );
-  if (worker !== null) checks.worker = worker.running() ? 'ok' : 'restarting';
-  return { ready: Object.values(checks).every((check) => check === 'ok'), checks };
 }
 
 /** How to stop what has been started. */

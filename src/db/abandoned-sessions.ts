@@ -44,7 +44,7 @@ export class AbandonedSessions {
     this.#log = log;
     pool.on('connect', (client) => this.#connectedAt.set(client, performance.now()));
     pool.on('release', (error: unknown, client) => {
-      // Prisma gives back a connection whose statement it has given up as if it were fine.
+      // Prisma and graphile-worker give back a connection whose statement they have given up as if it were fine.
       const isHung = (client as { _activeQuery?: unknown })._activeQuery != null;
       if (error || isHung) this.#add(error, client);
       if (!error && isHung) void (client as unknown as pg.Client).end().catch(() => undefined);

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { unavailable } from '../domain/errors.ts';
 import { AbandonedSessions } from './abandoned-sessions.ts';
+import { KEEP_ALIVE } from './keep-alive.ts';
 
 /** The part of a logger that the database needs. */
 export interface DatabaseLog {
@@ -35,11 +36,10 @@ export class Connections {
       statement_timeout: STATEMENT_TIMEOUT_MS,
       query_timeout: ANSWER_TIMEOUT_MS,
       idle_in_transaction_session_timeout: 10_000,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
+      ...KEEP_ALIVE,
       application_name: 'jobferry',
       // Compiling takes longer than any statement of the service, and estimates of payload searches invite it.
-      options: '-c jit=off',
+      options: `${KEEP_ALIVE.options} -c jit=off`,
       types,
     });
     this.#abandoned = new AbandonedSessions(this.pool, url, log);

@@ -12,6 +12,7 @@ import {
   startServer,
   stopServer,
 } from './embedded/cluster.ts';
+import { KEEP_ALIVE } from './keep-alive.ts';
 
 export type { EmbeddedLog } from './embedded/cluster.ts';
 
@@ -165,7 +166,7 @@ async function own(cluster: Cluster, port: number): Promise<pg.Client> {
     connectionString: urlOf(cluster, port, 'postgres'),
     application_name: `jobferry ${process.pid}`,
     connectionTimeoutMillis: 5000,
-    keepAlive: true,
+    ...KEEP_ALIVE,
   });
   // The end of the connection is what matters, and it is reported by itself.
   client.on('error', () => undefined);

@@ -6,6 +6,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
+import { KEEP_ALIVE } from './keep-alive.ts';
 
 /**
  * Migrations are Prisma's own, `_prisma_migrations` included, so `prisma migrate` works beside them.
@@ -36,7 +37,7 @@ const MIGRATION_LOCK = 0x6a666d;
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   // Not the pool of the process: its statements may take seconds only, a migration minutes.
-  const lock = new pg.Client({ connectionString: options.url, application_name: 'jobferry migrate', keepAlive: true });
+  const lock = new pg.Client({ connectionString: options.url, application_name: 'jobferry migrate', ...KEEP_ALIVE });
   lock.on('error', () => undefined); // the statement under way fails, which is enough
   await lock.connect();
   try {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Database, DatabaseLog, Statement } from './database.ts';
+import { KEEP_ALIVE } from './keep-alive.ts';
 
 /** PostgreSQL takes messages of less than 8000 bytes. */
 export const MAX_MESSAGE_BYTES = 7900;
@@ -87,7 +88,7 @@ export class Listener {
       application_name: 'jobferry live updates',
       connectionTimeoutMillis: 3000,
       query_timeout: 4500,
-      keepAlive: true,
+      ...KEEP_ALIVE,
     });
     this.#client = client;
     const lost = new Promise<void>((resolve) => client.once('end', resolve));

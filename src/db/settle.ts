@@ -4,6 +4,7 @@ import type { Transition } from '../domain/transition.ts';
 import { actorJson } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 import type { SecretBox } from './secret-box.ts';
+import { HELD_LOCKS } from './workers.ts';
 
 /** A transition, and what must still be true of the job for it to apply. */
 export interface Settlement {
@@ -50,6 +51,28 @@ const SETTLE_OVERDUE: Statement = {
 export async function settleOverdue(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
   const ids = settlements.map(({ id }) => id);
   const row = await db.one<{ applied: string[] }>(SETTLE_OVERDUE, [toItems(db.box, settlements), ids]);
+  return new Set(row?.applied);
+}
+
+// One statement, so one server: one that does not know the lock of who asks knows nothing of the others' locks either.
+const SETTLE_LOST: Statement = {
+  name: 'settle-lost',
+  text: `
+    with held as materialized (${HELD_LOCKS}),
+    lost as materialized (
+      select id from job
+       where id = any ($2) and exists (select from held where held.worker_id = $3)
+         and worker_id not in (select held.worker_id from held) order by id for no key update
+    )
+    select jobferry_settle((
+      select json_agg(item) from json_array_elements($1::json) as item where item ->> 'id' in (select id from lost)
+    )) as applied`,
+};
+
+/** The same for claims of workers whose lease lock the server does not have, as long as it has that of `self`. */
+export async function settleLost(db: Database, self: number, settlements: readonly Settlement[]): Promise<Set<string>> {
+  const ids = settlements.map(({ id }) => id);
+  const row = await db.one<{ applied: string[] }>(SETTLE_LOST, [toItems(db.box, settlements), ids, self]);
   return new Set(row?.applied);
 }
 

@@ -68,7 +68,7 @@ export async function requestSweep(db: Database, task: string, periodMs: number)
 /** Why workers are called: a job of the queue was published, or something else may let its jobs go. */
 export type CallReason = 'job' | 'change';
 
-/** Workers listen to it on the connection of their life sign. */
+/** Workers listen to it on the connection of their lease lock. */
 export const CALL_CHANNEL = 'jobferry_call';
 /** So many ids fit into a message. */
 const IDS_PER_MESSAGE = 300;

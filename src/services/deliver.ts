@@ -4,13 +4,14 @@ import { buildEnvelope } from '../delivery/envelope.ts';
 import type { Sender, SendResult } from '../delivery/send.ts';
 import { judge } from '../domain/outcome.ts';
 import { transition } from '../domain/transition.ts';
+import { elapsedMs, type Moment } from './moment.ts';
 
 /** When a job was claimed, on both clocks. */
 export interface ClaimTime {
   /** Database time in milliseconds. */
   now: number;
-  /** Of `performance.now()`, taken before the claim was asked for: never later than the claim. */
-  monotonic: number;
+  /** Before the claim was asked for: never later than the claim. */
+  asked: Moment;
 }
 
 export interface Delivery {
@@ -34,7 +35,7 @@ export async function deliver(
   const { id, payload, state, createdAt } = job;
   const { attempts: attempt, maxAttempts } = state;
   const body = buildEnvelope({ id, queue: job.queueName, payload, attempt, maxAttempts, createdAt });
-  const elapsed = () => performance.now() - claimed.monotonic;
+  const elapsed = () => elapsedMs(claimed.asked);
   const result = await sender.send({
     url: job.webhookUrl,
     secret: job.signingSecret,

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { type Settlement, settle, settleOverdue } from '../db/settle.ts';
+import { type Settlement, settle, settleLost, settleOverdue } from '../db/settle.ts';
 import { jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs, type StoredJob } from '../db/stored-job.ts';
 import { sweepDeadLetters } from '../db/sweep.ts';
 import { nextDeadlineMs } from '../db/wake-ups.ts';
@@ -30,10 +30,11 @@ export async function expireDeadlines(
   return { queues, nextMs: await nextDeadlineMs(db, queueId) };
 }
 
-/** Claims of workers that are gone. */
+/** Claims of workers that are gone: applies only where the server has the lease lock of `self`, and not theirs. */
 export async function takeBack(
   db: Database,
   workerIds: number[],
+  self: number,
   changes: ChangeFeed = NO_CHANGES,
 ): Promise<Set<string>> {
   return inBatches(
@@ -41,6 +42,7 @@ export async function takeBack(
     changes,
     () => jobsOfWorkers(db, workerIds, BATCH),
     () => ({ type: 'interrupted' }),
+    (_db, settlements) => settleLost(db, self, settlements),
   );
 }
 

@@ -5,8 +5,10 @@ import type { Sender } from '../delivery/send.ts';
 import type { Logger } from '../log.ts';
 import { type ClaimTime, type Delivery, deliver } from '../services/deliver.ts';
 import type { ChangeFeed } from '../services/live.ts';
+import { thisMoment } from '../services/moment.ts';
 import { emptyDeletedQueue } from '../services/recover.ts';
 import { logAttempt } from './attempt-log.ts';
+import { LastTry } from './last-try.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
 import { UnderWay } from './under-way.ts';
 
@@ -22,6 +24,10 @@ export interface DispatcherOptions {
   leaseMs: number;
   /** A process that others take for dead must not claim: they would deliver the same at the same time. */
   mayClaim: () => boolean;
+  /** The same of the deliveries of a claim that was asked for at this `performance.now()`. */
+  mayStart: (claimedAt: number) => Promise<boolean>;
+  /** An outcome was refused although the lease of its claim was not over. */
+  onRefused: (claimedAt: number) => void;
 }
 
 /** What a claim may take of a queue: one with a long backlog must not keep the others from their turn. */
@@ -84,6 +90,7 @@ export class Dispatcher {
   readonly #claims = new UnderWay();
   /** Claims that the database has not answered. */
   #asked = 0;
+  #lastClaim = new LastTry();
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -117,6 +124,12 @@ export class Dispatcher {
   get hasRoom(): boolean {
     if (this.#draining || !this.#options.mayClaim()) return false;
     return this.#free > 0 && this.#payloadCharacters < MAX_PAYLOAD_CHARACTERS;
+  }
+
+  /** For people: what keeps going wrong; null when nothing does. */
+  get problem(): string | null {
+    if (this.#lastClaim.failed) return 'claims fail';
+    return this.#settles.lastTry.failed ? 'outcomes cannot be written' : null;
   }
 
   /** Says that it may claim again. */
@@ -179,13 +192,14 @@ export class Dispatcher {
       queue.claiming = true;
       queue.again = null;
     }
-    const monotonic = performance.now();
+    const asked = thisMoment();
     const claims = await this.#ask(queueIds, limit);
+    const mayStart = claims.size > 0 && (await this.#options.mayStart(asked.monotonic));
     this.#free += limit * queueIds.length;
     for (const { now, jobs } of claims.values()) {
       this.#free -= jobs.length;
       for (const job of jobs) {
-        this.#start(job, { now, monotonic });
+        this.#start(job, { now, asked }, mayStart);
         this.#changed(job);
       }
     }
@@ -197,8 +211,11 @@ export class Dispatcher {
     const { db, log, workerId, leaseMs } = this.#options;
     this.#asked += 1;
     try {
-      return await claim(db, { queueIds, capacity, workerId, leaseMs });
+      const claims = await claim(db, { queueIds, capacity, workerId, leaseMs });
+      this.#lastClaim.succeeds();
+      return claims;
     } catch (error) {
+      this.#lastClaim.fails();
       log.warn({ err: error, queueIds }, 'claim failed, trying again');
       return new Map();
     } finally {
@@ -256,7 +273,7 @@ export class Dispatcher {
     if (isIdle) this.#queues.delete(queueId);
   }
 
-  #start(job: ClaimedJob, claimed: ClaimTime): void {
+  #start(job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
     const { sender, log, leaseMs, webhookTimeoutMs } = this.#options;
     this.#payloadCharacters += job.payload.length;
     const queue = this.#stateOf(job.queueId);
@@ -264,9 +281,10 @@ export class Dispatcher {
     // What could not be settled is taken back when its lease ends.
     let news: News | null = null;
     this.#deliveries.begin();
-    void deliver(sender, job, claimed, leaseMs - webhookTimeoutMs)
+    // What may not start goes back at once, without an attempt counted.
+    void deliver(sender, job, claimed, mayStart ? leaseMs - webhookTimeoutMs : 0)
       .then(async (delivery: Delivery) => {
-        const giveUpAt = claimed.monotonic + leaseMs;
+        const giveUpAt = claimed.asked.monotonic + leaseMs;
         await this.#settles.add({ job, delivery, giveUpAt });
         const { status } = delivery.settlement.transition;
         if (status !== 'awaiting_ack') news = status === 'pending' ? 'change' : 'slot';
@@ -292,6 +310,13 @@ export class Dispatcher {
 
   #settled(settled: SettledDelivery, applied: boolean): void {
     if (applied) this.#changed(settled.job);
+    else this.#refused(settled);
     logAttempt(this.#options.log, settled, applied);
+  }
+
+  #refused({ giveUpAt, wasTried }: SettledDelivery): void {
+    // One that was tried before may have been written then; and after its lease anybody may have been first.
+    const { leaseMs, onRefused } = this.#options;
+    if (!wasTried && performance.now() < giveUpAt) onRefused(giveUpAt - leaseMs);
   }
 }

@@ -2,6 +2,7 @@ import type { Database } from '../db/database.ts';
 import type { Periods } from '../db/publish.ts';
 import { indexAttempts, rollUp } from '../db/statistics.ts';
 import { type CallReason, queuesWithWork, requestSweep } from '../db/wake-ups.ts';
+import { tellDeclaredDead } from '../db/workers.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import type { Logger } from '../log.ts';
@@ -9,8 +10,9 @@ import type { ChangeFeed } from '../services/live.ts';
 import { endLifetimes, takeBack } from '../services/recover.ts';
 import { BulkActions } from './bulk-actions.ts';
 import { Deadlines } from './deadlines.ts';
+import { DeathWatch } from './death-watch.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { DeathWatch, Liveness } from './liveness.ts';
+import { Liveness } from './liveness.ts';
 import { repeat } from './repeat.ts';
 import { WakeUpRunner } from './runner.ts';
 import { SearchIndexing } from './search-indexing.ts';
@@ -32,7 +34,8 @@ export interface WorkerOptions {
 export interface Worker {
   /** Says that the queue may have work; false when there is no room for it now. */
   wake(queueId: string, reason: CallReason): boolean;
-  running(): boolean;
+  /** Why it does not deliver as it should, for people; null when all is well. */
+  problem(): string | null;
   /** Deliveries under way. */
   inFlight(): number;
   /** Takes no more work, lets deliveries finish, and settles them. */
@@ -41,8 +44,6 @@ export interface Worker {
 
 /** A delivery may last the webhook's time; the margin is for the way to the database and back (DESIGN 2). */
 const LEASE_MARGIN_MS = 5000;
-/** Two looks make a death: a killed worker's claims are taken back within 5 s. */
-const DEATH_WATCH_MS = 2000;
 /** How long a lost wake-up can cost (reliability I-36). */
 const RECONCILE_MS = 5000;
 /** How far the statistics are behind, and what a round does at most when they have much to make up for. */
@@ -61,13 +62,15 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     url: options.databaseUrl,
     log,
     onCall: (queueId, reason) => listening?.wake(queueId, reason),
-    onSeenAgain: () => listening?.resume(),
+    onConfirmedAgain: () => listening?.resume(),
   });
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
-  const mayClaim = () => liveness.seen;
   const dispatcher = new Dispatcher({
-    ...{ db, sender, log, changes, workerId, capacity, webhookTimeoutMs, leaseMs, mayClaim },
+    ...{ db, sender, log, changes, workerId, capacity, webhookTimeoutMs, leaseMs },
+    mayClaim: () => liveness.confirmed,
+    mayStart: (claimedAt) => liveness.covers(claimedAt),
+    onRefused: (claimedAt) => liveness.wasRefused(claimedAt),
   });
   listening = dispatcher;
   const wake = (queueId: string) => dispatcher.wake(queueId);
@@ -86,14 +89,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     throw error;
   }
 
-  const watch = new DeathWatch(db, workerId);
-  const stopWatching = repeat(DEATH_WATCH_MS, log, 'looking for dead workers', async () => {
-    const dead = await watch.look();
-    if (dead.length === 0) return;
-    const queues = await takeBack(db, dead, changes);
-    log.warn({ workers: dead, queues: queues.size }, 'took back the claims of dead workers');
-    for (const queueId of queues) wake(queueId);
-  });
+  const stopWatching = watchForDeaths(db, liveness, log, changes, wake);
   const stopReconciling = repeat(RECONCILE_MS, log, 'reconciling', async () => {
     for (const queueId of await endLifetimes(db, changes)) wake(queueId);
     const { due, overdue } = await queuesWithWork(db);
@@ -119,7 +115,11 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       dispatcher.wake(queueId, reason);
       return hasRoom;
     },
-    running: () => runner.running,
+    problem: () => {
+      if (!runner.running) return 'restarting';
+      if (!liveness.confirmed) return `the lease lock is not confirmed: ${liveness.problem}`;
+      return dispatcher.problem;
+    },
     inFlight: () => dispatcher.inFlight,
     stop: async () => {
       stopWatching();
@@ -134,4 +134,33 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       await liveness.stop();
     },
   };
+}
+
+/** Until the answer is called. */
+function watchForDeaths(
+  db: Database,
+  liveness: Liveness,
+  log: Logger,
+  changes: ChangeFeed,
+  wake: (queueId: string) => void,
+): () => void {
+  const { workerId } = liveness;
+  const watch = new DeathWatch(db, workerId);
+  return repeat(
+    () => watch.nextMs,
+    log,
+    'looking for dead workers',
+    async () => {
+      const askedAt = performance.now();
+      const { seen, dead } = await watch.look();
+      if (!seen) liveness.wasNotSeen(askedAt);
+      if (dead.length === 0) return;
+      const queues = await takeBack(db, dead, workerId, changes);
+      for (const id of dead) watch.forget(id);
+      if (queues.size === 0) return; // they had none left: most of them just stopped
+      log.warn({ workers: dead, queues: queues.size }, 'took back the claims of dead workers');
+      for (const queueId of queues) wake(queueId);
+      await tellDeclaredDead(db, dead);
+    },
+  );
 }

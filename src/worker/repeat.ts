@@ -1,7 +1,15 @@
 import type { Logger } from '../log.ts';
 
-/** Does something at once and then again and again, never twice at a time, until the answer is called. */
-export function repeat(everyMs: number, log: Logger, what: string, work: () => Promise<void>): () => void {
+/**
+ * Does something at once and then again and again, never twice at a time, until the answer is called.
+ * @param everyMs between two rounds; asked after each round when it is a function
+ */
+export function repeat(
+  everyMs: number | (() => number),
+  log: Logger,
+  what: string,
+  work: () => Promise<void>,
+): () => void {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   const round = async () => {
@@ -10,7 +18,8 @@ export function repeat(everyMs: number, log: Logger, what: string, work: () => P
     } catch (error) {
       log.warn({ err: error }, `${what} failed, and is tried again`);
     }
-    if (!stopped) timer = setTimeout(() => void round(), everyMs);
+    const waitMs = typeof everyMs === 'number' ? everyMs : everyMs();
+    if (!stopped) timer = setTimeout(() => void round(), waitMs);
   };
   void round();
   return () => {

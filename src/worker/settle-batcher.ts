@@ -3,12 +3,15 @@ import type { Database } from '../db/database.ts';
 import { settle } from '../db/settle.ts';
 import { JobferryError } from '../domain/errors.ts';
 import type { Delivery } from '../services/deliver.ts';
+import { LastTry } from './last-try.ts';
 
 export interface SettledDelivery {
   job: ClaimedJob;
   delivery: Delivery;
   /** On `performance.now()`: the lease is over, and somebody else may have the job. */
   giveUpAt: number;
+  /** It was sent to the database before, which may have written it and not said so. */
+  wasTried?: boolean;
 }
 
 interface Waiting {
@@ -27,6 +30,7 @@ const RETRY_MS = 200;
  * many can wait here.
  */
 export class SettleBatcher {
+  readonly lastTry = new LastTry();
   readonly #db: Database;
   readonly #onSettled: (settled: SettledDelivery, applied: boolean) => void;
   #waiting: Waiting[] = [];
@@ -63,11 +67,14 @@ export class SettleBatcher {
         this.#db,
         batch.map(({ settled }) => settled.delivery.settlement),
       );
+      this.lastTry.succeeds();
       for (const { settled, resolve } of batch) {
         this.#onSettled(settled, applied.has(settled.job.id));
         resolve();
       }
     } catch (error) {
+      this.lastTry.fails();
+      for (const { settled } of batch) settled.wasTried = true;
       await this.#retry(batch, error);
     }
   }

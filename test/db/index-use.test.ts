@@ -10,7 +10,7 @@ import { jobsByIds, jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs } 
 import { SWEEP_START, sweepDeadLetters, sweepRetention } from '../../src/db/sweep.ts';
 import { accountUsage } from '../../src/db/usage.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
-import { silentWorkers } from '../../src/db/workers.ts';
+import { workersWithClaims } from '../../src/db/workers.ts';
 import { DELIVERED, type Fixture, openFixture, RETENTION_MS, type TestQueue } from './fixture.ts';
 
 /**
@@ -83,7 +83,7 @@ const CASES: [string, () => Promise<unknown>][] = [
   ['overdue deadlines', () => overdueJobs(fixture.db, queue.id, 500)],
   ['the next deadline', () => nextDeadlineMs(fixture.db, queue.id)],
   ['claims of a dead worker', () => jobsOfWorkers(fixture.db, [7], 500)],
-  ['workers without a life sign', () => silentWorkers(fixture.db)],
+  ['workers with claims', () => workersWithClaims(fixture.db)],
   ['ended lifetimes', () => jobsPastLifetime(fixture.db, 500)],
   ['jobs of a deleted queue', () => pendingJobs(fixture.db, queue.id, 500)],
   ['dead letters of a deleted queue', () => sweepDeadLetters(fixture.db, queue.id)],

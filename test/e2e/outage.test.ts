@@ -1,4 +1,5 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createAccount, type TestAccount } from '../support/account.ts';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -18,8 +19,19 @@ let relay: TcpRelay;
 let receiver: Receiver;
 let queue: ApiQueue;
 
+let databaseUrl: string;
+let observer: pg.Client;
+
+/** By a connection that nothing breaks. */
+const query = (text: string) => observer.query(text);
+
+afterAll(() => observer.end());
+
 beforeAll(async () => {
   const { url } = await createTestDatabase();
+  databaseUrl = url;
+  observer = new pg.Client({ connectionString: url });
+  await observer.connect();
   account = await createAccount(url);
   const relayed = await relayDatabase(url);
   relay = relayed.relay;
@@ -93,10 +105,12 @@ describe('health', () => {
 describe('a database that is gone', () => {
   it('is said so: not ready but alive, 503 for every call, and no query for a key that is none', async () => {
     await relay.cut();
-    expect((await health('/readyz')).status).toBe(503);
-    expect(await health('/readyz')).toMatchObject({
-      body: { status: 'not ready', checks: { database: 'not reachable' } },
+    // What was found is remembered for a second.
+    const unready = await waitFor(async () => {
+      const { status, body } = await health('/readyz');
+      return status === 503 && body;
     });
+    expect(unready).toMatchObject({ status: 'not ready', checks: { database: 'not reachable' } });
     expect((await health('/healthz')).status).toBe(200);
     await expectHonestRefusals(3, 5);
     for (const [method, path, body] of [
@@ -172,14 +186,74 @@ describe('a database that no longer answers', () => {
         timed(() => api.call(method, `/v1/queues/${doomed.id}`, n === 1 ? {} : undefined)),
       ),
     );
-    const ready = timed(() => health('/readyz'));
     await expectHonestRefusals(1, 40);
-    for (const { answer, tookMs } of [await ready, ...(await Promise.all(other))]) {
+    for (const { answer, tookMs } of await Promise.all(other)) {
       expect(answer.status).toBe(503);
       expect(tookMs).toBeLessThan(PATIENCE_MS);
     }
     expect((await health('/healthz')).status).toBe(200);
     await expectHonestRefusals(1, 5);
+    await expectResumed();
+  });
+
+  it('makes the process not ready, which is told within a second however many ask', async () => {
+    relay.stall();
+    const answers = await waitFor(async () => {
+      const asked = await Promise.all(Array.from({ length: 50 }, () => timed(() => health('/readyz'))));
+      return asked.every(({ answer }) => answer.status === 503) && asked;
+    });
+    for (const { answer, tookMs } of answers) {
+      expect(answer.body).toMatchObject({ checks: { database: 'no answer within 800 ms' } });
+      expect(tookMs).toBeLessThan(1500); // and what a busy machine adds
+    }
+    const unconfirmed = await waitFor(async () => {
+      const { checks } = (await health('/readyz')).body as { checks: Record<string, string> };
+      return checks.worker?.startsWith('the lease lock is not confirmed: ') && checks.worker;
+    });
+    expect(unconfirmed).toContain('no answer within 1000 ms');
+    await relay.heal();
+    await waitFor(async () => (await health('/readyz')).status === 200, { message: 'readiness' });
+    for (const msg of ['not ready', 'ready again', 'lease lock lost: claiming stops until it is held again']) {
+      expect(jobferry.logs.map((line) => line.msg)).toContain(msg);
+    }
+  });
+});
+
+describe('claims that fail', () => {
+  it('make the process not ready, until one succeeds', async () => {
+    await query('alter function jobferry_claim rename to broken_claim');
+    const { id } = await api.publish(queue.name);
+    await waitFor(
+      async () => {
+        const { status, body } = await health('/readyz');
+        return status === 503 && (body as { checks: { worker: string } }).checks.worker === 'claims fail';
+      },
+      { message: 'not ready' },
+    );
+    await query('alter function broken_claim rename to jobferry_claim');
+    await api.waitForStatus(id, 'completed');
+    await expectResumed();
+  });
+});
+
+describe('a database that is read-only', () => {
+  it('makes the process not ready', async () => {
+    const { pathname } = new URL(databaseUrl);
+    const setReadOnly = (text: string) => query(`alter database ${pathname.slice(1)} ${text}`);
+    // For sessions to come: the present ones are ended.
+    await setReadOnly('set default_transaction_read_only = on');
+    await query(`select pg_terminate_backend(pid) from pg_stat_activity
+                  where datname = current_database() and pid <> pg_backend_pid()`);
+    const checks = { database: 'read-only', schema: 'ok' };
+    await waitFor(async () => (await health('/readyz')).status === 503, { message: 'not ready' });
+    await waitFor(async () => {
+      expect((await health('/readyz')).body).toMatchObject({ status: 'not ready', checks });
+      return true;
+    });
+    await query('set default_transaction_read_only = off');
+    await setReadOnly('reset default_transaction_read_only');
+    await query(`select pg_terminate_backend(pid) from pg_stat_activity
+                  where datname = current_database() and pid <> pg_backend_pid()`);
     await expectResumed();
   });
 });

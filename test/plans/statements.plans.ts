@@ -24,7 +24,7 @@ import * as stored from '../../src/db/stored-job.ts';
 import * as sweep from '../../src/db/sweep.ts';
 import { accountUsage } from '../../src/db/usage.ts';
 import { nextDeadlineMs, queuesWithWork, requestSweep } from '../../src/db/wake-ups.ts';
-import { silentWorkers } from '../../src/db/workers.ts';
+import { workersWithClaims, workersWithLock } from '../../src/db/workers.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
 import { JOBS, type Seeded, seed } from './seed.ts';
 
@@ -145,7 +145,8 @@ const CASES: Case[] = [
   ['queues with work', 10_000, () => queuesWithWork(db)],
   ['next deadline', 3000, () => nextDeadlineMs(db, q.small.id)],
   ['request a sweep', 3000, () => requestSweep(db, 'retention', 60_000)],
-  ['silent workers', 3000, () => silentWorkers(db)],
+  ['lease locks', 0, () => workersWithLock(db)],
+  ['claiming workers', 3000, () => workersWithClaims(db)],
   ['sweep by retention', 10_000, () => sweep.sweepRetention(db, RETENTION_MS, sweep.SWEEP_START)],
   ['sweep dead letters', 5000, () => sweep.sweepDeadLetters(db, NONE)],
   ['sweep statistics', 5000, () => sweep.sweepStatistics(db, RETENTION_MS)],

@@ -3,6 +3,7 @@ import type { ClaimedJob } from '../../src/db/claim.ts';
 import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
 import { deliver } from '../../src/services/deliver.ts';
+import { thisMoment } from '../../src/services/moment.ts';
 import { startRawServer } from '../delivery/raw-server.ts';
 import { job, rules } from '../domain/fixtures.ts';
 
@@ -50,7 +51,7 @@ const GIVEN_BACK = {
 describe('a claim', () => {
   it('that is fresh is delivered', async () => {
     const server = await receiver();
-    const now = { now: Date.now(), monotonic: performance.now() };
+    const now = { now: Date.now(), asked: thisMoment() };
     const delivery = await deliver(setup(), claimed(server.url), now, 60_000);
     expect(delivery).toMatchObject({ outcome: 'accepted', settlement: { transition: { status: 'completed' } } });
     expect(server.received[0]).toContain(PAYLOAD);
@@ -58,17 +59,29 @@ describe('a claim', () => {
 
   it('that a freeze has aged is given back, and nothing is written', async () => {
     const server = await receiver();
-    const long = { now: Date.now(), monotonic: performance.now() - START_WITHIN_MS };
+    const { monotonic, wall } = thisMoment();
+    const long = { now: Date.now(), asked: { monotonic: monotonic - START_WITHIN_MS, wall } };
     expect(await deliver(setup(), claimed(server.url), long, START_WITHIN_MS)).toMatchObject(GIVEN_BACK);
     expect(server.connections).toBe(0);
   });
 
+  it('that the suspension of a virtual machine has aged is given back, although the monotonic clock stood still', async () => {
+    const server = await receiver();
+    const { monotonic, wall } = thisMoment();
+    const long = { now: Date.now(), asked: { monotonic, wall: wall - 60_000 } };
+    expect(await deliver(setup(), claimed(server.url), long, 20_000)).toMatchObject(GIVEN_BACK);
+    expect(server.connections).toBe(0);
+    // Corrections of the wall clock are no suspension.
+    const corrected = { now: Date.now(), asked: { monotonic, wall: wall - 900 } };
+    expect(await deliver(setup(), claimed(server.url), corrected, 500)).toMatchObject({ outcome: 'accepted' });
+  });
+
   it('that has aged while the receiver let us wait for a connection has failed, and nothing is written', async () => {
     const server = await receiver();
-    const now = { now: Date.now(), monotonic: performance.now() };
+    const now = { now: Date.now(), asked: thisMoment() };
     const lookup: Lookup = (_hostname, _options, callback) => {
       const answer = () => {
-        if (performance.now() - now.monotonic < START_WITHIN_MS) setTimeout(answer, 5);
+        if (performance.now() - now.asked.monotonic < START_WITHIN_MS) setTimeout(answer, 5);
         else callback(null, [{ address: '127.0.0.1', family: 4 }]);
       };
       answer();

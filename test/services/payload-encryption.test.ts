@@ -6,6 +6,7 @@ import { settle } from '../../src/db/settle.ts';
 import type { Sender } from '../../src/delivery/send.ts';
 import { deliver } from '../../src/services/deliver.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
+import { thisMoment } from '../../src/services/moment.ts';
 import { createJobSearch } from '../../src/services/search-jobs.ts';
 import { createStoredText } from '../../src/services/stored-text.ts';
 import { LEASE_MS } from '../db/fixture.ts';
@@ -96,7 +97,7 @@ async function deliverDue(queueId: string, statusCode: number, by = op) {
     },
   } as Partial<Sender> as Sender;
   const { jobs, now } = await claimOf(by.db, queueId, 100);
-  const at = { now, monotonic: performance.now() };
+  const at = { now, asked: thisMoment() };
   const deliveries = await Promise.all(jobs.map((job: ClaimedJob) => deliver(sender, job, at, LEASE_MS)));
   await settle(
     by.db,

@@ -14,11 +14,11 @@ const MOVES: Record<JobStatus, readonly JobStatus[]> = {
   completed: [],
   dead: [],
 };
-const SETTLES = new Set(['settle', 'settle-overdue', 'settle-cancelled']);
+const SETTLES = new Set(['settle', 'settle-overdue', 'settle-lost', 'settle-cancelled']);
 /** So many in a row count as a failed attempt. */
 const MAX_INTERRUPTIONS = 10;
-/** A worker is looked at twice, so long apart, before it counts as dead. */
-const SILENT_MS = 2000;
+/** A worker's lock is absent for so long before it counts as dead. */
+const SILENT_MS = 3000;
 
 /**
  * Looks at every commit and at every request that arrives, and tells of the first that breaks a
@@ -248,7 +248,7 @@ export class Checker {
 
   onDeclaredDead(workerId: number, worker: Process | undefined, now: number): void {
     const since = worker?.firstSilentAt ?? Number.POSITIVE_INFINITY;
-    this.#check(since <= now - SILENT_MS, 'I-35 Recovery', `process ${workerId} is declared dead after one look`);
+    this.#check(since <= now - SILENT_MS, 'I-35 Recovery', `process ${workerId} is declared dead too soon`);
     if (worker?.dead === false) this.#reached('a process that lives is declared dead');
   }
 

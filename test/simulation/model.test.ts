@@ -1,6 +1,7 @@
-import { beforeAll, expect, it, vi } from 'vitest';
+import type pg from 'pg';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type Fixture, openFixture, takeOverClock } from '../db/fixture.ts';
-import { anyOperation, type Side } from './comparison/operations.ts';
+import { anyOperation, LOCK_HOLDER, type Side } from './comparison/operations.ts';
 import { comparable, DUMP, dumpOf, withoutIds } from './comparison/rows.ts';
 import { anySettings, columnsOf, editBoth } from './comparison/settings.ts';
 import { databaseOn } from './model/database.ts';
@@ -20,6 +21,7 @@ const START = Date.UTC(2026, 10, 21, 12);
 let fixture: Fixture;
 let setClock: (ms: number) => Promise<void>;
 let now = START;
+let holder: pg.PoolClient;
 
 beforeAll(async () => {
   fixture = await openFixture();
@@ -28,9 +30,13 @@ beforeAll(async () => {
     `create function jobferry_ms(at timestamptz) returns bigint language sql immutable
      as $$ select (extract(epoch from at) * 1000)::bigint $$`,
   );
+  holder = await fixture.db.pool.connect();
+  await holder.query('select pg_advisory_lock(27238, $1)', [LOCK_HOLDER]);
   // Backoff is drawn within the services.
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
 });
+
+afterAll(() => holder.release(true));
 
 function sideOf(db: Side['db'], queueNames: string[]): Side {
   const { accountId } = fixture;
@@ -56,6 +62,7 @@ async function runSequence(seed: number, ofModel: Execute, reached: Set<string>)
   const random = new Random(seed);
   const queueNames = [`q${seed}-0`, `q${seed}-1`];
   const tables = new Tables(() => now);
+  tables.lifeSigns.add(LOCK_HOLDER);
   const sql = sideOf(fixture.db, queueNames);
   const query: Parameters<typeof databaseOn>[0] = async ({ name = '', values = [] }) => {
     const rows = ofModel(tables, name, values);

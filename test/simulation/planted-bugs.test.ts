@@ -1,11 +1,12 @@
 import { afterEach, expect, it, vi } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
 import type * as Backoff from '../../src/domain/backoff.ts';
 import type * as OutcomeModule from '../../src/domain/outcome.ts';
 import type * as TransitionModule from '../../src/domain/transition.ts';
 import type { JobEvent, JobState, Transition } from '../../src/domain/transition.ts';
 import type * as BatcherModule from '../../src/services/batcher.ts';
+import type * as DeathWatchModule from '../../src/worker/death-watch.ts';
 import type * as DispatcherModule from '../../src/worker/dispatcher.ts';
-import type * as Liveness from '../../src/worker/liveness.ts';
 import { itemsOf, type SettleItem } from './model/settle.ts';
 import {
   afterSettling,
@@ -18,13 +19,13 @@ import {
   late,
   losing,
   never,
+  newestLock,
   notCounting,
   notOverdue,
   reviving,
   settleAsked,
   withoutKeys,
   withShortLease,
-  workersOf,
 } from './planted-statements.ts';
 import { runSeeds } from './run.ts';
 import type { Planted } from './simulation.ts';
@@ -49,7 +50,7 @@ const bent = vi.hoisted(() => ({
   backoff: null as (() => number) | null,
   retryAfter: null as ((ms: number) => number) | null,
   acceptsAll: false,
-  looksOnce: false,
+  killsTooSoon: false,
   leavesAtOnce: false,
   hidesOutages: false,
 }));
@@ -81,12 +82,11 @@ vi.mock('../../src/domain/outcome.ts', async (original) => {
   };
   return { ...real, judge };
 });
-vi.mock('../../src/worker/liveness.ts', async (original) => {
-  const real = await original<typeof Liveness>();
+vi.mock('../../src/worker/death-watch.ts', async (original) => {
+  const real = await original<typeof DeathWatchModule>();
   class DeathWatch extends real.DeathWatch {
-    override async look(): Promise<number[]> {
-      if (bent.looksOnce) await super.look();
-      return super.look();
+    constructor(db: Database, self: number) {
+      super(db, self, bent.killsTooSoon ? 0 : undefined);
     }
   }
   return { ...real, DeathWatch };
@@ -200,12 +200,12 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
   ['forgets the end of the hold', 'I-16', settleAsked(() => ({ effectMs: 0 }))],
   // Deadlines and recovery
   ['ends leases and ack deadlines too early', 'I-21 I-24', inStatement(/overdue$/, late(1500))],
-  ['takes a slow worker for a dead one', 'I-35', inStatement('silent-workers', answering(workersOf))],
+  ['takes a slow worker for a dead one', 'I-35', inStatement('lease-locks', answering(newestLock))],
   [
-    'takes a worker for dead after one look',
+    'takes a worker for dead too soon',
     'I-35',
     () => {
-      bent.looksOnce = true;
+      bent.killsTooSoon = true;
       return {};
     },
   ],

@@ -76,8 +76,9 @@ export function answering(rows: (tables: Tables) => object[]): Around {
 
 export const never = answering(() => []);
 
-export function workersOf(tables: Tables): object[] {
-  return [...tables.jobs.values()].flatMap(({ workerId }) => (workerId === null ? [] : [{ worker_id: workerId }]));
+/** As if all others had none. */
+export function newestLock(tables: Tables): object[] {
+  return [...tables.lifeSigns].slice(-1).map((worker_id) => ({ worker_id }));
 }
 
 export function notOverdue(tables: Tables, _name: string, values: unknown[]): object[] {

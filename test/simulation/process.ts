@@ -12,8 +12,8 @@ import { createPublishJob, type PublishJob } from '../../src/services/publish-jo
 import { endLifetimes, takeBack } from '../../src/services/recover.ts';
 import { createReportOutcome } from '../../src/services/report-outcome.ts';
 import { Deadlines } from '../../src/worker/deadlines.ts';
+import { DeathWatch } from '../../src/worker/death-watch.ts';
 import { Dispatcher } from '../../src/worker/dispatcher.ts';
-import { DeathWatch } from '../../src/worker/liveness.ts';
 import { repeat } from '../../src/worker/repeat.ts';
 import type { Server } from './connection.ts';
 import type { Event, Host, Scheduler } from './scheduler.ts';
@@ -27,7 +27,6 @@ export const ACCOUNT: Account = {
 
 /** As in `worker/index`. */
 const LEASE_MARGIN_MS = 5000;
-const DEATH_WATCH_MS = 2000;
 const RECONCILE_MS = 5000;
 /** As in `worker/liveness`. */
 const RECONNECT_MS = 500;
@@ -91,6 +90,8 @@ export class Process implements Host {
       ...{ db: this.db, sender: setup.senderOf(this), log: this.#log, changes: NO_CHANGES },
       ...{ workerId, capacity, webhookTimeoutMs, leaseMs: this.leaseMs },
       mayClaim: () => server.tables.lifeSigns.has(workerId),
+      mayStart: async () => server.tables.lifeSigns.has(workerId),
+      onRefused: () => undefined,
     });
     const wake = (queueId: string) => this.dispatcher.wake(queueId);
     this.deadlines = new Deadlines(this.db, this.#log, wake, NO_CHANGES);
@@ -105,12 +106,18 @@ export class Process implements Host {
   start(): void {
     const watch = new DeathWatch(this.db, this.workerId);
     this.#stopLooking.push(
-      repeat(DEATH_WATCH_MS, this.#log, 'looking for dead workers', async () => {
-        const dead = await watch.look();
-        if (dead.length === 0) return;
-        this.#setup.onDeclaredDead(dead);
-        for (const queueId of await takeBack(this.db, dead, NO_CHANGES)) this.dispatcher.wake(queueId);
-      }),
+      repeat(
+        () => watch.nextMs,
+        this.#log,
+        'looking for dead workers',
+        async () => {
+          const { dead } = await watch.look();
+          if (dead.length === 0) return;
+          this.#setup.onDeclaredDead(dead);
+          for (const queueId of await takeBack(this.db, dead, this.workerId, NO_CHANGES)) this.dispatcher.wake(queueId);
+          for (const id of dead) watch.forget(id);
+        },
+      ),
     );
     this.#stopLooking.push(
       repeat(RECONCILE_MS, this.#log, 'reconciling', async () => {

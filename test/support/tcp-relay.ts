@@ -1,6 +1,9 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll } from 'vitest';
 
+/** What breaks of a connection: one of its sides is reset and the other hears nothing of it; `both` swallows for ever. */
+export type Break = 'server' | 'client' | 'both';
+
 /** A network between two processes that a test can break: what they say goes through here. */
 export interface TcpRelay {
   readonly port: number;
@@ -10,6 +13,19 @@ export interface TcpRelay {
   stall(): void;
   /** Ends a cut or a stall. */
   heal(): Promise<void>;
+  /**
+   * Breaks the open connections whose PostgreSQL client has such an `application_name`, for ever; new ones are not
+   * touched.
+   * @returns how many were broken
+   */
+  break(applicationName: RegExp, what: Break): number;
+}
+
+interface Link {
+  client: Socket;
+  upstream: Socket;
+  /** Null until the client has said it. */
+  applicationName: string | null;
 }
 
 const relays = new Set<() => Promise<void>>();
@@ -21,12 +37,18 @@ afterAll(async () => {
 /** Relays a free port of 127.0.0.1 to the target. Closed by itself when the test file is done. */
 export async function startTcpRelay(target: { host: string; port: number }): Promise<TcpRelay> {
   const sockets = new Set<Socket>();
+  const links = new Set<Link>();
   let stalled = false;
   let server: Server | null = null;
   let port = 0;
 
   function accept(client: Socket): void {
     const upstream = connect(target.port, target.host);
+    const link: Link = { client, upstream, applicationName: null };
+    links.add(link);
+    client.once('data', (startup) => {
+      link.applicationName = /application_name\0([^\0]*)\0/.exec(startup.toString('latin1'))?.[1] ?? null;
+    });
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
@@ -36,10 +58,19 @@ export async function startTcpRelay(target: { host: string; port: number }): Pro
       socket.on('error', () => undefined); // it closes, which is what counts
       socket.once('close', () => {
         sockets.delete(socket);
-        other.destroy();
+        if (links.delete(link)) other.destroy();
       });
       // `on('data')` made it flow.
       if (stalled) socket.pause();
+    }
+  }
+
+  /** From now on what comes is dropped, and neither side hears of the other's end. */
+  function silence(link: Link): void {
+    links.delete(link);
+    for (const socket of [link.client, link.upstream]) {
+      socket.removeAllListeners('data');
+      socket.resume();
     }
   }
 
@@ -74,6 +105,15 @@ export async function startTcpRelay(target: { host: string; port: number }): Pro
       stalled = false;
       for (const socket of sockets) socket.resume();
       if (server === null) await open();
+    },
+    break(applicationName, what) {
+      const broken = [...links].filter((link) => applicationName.test(link.applicationName ?? ''));
+      for (const link of broken) {
+        silence(link);
+        if (what === 'server') link.upstream.resetAndDestroy();
+        if (what === 'client') link.client.resetAndDestroy();
+      }
+      return broken.length;
     },
   };
 }

@@ -7,7 +7,7 @@ import { deleteQueue } from '../../../src/db/queues.ts';
 import { settle, settleCancelled, settleOverdue } from '../../../src/db/settle.ts';
 import { findJob, jobsPastLifetime, overdueJobs, type StoredJob } from '../../../src/db/stored-job.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../../src/db/wake-ups.ts';
-import { silentWorkers } from '../../../src/db/workers.ts';
+import { workersWithClaims, workersWithLock } from '../../../src/db/workers.ts';
 import { type Author, OPERATOR } from '../../../src/domain/audit.ts';
 import { type JobEvent, transition } from '../../../src/domain/transition.ts';
 import { emptyDeletedQueue, endLifetimes, expireDeadlines, takeBack } from '../../../src/services/recover.ts';
@@ -17,6 +17,8 @@ const LIFETIME_MS = 30_000;
 /** Short, so that keys leave the dedupe window within a sequence. */
 const RETENTION_MS = 25_000;
 const LEASE_MS = 4000;
+/** A worker that has its lease lock on both sides, and no claims. */
+export const LOCK_HOLDER = 99;
 const PERIODS = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
 
 /** One of the two databases, and the ids that it gave, in the order of their making. */
@@ -178,7 +180,7 @@ function recover(random: Random): Operation {
   return random.pick<Operation>([
     (side) => expireDeadlines(side.db, side.queueIds[n] ?? ''),
     (side) => expireDeadlines(side.db, side.queueIds[n] ?? ''),
-    (side) => takeBack(side.db, [worker]),
+    (side) => takeBack(side.db, [worker], LOCK_HOLDER),
     (side) => endLifetimes(side.db),
     async (side) => (await overdueJobs(side.db, side.queueIds[n] ?? '', 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
     async (side) => (await jobsPastLifetime(side.db, 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
@@ -186,9 +188,13 @@ function recover(random: Random): Operation {
   ]);
 }
 
+async function workers(side: Side): Promise<{ claiming: Set<number>; locked: Set<number> }> {
+  return { claiming: new Set(await workersWithClaims(side.db)), locked: await workersWithLock(side.db) };
+}
+
 const look: Operation = async (side) => {
   const { due, overdue } = await queuesWithWork(side.db);
-  return { due: new Set(due), overdue: new Set(overdue), silent: new Set(await silentWorkers(side.db)) };
+  return { due: new Set(due), overdue: new Set(overdue), ...(await workers(side)) };
 };
 
 export function anyOperation(random: Random): Operation {

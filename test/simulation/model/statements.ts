@@ -20,6 +20,12 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
     return [{ applied: settle(tables, overdue) }];
   },
 
+  'settle-lost': (tables, [json, , self]) => {
+    const isLost = ({ id }: { id: string }) => !tables.lifeSigns.has(tables.jobs.get(id)?.workerId ?? -1);
+    const lost = tables.lifeSigns.has(self as number) ? itemsOf(json).filter(isLost) : [];
+    return [{ applied: settle(tables, lost) }];
+  },
+
   'settle-cancelled': (tables, [json]) => [{ applied: settle(tables, itemsOf(json)) }],
 
   'stored-jobs-kept': (tables, [ids, retentionMs]) => {
@@ -73,12 +79,11 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
     return [{ wait_ms: deadlines.length === 0 ? null : String(Math.min(...deadlines) - tables.clock()) }];
   },
 
-  'silent-workers': (tables) => {
-    const silent = new Set<number>();
-    for (const { workerId } of tables.jobs.values()) {
-      if (workerId !== null && !tables.lifeSigns.has(workerId)) silent.add(workerId);
-    }
-    return [...silent].map((worker_id) => ({ worker_id }));
+  'lease-locks': (tables) => [...tables.lifeSigns].map((worker_id) => ({ worker_id })),
+
+  'claiming-workers': (tables) => {
+    const numbers = [...tables.jobs.values()].map(({ workerId }) => workerId);
+    return [...new Set(numbers)].flatMap((worker_id) => (worker_id === null ? [] : [{ worker_id }]));
   },
 
   'sweep-dead-letters': (tables, [queueId]) =>

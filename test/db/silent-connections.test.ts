@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Database } from '../../src/db/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
+
+/** Connections of the pool that are dead without a word (reliability F-31 to F-33). */
+
+let relay: TcpRelay;
+let db: Database;
+
+beforeAll(async () => {
+  const { url } = await createTestDatabase();
+  const relayed = await relayDatabase(url);
+  relay = relayed.relay;
+  db = new Database(relayed.url, { warn: () => undefined });
+});
+
+afterAll(() => db.close());
+
+/** As graphile-worker does it, which gives a connection back without saying that its statement failed. */
+async function withClient(): Promise<void> {
+  const client = await db.pool.connect();
+  try {
+    await client.query('select 1');
+  } finally {
+    client.release();
+  }
+}
+
+it('fail the statements on them in time, once, and are never used again', async () => {
+  await Promise.all([db.query('select pg_sleep(0.1)'), db.query('select pg_sleep(0.1)'), withClient(), withClient()]);
+  expect(relay.break(/^jobferry$/, 'both')).toBe(4);
+  expect(db.pool.idleCount).toBe(4);
+  const startedAt = performance.now();
+  const failing = [db.query('select 1'), withClient(), withClient(), db.query('select 1')];
+  expect((await Promise.allSettled(failing)).map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
+  expect(performance.now() - startedAt).toBeLessThan(4500 + 1500); // its bound, and what a busy machine adds
+  const again = performance.now();
+  await Promise.all([...Array.from({ length: 8 }, () => db.query('select 1')), withClient(), withClient()]);
+  expect(performance.now() - again).toBeLessThan(4000); // none waited behind a statement that is never answered
+});
+
+it('have TCP keep-alive within 10 s, on both sides', async () => {
+  expect(db.pool.options).toMatchObject({ keepAlive: true, keepAliveInitialDelayMillis: 10_000 });
+  const names = ['tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count', 'jit'];
+  const settings = await Promise.all(names.map((name) => db.query(`show ${name}`)));
+  expect(settings.flat()).toEqual([
+    { tcp_keepalives_idle: '10' },
+    { tcp_keepalives_interval: '5' },
+    { tcp_keepalives_count: '2' },
+    { jit: 'off' },
+  ]);
+});

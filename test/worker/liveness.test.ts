@@ -1,0 +1,119 @@
+import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Database } from '../../src/db/database.ts';
+import { tellDeclaredDead } from '../../src/db/workers.ts';
+import { createLog } from '../../src/log.ts';
+import { Liveness } from '../../src/worker/liveness.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { relayDatabase } from '../support/tcp-relay.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let url: string;
+
+beforeAll(async () => {
+  url = (await createTestDatabase()).url;
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+async function start(options: { url?: string } = {}) {
+  const said: { msg: string; reason?: string }[] = [];
+  const log = createLog({ level: 'fatal' });
+  const note = (fields: object, msg: string) => void said.push({ ...fields, msg });
+  log.warn = note as typeof log.warn;
+  log.info = note as typeof log.info;
+  const calls: string[] = [];
+  const liveness = await Liveness.start({
+    url: options.url ?? url,
+    log,
+    onCall: () => undefined,
+    onConfirmedAgain: () => void calls.push('claims again'),
+  });
+  onTestFinished(() => liveness.stop());
+  const renewed = () => waitFor(() => said.some(({ msg }) => msg === 'lease lock held again'), { message: 'renewal' });
+  const reasons = () => said.flatMap(({ msg, reason }) => (msg.startsWith('lease lock lost') ? [reason] : []));
+  return { liveness, said, calls, renewed, reasons };
+}
+
+async function open(): Promise<Database> {
+  const db = new Database(url, { warn: () => undefined });
+  onTestFinished(() => db.close());
+  return db;
+}
+
+const holders = (db: Database, id: number) =>
+  db.query<{ mode: string }>(
+    `select mode from pg_locks l join pg_database d on d.oid = l.database
+      where locktype = 'advisory' and classid = 27238 and objid = $1 and d.datname = current_database()`,
+    [id],
+  );
+
+describe('a worker', () => {
+  it('has a number of its own, and one shared lock on it', async () => {
+    const [one, other] = [await start(), await start()];
+    expect(one.liveness.workerId).not.toBe(other.liveness.workerId);
+    expect(await holders(await open(), one.liveness.workerId)).toEqual([{ mode: 'ShareLock' }]);
+    expect(one.liveness).toMatchObject({ confirmed: true, problem: null });
+  });
+
+  it('skips a number that another process has, as a sequence may give it after a failover', async () => {
+    const db = await open();
+    const first = await start();
+    await db.query(`select setval('jobferry_worker_id_seq', $1, false)`, [first.liveness.workerId]);
+    expect((await start()).liveness.workerId).toBe(first.liveness.workerId + 1);
+  });
+
+  it('that hears that its claims were taken back stops, renews its lock, and says so', async () => {
+    const db = await open();
+    const { liveness, reasons, renewed, calls } = await start();
+    const claimedAt = performance.now();
+    expect(await liveness.covers(claimedAt)).toBe(true);
+    await tellDeclaredDead(db, [liveness.workerId + 1000]);
+    await tellDeclaredDead(db, [liveness.workerId + 1000, liveness.workerId]);
+    await renewed();
+    expect(reasons()).toEqual(['another worker has taken back our claims']);
+    expect(await liveness.covers(claimedAt)).toBe(false); // those of before may be with others
+    expect(await liveness.covers(performance.now())).toBe(true);
+    expect(calls).toEqual(['claims again']);
+    expect(await holders(db, liveness.workerId)).toHaveLength(1);
+  });
+
+  it('of which an outcome was refused does the same once, for claims of which it thought to hold the lock', async () => {
+    const { liveness, reasons, renewed } = await start();
+    const claimedAt = performance.now();
+    liveness.wasRefused(claimedAt);
+    expect(liveness.confirmed).toBe(false);
+    await renewed();
+    liveness.wasRefused(claimedAt);
+    expect(liveness.confirmed).toBe(true);
+    expect(reasons()).toEqual(['an outcome was refused, so our claims were taken back']);
+  });
+
+  it('of which the server of its claims has no lock does the same, but not for a look of before', async () => {
+    const before = performance.now();
+    const { liveness, reasons, renewed } = await start();
+    liveness.wasNotSeen(before);
+    expect(liveness.confirmed).toBe(true);
+    liveness.wasNotSeen(performance.now());
+    expect(liveness.confirmed).toBe(false);
+    await renewed();
+    expect(reasons()).toEqual(['the server that claims go to does not have it']);
+  });
+
+  it('whose machine was suspended claims nothing until the server has confirmed its lock again', async () => {
+    const { liveness, calls } = await start();
+    const now = Date.now.bind(Date);
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000);
+    expect(liveness).toMatchObject({ confirmed: false, problem: 'the server does not answer' });
+    await waitFor(() => liveness.confirmed, { message: 'an answer' });
+    expect(calls).toEqual(['claims again']);
+  });
+
+  it('can stop although the server does not answer', async () => {
+    const relayed = await relayDatabase(url);
+    const { liveness } = await start({ url: relayed.url });
+    relayed.relay.stall();
+    const startedAt = performance.now();
+    await liveness.stop();
+    expect(performance.now() - startedAt).toBeLessThan(3000);
+  });
+});
