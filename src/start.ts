@@ -44,6 +44,8 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     timeoutMs: config.webhookTimeoutMs,
     signatureHeader: config.signatureHeader,
     allowCidrs: [...config.webhookAllowCidrs],
+    dnsServers: config.webhookDnsServers,
+    maxSockets: 2 * config.workerCapacity,
     proxyUrl: config.webhookProxyUrl,
   });
   if (config.webhookAllowCidrs.length > 0) {

@@ -257,14 +257,14 @@ export class Dispatcher {
   }
 
   #start(job: ClaimedJob, claimed: ClaimTime): void {
-    const { sender, log, leaseMs, webhookTimeoutMs } = this.#options;
+    const { sender, log, leaseMs } = this.#options;
     this.#payloadCharacters += job.payload.length;
     const queue = this.#stateOf(job.queueId);
     queue.inFlight += 1;
     // What could not be settled is taken back when its lease ends.
     let news: News | null = null;
     this.#deliveries.begin();
-    void deliver(sender, job, claimed, leaseMs - webhookTimeoutMs)
+    void deliver(sender, job, claimed, leaseMs)
       .then(async (delivery: Delivery) => {
         const giveUpAt = claimed.monotonic + leaseMs;
         await this.#settles.add({ job, delivery, giveUpAt });
