@@ -68,7 +68,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
   const mayClaim = () => liveness.seen;
   const dispatcher = new Dispatcher({
-    ...{ db, sender, log, changes, workerId, capacity, webhookTimeoutMs, leaseMs, mayClaim },
+    ...{ db, sender, log, changes, workerId, capacity, leaseMs, mayClaim },
   });
   listening = dispatcher;
   const wake = (queueId: string) => dispatcher.wake(queueId);
@@ -110,7 +110,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
 
   return {
     wake: (queueId, reason) => {
-      const { hasRoom } = dispatcher;
+      const hasRoom = dispatcher.hasRoom(queueId);
       dispatcher.wake(queueId, reason);
       return hasRoom;
     },
