@@ -1,4 +1,4 @@
-import { BlockList } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
@@ -20,6 +20,8 @@ export interface Config {
   /** 32 bytes each; the first encrypts, all decrypt. None: nothing is stored encrypted. */
   readonly encryptionKeys: readonly Uint8Array[];
   readonly webhookAllowCidrs: readonly string[];
+  /** Name servers that webhooks are looked up at, as `ip` or `ip:port`; null for the system's. */
+  readonly webhookDnsServers: readonly string[] | null;
   /** An HTTP proxy for all webhooks. */
   readonly webhookProxyUrl: string | undefined;
   readonly webhookTimeoutMs: number;
@@ -127,6 +129,10 @@ const environment = z.object({
     .string()
     .optional()
     .transform((text, context) => (text === undefined ? undefined : cidrs(text, context))),
+  WEBHOOK_DNS_SERVERS: z
+    .string()
+    .optional()
+    .transform((text, context) => (text === undefined ? null : nameServers(text, context))),
   WEBHOOK_PROXY_URL: z.string().refine(isProxyUrl, 'must be http://host:port or https://host:port').optional(),
   WEBHOOK_TIMEOUT_SECONDS: seconds(15, 0.05, 600),
   JOB_RETENTION_SECONDS: seconds(259_200, 1, MAX_PERIOD),
@@ -175,6 +181,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     bootstrapPlan: e.BOOTSTRAP_PLAN,
     encryptionKeys: Object.freeze(e.ENCRYPTION_KEY),
     webhookAllowCidrs: Object.freeze(e.WEBHOOK_ALLOW_CIDRS ?? (production ? [] : LOOPBACK.split(','))),
+    webhookDnsServers: Object.freeze(e.WEBHOOK_DNS_SERVERS),
     webhookProxyUrl: e.WEBHOOK_PROXY_URL,
     webhookTimeoutMs: e.WEBHOOK_TIMEOUT_SECONDS,
     jobRetentionMs: e.JOB_RETENTION_SECONDS,
@@ -231,6 +238,21 @@ function cidrs(text: string, context: z.RefinementCtx): string[] {
     if (!isCidr(entry)) context.addIssue({ code: 'custom', message: `"${entry}" is not a CIDR block` });
   }
   return list;
+}
+
+function nameServers(text: string, context: z.RefinementCtx): string[] {
+  const list = text.split(',').map((entry) => entry.trim());
+  for (const entry of list) {
+    if (isNameServer(entry)) continue;
+    context.addIssue({ code: 'custom', message: `"${entry}" is not ip, ip:port or [ipv6]:port` });
+  }
+  return list;
+}
+
+function isNameServer(entry: string): boolean {
+  if (isIP(entry) !== 0) return true;
+  const [, ipv6, ipv4, port] = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(entry) ?? [];
+  return (isIP(ipv4 ?? '') === 4 || isIP(ipv6 ?? '') === 6) && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
 /** Keys separated by commas. What is wrong is told by its place: a key must not be repeated to anybody. */

@@ -73,6 +73,8 @@ async function startParts(
     timeoutMs: config.webhookTimeoutMs,
     signatureHeader: config.signatureHeader,
     allowCidrs: [...config.webhookAllowCidrs],
+    dnsServers: config.webhookDnsServers,
+    maxSockets: 2 * config.workerCapacity,
     proxyUrl: config.webhookProxyUrl,
   });
   started.add(() => sender.close());

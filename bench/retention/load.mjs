@@ -8,7 +8,7 @@ const LIFETIME_MS = 24 * 3_600_000;
 const PAYLOAD = JSON.stringify({ order: 4711, lines: Array.from({ length: 6 }, (_, n) => ({ sku: `abc${n}`, n })), note: 'x'.repeat(40) });
 
 const PUBLISH = `select jobferry_publish($1, $2, $3 * interval '1 ms', $4 * interval '1 ms') as answers`;
-const CLAIM = `select * from jobferry_claim($1, $2, $3, $4 * interval '1 ms')`;
+const CLAIM = `select * from jobferry_claim($1, $2, $3, $4, $5 * interval '1 ms')`;
 const SETTLE = 'select jobferry_settle($1) as applied';
 
 /** One connection that publishes, claims and settles batches, one after another. */
@@ -33,7 +33,7 @@ export async function openLoad(url, queue) {
       return { accountId: queue.account_id, queue: queue.name, payload: PAYLOAD, key: keyed ? `new-${keys}` : undefined };
     });
     await timed('publish', PUBLISH, [JSON.stringify(items), keyed, RETENTION_MS, LIFETIME_MS]);
-    const claimed = (await timed('claim', CLAIM, [[queue.id], 100, 1, 20_000])).filter(({ id }) => id !== null);
+    const claimed = (await timed('claim', CLAIM, [[queue.id], [100], [4 * 1024 * 1024], 1, 20_000])).filter(({ id }) => id !== null);
     const [{ applied }] = await timed('settle', SETTLE, [JSON.stringify(claimed.map(settlement))]);
     if (applied.length !== BATCH) throw new Error(`${applied.length} jobs of ${BATCH} were settled`);
     record.ms.batch.push(performance.now() - startedAt);

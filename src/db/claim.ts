@@ -14,6 +14,7 @@ export interface ClaimedJob {
   signingSecret: string;
   /** The secret that takes over when the overlap of a rotation ends. */
   nextSigningSecret: string | null;
+  /** JSON source text; empty once its envelope is built, so that a delivery that waits holds it only once. */
   payload: string;
   /** Id of the key that the payload is stored encrypted with: the answer will be, too. */
   encryptedWith?: string | undefined;
@@ -38,11 +39,17 @@ export interface Claim {
   jobs: ClaimedJob[];
 }
 
+/** What a claim may take of one queue. */
+export interface ClaimLimit {
+  queueId: string;
+  jobs: number;
+  /** Payloads, encoded as UTF-8: the job with which they reach this is the last one. */
+  bytes: number;
+}
+
 export interface ClaimRequest {
-  /** Each once. */
-  queueIds: readonly string[];
-  /** Jobs of each queue. */
-  capacity: number;
+  /** Each queue once. */
+  limits: readonly ClaimLimit[];
   workerId: number;
   leaseMs: number;
 }
@@ -63,13 +70,19 @@ interface ClaimRow extends Omit<StoredJobRow, 'now' | 'answer_status_code' | 'st
 
 const CLAIM: Statement = {
   name: 'claim',
-  text: `select * from jobferry_claim($1, $2, $3, $4 * interval '1 ms')`,
+  text: `select * from jobferry_claim($1, $2, $3, $4, $5 * interval '1 ms')`,
 };
 
-/** Takes due jobs of each queue, as many as capacity, concurrency, rate window, hold and probe allow; by its id. */
+/** Takes due jobs of each queue, as many as its limit, concurrency, rate window, hold and probe allow; by its id. */
 export async function claim(db: Database, request: ClaimRequest): Promise<Map<string, Claim>> {
-  const { queueIds, capacity, workerId, leaseMs } = request;
-  const rows = await db.query<ClaimRow>(CLAIM, [queueIds, capacity, workerId, leaseMs]);
+  const { limits, workerId, leaseMs } = request;
+  const rows = await db.query<ClaimRow>(CLAIM, [
+    limits.map(({ queueId }) => queueId),
+    limits.map(({ jobs }) => jobs),
+    limits.map(({ bytes }) => bytes),
+    workerId,
+    leaseMs,
+  ]);
   const claims = new Map<string, Claim>();
   for (const row of rows) {
     const { queue_id: queueId, claimed_at: at, wait_ms: waitMs, queue_deleted: queueDeleted } = row;
@@ -82,6 +95,17 @@ export async function claim(db: Database, request: ClaimRequest): Promise<Map<st
   }
   for (const { jobs } of claims.values()) jobs.sort(byTime);
   return claims;
+}
+
+const ACCOUNTS: Statement = {
+  name: 'accounts-of-queues',
+  text: 'select id, account_id from queue where id = any ($1)',
+};
+
+/** The account of each queue, by the queue's id; a queue that was swept is missing. */
+export async function accountsOfQueues(db: Database, queueIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db.query<{ id: string; account_id: string }>(ACCOUNTS, [queueIds]);
+  return new Map(rows.map(({ id, account_id: accountId }) => [id, accountId]));
 }
 
 function byTime(a: ClaimedJob, b: ClaimedJob): number {

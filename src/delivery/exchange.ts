@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { DeliveryAnswer } from '../domain/outcome.ts';
 import { classifyError } from './delivery-error.ts';
 
-/** How one send ended. `abandoned`: the claim was gone before the first byte was written. */
+/** How one send ended. `abandoned`: the claim was gone before the request was written. */
 export type SendResult =
   | { abandoned?: never; answer: DeliveryAnswer; durationMs: number; responseBody: string | null }
   | { abandoned: true };
@@ -24,17 +24,21 @@ const STALE_CONNECTION_MS = 1000;
 export interface ConnectionUse {
   /** Requests written since the socket was opened. */
   requests: number;
+  /** Of the last request that was given to it. */
+  accountId: string;
 }
 
 /** Given to undici; the pool hands it on untouched, and the chosen connection leaves its mark. */
 export interface ExchangeOptions extends Dispatcher.DispatchOptions {
+  accountId: string;
   connection: ConnectionUse | null;
 }
 
 export interface ExchangeSetup {
   options: ExchangeOptions;
   timeoutMs: number;
-  stillMine: (() => boolean) | undefined;
+  /** As in `SendRequest`. */
+  stillMine: ((remainingMs: number) => boolean) | undefined;
   /** Connections that may be open already. */
   pooled: Dispatcher;
   /** A new connection for every request. */
@@ -83,12 +87,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * undici calls this right before it writes, which is the last moment to find out that the claim is gone.
-   * Then it was the receiver that let so much time pass, by not letting us connect, and that is its failure.
+   * undici calls this right before it writes, which is the last moment to find out that the claim is gone. However long
+   * connecting took, the deadline ends what is written now in time; only a process that stood still comes too late.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (!this.#isSettled && !this.#isMine()) this.#settleUnanswered({ kind: 'no_answer', error: 'timeout' });
+    if (this.#remainingMs() <= 0) this.#settleUnanswered({ kind: 'no_answer', error: 'timeout' });
+    else if (!this.#isMine()) this.#settle({ abandoned: true });
     if (this.#isSettled) {
       controller.abort(CUT_OFF);
       return;
@@ -113,14 +118,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // The last of several headers wins (D6).
     this.#retryAfter = (Array.isArray(retryAfter) ? retryAfter.at(-1) : retryAfter) ?? null;
     clearTimeout(this.#timer);
-    const remainingMs = this.#setup.timeoutMs - (performance.now() - this.#startedAt);
-    this.#timer = setTimeout(expire, Math.max(1, Math.min(BODY_GRACE_MS, remainingMs)), this);
+    this.#timer = setTimeout(expire, Math.max(1, Math.min(BODY_GRACE_MS, this.#remainingMs())), this);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return;
     const missing = RESPONSE_BODY_BYTES - this.#bodyBytes;
-    if (missing > 0) this.#chunks.push(chunk.length > missing ? chunk.subarray(0, missing) : chunk);
+    // A copy: a part of a chunk would keep all of it.
+    if (missing > 0) this.#chunks.push(chunk.length > missing ? Buffer.from(chunk.subarray(0, missing)) : chunk);
     this.#bodyBytes += chunk.length;
     // Not at once: a body whose end has arrived as well still leaves the connection reusable.
     if (missing > 0 && chunk.length >= missing) queueMicrotask(() => this.#hasEnded || this.expire());
@@ -155,7 +160,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #isMine(): boolean {
-    return this.#setup.stillMine?.() !== false;
+    return this.#setup.stillMine?.(this.#remainingMs()) !== false;
+  }
+
+  #remainingMs(): number {
+    return this.#setup.timeoutMs - (performance.now() - this.#startedAt);
   }
 
   #isStaleConnection(error: Error): boolean {

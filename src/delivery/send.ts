@@ -1,6 +1,6 @@
-import { lookup as dnsLookup } from 'node:dns';
-import { Agent, Client, type Dispatcher, Pool } from 'undici';
+import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import { createAddressGuard, createGuardedConnector } from './address-guard.ts';
+import { createDnsLookup } from './dns-lookup.ts';
 import { type ConnectionUse, Exchange, type ExchangeOptions, type SendResult } from './exchange.ts';
 import { createProxiedConnector } from './proxy.ts';
 import { type Lookup, shareLookups } from './resolver.ts';
@@ -14,23 +14,32 @@ export interface SenderOptions {
   signatureHeader: string;
   /** Addresses that may be called although they are not public, as CIDRs. */
   allowCidrs: string[];
-  /** In place of `dns.lookup`. */
+  /** Name servers, as `ip` or `ip:port`; null for the system's. */
+  dnsServers?: readonly string[] | null | undefined;
+  /** In place of asking name servers. */
   lookup?: Lookup | undefined;
   /** PEM certificates to trust in place of Node's own list. */
   ca?: string | undefined;
+  /** Open connections above which no more are kept for the next delivery. */
+  maxSockets?: number | undefined;
   /** An HTTP proxy for all deliveries, which has to judge addresses itself (R7). */
   proxyUrl?: string | undefined;
 }
 
 export interface SendRequest {
+  /** Whose share of the look-ups this may use. */
+  accountId?: string | undefined;
   /** As `parseWebhookUrl` gave it. */
   url: string;
   secret: string;
   /** During a rotation: signs an extra header, so that strict receivers see one signature in theirs. */
   nextSecret?: string | null | undefined;
   body: Buffer;
-  /** Asked before connecting, where `false` abandons the send, and right before the socket write, where it is a timeout. */
-  stillMine?: (() => boolean) | undefined;
+  /**
+   * Asked before connecting and right before each socket write: whether a request that is written now, and ends within
+   * so many milliseconds, is still ours to make. `false` abandons the send.
+   */
+  stillMine?: ((remainingMs: number) => boolean) | undefined;
 }
 
 export interface Sender {
@@ -58,11 +67,15 @@ export function createSender(options: SenderOptions): Sender {
   const guard = createAddressGuard(options);
   const { ca, proxyUrl } = options;
   const proxied = proxyUrl === undefined ? null : createProxiedConnector(guard, { proxyUrl, timeoutMs, ca });
-  const lookup = shareLookups(options.lookup ?? dnsLookup);
-  const connect = proxied?.connect ?? createGuardedConnector(guard, { timeoutMs, lookup, ca });
-  const pooled = createAgent({ connect, pipelining: 1 });
+  const asking: Asking = { accountId: '' };
+  const dnsLookup = options.lookup ?? createDnsLookup({ servers: options.dnsServers ?? null });
+  const lookup = shareLookups(dnsLookup, () => asking.accountId);
+  const sockets = countSockets(proxied?.connect ?? createGuardedConnector(guard, { timeoutMs, lookup, ca }));
+  const { connect } = sockets;
+  const { maxSockets = Number.POSITIVE_INFINITY } = options;
+  const pooled = createAgent({ connect, pipelining: 1 }, asking);
   // Without pipelining there is no keep-alive: every request opens a connection.
-  const fresh = createAgent({ connect, pipelining: 0 });
+  const fresh = createAgent({ connect, pipelining: 0 }, asking);
   let underWay = 0;
   let onIdle: (() => void) | null = null;
 
@@ -81,7 +94,8 @@ export function createSender(options: SenderOptions): Sender {
         if (exchangeOptions === null) settle(NOT_SENDABLE);
         else {
           const { stillMine } = request;
-          new Exchange({ options: exchangeOptions, timeoutMs, stillMine, pooled, fresh, settle }).start();
+          const first = sockets.open < maxSockets ? pooled : fresh;
+          new Exchange({ options: exchangeOptions, timeoutMs, stillMine, pooled: first, fresh, settle }).start();
         }
       });
     },
@@ -103,7 +117,8 @@ const NOT_SENDABLE: SendResult = {
   responseBody: null,
 };
 
-function buildOptions({ url, secret, nextSecret, body }: SendRequest, signatureHeader: string): ExchangeOptions | null {
+function buildOptions(request: SendRequest, signatureHeader: string): ExchangeOptions | null {
+  const { accountId = '', url, secret, nextSecret, body } = request;
   if (!URL.canParse(url)) return null;
   const { origin, pathname, search } = new URL(url);
   return {
@@ -123,33 +138,72 @@ function buildOptions({ url, secret, nextSecret, body }: SendRequest, signatureH
       ...(nextSecret == null ? [] : [`${signatureHeader}-next`, sign(body, nextSecret)]),
     ],
     body,
+    accountId,
     connection: null,
   };
 }
 
+/**
+ * The account for which a connection is being opened. Set while the connector runs: the socket asks for the look-up before
+ * that returns, and cannot hand on more than a name.
+ */
+interface Asking {
+  accountId: string;
+}
+
+/** A connector that knows how many of its sockets are open. */
+function countSockets(connector: buildConnector.connector): { connect: buildConnector.connector; open: number } {
+  const counted = {
+    open: 0,
+    connect: ((target, callback) => {
+      connector(target, (...args) => {
+        const [, socket] = args;
+        if (socket !== null) {
+          counted.open += 1;
+          socket.once('close', () => {
+            counted.open -= 1;
+          });
+        }
+        callback(...args);
+      });
+    }) as buildConnector.connector,
+  };
+  return counted;
+}
+
 /** One keep-alive connection of a pool. It tells each exchange how often its socket was used. */
 class Connection extends Client {
-  readonly #use: ConnectionUse = { requests: 0 };
+  readonly #use: ConnectionUse;
 
-  constructor(origin: URL, options: Client.Options) {
-    super(origin, options);
+  constructor(origin: URL, options: Client.Options, asking: Asking) {
+    const use: ConnectionUse = { requests: 0, accountId: '' };
+    const open = options.connect as buildConnector.connector;
+    const connect: buildConnector.connector = (target, callback) => {
+      asking.accountId = use.accountId;
+      open(target, callback);
+      asking.accountId = '';
+    };
+    super(origin, { ...options, connect });
+    this.#use = use;
     this.on('connect', () => {
-      this.#use.requests = 0;
+      use.requests = 0;
     });
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    (options as ExchangeOptions).connection = this.#use;
+    const exchangeOptions = options as ExchangeOptions;
+    this.#use.accountId = exchangeOptions.accountId;
+    exchangeOptions.connection = this.#use;
     return super.dispatch(options, handler);
   }
 }
 
 /** Connections per origin are not limited here: the dispatcher decides how much is under way. */
-function createAgent(options: Pick<Client.Options, 'connect' | 'pipelining'>): Agent {
+function createAgent(options: Pick<Client.Options, 'connect' | 'pipelining'>, asking: Asking): Agent {
   return new Agent({
     ...options,
     factory: (origin, poolOptions) =>
-      new Pool(origin, { ...poolOptions, factory: (url, clientOptions) => new Connection(url, clientOptions) }),
+      new Pool(origin, { ...poolOptions, factory: (url, clientOptions) => new Connection(url, clientOptions, asking) }),
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,

@@ -22,28 +22,35 @@ export interface Delivery {
 }
 
 /**
- * Delivers a claimed job and decides what becomes of it. Never throws for what a webhook does.
- * @param startWithinMs a delivery that would start later could still run when the lease ends, and
- *   the job would be delivered twice at once; so it is not started
+ * Kept between the end of a delivery and the end of its lease, to write the outcome. A delivery that could end later is
+ * not started, or the job might be delivered twice at once.
  */
-export async function deliver(
-  sender: Sender,
-  job: ClaimedJob,
-  claimed: ClaimTime,
-  startWithinMs: number,
-): Promise<Delivery> {
-  const { id, payload, state, createdAt } = job;
-  const { attempts: attempt, maxAttempts } = state;
-  const body = buildEnvelope({ id, queue: job.queueName, payload, attempt, maxAttempts, createdAt });
-  const elapsed = () => elapsedMs(claimed.asked);
+const SETTLE_MS = 1000;
+
+/**
+ * Delivers a claimed job and decides what becomes of it. Never throws for what a webhook does.
+ * @param leaseMs how long the job is ours, from its claim
+ */
+export async function deliver(sender: Sender, job: ClaimedJob, claimed: ClaimTime, leaseMs: number): Promise<Delivery> {
   const result = await sender.send({
+    accountId: job.accountId,
     url: job.webhookUrl,
     secret: job.signingSecret,
     nextSecret: job.nextSigningSecret,
-    body,
-    stillMine: () => elapsed() < startWithinMs,
+    body: takeEnvelope(job),
+    stillMine: (remainingMs) => elapsedMs(claimed.asked) + remainingMs + SETTLE_MS <= leaseMs,
   });
-  return decide(job, result, claimed.now + elapsed());
+  // Never by the wall clock of this machine: what it says must not end a lifetime.
+  return decide(job, result, claimed.now + performance.now() - claimed.asked.monotonic);
+}
+
+/** The payload is in the envelope then. Keeping it as well would double what a delivery holds while it waits. */
+function takeEnvelope(job: ClaimedJob): Buffer {
+  const { id, payload, state, createdAt } = job;
+  const { attempts: attempt, maxAttempts } = state;
+  const body = buildEnvelope({ id, queue: job.queueName, payload, attempt, maxAttempts, createdAt });
+  job.payload = '';
+  return body;
 }
 
 function decide(job: ClaimedJob, result: SendResult, now: number): Delivery {

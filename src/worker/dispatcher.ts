@@ -1,6 +1,5 @@
 import { type Claim, type ClaimedJob, claim } from '../db/claim.ts';
 import type { Database } from '../db/database.ts';
-import type { CallReason } from '../db/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Logger } from '../log.ts';
 import { type ClaimTime, type Delivery, deliver } from '../services/deliver.ts';
@@ -8,7 +7,10 @@ import type { ChangeFeed } from '../services/live.ts';
 import { thisMoment } from '../services/moment.ts';
 import { emptyDeletedQueue } from '../services/recover.ts';
 import { logAttempt } from './attempt-log.ts';
+import { ClaimPlanner, type Plan } from './claim-planner.ts';
 import { LastTry } from './last-try.ts';
+import { QueueAccounts } from './queue-accounts.ts';
+import { createQueueState, isOwned, type News, NOTHING, type OwnedQueue, type QueueState } from './queue-state.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
 import { UnderWay } from './under-way.ts';
 
@@ -20,7 +22,6 @@ export interface DispatcherOptions {
   workerId: number;
   /** Deliveries under way at once in this process. */
   capacity: number;
-  webhookTimeoutMs: number;
   leaseMs: number;
   /** A process that others take for dead must not claim: they would deliver the same at the same time. */
   mayClaim: () => boolean;
@@ -30,16 +31,8 @@ export interface DispatcherOptions {
   onRefused: (claimedAt: number) => void;
 }
 
-/** What a claim may take of a queue: one with a long backlog must not keep the others from their turn. */
-const MAX_PER_QUEUE = 100;
-/** What a claim may take of all its queues, so that one that takes long leaves capacity to the others. */
-const MAX_PER_CLAIM = 320;
-/** Claims of an account wait for each other at its usage, so one for many queues is better than many. */
-const MAX_QUEUES = 16;
 /** Claims at once; what comes meanwhile shares the next one. */
 const MAX_CLAIMS = 3;
-/** Payloads under way at once. A claim adds 4 MiB and a payload of each queue at most (`jobferry_claim`). */
-const MAX_PAYLOAD_CHARACTERS = 32 * 1024 * 1024;
 /** A claim that failed is tried again after this. */
 const RETRY_MS = 250;
 /** A queue that somebody holds just now, or whose due jobs somebody does, is asked again after about so long. */
@@ -53,37 +46,19 @@ const LAST_LOOK_MS = 3200;
 /** `setTimeout` above 2^31-1 ms fires at once; and a queue edit may move what a long timer waits for. */
 const MAX_TIMER_MS = 60_000;
 
-/** Why a queue may have work: a job was published, a delivery of ours has freed its slot, or anything else. */
-export type News = CallReason | 'slot';
-
-interface QueueState {
-  claiming: boolean;
-  /** Something happened while claiming: claim once more. */
-  again: News | null;
-  timer: NodeJS.Timeout | null;
-  /** The last claim could take no more before a delivery ends, a pause does, or the like. */
-  isFull: boolean;
-  /** When to look again for a slot. */
-  lookMs: number;
-  /** Deliveries of this process. */
-  inFlight: number;
-}
-
 /**
  * Moves due jobs to their webhooks: claim, deliver, settle, claim again. Everything that may let a
  * job of a queue go calls `wake`; waking for nothing costs one cheap claim, and waking twice at
  * once costs nothing. What the last claim said spares those that are known to give nothing: after a
- * delivery when no job was left, after a publish when no slot was. When the capacity of the process is
- * used up, queues wait in a line.
+ * delivery when no job was left, after a publish when no slot was. When an account has its share of the
+ * process's capacity, its queues wait in the ready list.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #settles: SettleBatcher;
+  readonly #planner: ClaimPlanner<OwnedQueue>;
+  readonly #accounts: QueueAccounts;
   readonly #queues = new Map<string, QueueState>();
-  /** Queues that have work and wait for capacity, first come first served. */
-  readonly #line = new Set<string>();
-  #free: number;
-  #payloadCharacters = 0;
   #draining = false;
   #pumping = false;
   readonly #deliveries = new UnderWay();
@@ -94,8 +69,10 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#free = options.capacity;
-    this.#settles = new SettleBatcher(options.db, (settled, applied) => this.#settled(settled, applied));
+    const { db, log, capacity } = options;
+    this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
+    this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
+    this.#settles = new SettleBatcher(db, (settled, applied) => this.#settled(settled, applied));
   }
 
   get inFlight(): number {
@@ -116,14 +93,20 @@ export class Dispatcher {
     if ((news === 'job' && queue.isFull && isExpected) || (news === 'slot' && !queue.isFull)) return;
     if (queue.timer !== null) clearTimeout(queue.timer);
     queue.timer = null;
-    this.#line.add(queueId);
+    if (!queue.isReady) {
+      queue.isReady = true;
+      if (isOwned(queue)) this.#planner.add(queue);
+      else this.#accounts.lookUp(queueId);
+    }
     this.#pumpSoon();
   }
 
-  /** Whether a job could be claimed at once. */
-  get hasRoom(): boolean {
+  /** Whether a job of the queue could be claimed at once, as far as is known. */
+  hasRoom(queueId: string): boolean {
     if (this.#draining || !this.#options.mayClaim()) return false;
-    return this.#free > 0 && this.#payloadCharacters < MAX_PAYLOAD_CHARACTERS;
+    const queue = this.#queues.get(queueId);
+    const accountId = queue?.accountId ?? this.#accounts.known(queueId);
+    return accountId === null ? this.#planner.hasFreeSlots : this.#planner.hasRoom(accountId, queue ?? NOTHING);
   }
 
   /** For people: what keeps going wrong; null when nothing does. */
@@ -140,8 +123,9 @@ export class Dispatcher {
   /** Claims nothing more; resolves when what is under way has been delivered and settled. */
   async drain(): Promise<void> {
     this.#draining = true;
-    this.#line.clear();
+    this.#planner.clear();
     for (const queue of this.#queues.values()) if (queue.timer !== null) clearTimeout(queue.timer);
+    await this.#accounts.stop();
     await this.#claims.idle();
     await this.#deliveries.idle();
     await this.#settles.idle();
@@ -150,10 +134,18 @@ export class Dispatcher {
   #stateOf(queueId: string): QueueState {
     let queue = this.#queues.get(queueId);
     if (queue === undefined) {
-      queue = { claiming: false, again: null, timer: null, isFull: false, lookMs: FIRST_LOOK_MS, inFlight: 0 };
+      queue = createQueueState(queueId, this.#accounts.known(queueId), FIRST_LOOK_MS);
       this.#queues.set(queueId, queue);
     }
     return queue;
+  }
+
+  #accountFound(queueId: string, accountId: string): void {
+    const queue = this.#queues.get(queueId);
+    if (this.#draining || queue === undefined) return;
+    queue.accountId = accountId;
+    if (queue.isReady && isOwned(queue)) this.#planner.add(queue);
+    this.#pumpSoon();
   }
 
   /** A turn later, because deliveries that were settled together wake their queue together. */
@@ -167,70 +159,61 @@ export class Dispatcher {
   }
 
   #pump(): void {
-    while (!this.#draining && this.#line.size > 0 && this.#asked < MAX_CLAIMS && this.hasRoom) {
-      const queueIds = this.#nextInLine(Math.min(MAX_QUEUES, this.#free));
-      const limit = Math.min(Math.floor(Math.min(this.#free, MAX_PER_CLAIM) / queueIds.length), MAX_PER_QUEUE);
-      this.#free -= limit * queueIds.length;
+    while (!this.#draining && this.#planner.hasReady && this.#asked < MAX_CLAIMS && this.#options.mayClaim()) {
+      const plans = this.#planner.next();
+      if (plans.length === 0) return;
       this.#claims.begin();
-      void this.#claim(queueIds, limit).finally(() => this.#claims.end());
+      void this.#claim(plans).finally(() => this.#claims.end());
     }
   }
 
-  #nextInLine(count: number): string[] {
-    const next: string[] = [];
-    for (const queueId of this.#line) {
-      if (next.length === count) break;
-      this.#line.delete(queueId);
-      next.push(queueId);
-    }
-    return next;
-  }
-
-  async #claim(queueIds: string[], limit: number): Promise<void> {
-    for (const queueId of queueIds) {
-      const queue = this.#stateOf(queueId);
+  async #claim(plans: Plan<OwnedQueue>[]): Promise<void> {
+    for (const { queue } of plans) {
+      queue.isReady = false;
       queue.claiming = true;
       queue.again = null;
     }
     const asked = thisMoment();
-    const claims = await this.#ask(queueIds, limit);
+    const claims = await this.#ask(plans);
+    const askedForMs = performance.now() - asked.monotonic;
     const mayStart = claims.size > 0 && (await this.#options.mayStart(asked.monotonic));
-    this.#free += limit * queueIds.length;
-    for (const { now, jobs } of claims.values()) {
-      this.#free -= jobs.length;
-      for (const job of jobs) {
-        this.#start(job, { now, asked }, mayStart);
+    this.#planner.claimed(plans, askedForMs);
+    for (const { queue } of plans) {
+      const claimed = claims.get(queue.id);
+      if (claimed === undefined) continue;
+      for (const job of claimed.jobs) {
+        this.#start(queue, job, { now: claimed.now, asked }, mayStart);
         this.#changed(job);
       }
     }
     this.#pumpSoon();
-    await Promise.all(queueIds.map((queueId) => this.#endClaim(queueId, claims.get(queueId))));
+    await Promise.all(plans.map(({ queue }) => this.#endClaim(queue, claims.get(queue.id))));
   }
 
-  async #ask(queueIds: string[], capacity: number): Promise<Map<string, Claim>> {
+  async #ask(plans: Plan<OwnedQueue>[]): Promise<Map<string, Claim>> {
     const { db, log, workerId, leaseMs } = this.#options;
+    const limits = plans.map(({ queue, jobs, bytes }) => ({ queueId: queue.id, jobs, bytes }));
     this.#asked += 1;
     try {
-      const claims = await claim(db, { queueIds, capacity, workerId, leaseMs });
+      const claims = await claim(db, { limits, workerId, leaseMs });
       this.#lastClaim.succeeds();
       return claims;
     } catch (error) {
       this.#lastClaim.fails();
-      log.warn({ err: error, queueIds }, 'claim failed, trying again');
+      log.warn({ err: error, queueIds: limits.map(({ queueId }) => queueId) }, 'claim failed, trying again');
       return new Map();
     } finally {
       this.#asked -= 1;
     }
   }
 
-  async #endClaim(queueId: string, claimed: Claim | undefined): Promise<void> {
-    const waitMs = await this.#afterClaim(queueId, claimed).catch((error: unknown) => {
-      this.#options.log.warn({ err: error, queueId }, 'a deleted queue could not be emptied, trying again');
+  async #endClaim(queue: QueueState, claimed: Claim | undefined): Promise<void> {
+    const waitMs = await this.#afterClaim(queue.id, claimed).catch((error: unknown) => {
+      this.#options.log.warn({ err: error, queueId: queue.id }, 'a deleted queue could not be emptied, trying again');
       return RETRY_MS;
     });
-    const queue = this.#stateOf(queueId);
     queue.claiming = false;
-    this.#scheduleNext(queueId, queue, waitMs);
+    this.#scheduleNext(queue, waitMs);
   }
 
   /** When to claim again by ourselves; null waits for room, and infinity for jobs. */
@@ -245,44 +228,44 @@ export class Dispatcher {
     return claimed.waitMs;
   }
 
-  #scheduleNext(queueId: string, queue: QueueState, waitMs: number | null): void {
+  #scheduleNext(queue: QueueState, waitMs: number | null): void {
     if (this.#draining) return;
     queue.isFull = waitMs === null;
-    if (queue.again !== null) this.wake(queueId, queue.again);
-    if (this.#line.has(queueId)) return;
+    if (queue.again !== null) this.wake(queue.id, queue.again);
+    if (queue.isReady) return;
     if (queue.inFlight > 0 || !queue.isFull) queue.lookMs = FIRST_LOOK_MS;
-    if (waitMs === 0) this.wake(queueId);
-    else if (waitMs === null) this.#lookForSlot(queueId, queue);
-    else if (waitMs !== Number.POSITIVE_INFINITY) this.#wakeIn(waitMs, queueId, queue);
-    this.#forgetIdle(queueId, queue);
+    if (waitMs === 0) this.wake(queue.id);
+    else if (waitMs === null) this.#lookForSlot(queue);
+    else if (waitMs !== Number.POSITIVE_INFINITY) this.#wakeIn(waitMs, queue);
+    this.#forgetIdle(queue);
   }
 
-  #lookForSlot(queueId: string, queue: QueueState): void {
+  #lookForSlot(queue: QueueState): void {
     if (queue.inFlight > 0 || queue.lookMs > LAST_LOOK_MS) return;
     // Processes that look at the same moments would find the same.
-    this.#wakeIn(queue.lookMs * (0.5 + Math.random()), queueId, queue);
+    this.#wakeIn(queue.lookMs * (0.5 + Math.random()), queue);
     queue.lookMs *= 2;
   }
 
-  #wakeIn(ms: number, queueId: string, queue: QueueState): void {
-    queue.timer = setTimeout(() => this.wake(queueId), Math.min(Math.ceil(ms), MAX_TIMER_MS));
+  #wakeIn(ms: number, queue: QueueState): void {
+    queue.timer = setTimeout(() => this.wake(queue.id), Math.min(Math.ceil(ms), MAX_TIMER_MS));
   }
 
-  #forgetIdle(queueId: string, queue: QueueState): void {
-    const isIdle = queue.inFlight === 0 && !queue.claiming && queue.timer === null && !this.#line.has(queueId);
-    if (isIdle) this.#queues.delete(queueId);
+  #forgetIdle(queue: QueueState): void {
+    const isIdle = queue.inFlight === 0 && !queue.claiming && queue.timer === null && !queue.isReady;
+    if (isIdle) this.#queues.delete(queue.id);
   }
 
-  #start(job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
-    const { sender, log, leaseMs, webhookTimeoutMs } = this.#options;
-    this.#payloadCharacters += job.payload.length;
-    const queue = this.#stateOf(job.queueId);
+  #start(queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
+    const { sender, log, leaseMs } = this.#options;
+    const bytes = job.payload.length;
+    this.#planner.begin(queue, bytes);
     queue.inFlight += 1;
     // What could not be settled is taken back when its lease ends.
     let news: News | null = null;
     this.#deliveries.begin();
     // What may not start goes back at once, without an attempt counted.
-    void deliver(sender, job, claimed, mayStart ? leaseMs - webhookTimeoutMs : 0)
+    void deliver(sender, job, claimed, mayStart ? leaseMs : 0)
       .then(async (delivery: Delivery) => {
         const giveUpAt = claimed.asked.monotonic + leaseMs;
         await this.#settles.add({ job, delivery, giveUpAt });
@@ -295,11 +278,10 @@ export class Dispatcher {
       })
       .finally(() => {
         this.#deliveries.end();
-        this.#payloadCharacters -= job.payload.length;
-        this.#free += 1;
+        this.#planner.end(queue, bytes);
         queue.inFlight -= 1;
-        if (news !== null) this.wake(job.queueId, news);
-        this.#forgetIdle(job.queueId, queue);
+        if (news !== null) this.wake(queue.id, news);
+        this.#forgetIdle(queue);
         this.#pumpSoon();
       });
   }

@@ -67,7 +67,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
   const dispatcher = new Dispatcher({
-    ...{ db, sender, log, changes, workerId, capacity, webhookTimeoutMs, leaseMs },
+    ...{ db, sender, log, changes, workerId, capacity, leaseMs },
     mayClaim: () => liveness.confirmed,
     mayStart: (claimedAt) => liveness.covers(claimedAt),
     onRefused: (claimedAt) => liveness.wasRefused(claimedAt),
@@ -111,7 +111,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
 
   return {
     wake: (queueId, reason) => {
-      const { hasRoom } = dispatcher;
+      const hasRoom = dispatcher.hasRoom(queueId);
       dispatcher.wake(queueId, reason);
       return hasRoom;
     },

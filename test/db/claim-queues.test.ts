@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Claim, claim } from '../../src/db/claim.ts';
+import { type Claim, type ClaimLimit, claim } from '../../src/db/claim.ts';
 import { settle } from '../../src/db/settle.ts';
+import { CLAIM_BYTES } from '../support/claim.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 import { DELIVERED, type Fixture, LEASE_MS, openFixture, settlementOf, type TestQueue } from './fixture.ts';
 
@@ -12,10 +13,17 @@ beforeAll(async () => {
   await fixture.openConnections();
 });
 
-async function claimOfAll(queues: readonly { id: string }[], capacity = 100, workerId = 1): Promise<Claim[]> {
-  const queueIds = queues.map(({ id }) => id);
-  const claims = await claim(fixture.db, { queueIds, capacity, workerId, leaseMs: LEASE_MS });
-  return queueIds.map((id) => claims.get(id) as Claim);
+async function claimOfAll(queues: readonly { id: string }[], jobs = 100, workerId = 1): Promise<Claim[]> {
+  const bytes = Math.floor(CLAIM_BYTES / queues.length);
+  return claimWithin(
+    queues.map(({ id: queueId }) => ({ queueId, jobs, bytes })),
+    workerId,
+  );
+}
+
+async function claimWithin(limits: ClaimLimit[], workerId = 1): Promise<Claim[]> {
+  const claims = await claim(fixture.db, { limits, workerId, leaseMs: LEASE_MS });
+  return limits.map(({ queueId }) => claims.get(queueId) as Claim);
 }
 
 const ids = (claimed: Claim) => claimed.jobs.map(({ id }) => id);
@@ -69,6 +77,22 @@ describe('a claim of several queues', () => {
     const claims = await claimOfAll(queues);
     // Of a quarter each, the second job still begins within it.
     expect(claims.map(({ jobs, waitMs }) => [jobs.length, waitMs])).toEqual(queues.map(() => [2, 0]));
+  });
+
+  it('takes of each queue no more jobs and bytes than it is asked to', async () => {
+    const [few, small, large] = [await withJobs(5), await withJobs(5), await fixture.createQueue()];
+    await fixture.publishJobs(large, 3, { payload: `{"a":"${'x'.repeat(1000)}"}` });
+    const claims = await claimWithin([
+      { queueId: few.queue.id, jobs: 2, bytes: 1000 },
+      { queueId: small.queue.id, jobs: 5, bytes: 5 },
+      { queueId: large.id, jobs: 5, bytes: 1 },
+    ]);
+    // `{}` has two bytes, and the third begins within five.
+    expect(claims.map(({ jobs, waitMs }) => [jobs.length, waitMs])).toEqual([
+      [2, 0],
+      [3, 0],
+      [1, 0],
+    ]);
   });
 
   it('gives nothing of a queue that somebody holds, and waits for nobody', async () => {

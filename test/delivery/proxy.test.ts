@@ -168,7 +168,7 @@ describe('through a proxy', () => {
     const proxy = await startProxy();
     const sender = setup({ proxyUrl: proxy.url });
     const stillMine = () => proxy.asked.length === 0;
-    expect(await post(sender, `http://hooks.test:${receiver.port}/`, stillMine)).toMatchObject(noAnswer('timeout'));
+    expect(await post(sender, `http://hooks.test:${receiver.port}/`, stillMine)).toEqual({ abandoned: true });
     expect(receiver.requests).toEqual([]);
   });
 });

@@ -40,7 +40,7 @@ async function rawServer(onConnection: Parameters<typeof startRawServer>[0]): Pr
   return server;
 }
 
-function post(sender: Sender, url: string, stillMine?: () => boolean) {
+function post(sender: Sender, url: string, stillMine?: (remainingMs: number) => boolean) {
   return sender.send({ url, secret: SECRET, body: BODY, stillMine });
 }
 
@@ -241,9 +241,21 @@ describe('connections', () => {
   });
 });
 
-describe('a claim that is gone', () => {
-  const TIMED_OUT = { answer: { kind: 'no_answer', error: 'timeout' } };
+describe('connections that wait for the next request', () => {
+  it('are kept up to a number, and none beyond it', async () => {
+    const answering = () =>
+      rawServer((socket) => {
+        socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+      });
+    const servers = [await answering(), await answering(), await answering()];
+    const sender = setup({ maxSockets: 2 });
+    for (let n = 0; n < 2; n += 1) for (const { url } of servers) await post(sender, url);
+    await servers[2]?.waitForClosed(2);
+    expect(servers.map(({ connections }) => connections)).toEqual([2, 2, 2]);
+  });
+});
 
+describe('a claim that is gone', () => {
   it('is not delivered', async () => {
     const receiver = await receiverWith();
     const sender = setup();
@@ -252,7 +264,7 @@ describe('a claim that is gone', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('while connecting took long is a timeout, and nothing is written', async () => {
+  it('while connecting took long is abandoned, and nothing is written', async () => {
     const server = await rawServer(() => {});
     let isMine = true;
     const lookup: Lookup = (_hostname, _options, callback) => {
@@ -260,7 +272,7 @@ describe('a claim that is gone', () => {
       process.nextTick(callback, null, [{ address: '127.0.0.1', family: 4 }]);
     };
     const sender = setup({ lookup });
-    expect(await post(sender, `http://hooks.test:${server.port}/`, () => isMine)).toMatchObject(TIMED_OUT);
+    expect(await post(sender, `http://hooks.test:${server.port}/`, () => isMine)).toEqual({ abandoned: true });
     await server.waitForClosed(1);
     expect(server.received).toEqual(['']);
   });
@@ -279,7 +291,7 @@ describe('a claim that is gone', () => {
     const asked: number[] = [];
     // The first try finds the claim, and a connection that the receiver closes; the second one finds it gone.
     const stillMine = () => asked.push(server.connections) <= 2;
-    expect(await post(sender, server.url, stillMine)).toMatchObject(TIMED_OUT);
+    expect(await post(sender, server.url, stillMine)).toEqual({ abandoned: true });
     await server.waitForClosed(2);
     expect(server.received[1]).toBe('');
     // At the start, and when there was a connection to write to, each time.

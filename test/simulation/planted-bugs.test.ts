@@ -24,6 +24,7 @@ import {
   notOverdue,
   reviving,
   settleAsked,
+  withManyJobs,
   withoutKeys,
   withShortLease,
 } from './planted-statements.ts';
@@ -147,7 +148,7 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
       return rows.map((row) => ({ ...row, claim_token: 0 }));
     }),
   ],
-  ['gives a process more than it asked for', 'capacity', claimAsked((values) => values.with(1, 100))],
+  ['gives a process more than it asked for', 'capacity', claimAsked(withManyJobs)],
   ['lets claims go to others before the webhook has answered', 'I-13 I-22 I-24', claimAsked(withShortLease)],
   ['delivers what nobody has published', 'I-2', claimAnswering((row) => ({ ...row, id: 'f'.repeat(24) }))],
   [

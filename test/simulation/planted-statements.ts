@@ -107,9 +107,14 @@ export function claimAsked(change: (values: unknown[]) => unknown[]): () => Plan
   return inStatement('claim', (_tables, _name, values, run) => run(change(values)));
 }
 
+/** More of each queue than the process has slots. */
+export function withManyJobs([queueIds, ...others]: unknown[]): unknown[] {
+  return [queueIds, (queueIds as string[]).map(() => 100), ...others.slice(1)];
+}
+
 /** Ends in the middle of the webhook's time. */
-export function withShortLease([queueIds, capacity, workerId, leaseMs]: unknown[]): unknown[] {
-  return [queueIds, capacity, workerId, (leaseMs as number) - 5000 - 250];
+export function withShortLease([queueIds, jobs, bytes, workerId, leaseMs]: unknown[]): unknown[] {
+  return [queueIds, jobs, bytes, workerId, (leaseMs as number) - 5000 - 250];
 }
 
 /** The claim says something else than it has done. */

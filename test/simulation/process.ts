@@ -88,7 +88,7 @@ export class Process implements Host {
     this.reports = createReportOutcome(context, jobs);
     this.dispatcher = new Dispatcher({
       ...{ db: this.db, sender: setup.senderOf(this), log: this.#log, changes: NO_CHANGES },
-      ...{ workerId, capacity, webhookTimeoutMs, leaseMs: this.leaseMs },
+      ...{ workerId, capacity, leaseMs: this.leaseMs },
       mayClaim: () => server.tables.lifeSigns.has(workerId),
       mayStart: async () => server.tables.lifeSigns.has(workerId),
       onRefused: () => undefined,
@@ -172,7 +172,7 @@ export class Process implements Host {
       server: { version: '', environment: '', webhookTimeoutMs: this.#setup.webhookTimeoutMs },
       // As in `start`.
       wake: (queueId, reason) => {
-        const { hasRoom } = this.dispatcher;
+        const hasRoom = this.dispatcher.hasRoom(queueId);
         this.dispatcher.wake(queueId, reason);
         if (!hasRoom) this.#setup.callOthers(this, queueId, reason);
       },

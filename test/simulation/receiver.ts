@@ -93,7 +93,8 @@ export class Receiver {
       );
       const connecting = scheduler.after(scheduler.random.next() * options.connectMs, process, 'connected', () => {
         // The last look before the first byte is written.
-        if (this.#setup.asks && request.stillMine?.() === false) {
+        const remainingMs = startedAt + options.webhookTimeoutMs - scheduler.now;
+        if (this.#setup.asks && (remainingMs <= 0 || request.stillMine?.(remainingMs) === false)) {
           timeout.cancelled = true;
           this.underWay -= 1;
           this.#setup.reached('a delivery is abandoned right before it starts');

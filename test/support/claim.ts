@@ -2,10 +2,14 @@ import { type Claim, claim } from '../../src/db/claim.ts';
 import type { Database } from '../../src/db/database.ts';
 import { LEASE_MS } from '../db/fixture.ts';
 
+/** Payload bytes of a claim, as the dispatcher asks for them. */
+export const CLAIM_BYTES = 4 * 1024 * 1024;
+
 /** A claim of one queue, repeated while another claim holds it, as the dispatcher does. */
 export async function claimOf(db: Database, queueId: string, capacity: number, workerId = 1): Promise<Claim> {
   for (let attempt = 1; attempt <= 1000; attempt += 1) {
-    const claims = await claim(db, { queueIds: [queueId], capacity, workerId, leaseMs: LEASE_MS });
+    const limits = [{ queueId, jobs: capacity, bytes: CLAIM_BYTES }];
+    const claims = await claim(db, { limits, workerId, leaseMs: LEASE_MS });
     const claimed = claims.get(queueId);
     if (claimed === undefined) throw new Error('a claim that says nothing of its queue');
     if (claimed.waitMs !== 0 || claimed.jobs.length > 0) return claimed;

@@ -517,10 +517,13 @@ begin
 end
 $$;
 
--- Takes up to p_capacity due jobs of each of the queues for a worker. For each queue at least one row comes
--- back: its claimed jobs, in any order, or one row without a job. What it may have to wait for is taken in the
--- order in which settles and publishes take it, too: wake-ups by task, queue and time, accounts by id.
-create function jobferry_claim(p_queues text[], p_capacity integer, p_worker integer, p_lease interval)
+-- Takes due jobs of each of the queues for a worker: of the queue at position i up to p_capacities[i] jobs, and no more
+-- after the one with which their payloads reach p_bytes[i]. For each queue at least one row comes back: its claimed jobs,
+-- in any order, or one row without a job. What it may have to wait for is taken in the order in which settles and
+-- publishes take it, too: wake-ups by task, queue and time, accounts by id.
+create function jobferry_claim(
+  p_queues text[], p_capacities integer[], p_bytes integer[], p_worker integer, p_lease interval
+)
 returns table (
   queue_id text, claimed_at timestamptz, wait_ms float8, queue_deleted boolean,
   id text, claim_token bigint, account_id text, queue_name text, webhook_url text, signing_secret text,
@@ -537,7 +540,7 @@ set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
-  v_queue text;
+  v_asked record;
   v_pick record;
   -- Of queues that let jobs go, at the same positions.
   v_queues text[] := '{}';
@@ -550,21 +553,22 @@ declare
   v_waking text[] := '{}';
   v_wakes timestamptz[] := '{}';
 begin
-  for v_queue in select asked.id from unnest(p_queues) as asked(id) order by asked.id collate "C" loop
-    -- Payloads of a claim: 4 MiB, and one more of each queue.
-    v_pick := jobferry_pick(v_queue, p_capacity, 4194304 / cardinality(p_queues));
+  for v_asked in
+    select * from unnest(p_queues, p_capacities, p_bytes) as asked(queue, jobs, bytes) order by asked.queue collate "C"
+  loop
+    v_pick := jobferry_pick(v_asked.queue, v_asked.jobs, v_asked.bytes);
     if v_pick.wakes_at is not null then
-      v_waking := v_waking || v_queue;
+      v_waking := v_waking || v_asked.queue;
       v_wakes := v_wakes || v_pick.wakes_at;
     end if;
     if cardinality(v_pick.ids) = 0 then
-      queue_id := v_queue;
+      queue_id := v_asked.queue;
       claimed_at := v_pick.picked_at;
       wait_ms := v_pick.wait_ms;
       queue_deleted := v_pick.is_deleted;
       return next;
     else
-      v_queues := v_queues || v_queue;
+      v_queues := v_queues || v_asked.queue;
       v_times := v_times || v_pick.picked_at;
       v_waits := v_waits || v_pick.wait_ms;
       v_probes := v_probes || v_pick.is_probe;

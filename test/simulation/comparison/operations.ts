@@ -1,4 +1,4 @@
-import { type Claim, type ClaimedJob, claim } from '../../../src/db/claim.ts';
+import { accountsOfQueues, type Claim, type ClaimedJob, claim } from '../../../src/db/claim.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { extendAckDeadline, runJobNow } from '../../../src/db/job-operations.ts';
 import { type PublishItem, publish } from '../../../src/db/publish.ts';
@@ -11,6 +11,7 @@ import { workersWithClaims, workersWithLock } from '../../../src/db/workers.ts';
 import { type Author, OPERATOR } from '../../../src/domain/audit.ts';
 import { type JobEvent, transition } from '../../../src/domain/transition.ts';
 import { emptyDeletedQueue, endLifetimes, expireDeadlines, takeBack } from '../../../src/services/recover.ts';
+import { CLAIM_BYTES } from '../../support/claim.ts';
 import type { Random } from '../random.ts';
 
 const LIFETIME_MS = 30_000;
@@ -125,7 +126,8 @@ function claimSome(random: Random): Operation {
   const workerId = random.int(1, 3);
   return async (side) => {
     const queueIds = queues.map((queue) => side.queueIds[queue] ?? `no queue ${queue}`);
-    const answer = await claim(side.db, { queueIds, capacity, workerId, leaseMs: LEASE_MS });
+    const limits = queueIds.map((queueId) => ({ queueId, jobs: capacity, bytes: CLAIM_BYTES }));
+    const answer = await claim(side.db, { limits, workerId, leaseMs: LEASE_MS });
     const claimed = queueIds.map((id) => answer.get(id) as Claim);
     side.claims.push(...claimed.flatMap(({ jobs }) => jobs));
     return claimed;
@@ -194,7 +196,8 @@ async function workers(side: Side): Promise<{ claiming: Set<number>; locked: Set
 
 const look: Operation = async (side) => {
   const { due, overdue } = await queuesWithWork(side.db);
-  return { due: new Set(due), overdue: new Set(overdue), ...(await workers(side)) };
+  const accounts = await accountsOfQueues(side.db, [...side.queueIds, 'no queue']);
+  return { due: new Set(due), overdue: new Set(overdue), accounts, ...(await workers(side)) };
 };
 
 export function anyOperation(random: Random): Operation {

@@ -7,10 +7,15 @@ interface Claimed {
   isProbe: boolean;
 }
 
-/** `jobferry_claim`. Its 4 MiB of payloads are left out: that bounds memory and no promise. */
-export function claim(tables: Tables, [queueIds, capacity, workerId, leaseMs]: unknown[]): object[] {
-  return [...(queueIds as string[])].sort().flatMap((queueId) => {
-    return claimOf(tables, queueId, capacity as number, workerId as number, leaseMs as number);
+/** `jobferry_claim`. Its bound of payload bytes is left out: that bounds memory and no promise. */
+export function claim(tables: Tables, [queueIds, capacities, , workerId, leaseMs]: unknown[]): object[] {
+  const asked = (queueIds as string[]).map((queueId, n) => ({
+    queueId,
+    capacity: (capacities as number[])[n] as number,
+  }));
+  asked.sort((a, b) => (a.queueId < b.queueId ? -1 : 1));
+  return asked.flatMap(({ queueId, capacity }) => {
+    return claimOf(tables, queueId, capacity, workerId as number, leaseMs as number);
   });
 }
 

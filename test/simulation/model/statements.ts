@@ -60,6 +60,12 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
   'stored-jobs-pending': (tables, [queueId, limit]) =>
     first(tables, tables.jobsOf(queueId as string, 'pending'), (job) => job.scheduledFor, limit),
 
+  'accounts-of-queues': (tables, [queueIds]) =>
+    (queueIds as string[]).flatMap((id) => {
+      const queue = tables.queues.get(id);
+      return queue === undefined ? [] : [{ id, account_id: queue.accountId }];
+    }),
+
   'queues-with-work': (tables) => {
     const now = tables.clock();
     return [...tables.queues.values()].map(({ id, pausedAt, deletedAt }) => {

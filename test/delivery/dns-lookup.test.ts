@@ -1,0 +1,147 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createDnsLookup } from '../../src/delivery/dns-lookup.ts';
+import type { Lookup, NameLookupError } from '../../src/delivery/resolver.ts';
+import { openSystemNames } from '../../src/delivery/system-names.ts';
+import { type DnsAnswer, type DnsQuery, type DnsServer, startDnsServer } from '../support/dns-server.ts';
+
+const opened: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close();
+});
+
+async function system(hosts = '', resolvConf = '') {
+  const folder = await mkdtemp(join(tmpdir(), 'jobferry-names-'));
+  opened.push(() => rm(folder, { recursive: true }));
+  const paths = { hosts: join(folder, 'hosts'), resolvConf: join(folder, 'resolv.conf') };
+  await writeFile(paths.hosts, hosts);
+  await writeFile(paths.resolvConf, resolvConf);
+  return openSystemNames(paths);
+}
+
+async function setup(
+  answer: (query: DnsQuery) => DnsAnswer,
+  files: { hosts?: string; resolvConf?: string } = {},
+): Promise<{ server: DnsServer; lookup: Lookup }> {
+  const server = await startDnsServer(answer);
+  opened.push(() => server.close());
+  const names = await system(files.hosts, files.resolvConf);
+  // Sooner than in the service.
+  const times = { repeatMs: 250, limitMs: 750 };
+  return { server, lookup: createDnsLookup({ servers: [server.address], system: names, times }) };
+}
+
+/** Addresses, or the code of the failure. */
+function ask(lookup: Lookup, hostname: string): Promise<string[] | string> {
+  return new Promise((resolve) => {
+    lookup(hostname, { all: true }, (error, addresses) => {
+      resolve(error === null ? addresses.map(({ address }) => address) : (error as NameLookupError).code);
+    });
+  });
+}
+
+const asked = ({ queries }: DnsServer) => [...new Set(queries.map(({ name }) => name))];
+
+describe('a look-up', () => {
+  it('gives the addresses of both families', async () => {
+    const { lookup } = await setup(() => ['127.0.0.1', '127.0.0.2', '::1']);
+    expect((await ask(lookup, 'both.test')).toString().split(',').toSorted()).toEqual([
+      '127.0.0.1',
+      '127.0.0.2',
+      '::1',
+    ]);
+  });
+
+  it.each([
+    ['there is none of the other', () => ['127.0.0.1'] as DnsAnswer],
+    ['the other is never answered', ({ family }: DnsQuery): DnsAnswer => (family === 4 ? ['127.0.0.1'] : 'drop')],
+    ['the other fails', ({ family }: DnsQuery): DnsAnswer => (family === 4 ? ['127.0.0.1'] : 'broken')],
+  ])('gives the addresses of one family when %s', async (_case, answer) => {
+    const { lookup } = await setup(answer);
+    expect(await ask(lookup, 'one.test')).toEqual(['127.0.0.1']);
+  });
+
+  it('says that there is no such name, or that nobody answers', async () => {
+    const { lookup } = await setup(({ name }) => (name === 'none.test' ? [] : name === 'bad.test' ? 'broken' : 'drop'));
+    const answers = ['none.test', 'bad.test', 'silent.test', `${'x'.repeat(64)}.test`].map((name) => ask(lookup, name));
+    expect(await Promise.all(answers)).toEqual(['ENOTFOUND', 'EAI_AGAIN', 'EAI_AGAIN', 'ENOTFOUND']);
+  });
+
+  it('survives that each query is lost once (F-37)', async () => {
+    const { lookup, server } = await setup(({ count }) => (count === 1 ? 'drop' : ['127.0.0.1']));
+    expect(await ask(lookup, 'lossy.test')).toEqual(['127.0.0.1']);
+    expect(server.queries.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it('is not held up by others that nobody answers', async () => {
+    const { lookup } = await setup(({ name }) => (name.startsWith('slow') ? 'drop' : ['127.0.0.1']));
+    let silent = 50;
+    const others = Array.from({ length: silent }, (_, n) => ask(lookup, `slow${n}.test`).then(() => silent--));
+    for (let n = 0; n < 20; n += 1) expect(await ask(lookup, `fast${n}.test`)).toEqual(['127.0.0.1']);
+    expect(silent).toBe(50);
+    await Promise.all(others);
+  });
+
+  it('asks anew each time', async () => {
+    const { lookup, server } = await setup(({ count }) => [`127.0.0.${count}`]);
+    expect([await ask(lookup, 'moving.test'), await ask(lookup, 'moving.test')]).toEqual([
+      ['127.0.0.1'],
+      ['127.0.0.2'],
+    ]);
+    expect(asked(server)).toEqual(['moving.test']);
+  });
+});
+
+describe('search domains', () => {
+  const resolvConf =
+    'nameserver 192.0.2.1\nsearch ours.test cluster.test. # of the cluster\noptions timeout:1 ndots:2\n';
+  const known = (names: string[]) => (query: DnsQuery) => (names.includes(query.name) ? ['127.0.0.1'] : []);
+
+  it.each([
+    ['hooks', ['hooks.cluster.test'], ['hooks.ours.test', 'hooks.cluster.test']],
+    ['hooks.team', ['hooks.team.ours.test'], ['hooks.team.ours.test']],
+    ['hooks.example.test', ['hooks.example.test'], ['hooks.example.test']],
+    ['a.b.c', ['a.b.c.ours.test'], ['a.b.c', 'a.b.c.ours.test']],
+    ['hooks.', ['hooks'], ['hooks']],
+  ])('are tried for %s', async (hostname, names, queried) => {
+    const { lookup, server } = await setup(known(names), { resolvConf });
+    expect(await ask(lookup, hostname)).toEqual(['127.0.0.1']);
+    expect(asked(server)).toEqual(queried);
+  });
+
+  it('go on after a domain whose name server has trouble, and are over when nobody answers', async () => {
+    const { lookup, server } = await setup(
+      ({ name }) => (name === 'hooks.ours.test' ? 'broken' : name.startsWith('silent') ? 'drop' : ['127.0.0.1']),
+      { resolvConf },
+    );
+    expect(await ask(lookup, 'hooks')).toEqual(['127.0.0.1']);
+    expect(await ask(lookup, 'silent')).toBe('EAI_AGAIN');
+    expect(asked(server)).toEqual(['hooks.ours.test', 'hooks.cluster.test', 'silent.ours.test']);
+  });
+});
+
+describe('the hosts file', () => {
+  it.each([
+    ['hooks', ['127.0.0.7', '::1']],
+    ['HOOKS.', ['127.0.0.7', '::1']],
+    ['alias', ['127.0.0.7']],
+    ['localhost', ['127.0.0.1']],
+    ['foo.localhost', ['127.0.0.1', '::1']],
+  ])('knows %s, and no name server is asked', async (hostname, addresses) => {
+    const hosts =
+      '127.0.0.1\tlocalhost # loopback\n127.0.0.7 Hooks alias\n::1 hooks\nnonsense hooks\n#127.0.0.9 hooks\n';
+    const { lookup, server } = await setup(() => ['127.0.0.9'], { hosts });
+    expect(await ask(lookup, hostname)).toEqual(addresses);
+    expect(server.queries).toEqual([]);
+  });
+
+  it('may be missing', async () => {
+    const names = openSystemNames({ hosts: '/nowhere/hosts', resolvConf: '/nowhere/resolv.conf' });
+    expect(names.addresses('hooks')).toEqual([]);
+    expect(names.addresses('localhost')).toHaveLength(2);
+    expect(names.candidates('hooks')).toEqual(['hooks']);
+  });
+});

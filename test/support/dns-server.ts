@@ -1,0 +1,94 @@
+import { createSocket } from 'node:dgram';
+
+/** Addresses of either family; none means that there is no such name. `drop` lets the query get lost. */
+export type DnsAnswer = readonly string[] | 'drop' | 'broken';
+
+export interface DnsQuery {
+  /** Without a dot at the end. */
+  name: string;
+  family: 4 | 6;
+  /** Queries for this name and family so far, this one included. */
+  count: number;
+}
+
+export interface DnsServer {
+  /** As `WEBHOOK_DNS_SERVERS` takes it. */
+  address: string;
+  queries: DnsQuery[];
+  close(): Promise<void>;
+}
+
+const TYPES = new Map([
+  [1, 4],
+  [28, 6],
+] as const);
+const [NO_ERROR, SERVER_FAILURE, NO_SUCH_NAME] = [0, 2, 3];
+
+/** A name server on loopback that answers A and AAAA as it is told to. */
+export async function startDnsServer(answer: (query: DnsQuery) => DnsAnswer): Promise<DnsServer> {
+  const socket = createSocket('udp4');
+  const queries: DnsQuery[] = [];
+  socket.on('message', (message, { port, address }) => {
+    const question = readQuestion(message);
+    const family = TYPES.get(question.type as 1 | 28) ?? 4;
+    const count = queries.filter(({ name, family: of }) => name === question.name && of === family).length + 1;
+    const query = { name: question.name, family, count };
+    queries.push(query);
+    const answered = answer(query);
+    if (answered !== 'drop') socket.send(writeAnswer(message, question.end, family, answered), port, address);
+  });
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    queries,
+    close: () => new Promise((resolve) => socket.close(() => resolve())),
+  };
+}
+
+function readQuestion(message: Buffer): { name: string; type: number; end: number } {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = message[at] ?? 0; length > 0; length = message[at] ?? 0) {
+    labels.push(message.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join('.').toLowerCase(), type: message.readUInt16BE(at + 1), end: at + 5 };
+}
+
+function writeAnswer(
+  message: Buffer,
+  questionEnd: number,
+  family: 4 | 6,
+  answer: readonly string[] | 'broken',
+): Buffer {
+  const head = Buffer.from(message.subarray(0, questionEnd));
+  const all = answer === 'broken' ? [] : answer;
+  const records = all.filter((ip) => ip.includes(':') === (family === 6)).map((ip) => recordOf(ip, family));
+  const code = answer === 'broken' ? SERVER_FAILURE : all.length === 0 ? NO_SUCH_NAME : NO_ERROR;
+  head.writeUInt16BE(0x8180 | code, 2);
+  head.writeUInt16BE(records.length, 6);
+  head.writeUInt32BE(0, 8);
+  return Buffer.concat([head, ...records]);
+}
+
+function recordOf(ip: string, family: 4 | 6): Buffer {
+  const data = family === 4 ? Buffer.from(ip.split('.').map(Number)) : ipv6Bytes(ip);
+  const record = Buffer.alloc(12);
+  // The name of the question; a record of IN that may be kept for a minute.
+  record.writeUInt16BE(0xc00c, 0);
+  record.writeUInt16BE(family === 4 ? 1 : 28, 2);
+  record.writeUInt16BE(1, 4);
+  record.writeUInt32BE(60, 6);
+  record.writeUInt16BE(data.length, 10);
+  return Buffer.concat([record, data]);
+}
+
+function ipv6Bytes(ip: string): Buffer {
+  const [head = '', tail = ''] = ip.split('::');
+  const groups = (text: string) => (text === '' ? [] : text.split(':'));
+  const [first, last] = [groups(head), groups(tail)];
+  const all = [...first, ...Array(8 - first.length - last.length).fill('0'), ...last];
+  const bytes = Buffer.alloc(16);
+  for (const [n, group] of all.entries()) bytes.writeUInt16BE(Number.parseInt(group, 16), 2 * n);
+  return bytes;
+}
