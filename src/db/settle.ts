@@ -103,6 +103,8 @@ export function toItems(box: SecretBox, settlements: readonly Settlement[]): str
     status: transition.status,
     attempts: transition.attempts,
     deferCount: transition.deferCount,
+    // Left out by nearly all.
+    shortHolds: transition.shortHolds === 0 ? undefined : transition.shortHolds,
     interruptions: transition.interruptions,
     waitMs: transition.waitMs,
     lastError: transition.lastError,

@@ -24,6 +24,7 @@ export interface StoredJobRow {
   attempts: number;
   max_attempts: number;
   defer_count: number;
+  short_holds: number;
   interruptions: number;
   backoff_type: BackoffType;
   backoff_delay: number;
@@ -41,7 +42,8 @@ export interface StoredJobRow {
 // A job that was never claimed has no snapshot of the rules yet (D5). While its queue is paused, the clock
 // of its lifetime stands still (docs/decisions/0005).
 const SELECT = `
-  select j.id, j.account_id, j.queue_id, j.claim_token, j.status, j.attempts, j.max_attempts, j.defer_count, j.interruptions,
+  select j.id, j.account_id, j.queue_id, j.claim_token, j.status, j.attempts, j.max_attempts, j.defer_count, j.short_holds,
+         j.interruptions,
          j.backoff_type, j.backoff_delay, j.last_error, j.answer_status_code,
          greatest(j.deliver_by, q.lifetime_floor) + coalesce(jobferry_now() - q.paused_at, interval '0') as deliver_by,
          coalesce(j.mode, q.mode) as mode, coalesce(j.max_defers, q.max_defers) as max_defers, q.ack_timeout,
@@ -145,6 +147,7 @@ export function toJobState(row: Omit<StoredJobRow, 'account_id' | 'queue_id' | '
     attempts: row.attempts,
     maxAttempts: row.max_attempts,
     deferCount: row.defer_count,
+    shortHolds: row.short_holds,
     interruptions: row.interruptions,
     backoffType: row.backoff_type,
     backoffDelay: row.backoff_delay,

@@ -43,7 +43,7 @@ export function judge(answer: DeliveryAnswer, now: number): Outcome {
 /** The one date form that RFC 9110 lets a sender use; `Date.parse` alone accepts far too much. */
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** Reads a Retry-After header: seconds or a date; nonsense means 60 s, the past means 0 (D6). */
+/** Reads a Retry-After header: seconds or a date; nonsense means 60 s, the past means 0, which a job is not granted often (D6). */
 export function retryAfterMs(header: string | null, now: number): number {
   const text = header?.trim() ?? '';
   if (/^-?\d+(\.\d+)?$/.test(text)) return Math.max(0, Math.ceil(Number(text) * 1000));

@@ -19,6 +19,8 @@ export interface JobState {
   attempts: number;
   maxAttempts: number;
   deferCount: number;
+  /** Holds of less than a second that it got in a row, up to now. */
+  shortHolds: number;
   /** Claims lost by our own fault since the last attempt that counted. */
   interruptions: number;
   backoffType: BackoffType;
@@ -73,6 +75,7 @@ export interface Transition {
   status: JobStatus;
   attempts: number;
   deferCount: number;
+  shortHolds: number;
   interruptions: number;
   /** From now: until the next delivery (pending), until the ack deadline (awaiting_ack), else 0. */
   waitMs: number;
@@ -206,6 +209,7 @@ function fail(job: JobState, rules: DeliveryRules, failure: Failure, moment: Mom
   return {
     ...unchanged(job),
     status: 'pending',
+    shortHolds: 0,
     interruptions: 0,
     waitMs,
     lastError: failure.error ?? failure.status,
@@ -233,16 +237,31 @@ interface Defer {
   statusCode: number | null;
 }
 
+/** Below this a hold is short: rate limiters that round down ask for 0, and so do dates that have just passed. */
+const SHORT_HOLD_MS = 1000;
+/** So many short holds in a row are as short as asked. */
+const SHORT_HOLDS_AS_ASKED = 3;
+const LONGEST_STRETCHED_HOLD_MS = 60_000;
+
+/** A job that is told "not now, but at once" again and again would use up its holds within a second (D6). */
+function stretchedHoldMs(askedMs: number, shortHolds: number): number {
+  if (shortHolds <= SHORT_HOLDS_AS_ASKED) return askedMs;
+  return Math.min(SHORT_HOLD_MS * 2 ** (shortHolds - SHORT_HOLDS_AS_ASKED - 1), LONGEST_STRETCHED_HOLD_MS);
+}
+
 /**
  * Backpressure, told by an answer or by a call: the job is held and the attempt given back, until
  * the budget of holds is spent (D7) or the hold would outlast the delivery lifetime (D8).
  */
-function defer(job: JobState, rules: DeliveryRules, ask: Defer, moment: Moment): Transition {
+function defer(job: JobState, rules: DeliveryRules, asked: Defer, moment: Moment): Transition {
+  const shortHolds = asked.retryAfterMs < SHORT_HOLD_MS ? job.shortHolds + 1 : 0;
+  const ask = { ...asked, retryAfterMs: stretchedHoldMs(asked.retryAfterMs, shortHolds) };
   // At the very end of its lifetime a job can no longer be claimed either.
   const outlivesJob = moment.now + ask.retryAfterMs >= job.deliverBy;
   const refunded: Transition = {
     ...unchanged(job),
     attempts: job.attempts - 1,
+    shortHolds,
     interruptions: 0,
     queueEffect: holdOf(rules, ask, outlivesJob),
   };
@@ -299,11 +318,12 @@ function cancelled(job: JobState, rules: DeliveryRules): Transition {
 }
 
 function unchanged(job: JobState): Transition {
-  const { status, attempts, deferCount, interruptions, lastError } = job;
+  const { status, attempts, deferCount, shortHolds, interruptions, lastError } = job;
   return {
     status,
     attempts,
     deferCount,
+    shortHolds,
     interruptions,
     lastError,
     waitMs: 0,

@@ -31,11 +31,18 @@ export interface QueueOperations {
   /** Every waiting job has its full delivery lifetime again: the time of the pause does not count. */
   resumeQueue(account: Account, queueId: string): Promise<Queue>;
   /**
+   * A held queue goes on, and up to 1000 of its jobs that wait for the end of a hold are due, the one that asked for
+   * it included. Nothing changes when the queue is not held.
+   */
+  endHold(account: Account, queueId: string): Promise<Queue>;
+  /**
    * A new signing secret. During the overlap the spec's header carries the present secret's signature,
-   * `<header>-next` the new one's; then the new one takes over. 0 switches at once.
-   * @throws JobferryError `conflict` while another rotation is under way
+   * `<header>-next` the new one's; then the new one takes over. 0 switches at once, and ends any other rotation.
+   * @throws JobferryError `conflict` while another rotation is under way, unless the overlap is 0
    */
   rotateSigningSecret(account: Account, queueId: string, overlapSeconds: number): Promise<RotatedSecret>;
+  /** The next secret takes over now; nothing changes without a rotation under way. */
+  finishSecretRotation(account: Account, queueId: string): Promise<Queue>;
   /**
    * Whether payloads of jobs to come, and what their webhook answers, are stored encrypted.
    * @throws JobferryError `invalid_request` without an ENCRYPTION_KEY

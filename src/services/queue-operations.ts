@@ -9,7 +9,7 @@ import type { QueueOperations } from './operations.ts';
 import { generateSigningSecret } from './signing-secret.ts';
 import { afterCommit } from './told-what-was-stored.ts';
 
-/** Pause, resume, rotation (docs/decisions/0005), and whether payloads are encrypted (0007). */
+/** Pause, resume, the end of a hold, rotation (docs/decisions/0005), and whether payloads are encrypted (0007). */
 export function createQueueOperations(context: Context): QueueOperations {
   const { db, readingPrisma, periods } = context;
   const liveQueue = async (account: Account, queueId: string): Promise<Queue> => {
@@ -33,6 +33,19 @@ export function createQueueOperations(context: Context): QueueOperations {
         changed(account, queueId);
       }
       return liveQueue(account, queueId).catch(afterCommit);
+    },
+
+    async endHold(account, queueId) {
+      if (isId(queueId) && (await operations.endHold(db, account, queueId))) {
+        context.wake(queueId, 'change');
+        changed(account, queueId);
+      }
+      return liveQueue(account, queueId);
+    },
+
+    async finishSecretRotation(account, queueId) {
+      if (isId(queueId) && (await operations.finishSecretRotation(db, account, queueId))) changed(account, queueId);
+      return liveQueue(account, queueId);
     },
 
     async rotateSigningSecret(account, queueId, overlapSeconds) {

@@ -11,6 +11,7 @@ export function job(overrides: Partial<JobState> = {}): JobState {
     attempts: 1,
     maxAttempts: 3,
     deferCount: 0,
+    shortHolds: 0,
     interruptions: 0,
     backoffType: 'fixed',
     backoffDelay: 10,

@@ -31,7 +31,8 @@ const anyRules: fc.Arbitrary<DeliveryRules> = fc.record({
 });
 // Mostly short, or no job would live long enough to use up its attempts or its holds.
 const wait = fc.oneof(
-  { weight: 15, arbitrary: fc.integer({ min: 0, max: 120_000 }) },
+  { weight: 10, arbitrary: fc.integer({ min: 0, max: 120_000 }) },
+  { weight: 10, arbitrary: fc.constantFrom(0, 1, 999, 1000) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 2 * LIFETIME_MS }) },
 );
 const reason = fc.option(fc.string({ maxLength: 5 }), { nil: null });
@@ -73,6 +74,8 @@ interface Stored {
   /** As they were at the last claim (D5). */
   rules: DeliveryRules;
   history: TransitionEntry[];
+  /** What the last holds asked for, without another outcome in between; milliseconds. */
+  holds: number[];
   scheduledFor: number;
 }
 
@@ -88,6 +91,7 @@ const anyJob: fc.Arbitrary<JobState> = fc
     status: 'pending',
     attempts: 0,
     deferCount: 0,
+    shortHolds: 0,
     deliverBy: NOW + LIFETIME_MS,
     lastError: null,
     webhookStatusCode: null,
@@ -99,13 +103,15 @@ function claimed(job: Stored, rules: DeliveryRules): Stored {
 }
 
 /** What settling does in SQL. */
-function settled(job: Stored, t: Transition, now: number): Stored {
-  const { status, attempts, deferCount, interruptions, lastError } = t;
+function settled(job: Stored, event: JobEvent, t: Transition, now: number): Stored {
+  const { status, attempts, deferCount, shortHolds, interruptions, lastError } = t;
+  const asked = holdAskedFor(event);
   const webhookStatusCode = status === 'awaiting_ack' ? accepted.outcome.statusCode : null;
   return {
     ...job,
-    state: { ...job.state, status, attempts, deferCount, interruptions, lastError, webhookStatusCode },
+    state: { ...job.state, status, attempts, deferCount, shortHolds, interruptions, lastError, webhookStatusCode },
     history: t.entry === null ? job.history : [...job.history, t.entry],
+    holds: asked !== null ? [...job.holds, asked.ms] : t.entry === null ? job.holds : [],
     scheduledFor: status === 'pending' ? now + t.waitMs : job.scheduledFor,
   };
 }
@@ -116,16 +122,23 @@ function holdAskedFor(event: JobEvent): { ms: number; scope: 'queue' | 'job' } |
   return { ms: event.outcome.retryAfterMs, scope: 'job' };
 }
 
+/** D6, from the events' side. */
+function grantedMs(holds: readonly number[], askedMs: number): number {
+  const inARow = holds.length - 1 - holds.findLastIndex((ms) => ms >= 1000);
+  if (askedMs >= 1000 || inARow < 3) return askedMs;
+  return ([1, 2, 4, 8, 16, 32][inARow - 3] ?? 60) * 1000;
+}
+
 function isTakenBack({ interruptions }: JobState, event: JobEvent): boolean {
   return event.type === 'interrupted' && interruptions + 1 < MAX_INTERRUPTIONS;
 }
 
 /** The reasons of the spec, D7, D8, D9, D10 and D17, written down once more and from the events' side. */
-function reasonToDie({ state, rules }: Stored, event: JobEvent, { now, random }: Moment): DeadReason | null {
+function reasonToDie({ state, rules, holds }: Stored, event: JobEvent, { now, random }: Moment): DeadReason | null {
   const held = holdAskedFor(event);
   if (held !== null) {
     if (state.deferCount >= rules.maxDefers) return 'defer_cap_exhausted';
-    return now + held.ms > state.deliverBy ? 'retry_after_exceeds_lifetime' : null;
+    return now + grantedMs(holds, held.ms) > state.deliverBy ? 'retry_after_exceeds_lifetime' : null;
   }
   if (event.type === 'queue_deleted') return 'queue_deleted';
   if (event.type === 'cancelled') return 'cancelled';
@@ -160,6 +173,7 @@ function checkStep(before: Stored, event: JobEvent, moment: Moment, t: Transitio
   assert(Number.isFinite(t.waitMs) && t.waitMs >= 0, `waits ${t.waitMs} ms`);
   if (t.status === 'pending' && t.waitMs > 0) assert(moment.now + t.waitMs <= state.deliverBy, 'past the lifetime');
   if (t.status === 'completed' || t.status === 'dead') assert.equal(t.waitMs, 0);
+  if (held !== null && t.status === 'pending') assert.equal(t.waitMs, grantedMs(before.holds, held.ms));
 
   assert(t.attempts >= 0 && t.attempts <= state.maxAttempts);
   const counted = history.filter((entry) => entry.status !== 'deferred').length;
@@ -195,7 +209,7 @@ it('keeps the invariants over any sequence of events', () => {
       anyRules,
       fc.array(anyStep, { minLength: 1, maxLength: 40, size: 'max' }),
       (state, first, steps) => {
-        let job: Stored = { state, rules: first, history: [], scheduledFor: NOW };
+        let job: Stored = { state, rules: first, history: [], holds: [], scheduledFor: NOW };
         let now = NOW;
         for (const step of steps) {
           now = Math.max(now + step.pause, step.untilDue ? job.scheduledFor : 0);
@@ -209,24 +223,27 @@ it('keeps the invariants over any sequence of events', () => {
           const t = transition(job.state, job.rules, event, moment);
           if (isTerminal) assert.equal(t, null);
           if (t === null) continue;
-          const next = settled(job, t, now);
+          const next = settled(job, event, t, now);
           checkStep(job, event, moment, t, next);
           job = next;
-          reached.add(t.deadReason ?? t.status).add(`attempt ${t.entry?.attempt ?? 0}`);
+          reached
+            .add(t.deadReason ?? t.status)
+            .add(`attempt ${t.entry?.attempt ?? 0}`)
+            .add(`hold ${t.shortHolds}`);
         }
       },
     ),
     { numRuns: 2000 },
   );
   // Otherwise the invariants would hold because little happened.
-  const expected = [...DEAD_REASONS, 'completed', 'pending', 'awaiting_ack', 'attempt 5'];
+  const expected = [...DEAD_REASONS, 'completed', 'pending', 'awaiting_ack', 'attempt 5', 'hold 4'];
   expect([...reached]).toEqual(expect.arrayContaining(expected));
 });
 
 it('ends a job that kills every worker', () => {
   fc.assert(
     fc.property(anyJob, anyRules, (state, rules) => {
-      let job: Stored = { state: { ...state, interruptions: 0 }, rules, history: [], scheduledFor: NOW };
+      let job: Stored = { state: { ...state, interruptions: 0 }, rules, history: [], holds: [], scheduledFor: NOW };
       let claims = 0;
       while (job.state.status === 'pending') {
         job = claimed(job, rules);
@@ -234,7 +251,7 @@ it('ends a job that kills every worker', () => {
         assert(claims <= state.maxAttempts * MAX_INTERRUPTIONS, 'the job loops');
         const t = transition(job.state, rules, interrupted, { now: NOW, random: 0 });
         assert(t !== null);
-        job = settled(job, t, NOW);
+        job = settled(job, interrupted, t, NOW);
       }
       // Time stands still here, so that nothing but the attempts can end it.
       assert.equal(job.state.status, 'dead');

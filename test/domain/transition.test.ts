@@ -506,3 +506,38 @@ describe('transition', () => {
     expect(transition(waiting, rules(), { type: 'lifetime_ended' }, { now: NOW, random: 0 })).toBeNull();
   });
 });
+
+describe('D6: holds of less than a second in a row', () => {
+  /** What each of the holds that are asked for becomes, in seconds; null is a failed attempt in between. */
+  function granted(asked: readonly (number | null)[]): (number | undefined)[] {
+    let state = job({ maxAttempts: 25 });
+    return asked.map((ms) => {
+      const event = ms === null ? failed : backpressure(ms);
+      const decided = transition(state, rules({ maxDefers: 1000 }), event, { now: NOW, random: 0 });
+      state = { ...state, shortHolds: decided?.shortHolds ?? 0, deferCount: decided?.deferCount ?? 0 };
+      return ms === null ? undefined : (decided?.waitMs ?? 0) / 1000;
+    });
+  }
+
+  it('are three as asked, and then 1, 2, 4 … 60 s', () => {
+    expect(granted(Array(12).fill(0))).toEqual([0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    expect(granted([0, 999, 1, 999, 0])).toEqual([0, 0.999, 0.001, 1, 2]);
+  });
+
+  it('begin anew after a longer one, and after another outcome', () => {
+    expect(granted([0, 0, 0, 0, 1000, 0])).toEqual([0, 0, 0, 1, 1, 0]);
+    expect(granted([0, 0, 0, 0, null, 0, 0])).toEqual([0, 0, 0, 1, undefined, 0, 0]);
+  });
+
+  it('go on after a lost claim and a receipt that was confirmed', () => {
+    for (const event of [{ type: 'interrupted' } as const, accepted]) {
+      const state = job({ shortHolds: 7 });
+      expect(transition(state, ackRules(), event, { now: NOW, random: 0 })?.shortHolds).toBe(7);
+    }
+  });
+
+  it('hold the queue, too, when that was asked for', () => {
+    const decided = transition(awaiting({ shortHolds: 4 }), ackRules(), deferred(0), { now: NOW, random: 0 });
+    expect(decided).toMatchObject({ waitMs: 2000, queueEffect: hold(2000) });
+  });
+});

@@ -32,6 +32,30 @@ function holdOf(job: ApiJob): number {
   return at(job.scheduledFor) - at(job.history.at(-1)?.timestamp);
 }
 
+describe.concurrent('a hold of less than a second', () => {
+  const PAST = 'Mon, 01 Jan 2024 00:00:00 GMT';
+  it.each(['0', '-5', '0.001', PAST])('is granted three times in a row, then grows: Retry-After %s', async (value) => {
+    const { id, receiver } = await publishTo([retryAfter(value)], { maxDefers: 50 });
+    await receiver.waitFor(4);
+    const job = await api.waitForJob(id, ({ deferCount }) => deferCount === 4);
+    expect(holdOf(job)).toBe(1000);
+    receiver.respondWith(retryAfter('0'));
+    expect(holdOf(await api.waitForJob(id, ({ deferCount }) => deferCount === 5))).toBe(2000);
+  });
+
+  it('counts in ack mode, too, and holds the queue as long', async () => {
+    const { id, queue } = await publishTo([{ status: 202 }], { mode: 'ack' });
+    for (let count = 1; count <= 4; count += 1) {
+      await api.waitForStatus(id, 'awaiting_ack');
+      await api.call('POST', `/v1/jobs/${id}/defer`, { retryAfter: 0, attempt: 1 });
+    }
+    const job = await api.getJob(id);
+    expect(holdOf(job)).toBe(1000);
+    await api.updateQueue(queue.id, { mode: 'standard' });
+    expect(await api.waitForStatus(id, 'completed')).toMatchObject({ deferCount: 4, attempts: 1 });
+  });
+});
+
 describe.concurrent('a backpressure answer', () => {
   it.each([429, 503, 529])('%i holds the job for 60 s without a Retry-After', async (status) => {
     const { id, queue } = await publishTo([{ status }]);

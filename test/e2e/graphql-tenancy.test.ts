@@ -129,6 +129,8 @@ const MUTATIONS: [name: string, document: (things: Things) => string][] = [
   ['pauseQueue', ({ queue }) => `pauseQueue(id: "${queue}")`],
   ['resumeQueue', ({ queue }) => `resumeQueue(id: "${queue}")`],
   ['purgeQueue', ({ queue }) => `purgeQueue(id: "${queue}")`],
+  ['endHold', ({ queue }) => `endHold(queueId: "${queue}")`],
+  ['finishSecretRotation', ({ queue }) => `finishSecretRotation(queueId: "${queue}")`],
   ['rotateSigningSecret', ({ queue }) => `rotateSigningSecret(queueId: "${queue}")`],
   ['publishJob', ({ queueName }) => `publishJob(queue: "${queueName}", input: { payload: {} })`],
   ['ackJob', ({ job }) => `ackJob(id: "${job}")`],

@@ -221,6 +221,9 @@ describe('a change that cannot be written into the audit log', () => {
     const queue = await createQueue({ maxAttempts: 1 }, broken, by);
     const paused = await createQueue({}, broken, by);
     await broken.pauseQueue(by, paused.id);
+    const [held, rotating] = [await createQueue({}, broken, by), await createQueue({}, broken, by)];
+    await broken.db.query(`update queue set hold_until = jobferry_now() + interval '1 hour' where id = $1`, [held.id]);
+    await broken.rotateSigningSecret(by, rotating.id, 60);
     const [letter = '', other = ''] = await deadLetters(queue, 2, broken, by);
     const [pending, cancellable] = [await publish(queue.name, broken, by), await publish(queue.name, broken, by)];
     const { id: keyId } = await broken.createApiKey(by, null);
@@ -238,6 +241,8 @@ describe('a change that cannot be written into the audit log', () => {
       ['queue.delete', () => broken.services.deleteQueue(by, queue.id)],
       ['queue.pause', () => broken.pauseQueue(by, queue.id)],
       ['queue.resume', () => broken.resumeQueue(by, paused.id)],
+      ['queue.end_hold', () => broken.endHold(by, held.id)],
+      ['queue.finish_rotation', () => broken.finishSecretRotation(by, rotating.id)],
       ['queue.rotate_secret', () => broken.rotateSigningSecret(by, queue.id, 0)],
       ['job.run_now', () => broken.runNow(by, pending)],
       ['job.cancel', () => broken.cancelJob(by, cancellable)],

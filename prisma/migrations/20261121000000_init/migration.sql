@@ -118,6 +118,8 @@ create table job (
   backoff_type       text not null,
   backoff_delay      double precision not null,
   defer_count        integer not null default 0,
+  -- Holds of less than a second that the job got in a row, up to now.
+  short_holds        integer not null default 0,
   idempotency_key    text collate "C",
   payload            text not null,
   scheduled_for      timestamptz(3) not null,
@@ -528,7 +530,7 @@ returns table (
   queue_id text, claimed_at timestamptz, wait_ms float8, queue_deleted boolean,
   id text, claim_token bigint, account_id text, queue_name text, webhook_url text, signing_secret text,
   payload text, created_at timestamptz, scheduled_for timestamptz, deliver_by timestamptz, last_error text,
-  attempts integer, max_attempts integer, defer_count integer, interruptions integer,
+  attempts integer, max_attempts integer, defer_count integer, short_holds integer, interruptions integer,
   backoff_type text, backoff_delay float8,
   mode text, max_defers integer, ack_timeout float8, ack_timeout_action text, is_probe boolean,
   next_signing_secret text
@@ -592,7 +594,8 @@ begin
                 job.id, job.claim_token, job.account_id, q.name, q.webhook_url, q.signing_secret,
                 job.payload, job.created_at::timestamptz, job.scheduled_for::timestamptz,
                 greatest(job.deliver_by, q.lifetime_floor)::timestamptz, job.last_error,
-                job.attempts, job.max_attempts, job.defer_count, job.interruptions, job.backoff_type, job.backoff_delay,
+                job.attempts, job.max_attempts, job.defer_count, job.short_holds, job.interruptions,
+                job.backoff_type, job.backoff_delay,
                 job.mode, job.max_defers, q.ack_timeout, job.ack_timeout_action,
                 v_probes[array_position(v_queues, job.queue_id)], q.next_signing_secret;
   end if;
@@ -655,7 +658,7 @@ begin
   with item as materialized (
     select * from json_to_recordset(p_items) as i(
       id text, expected text, token bigint,
-      status text, attempts integer, "deferCount" integer, interruptions integer, "waitMs" float8,
+      status text, attempts integer, "deferCount" integer, "shortHolds" integer, interruptions integer, "waitMs" float8,
       "lastError" text, "deadReason" text,
       "entryAttempt" integer, "entryStatus" text, "entryError" text, "entryCode" integer,
       "answerCode" integer, "answerMs" integer, "answerBody" text,
@@ -677,7 +680,8 @@ begin
      order by item.id
   ), settled as (
     update job set
-      status = d.final, attempts = d.attempts, defer_count = d."deferCount", interruptions = d.interruptions,
+      status = d.final, attempts = d.attempts, defer_count = d."deferCount", short_holds = coalesce(d."shortHolds", 0),
+      interruptions = d.interruptions,
       last_error = case when d.reason = 'queue_deleted' then d.reason else d."lastError" end,
       dead_reason = d.reason,
       scheduled_for = case when d.final = 'pending' then v_now + d."waitMs" * interval '1 millisecond'

@@ -149,6 +149,18 @@ builder.mutationFields((t) => ({
         return queueAfter(context, id);
       }),
   }),
+  endHold: t.field({
+    type: QueuePayload,
+    description:
+      'Lets a held queue go on, with up to 1000 of its jobs that wait for the end of a hold, the one that asked for it included.',
+    errors: { types: [NotFoundError] },
+    args: { queueId: t.arg.id({ required: true, description: 'Of the queue.' }) },
+    resolve: (_root, { queueId: id }, context) =>
+      refusing(async () => {
+        await context.operations.endHold(context.account, idOf(id, 'queue'));
+        return queueAfter(context, id);
+      }),
+  }),
   purgeQueue: t.field({
     type: PurgeQueuePayload,
     complexity: PRICE.bulk,
@@ -183,7 +195,7 @@ builder.mutationFields((t) => ({
       overlapSeconds: t.arg.float({
         required: true,
         defaultValue: 86_400,
-        description: '0 to 604800; 0 switches at once.',
+        description: '0 to 604800; 0 switches at once, and ends another rotation that is under way.',
       }),
     },
     resolve: (_root, { queueId: id, overlapSeconds }, context) =>
@@ -194,6 +206,17 @@ builder.mutationFields((t) => ({
           overlapSeconds,
         );
         return { ...(await queueAfter(context, id)), signingSecret, takesOverAt };
+      }),
+  }),
+  finishSecretRotation: t.field({
+    type: QueuePayload,
+    description: 'The next signing secret takes over now. Without a rotation under way nothing changes.',
+    errors: { types: [NotFoundError] },
+    args: { queueId: t.arg.id({ required: true, description: 'Of the queue.' }) },
+    resolve: (_root, { queueId: id }, context) =>
+      refusing(async () => {
+        await context.operations.finishSecretRotation(context.account, idOf(id, 'queue'));
+        return queueAfter(context, id);
       }),
   }),
 }));

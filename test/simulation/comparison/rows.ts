@@ -22,7 +22,7 @@ export const DUMP = `
               'key', idempotency_key, 'scheduledFor', jobferry_ms(scheduled_for), 'deliverBy', jobferry_ms(deliver_by),
               'lastError', last_error, 'completedAt', jobferry_ms(completed_at), 'deadReason', dead_reason,
               'workerId', worker_id, 'claimedAt', jobferry_ms(claimed_at), 'deadline', jobferry_ms(deadline),
-              'interruptions', interruptions, 'mode', mode, 'maxDefers', max_defers,
+              'shortHolds', short_holds, 'interruptions', interruptions, 'mode', mode, 'maxDefers', max_defers,
               'ackTimeoutAction', ack_timeout_action, 'answerCode', answer_status_code, 'waitReason', wait_reason,
               'history', coalesce((select json_agg(json_build_object('attempt', a.attempt, 'status', a.status,
                 'error', a.error, 'webhookStatusCode', a.webhook_status_code, 'timestamp', jobferry_ms(a."timestamp"))

@@ -140,6 +140,7 @@ function toRow(
     attempts: job.attempts,
     max_attempts: job.maxAttempts,
     defer_count: job.deferCount,
+    short_holds: job.shortHolds,
     interruptions: job.interruptions,
     backoff_type: job.backoffType,
     backoff_delay: job.backoffDelay,

@@ -9,6 +9,7 @@ export interface SettleItem {
   status: JobStatus;
   attempts: number;
   deferCount: number;
+  shortHolds?: number;
   interruptions: number;
   waitMs: number;
   lastError: string | null;
@@ -79,6 +80,7 @@ function write(tables: Tables, { job, queue, item }: Applied, now: number): void
     lastError,
     attempts: item.attempts,
     deferCount: item.deferCount,
+    shortHolds: item.shortHolds ?? 0,
     interruptions: item.interruptions,
     scheduledFor: status === 'pending' ? now + item.waitMs : job.scheduledFor,
     deadline: status === 'awaiting_ack' ? now + item.waitMs : null,

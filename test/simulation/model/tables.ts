@@ -38,6 +38,7 @@ export interface JobRow {
   backoffType: QueueSettings['backoffType'];
   backoffDelay: number;
   deferCount: number;
+  shortHolds: number;
   key: string | null;
   payload: string;
   scheduledFor: number;

@@ -154,6 +154,7 @@ export const JobScalarFieldEnum = {
   backoffType: 'backoffType',
   backoffDelay: 'backoffDelay',
   deferCount: 'deferCount',
+  shortHolds: 'shortHolds',
   idempotencyKey: 'idempotencyKey',
   payload: 'payload',
   scheduledFor: 'scheduledFor',

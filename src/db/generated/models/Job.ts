@@ -31,6 +31,7 @@ export type JobAvgAggregateOutputType = {
   maxAttempts: number | null
   backoffDelay: number | null
   deferCount: number | null
+  shortHolds: number | null
   claimToken: number | null
   workerId: number | null
   interruptions: number | null
@@ -45,6 +46,7 @@ export type JobSumAggregateOutputType = {
   maxAttempts: number | null
   backoffDelay: number | null
   deferCount: number | null
+  shortHolds: number | null
   claimToken: bigint | null
   workerId: number | null
   interruptions: number | null
@@ -64,6 +66,7 @@ export type JobMinAggregateOutputType = {
   backoffType: string | null
   backoffDelay: number | null
   deferCount: number | null
+  shortHolds: number | null
   idempotencyKey: string | null
   payload: string | null
   scheduledFor: Date | null
@@ -101,6 +104,7 @@ export type JobMaxAggregateOutputType = {
   backoffType: string | null
   backoffDelay: number | null
   deferCount: number | null
+  shortHolds: number | null
   idempotencyKey: string | null
   payload: string | null
   scheduledFor: Date | null
@@ -138,6 +142,7 @@ export type JobCountAggregateOutputType = {
   backoffType: number
   backoffDelay: number
   deferCount: number
+  shortHolds: number
   idempotencyKey: number
   payload: number
   scheduledFor: number
@@ -172,6 +177,7 @@ export type JobAvgAggregateInputType = {
   maxAttempts?: true
   backoffDelay?: true
   deferCount?: true
+  shortHolds?: true
   claimToken?: true
   workerId?: true
   interruptions?: true
@@ -186,6 +192,7 @@ export type JobSumAggregateInputType = {
   maxAttempts?: true
   backoffDelay?: true
   deferCount?: true
+  shortHolds?: true
   claimToken?: true
   workerId?: true
   interruptions?: true
@@ -205,6 +212,7 @@ export type JobMinAggregateInputType = {
   backoffType?: true
   backoffDelay?: true
   deferCount?: true
+  shortHolds?: true
   idempotencyKey?: true
   payload?: true
   scheduledFor?: true
@@ -242,6 +250,7 @@ export type JobMaxAggregateInputType = {
   backoffType?: true
   backoffDelay?: true
   deferCount?: true
+  shortHolds?: true
   idempotencyKey?: true
   payload?: true
   scheduledFor?: true
@@ -279,6 +288,7 @@ export type JobCountAggregateInputType = {
   backoffType?: true
   backoffDelay?: true
   deferCount?: true
+  shortHolds?: true
   idempotencyKey?: true
   payload?: true
   scheduledFor?: true
@@ -403,6 +413,7 @@ export type JobGroupByOutputType = {
   backoffType: string
   backoffDelay: number
   deferCount: number
+  shortHolds: number
   idempotencyKey: string | null
   payload: string
   scheduledFor: Date
@@ -463,6 +474,7 @@ export type JobWhereInput = {
   backoffType?: Prisma.StringFilter<"Job"> | string
   backoffDelay?: Prisma.FloatFilter<"Job"> | number
   deferCount?: Prisma.IntFilter<"Job"> | number
+  shortHolds?: Prisma.IntFilter<"Job"> | number
   idempotencyKey?: Prisma.StringNullableFilter<"Job"> | string | null
   payload?: Prisma.StringFilter<"Job"> | string
   scheduledFor?: Prisma.DateTimeFilter<"Job"> | Date | string
@@ -503,6 +515,7 @@ export type JobOrderByWithRelationInput = {
   backoffType?: Prisma.SortOrder
   backoffDelay?: Prisma.SortOrder
   deferCount?: Prisma.SortOrder
+  shortHolds?: Prisma.SortOrder
   idempotencyKey?: Prisma.SortOrderInput | Prisma.SortOrder
   payload?: Prisma.SortOrder
   scheduledFor?: Prisma.SortOrder
@@ -546,6 +559,7 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   backoffType?: Prisma.StringFilter<"Job"> | string
   backoffDelay?: Prisma.FloatFilter<"Job"> | number
   deferCount?: Prisma.IntFilter<"Job"> | number
+  shortHolds?: Prisma.IntFilter<"Job"> | number
   idempotencyKey?: Prisma.StringNullableFilter<"Job"> | string | null
   payload?: Prisma.StringFilter<"Job"> | string
   scheduledFor?: Prisma.DateTimeFilter<"Job"> | Date | string
@@ -586,6 +600,7 @@ export type JobOrderByWithAggregationInput = {
   backoffType?: Prisma.SortOrder
   backoffDelay?: Prisma.SortOrder
   deferCount?: Prisma.SortOrder
+  shortHolds?: Prisma.SortOrder
   idempotencyKey?: Prisma.SortOrderInput | Prisma.SortOrder
   payload?: Prisma.SortOrder
   scheduledFor?: Prisma.SortOrder
@@ -631,6 +646,7 @@ export type JobScalarWhereWithAggregatesInput = {
   backoffType?: Prisma.StringWithAggregatesFilter<"Job"> | string
   backoffDelay?: Prisma.FloatWithAggregatesFilter<"Job"> | number
   deferCount?: Prisma.IntWithAggregatesFilter<"Job"> | number
+  shortHolds?: Prisma.IntWithAggregatesFilter<"Job"> | number
   idempotencyKey?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   payload?: Prisma.StringWithAggregatesFilter<"Job"> | string
   scheduledFor?: Prisma.DateTimeWithAggregatesFilter<"Job"> | Date | string
@@ -667,6 +683,7 @@ export type JobCreateInput = {
   backoffType: string
   backoffDelay: number
   deferCount?: number
+  shortHolds?: number
   idempotencyKey?: string | null
   payload: string
   scheduledFor: Date | string
@@ -707,6 +724,7 @@ export type JobUncheckedCreateInput = {
   backoffType: string
   backoffDelay: number
   deferCount?: number
+  shortHolds?: number
   idempotencyKey?: string | null
   payload: string
   scheduledFor: Date | string
@@ -745,6 +763,7 @@ export type JobUpdateInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -785,6 +804,7 @@ export type JobUncheckedUpdateInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -824,6 +844,7 @@ export type JobCreateManyInput = {
   backoffType: string
   backoffDelay: number
   deferCount?: number
+  shortHolds?: number
   idempotencyKey?: string | null
   payload: string
   scheduledFor: Date | string
@@ -860,6 +881,7 @@ export type JobUpdateManyMutationInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -897,6 +919,7 @@ export type JobUncheckedUpdateManyInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -944,6 +967,7 @@ export type JobCountOrderByAggregateInput = {
   backoffType?: Prisma.SortOrder
   backoffDelay?: Prisma.SortOrder
   deferCount?: Prisma.SortOrder
+  shortHolds?: Prisma.SortOrder
   idempotencyKey?: Prisma.SortOrder
   payload?: Prisma.SortOrder
   scheduledFor?: Prisma.SortOrder
@@ -976,6 +1000,7 @@ export type JobAvgOrderByAggregateInput = {
   maxAttempts?: Prisma.SortOrder
   backoffDelay?: Prisma.SortOrder
   deferCount?: Prisma.SortOrder
+  shortHolds?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
   workerId?: Prisma.SortOrder
   interruptions?: Prisma.SortOrder
@@ -995,6 +1020,7 @@ export type JobMaxOrderByAggregateInput = {
   backoffType?: Prisma.SortOrder
   backoffDelay?: Prisma.SortOrder
   deferCount?: Prisma.SortOrder
+  shortHolds?: Prisma.SortOrder
   idempotencyKey?: Prisma.SortOrder
   payload?: Prisma.SortOrder
   scheduledFor?: Prisma.SortOrder
@@ -1032,6 +1058,7 @@ export type JobMinOrderByAggregateInput = {
   backoffType?: Prisma.SortOrder
   backoffDelay?: Prisma.SortOrder
   deferCount?: Prisma.SortOrder
+  shortHolds?: Prisma.SortOrder
   idempotencyKey?: Prisma.SortOrder
   payload?: Prisma.SortOrder
   scheduledFor?: Prisma.SortOrder
@@ -1064,6 +1091,7 @@ export type JobSumOrderByAggregateInput = {
   maxAttempts?: Prisma.SortOrder
   backoffDelay?: Prisma.SortOrder
   deferCount?: Prisma.SortOrder
+  shortHolds?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
   workerId?: Prisma.SortOrder
   interruptions?: Prisma.SortOrder
@@ -1165,6 +1193,7 @@ export type JobCreateWithoutQueueInput = {
   backoffType: string
   backoffDelay: number
   deferCount?: number
+  shortHolds?: number
   idempotencyKey?: string | null
   payload: string
   scheduledFor: Date | string
@@ -1203,6 +1232,7 @@ export type JobUncheckedCreateWithoutQueueInput = {
   backoffType: string
   backoffDelay: number
   deferCount?: number
+  shortHolds?: number
   idempotencyKey?: string | null
   payload: string
   scheduledFor: Date | string
@@ -1271,6 +1301,7 @@ export type JobScalarWhereInput = {
   backoffType?: Prisma.StringFilter<"Job"> | string
   backoffDelay?: Prisma.FloatFilter<"Job"> | number
   deferCount?: Prisma.IntFilter<"Job"> | number
+  shortHolds?: Prisma.IntFilter<"Job"> | number
   idempotencyKey?: Prisma.StringNullableFilter<"Job"> | string | null
   payload?: Prisma.StringFilter<"Job"> | string
   scheduledFor?: Prisma.DateTimeFilter<"Job"> | Date | string
@@ -1307,6 +1338,7 @@ export type JobCreateWithoutHistoryInput = {
   backoffType: string
   backoffDelay: number
   deferCount?: number
+  shortHolds?: number
   idempotencyKey?: string | null
   payload: string
   scheduledFor: Date | string
@@ -1346,6 +1378,7 @@ export type JobUncheckedCreateWithoutHistoryInput = {
   backoffType: string
   backoffDelay: number
   deferCount?: number
+  shortHolds?: number
   idempotencyKey?: string | null
   payload: string
   scheduledFor: Date | string
@@ -1399,6 +1432,7 @@ export type JobUpdateWithoutHistoryInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1438,6 +1472,7 @@ export type JobUncheckedUpdateWithoutHistoryInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1475,6 +1510,7 @@ export type JobCreateWithoutDeadLetterInput = {
   backoffType: string
   backoffDelay: number
   deferCount?: number
+  shortHolds?: number
   idempotencyKey?: string | null
   payload: string
   scheduledFor: Date | string
@@ -1514,6 +1550,7 @@ export type JobUncheckedCreateWithoutDeadLetterInput = {
   backoffType: string
   backoffDelay: number
   deferCount?: number
+  shortHolds?: number
   idempotencyKey?: string | null
   payload: string
   scheduledFor: Date | string
@@ -1567,6 +1604,7 @@ export type JobUpdateWithoutDeadLetterInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1606,6 +1644,7 @@ export type JobUncheckedUpdateWithoutDeadLetterInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1643,6 +1682,7 @@ export type JobCreateManyQueueInput = {
   backoffType: string
   backoffDelay: number
   deferCount?: number
+  shortHolds?: number
   idempotencyKey?: string | null
   payload: string
   scheduledFor: Date | string
@@ -1679,6 +1719,7 @@ export type JobUpdateWithoutQueueInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1717,6 +1758,7 @@ export type JobUncheckedUpdateWithoutQueueInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1755,6 +1797,7 @@ export type JobUncheckedUpdateManyWithoutQueueInput = {
   backoffType?: Prisma.StringFieldUpdateOperationsInput | string
   backoffDelay?: Prisma.FloatFieldUpdateOperationsInput | number
   deferCount?: Prisma.IntFieldUpdateOperationsInput | number
+  shortHolds?: Prisma.IntFieldUpdateOperationsInput | number
   idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   payload?: Prisma.StringFieldUpdateOperationsInput | string
   scheduledFor?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1823,6 +1866,7 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   backoffType?: boolean
   backoffDelay?: boolean
   deferCount?: boolean
+  shortHolds?: boolean
   idempotencyKey?: boolean
   payload?: boolean
   scheduledFor?: boolean
@@ -1864,6 +1908,7 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   backoffType?: boolean
   backoffDelay?: boolean
   deferCount?: boolean
+  shortHolds?: boolean
   idempotencyKey?: boolean
   payload?: boolean
   scheduledFor?: boolean
@@ -1902,6 +1947,7 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   backoffType?: boolean
   backoffDelay?: boolean
   deferCount?: boolean
+  shortHolds?: boolean
   idempotencyKey?: boolean
   payload?: boolean
   scheduledFor?: boolean
@@ -1940,6 +1986,7 @@ export type JobSelectScalar = {
   backoffType?: boolean
   backoffDelay?: boolean
   deferCount?: boolean
+  shortHolds?: boolean
   idempotencyKey?: boolean
   payload?: boolean
   scheduledFor?: boolean
@@ -1967,7 +2014,7 @@ export type JobSelectScalar = {
   payloadKey?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "status" | "attempts" | "maxAttempts" | "backoffType" | "backoffDelay" | "deferCount" | "idempotencyKey" | "payload" | "scheduledFor" | "deliverBy" | "lastError" | "createdAt" | "completedAt" | "deadReason" | "replayOf" | "claimToken" | "workerId" | "claimedAt" | "deadline" | "interruptions" | "historyCount" | "mode" | "maxDefers" | "ackTimeoutAction" | "answerStatusCode" | "answerMs" | "answerBody" | "waitReason" | "progress" | "progressAt" | "payloadKey", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "status" | "attempts" | "maxAttempts" | "backoffType" | "backoffDelay" | "deferCount" | "shortHolds" | "idempotencyKey" | "payload" | "scheduledFor" | "deliverBy" | "lastError" | "createdAt" | "completedAt" | "deadReason" | "replayOf" | "claimToken" | "workerId" | "claimedAt" | "deadline" | "interruptions" | "historyCount" | "mode" | "maxDefers" | "ackTimeoutAction" | "answerStatusCode" | "answerMs" | "answerBody" | "waitReason" | "progress" | "progressAt" | "payloadKey", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
   history?: boolean | Prisma.Job$historyArgs<ExtArgs>
@@ -2004,6 +2051,7 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     backoffType: string
     backoffDelay: number
     deferCount: number
+    shortHolds: number
     idempotencyKey: string | null
     /**
      * JSON source text, byte for byte as published (D26); encrypted where the queue asks for that.
@@ -2494,6 +2542,7 @@ export interface JobFieldRefs {
   readonly backoffType: Prisma.FieldRef<"Job", 'String'>
   readonly backoffDelay: Prisma.FieldRef<"Job", 'Float'>
   readonly deferCount: Prisma.FieldRef<"Job", 'Int'>
+  readonly shortHolds: Prisma.FieldRef<"Job", 'Int'>
   readonly idempotencyKey: Prisma.FieldRef<"Job", 'String'>
   readonly payload: Prisma.FieldRef<"Job", 'String'>
   readonly scheduledFor: Prisma.FieldRef<"Job", 'DateTime'>
