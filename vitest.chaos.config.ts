@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     include: ['test/chaos/**/*.chaos.ts'],
     fileParallelism: false,
+    // Only what waits most of the time is marked as concurrent, and then all of it is.
+    maxConcurrency: 20,
     hookTimeout: 60_000,
     reporters: ['verbose'],
     // At once, for whoever waits: a phase lasts minutes.

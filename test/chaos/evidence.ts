@@ -8,18 +8,22 @@ import { POSTGRES_MAJOR } from '../../src/db/embedded/binaries.ts';
 import type { Summary } from './summary.ts';
 
 export interface Evidence {
+  /** Its files' name, after the date. */
+  file: 'chaos' | 'silence';
   seed: number;
   counts: Record<string, number>;
   perSecond: number;
   phases: Summary[];
   /** What was going on when the run was interrupted: nobody has judged it. */
-  unfinished: {
-    name: string;
-    seconds: number;
-    published: number;
-    deliveries: number;
-    faults: Record<string, number>;
-  } | null;
+  unfinished: Unfinished[];
+}
+
+export interface Unfinished {
+  name: string;
+  seconds: number;
+  published: number;
+  deliveries: number;
+  faults: Record<string, number>;
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -32,8 +36,8 @@ export async function writeEvidence(evidence: Evidence): Promise<void> {
   const about = { date, ...(await versions()), ...evidence, totals: totalsOf(evidence.phases) };
   const folder = join(ROOT, FOLDER);
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, `${date}-chaos.json`), `${JSON.stringify(about, null, 2)}\n`);
-  await writeFile(join(folder, `${date}-chaos.md`), describe(about));
+  await writeFile(join(folder, `${date}-${evidence.file}.json`), `${JSON.stringify(about, null, 2)}\n`);
+  await writeFile(join(folder, `${date}-${evidence.file}.md`), describe(about));
 }
 
 async function versions() {
@@ -77,9 +81,9 @@ type About = Awaited<ReturnType<typeof versions>> & Evidence & { date: string; t
 
 function describe(about: About): string {
   const { totals } = about;
-  return `# Chaos run of ${about.date}
+  return `# ${about.file === 'chaos' ? 'Chaos run' : 'Chaos run with silence, failovers and wrong clocks'}, ${about.date}
 
-Written by \`npm run chaos\`; [the JSON](${about.date}-chaos.json) has all numbers. What the run does and how it is judged:
+Written by \`npm run chaos\`; [the JSON](${about.date}-${about.file}.json) has all numbers. What the run does and how it is judged:
 [delivery promise](../delivery-promise.md), \`test/chaos/\`.
 
 | | |
@@ -90,14 +94,14 @@ Written by \`npm run chaos\`; [the JSON](${about.date}-chaos.json) has all numbe
 | PostgreSQL | ${about.postgresql} |
 | Machine | ${about.machine} |
 | Duration | ${Math.round(totals.seconds / 60)} min |
-| Webhook timeout, lease | 1 s, 6 s |
+| Webhook timeout, lease | 1 s, 6 s (15 s, 20 s where names are not answered) |
 | Load | ${about.perSecond} jobs or key races per second |
 
 **Lost: ${totals.lost}. Violations: ${totals.violations}.** ${totals.published} jobs were accepted and ${totals.delivered}
 delivered (replays and publishes without an answer included), in ${totals.deliveries} deliveries, of which
 ${totals.duplicates} were repeated. ${totals.faults} faults, ${totals.faultsThatHitWork} of them while work was under way.
 
-${about.phases.map(describePhase).join('\n')}${about.unfinished === null ? '' : describeUnfinished(about.unfinished)}`;
+${about.phases.map(describePhase).join('\n')}${about.unfinished.map(describeUnfinished).join('')}`;
 }
 
 function describePhase(phase: Summary): string {
@@ -114,7 +118,7 @@ ${phase.seconds} s; published ${phase.published}, without an answer ${phase.inde
 jobs delivered ${phase.delivered} in ${phase.deliveries} deliveries; repeated ${phase.duplicates} (the receiver reset
 ${phase.resets} connections on purpose); replayed ${phase.replayed}; reports ${phase.reports}; lost ${phase.lost};
 violations ${violations.length === 0 ? 'none' : violations.join(', ')}.${phase.failure === null ? '' : ` **Ended early: ${phase.failure}**`}
-${phase.examples.map((example) => `\n- ${example}`).join('')}
+${describeKills(phase.kills)}${phase.examples.map((example) => `\n- ${example}`).join('')}
 
 | Fault | Times | Hit work under way | Jobs measured | Median ms until work went on | Worst ms |
 |---|---|---|---|---|---|
@@ -122,13 +126,17 @@ ${faults.join('\n')}
 `;
 }
 
-function describeUnfinished({
-  name,
-  seconds,
-  published,
-  deliveries,
-  faults,
-}: NonNullable<Evidence['unfinished']>): string {
+function describeKills(kills: number[]): string {
+  if (kills.length === 0) return '';
+  const sorted = [...kills].sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+  return `
+${kills.length} kills of workers had jobs to deliver again; from the kill until the last of them was: median ${at(0.5)} ms,
+95th percentile ${at(0.95)} ms, worst ${at(1)} ms.
+`;
+}
+
+function describeUnfinished({ name, seconds, published, deliveries, faults }: Unfinished): string {
   const struck = Object.entries(faults).map(([kind, n]) => `${kind} ${n}`);
   return `
 ## Interrupted: ${name}

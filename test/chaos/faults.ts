@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { waitFor } from '../support/wait-for.ts';
 import type { FaultKind, FaultRecord } from './records.ts';
 import type { Rig } from './rig.ts';
+import type { ChaosServer } from './server.ts';
 import type { Slot } from './supervisor.ts';
 
 /** One fault, from the blow to the moment when what it broke works again. */
@@ -10,7 +11,13 @@ export type Fault = (rig: Rig) => Promise<void>;
 /** A process must be busy to be worth a blow, but it is struck anyway when nothing comes. */
 const BUSY_WITHIN_MS = 3000;
 
-function note(rig: Rig, kind: FaultKind, fields: Partial<FaultRecord> = {}): FaultRecord {
+/** A server without a standby. */
+function alone({ server }: Rig): ChaosServer {
+  if (!('crash' in server)) throw new Error('this server has a standby');
+  return server;
+}
+
+export function note(rig: Rig, kind: FaultKind, fields: Partial<FaultRecord> = {}): FaultRecord {
   const record = { kind, pid: 0, at: Date.now(), healedAt: null, interrupted: [], underWay: 0, ...fields };
   rig.faults.push(record);
   return record;
@@ -19,7 +26,7 @@ function note(rig: Rig, kind: FaultKind, fields: Partial<FaultRecord> = {}): Fau
 /** Slots that a fault is at work on: two of them must not want the same process. */
 const struck = new WeakSet<Slot>();
 
-async function withSlot(slots: Slot[], rig: Rig, work: (slot: Slot) => Promise<void>): Promise<void> {
+export async function withSlot(slots: Slot[], rig: Rig, work: (slot: Slot) => Promise<void>): Promise<void> {
   const free = () => slots.filter((slot) => slot.process !== null && !struck.has(slot));
   await waitFor(() => free().length > 0, { timeoutMs: 60_000, message: 'a process to strike' });
   const slot = rig.random.pick(free());
@@ -32,14 +39,14 @@ async function withSlot(slots: Slot[], rig: Rig, work: (slot: Slot) => Promise<v
 }
 
 /** Waits until the worker has something under way, and then a moment more: any point of a delivery may be hit. */
-async function untilBusy(rig: Rig, { workerId }: Slot): Promise<void> {
+export async function untilBusy(rig: Rig, { workerId }: Slot): Promise<void> {
   const claims = () => rig.readings.claimsOf(workerId ?? -1).catch(() => []);
   const busy = waitFor(async () => (await claims()).length > 0, { timeoutMs: BUSY_WITHIN_MS, everyMs: 5 });
   await busy.catch(() => undefined);
   await wait(rig.random.between(0, 30));
 }
 
-async function claimsOf(rig: Rig, slot: Slot): Promise<string[]> {
+export async function claimsOf(rig: Rig, slot: Slot): Promise<string[]> {
   return slot.workerId === null ? [] : rig.readings.claimsOf(slot.workerId).catch(() => []);
 }
 
@@ -106,12 +113,12 @@ export const stopWorker: Fault = (rig) =>
   });
 
 /** Deliveries and calls that nobody has answered yet. */
-function underWay(rig: Rig): number {
+export function underWay(rig: Rig): number {
   return rig.client.underWayAll() + rig.receiver.deliveries.slice(-500).filter(({ end }) => end === 'open').length;
 }
 
 /** It is over when a publish is accepted again and a delivery of after the blow has come. */
-async function untilWorking(rig: Rig, since: number): Promise<void> {
+export async function untilWorking(rig: Rig, since: number): Promise<void> {
   const accepted = () =>
     rig.load.publishes.slice(-300).some(({ invokedAt, outcome }) => outcome === 'ok' && invokedAt > since);
   const delivered = () => (rig.receiver.deliveries.at(-1)?.at ?? 0) > since;
@@ -119,7 +126,7 @@ async function untilWorking(rig: Rig, since: number): Promise<void> {
 }
 
 /** The next blow must find work to hit again. */
-async function untilBusyAgain(rig: Rig): Promise<void> {
+export async function untilBusyAgain(rig: Rig): Promise<void> {
   const target = rig.receiver.deliveries.length + 30;
   const isBusy = () => rig.receiver.deliveries.length >= target && underWay(rig) > 0;
   await waitFor(isBusy, { timeoutMs: 60_000, everyMs: 5, message: '30 more deliveries' });
@@ -129,7 +136,7 @@ async function untilBusyAgain(rig: Rig): Promise<void> {
 /** F-5: the postmaster is killed, and its children with it. */
 export const crashPostgres: Fault = async (rig) => {
   const record = note(rig, 'crash-postgres', { underWay: underWay(rig) });
-  record.pid = await rig.server.crash();
+  record.pid = await alone(rig).crash();
   await rig.server.back();
   await untilWorking(rig, Date.now());
   record.healedAt = Date.now();
@@ -139,7 +146,7 @@ export const crashPostgres: Fault = async (rig) => {
 /** F-6: stopped in good order and started again. */
 export const restartPostgres: Fault = async (rig) => {
   const record = note(rig, 'restart-postgres', { underWay: underWay(rig) });
-  record.pid = await rig.server.restart();
+  record.pid = await alone(rig).restart();
   await rig.server.back();
   await untilWorking(rig, Date.now());
   record.healedAt = Date.now();

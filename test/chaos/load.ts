@@ -74,6 +74,7 @@ export function createLoad(options: LoadOptions): Load {
       id: job?.id ?? null,
       createdAt: job === null ? null : Date.parse(job.createdAt),
       seenByOthers: null,
+      said: answer.outcome === 'ok' ? null : reasonOf(body),
     };
     publishes.push(record);
     if (job !== null && publishes.length % 10 === 0) await look(record, job.id);
@@ -183,6 +184,12 @@ export function createLoad(options: LoadOptions): Load {
       while (underWay.size > 0) await Promise.allSettled([...underWay]);
     },
   };
+}
+
+/** `error` is a text, or tells what is wrong with which field. */
+function reasonOf(body: unknown): string | null {
+  const { error } = (body ?? {}) as { error?: unknown };
+  return error === undefined ? null : typeof error === 'string' ? error : JSON.stringify(error);
 }
 
 /** Everything that parsing and writing JSON again would change, and how long a payload may be. */

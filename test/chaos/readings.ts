@@ -1,13 +1,22 @@
 import pg from 'pg';
 import { stateOf } from './checker/delivering.ts';
-import type { ChangeRow, DeadLetterRow, HistoryRow, JobRow, Snapshot, TerminalRead } from './records.ts';
+import type {
+  ChangeRow,
+  DeadLetterRow,
+  HistoryRow,
+  JobRow,
+  LockSnapshot,
+  RemovalRecord,
+  Snapshot,
+  TerminalRead,
+} from './records.ts';
 
 /** Moments as milliseconds, as the database keeps them. */
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
 
 const JOBS = `select id, queue_id as "queueId", status, attempts, max_attempts as "maxAttempts",
     defer_count as "deferCount", idempotency_key as key, payload, ${ms('created_at')} as "createdAt",
-    ${ms('scheduled_for')} as "scheduledFor", ${ms('completed_at')} as "completedAt", dead_reason as "deadReason",
+    ${ms('scheduled_for')} as "scheduledFor", ${ms('deliver_by')} as "deliverBy", ${ms('completed_at')} as "completedAt", dead_reason as "deadReason",
     replay_of as "replayOf", history_count as "historyCount"
   from job`;
 
@@ -17,7 +26,8 @@ export interface Readings {
   /** Has every change of a job written down. Only tests do so. */
   installTrigger(): Promise<void>;
   claimsOf(workerId: number): Promise<string[]>;
-  unfinished(): Promise<number>;
+  /** @param dueWithinMs without those that wait for longer */
+  unfinished(dueWithinMs?: number): Promise<number>;
   snapshot(): Promise<Snapshot[]>;
   finished(): Promise<TerminalRead[]>;
   jobs(): Promise<JobRow[]>;
@@ -25,6 +35,17 @@ export interface Readings {
   deadLetters(): Promise<DeadLetterRow[]>;
   changes(): Promise<ChangeRow[]>;
   usage(): Promise<number>;
+  removals(): Promise<RemovalRecord[]>;
+  /** The lease locks that the server has at this moment. */
+  locks(): Promise<LockSnapshot>;
+  /** From which ports those are connected who hold the worker's lease lock: perhaps old sessions as well. */
+  lockHolders(workerId: number): Promise<number[]>;
+  /** Ports from which the service's sessions are connected. */
+  sessionPorts(): Promise<number[]>;
+  /** Ends sessions by the ports from which they are connected. */
+  terminate(ports: readonly number[]): Promise<void>;
+  /** Moves the clock of the database by so much against the real one. */
+  shiftClock(ms: number): Promise<void>;
   /** Takes every connection that the server still gives; the answer gives them back. */
   takeConnections(): Promise<() => Promise<void>>;
   close(): Promise<void>;
@@ -43,9 +64,12 @@ export function openReadings(url: string): Readings {
       const claimed = `select id from job where worker_id = $1 and status = 'processing'`;
       return (await query<{ id: string }>(claimed, [workerId])).map(({ id }) => id);
     },
-    unfinished: async () => {
+    unfinished: async (dueWithinMs) => {
       const rows = await query<{ n: number }>(
-        `select count(*)::int as n from job where status in ('pending', 'processing', 'awaiting_ack')`,
+        `select count(*)::int as n from job j join queue q on q.id = j.queue_id
+          where j.status in ('processing', 'awaiting_ack') or (j.status = 'pending' and ($1::float8 is null
+            or greatest(j.scheduled_for, q.hold_until) < jobferry_now() + $1 * interval '1 ms'))`,
+        [dueWithinMs ?? null],
       );
       return rows[0]?.n ?? 0;
     },
@@ -74,10 +98,37 @@ export function openReadings(url: string): Readings {
       const rows = await query<{ n: number }>('select coalesce(sum(attempts), 0)::float8 as n from usage');
       return rows[0]?.n ?? 0;
     },
+    removals: () => query(`select job_id as "jobId", status, ${ms('at')} as at from chaos_removed order by at`),
+    locks: async () => {
+      const rows = await query<{ id: number }>(LOCKS);
+      return { at: Date.now(), workerIds: [...new Set(rows.map(({ id }) => id))] };
+    },
+    lockHolders: async (workerId) => {
+      const holder = `select a.client_port as port from pg_stat_activity a join (${LOCKS}) l on l.pid = a.pid where l.id = $1`;
+      return (await query<{ port: number }>(holder, [workerId])).map(({ port }) => port);
+    },
+    sessionPorts: async () => {
+      const rows = await query<{ port: number }>(
+        `select client_port as port from pg_stat_activity where application_name like 'jobferry%' and client_port > 0`,
+      );
+      return rows.map(({ port }) => port);
+    },
+    terminate: async (ports) => {
+      await query('select pg_terminate_backend(pid) from pg_stat_activity where client_port = any ($1)', [ports]);
+    },
+    shiftClock: async (shiftMs) => {
+      await query(`create or replace function jobferry_now() returns timestamptz language sql volatile parallel safe
+        as $$ select date_trunc('milliseconds', clock_timestamp() + interval '${shiftMs} ms') $$`);
+    },
     takeConnections: () => takeConnections(url),
     close: () => pool.end(),
   };
 }
+
+/** Advisory locks of the class that the workers' lease locks have, by the numbers of the workers. */
+const LOCKS = `select objid::integer as id, pid from pg_locks
+   where locktype = 'advisory' and classid = ${0x6a66} and granted
+     and database = (select oid from pg_database where datname = current_database())`;
 
 async function takeConnections(url: string): Promise<() => Promise<void>> {
   const taken: pg.Client[] = [];
@@ -108,6 +159,13 @@ const TRIGGER = `
             new.defer_count, new.claim_token, new.claimed_at, new.worker_id);
     return null;
   end $$;
+  create table chaos_removed (at timestamptz not null default clock_timestamp(), job_id text not null, status text not null);
+  create function chaos_note_removal() returns trigger language plpgsql as $$
+  begin
+    insert into chaos_removed (job_id, status) values (old.id, old.status);
+    return null;
+  end $$;
+  create trigger chaos_removed after delete on job for each row execute function chaos_note_removal();
   create trigger chaos_inserted after insert on job for each row execute function chaos_note();
   create trigger chaos_updated after update on job for each row
     when (old.status is distinct from new.status or old.claim_token <> new.claim_token

@@ -59,6 +59,8 @@ export async function startReceiver(mind: Mind): Promise<ChaosReceiver> {
     finish('answered', answer);
     response.writeHead(answer, {
       'content-length': '0',
+      // Whoever has a name is looked up for each delivery.
+      ...(request.headers.host?.startsWith('127.') ? {} : { connection: 'close' }),
       ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
     });
     response.end();

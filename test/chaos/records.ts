@@ -22,6 +22,8 @@ export interface QueueRecord {
   retryAfterMs: number;
   /** Nothing but a fault keeps a due job of it waiting, so recovery can be measured. */
   unlimited: boolean;
+  /** Of its webhook, where that has a name. */
+  host: string | null;
 }
 
 /** `fail`: certainly not done. `indeterminate`: nobody answered, so it may or may not have been done. */
@@ -44,6 +46,8 @@ export interface PublishRecord extends Call {
   createdAt: number | null;
   /** What another connection saw right after the answer; null when it was not asked. */
   seenByOthers: boolean | null;
+  /** The reason that a refusal gave. */
+  said: string | null;
 }
 
 export interface ReportRecord extends Call {
@@ -92,6 +96,20 @@ export type FaultKind =
   | 'lock-table'
   | 'lose-wake-ups'
   | 'term-worker'
+  /** F-31, F-32, F-33: connections that die without both ends being told. */
+  | 'server-gone'
+  | 'client-gone'
+  | 'black-hole'
+  /** F-34, and the way back to the server that was failed over from. */
+  | 'fail-over'
+  | 'went-back'
+  /** F-35 to F-40. */
+  | 'read-only'
+  | 'suspend-worker'
+  | 'name-server'
+  | 'clock'
+  | 'disk-full'
+  | 'standby-hangs'
   /** Not ours: a process that ended without being told to. */
   | 'unexpected-exit';
 
@@ -107,6 +125,58 @@ export interface FaultRecord {
   interrupted: string[];
   /** Requests without an answer at that moment: deliveries at the receiver, or publishes. */
   underWay: number;
+  /** When its cause had ended; until then nothing can work again. Where it is absent, at once. */
+  overAt?: number;
+  /** How long what it broke may take from then on to work again; without it nobody asks. */
+  boundMs?: number;
+  /** Connections that were silenced, by their application names. */
+  connections?: string;
+  /** How far the clock of the database was moved until it was healed. */
+  shiftMs?: number;
+  /** Hosts whose names were not answered, or not always. */
+  hosts?: string[];
+}
+
+/** What the endpoints said while the database took no writes. */
+export interface ProbeRecord {
+  at: number;
+  kind: 'read' | 'readiness';
+  status: number | null;
+  /** Since when it had been so. */
+  since: number;
+}
+
+/** A job that was removed from the database, and what it was then. */
+export interface RemovalRecord {
+  jobId: string;
+  status: string;
+  at: number;
+}
+
+/** Which lease locks the server had, by the numbers of their workers. */
+export interface LockSnapshot {
+  at: number;
+  workerIds: number[];
+}
+
+/** A worker said that it took back what these had claimed. */
+export interface TakeBackRecord {
+  at: number;
+  workerIds: number[];
+}
+
+/** A key that was revoked while somebody used it, and when it last heard anything. */
+export interface RevocationRecord {
+  revokedAt: number;
+  lastEventAt: number | null;
+  lastAnswerAt: number | null;
+}
+
+/** Sessions that the server had of one process. */
+export interface SessionCount {
+  at: number;
+  process: string;
+  sessions: number;
 }
 
 export interface JobRow {
@@ -120,6 +190,8 @@ export interface JobRow {
   payload: string;
   createdAt: number;
   scheduledFor: number;
+  /** The end of its lifetime. */
+  deliverBy: number;
   completedAt: number | null;
   deadReason: string | null;
   replayOf: string | null;
@@ -189,6 +261,15 @@ export interface Run {
   snapshots: Snapshot[];
   /** Delivery attempts as the account is billed for them. */
   usage: number;
+  removals: RemovalRecord[];
+  locks: LockSnapshot[];
+  takeBacks: TakeBackRecord[];
+  probes: ProbeRecord[];
+  revocations: RevocationRecord[];
+  /** The most that were seen of each process. */
+  sessions: SessionCount[];
+  /** What changed in a server of the past after it was one. */
+  pastWrites: { at: number; what: string }[];
 }
 
 export interface Violation {

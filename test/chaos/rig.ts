@@ -1,18 +1,21 @@
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Client, createClient } from './client.ts';
+import { holdKeys } from './keys.ts';
 import { createLoad, type Load } from './load.ts';
 import { createRandom, type Random } from './random.ts';
 import { openReadings, type Readings } from './readings.ts';
 import { type ChaosReceiver, startReceiver } from './receiver.ts';
-import type { FaultRecord, QueueRecord, ReadRecord, Run, Snapshot, TerminalRead } from './records.ts';
+import type { FaultRecord, ProbeRecord, QueueRecord, ReadRecord, Run, TakeBackRecord } from './records.ts';
 import { type ChaosServer, startServer } from './server.ts';
+import type { ServerPair } from './server-pair.ts';
 import { type Slot, supervise } from './supervisor.ts';
+import { takeBackIn, watchDatabase } from './watch.ts';
 
 /** Everything of a run: a database server, processes, a receiver and customers, and what was seen of them. */
 export interface Rig {
   random: Random;
-  server: ChaosServer;
+  server: ChaosServer | ServerPair;
   readings: Readings;
   receiver: ChaosReceiver;
   load: Load;
@@ -21,8 +24,16 @@ export interface Rig {
   workers: Slot[];
   queues: QueueRecord[];
   faults: FaultRecord[];
-  /** Between the database and the first API and the first worker. */
+  /** Between the database and the first API and the first worker, unless each process has one of its own. */
   relay: TcpRelay;
+  /** Between the database and this process. Only with a relay for each. */
+  relayOf(slot: Slot): TcpRelay;
+  /** All relays between processes and the database. */
+  relays: TcpRelay[];
+  /** Between the database and the readings. */
+  inside: TcpRelay;
+  probes: ProbeRecord[];
+  pastWrites: Run['pastWrites'];
   leaseMs: number;
   /** What processes said that ended without being told to. */
   lastWords: string[];
@@ -34,7 +45,9 @@ export interface Rig {
 const KEY = 'key-of-the-chaos-account';
 const WEBHOOK_TIMEOUT_MS = 1000;
 /** What src/worker adds to the webhook's time. */
-const LEASE_MS = WEBHOOK_TIMEOUT_MS + 5000;
+const LEASE_MARGIN_MS = 5000;
+/** A clock that was moved leaves work for later than anybody waits. */
+const FAR_MS = 60_000;
 
 const PLAIN = {
   mode: 'standard' as const,
@@ -48,6 +61,7 @@ const PLAIN = {
   ackTimeoutMs: 2000,
   retryAfterMs: 1000,
   unlimited: false,
+  host: null as string | null,
 };
 
 const QUEUES: (typeof PLAIN & { name: string; mode: 'standard' | 'ack' })[] = [
@@ -66,52 +80,115 @@ export interface RigOptions {
   apis: number;
   workers: number;
   env?: Record<string, string>;
+  /** A relay for each process, so that its connections can be broken alone. */
+  relayEach?: boolean;
+  startServer?: () => Promise<ChaosServer | ServerPair>;
+  webhookTimeoutMs?: number;
+  /** Whether keys are made, used and revoked all the while. */
+  revoke?: boolean;
+  /** Names under which the receiver is reached; each has a queue of its own. */
+  hosts?: string[];
 }
 
-export async function startRig({ seed, apis, workers, env = {} }: RigOptions): Promise<Rig> {
+export async function startRig(options: RigOptions): Promise<Rig> {
+  const {
+    seed,
+    apis,
+    workers,
+    env = {},
+    relayEach = false,
+    webhookTimeoutMs = WEBHOOK_TIMEOUT_MS,
+    hosts = [],
+  } = options;
+  const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
   const random = createRandom(seed);
-  const server = await startServer();
-  const { relay, url: relayed } = await relayDatabase(server.url);
-  const readings = openReadings(server.url);
+  const server = await (options.startServer ?? startServer)();
+  const shared = await relayDatabase(server.url);
+  const inside = await relayDatabase(server.url);
+  const readings = openReadings(inside.url);
   await readings.installTrigger();
   const faults: FaultRecord[] = [];
   const lastWords: string[] = [];
-  const settings = { BOOTSTRAP_API_KEY: KEY, WEBHOOK_TIMEOUT_SECONDS: String(WEBHOOK_TIMEOUT_MS / 1000), ...env };
-  const place = (role: 'api' | 'worker') => (_: unknown, n: number) =>
-    supervise({
+  const takeBacks: TakeBackRecord[] = [];
+  const relays = new Map<Slot, TcpRelay>();
+  const counted = new Map<string, TcpRelay>();
+  const settings = { BOOTSTRAP_API_KEY: KEY, WEBHOOK_TIMEOUT_SECONDS: String(webhookTimeoutMs / 1000), ...env };
+  const place = (role: 'api' | 'worker') => async (_: unknown, n: number) => {
+    const own = relayEach ? await relayDatabase(server.url) : shared;
+    const slot = await supervise({
       role,
-      databaseUrl: n === 0 ? relayed : server.url,
+      databaseUrl: relayEach || n === 0 ? own.url : server.url,
       env: settings,
       onUnexpectedExit(pid, said) {
         const at = Date.now();
         faults.push({ kind: 'unexpected-exit', pid, at, healedAt: null, interrupted: [], underWay: 0 });
         lastWords.push(said);
       },
+      onLine(line) {
+        const takeBack = takeBackIn(line);
+        if (takeBack !== null) takeBacks.push(takeBack);
+      },
     });
+    relays.set(slot, own.relay);
+    if (relayEach) counted.set(`${role} ${n + 1}`, own.relay);
+    return slot;
+  };
   const apiSlots = await Promise.all(Array.from({ length: apis }, place('api')));
   const workerSlots = await Promise.all(Array.from({ length: workers }, place('worker')));
 
   const baseUrls = () => apiSlots.flatMap(({ process }) => (process === null ? [] : [process.baseUrl]));
   const client = createClient({ key: KEY, baseUrls, random });
   const queues: QueueRecord[] = [];
-  const load = createLoad({ client, random, readings, queues, webhookTimeoutMs: WEBHOOK_TIMEOUT_MS });
+  const load = createLoad({ client, random, readings, queues, webhookTimeoutMs });
   const receiver = await startReceiver((envelope, before) => load.mind(envelope, before));
   for (const settings of QUEUES) queues.push(await createQueue(client, receiver.url, settings));
-  const watch = watchDatabase(readings);
+  for (const [n, host] of hosts.entries()) {
+    const url = `http://${host}:${new URL(receiver.url).port}`;
+    const patient = { ...PLAIN, name: `named-${n + 1}`, host, maxAttempts: 10, backoffMs: 2000 };
+    queues.push(await createQueue(client, url, patient));
+  }
+  const watch = watchDatabase(readings, counted);
+  const keys = options.revoke ? holdKeys({ key: KEY, baseUrls, random, queue: queues[0] as QueueRecord }) : null;
+  const probes: ProbeRecord[] = [];
+  const pastWrites: Run['pastWrites'] = [];
+
+  /** Work that waits for a moment which the database's clock has been at and gone back from. */
+  async function catchUp(withinMs: number): Promise<void> {
+    const far = await readings.query<{ ms: number }>(`
+      select (extract(epoch from max(due) - jobferry_now()) * 1000)::float8 as ms from (
+        select greatest(j.scheduled_for, q.hold_until) as due from job j join queue q on q.id = j.queue_id
+         where j.status = 'pending') as waiting`);
+    const ms = far[0]?.ms ?? 0;
+    if (ms < FAR_MS) return;
+    const shiftMs = Math.ceil(ms) + 1000;
+    const fault: FaultRecord = {
+      ...{ kind: 'clock', pid: 0, at: Date.now(), healedAt: null, interrupted: [], underWay: 0, shiftMs },
+    };
+    faults.push(fault);
+    await readings.shiftClock(shiftMs);
+    await untilDone(withinMs);
+    await readings.shiftClock(0);
+    fault.healedAt = Date.now();
+  }
+
+  // What did not end in time is what the checker looks for.
+  const untilDone = (withinMs: number, isDone = async () => (await readings.unfinished()) === 0) =>
+    waitFor(isDone, { timeoutMs: withinMs, everyMs: 200 }).catch(() => undefined);
 
   async function drain(withinMs = 90_000): Promise<Run> {
     await load.stop();
-    await Promise.all([relay.heal(), server.back()]);
+    await Promise.all([shared.relay, inside.relay, ...relays.values()].map((relay) => relay.heal()));
+    await server.back();
     await Promise.all([...apiSlots, ...workerSlots].map((slot) => slot.ready()));
-    // What did not end in time is what the checker looks for.
-    const done = waitFor(async () => (await readings.unfinished()) === 0, { timeoutMs: withinMs, everyMs: 200 });
-    await done.catch(() => undefined);
+    const isMoved = faults.some(({ kind }) => kind === 'clock');
+    await untilDone(withinMs, async () => (await readings.unfinished(isMoved ? FAR_MS : undefined)) === 0);
+    if (isMoved) await catchUp(withinMs);
     await load.stop();
-    await watch.stop();
+    await Promise.all([watch.stop(), keys?.stop()]);
     const jobs = await readings.jobs();
     return {
-      webhookTimeoutMs: WEBHOOK_TIMEOUT_MS,
-      leaseMs: LEASE_MS,
+      webhookTimeoutMs,
+      leaseMs,
       queues,
       publishes: load.publishes,
       reports: load.reports,
@@ -126,6 +203,13 @@ export async function startRig({ seed, apis, workers, env = {} }: RigOptions): P
       terminalReads: watch.finished,
       snapshots: watch.snapshots,
       usage: await readings.usage(),
+      removals: await readings.removals(),
+      locks: watch.locks,
+      takeBacks,
+      probes,
+      revocations: keys?.revocations ?? [],
+      sessions: watch.sessions(),
+      pastWrites,
     };
   }
 
@@ -140,16 +224,25 @@ export async function startRig({ seed, apis, workers, env = {} }: RigOptions): P
     workers: workerSlots,
     queues,
     faults,
-    relay,
-    leaseMs: LEASE_MS,
+    relay: shared.relay,
+    relayOf(slot) {
+      const relay = relays.get(slot);
+      if (relay === undefined || relay === shared.relay) throw new Error('the process has no relay of its own');
+      return relay;
+    },
+    relays: relayEach ? [...relays.values()] : [shared.relay],
+    inside: inside.relay,
+    probes,
+    pastWrites,
+    leaseMs,
     lastWords,
     drain,
     async close() {
-      await watch.stop();
+      await Promise.all([watch.stop(), keys?.stop()]);
       await Promise.all([...apiSlots, ...workerSlots].map((slot) => slot.close()));
       await receiver.close();
       await readings.close();
-      await relay.cut();
+      await Promise.all([shared.relay, inside.relay, ...relays.values()].map((relay) => relay.cut()));
       await server.stop();
     },
   };
@@ -170,36 +263,6 @@ async function createQueue(client: Client, url: string, settings: (typeof QUEUES
   if (status !== 201) throw new Error(`creating queue ${name} answered ${status}: ${JSON.stringify(body)}`);
   const { id, signingSecret } = body as { id: string; signingSecret: string };
   return { ...settings, id, signingSecret };
-}
-
-/** Looks at the database again and again; what it cannot see while that is away, it does not see. */
-function watchDatabase(readings: Readings) {
-  const snapshots: Snapshot[] = [];
-  const finished: TerminalRead[] = [];
-  let stopped = false;
-  let rounds = 0;
-  const watching = (async () => {
-    for (; !stopped; rounds += 1) {
-      await readings.snapshot().then(
-        (seen) => snapshots.push(...seen),
-        () => undefined,
-      );
-      if (rounds % 5 === 0)
-        await readings.finished().then(
-          (seen) => finished.push(...seen),
-          () => undefined,
-        );
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
-  })();
-  return {
-    snapshots,
-    finished,
-    async stop() {
-      stopped = true;
-      await watching;
-    },
-  };
 }
 
 /** GET of some of the jobs that were accepted. */

@@ -24,7 +24,7 @@ const PROGRESS_MS = 15_000;
 /** One run: load, then faults under it, then quiet, then the verdict. */
 export async function play({ name, perSecond, faults, onProgress, ...options }: Scenario): Promise<Outcome> {
   const startedAt = Date.now();
-  const rig = await startRig(options);
+  const rig = await startRig({ revoke: true, ...options });
   const progress = setInterval(() => onProgress?.(rig, (Date.now() - startedAt) / 1000), PROGRESS_MS);
   try {
     rig.load.start(perSecond);

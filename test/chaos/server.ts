@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -10,26 +10,38 @@ import { waitFor } from '../support/wait-for.ts';
 
 const quiet = { info: () => undefined, warn: () => undefined };
 
-/** A PostgreSQL server that a run may break without hurting anybody else's. */
-export interface ChaosServer {
-  url: string;
-  /** Kills it as it stands; its keeper brings it back on the same data. Answers the process number. */
-  crash(): Promise<number>;
-  /** Stops it in good order, and has it brought back. */
-  restart(): Promise<number>;
+/** Where the data of a run is. */
+export interface DatabaseServer {
+  readonly url: string;
   /** Resolves when it takes connections. */
   back(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts a server of its own with the schema in it. */
-export async function startServer(): Promise<ChaosServer> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-chaos-'));
+/** A PostgreSQL server that a run may break without hurting anybody else's. */
+export interface ChaosServer extends DatabaseServer {
+  /** Kills it as it stands; its keeper brings it back on the same data. Answers the process number. */
+  crash(): Promise<number>;
+  /** Stops it in good order, and has it brought back. */
+  restart(): Promise<number>;
+}
+
+/**
+ * Starts a server of its own with the schema in it.
+ * @param options.settings lines of its configuration
+ * @param options.folder where its files are, in a folder of their own; the system's temporary folder without it
+ */
+export async function startServer(options: { folder?: string; settings?: string[] } = {}): Promise<ChaosServer> {
+  const dataDir = await mkdtemp(join(options.folder ?? tmpdir(), 'jobferry-chaos-'));
+  if (options.settings !== undefined) {
+    const { folder } = await openCluster(dataDir, quiet);
+    await writeFile(join(folder, 'local.conf'), `${options.settings.join('\n')}\n`, { mode: 0o644 });
+  }
   const server = await startEmbedded({ dataDir, log: quiet });
   const { url } = server;
   await migrate({ url, log: quiet, afterMigrations: () => installWakeUps(url) });
   const cluster = await openCluster(dataDir, quiet);
-  const pidNow = async () => Number((await readFile(join(cluster.folder, 'postmaster.pid'), 'utf8')).split('\n')[0]);
+  const pidNow = async () => (await pidOf(cluster.folder)) ?? 0;
 
   async function back(): Promise<void> {
     await waitFor(() => canConnect(url), { timeoutMs: 60_000, everyMs: 50, message: 'PostgreSQL' });
@@ -66,7 +78,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function canConnect(url: string): Promise<boolean> {
+/** The process number of the server on this data, or null when there is none. */
+export async function pidOf(folder: string): Promise<number | null> {
+  const lock = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(() => null);
+  return lock === null ? null : Number(lock.split('\n')[0]);
+}
+
+export async function canConnect(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 3000 });
   client.on('error', () => undefined);
   try {

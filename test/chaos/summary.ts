@@ -26,9 +26,14 @@ export interface Summary {
   examples: string[];
   lost: number;
   recoveryMs: Record<string, { jobs: number; median: number; worst: number }>;
-  /** From the fault until work went on, for faults of the database. */
+  /** From the end of a fault's cause until work went on, or a silent connection was replaced. */
   resumedMs: Record<string, { median: number; worst: number }>;
+  /** Of each kill, the job that was delivered again last: milliseconds after it, in the order of the kills. */
+  kills: number[];
 }
+
+/** Faults that are healed when what they broke works again. */
+const RESUMED = /postgres$|^fail-over$|^went-back$|^read-only$|^disk-full$|^standby-hangs$|-gone$|^black-hole$/;
 
 export function summarise(
   about: { name: string; seed: number; startedAt: number; healedAt: number; failure: string | null },
@@ -37,12 +42,12 @@ export function summarise(
 ): Summary {
   const faults: Summary['faults'] = {};
   const resumed: Record<string, number[]> = {};
-  for (const { kind, underWay, at, healedAt } of run.faults) {
+  for (const { kind, underWay, at, overAt = at, healedAt } of run.faults) {
     faults[kind] ??= { count: 0, hitWork: 0 };
     const counted = faults[kind];
     counted.count += 1;
     if (underWay > 0) counted.hitWork += 1;
-    if (kind.endsWith('postgres') && healedAt !== null) append(resumed, kind, healedAt - at);
+    if (RESUMED.test(kind) && healedAt !== null) append(resumed, kind, healedAt - overAt);
   }
   const violations: Record<string, number> = {};
   for (const { id } of verdict.violations) violations[id] = (violations[id] ?? 0) + 1;
@@ -71,8 +76,17 @@ export function summarise(
     recoveryMs: Object.fromEntries(
       Object.entries(recovery).map(([kind, times]) => [kind, { jobs: times.length, ...spread(times) }]),
     ),
+    kills: killsOf(verdict),
     resumedMs: Object.fromEntries(Object.entries(resumed).map(([kind, times]) => [kind, spread(times)])),
   };
+}
+
+function killsOf({ recoveries }: Verdict): number[] {
+  const worst = new Map<number, number>();
+  for (const { kind, at, ms } of recoveries) {
+    if (kind === 'kill-worker') worst.set(at, Math.max(worst.get(at) ?? 0, ms));
+  }
+  return [...worst].sort(([a], [b]) => a - b).map(([, ms]) => Math.round(ms));
 }
 
 function append(lists: Record<string, number[]>, key: string, value: number): void {

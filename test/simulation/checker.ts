@@ -17,6 +17,8 @@ const MOVES: Record<JobStatus, readonly JobStatus[]> = {
 const SETTLES = new Set(['settle', 'settle-overdue', 'settle-lost', 'settle-cancelled']);
 /** So many in a row count as a failed attempt. */
 const MAX_INTERRUPTIONS = 10;
+/** A process may believe for so long in what it last heard of its lease lock. */
+const CONFIRMED_MS = 2000;
 /** A worker's lock is absent for so long before it counts as dead. */
 const SILENT_MS = 3000;
 
@@ -34,6 +36,7 @@ export class Checker {
   /** Jobs that are not yet completed or dead. */
   open = 0;
   #arrivals = 0;
+  #clockHasJumped = false;
 
   /** @param violated told the number of the invariant in the reliability list; must not throw, for `src` would catch it */
   constructor(tables: Tables, reached: (state: string) => void, violated: (invariant: string, detail: string) => void) {
@@ -113,7 +116,8 @@ export class Checker {
       // A lifetime that was over before a pause stays over: it may be ended while the queue is paused, or resumed.
       const { pausedAt } = this.queue(queue.id);
       const isOver = pausedAt === null ? now >= this.#tables.deliverBy(job) : pausedAt >= job.deliverBy;
-      this.#check(isOver || now >= this.#tables.deliverBy(job), 'I-11 Lifetime', `${where} before its end`);
+      const wasOver = isOver || this.#clockHasJumped || now >= this.#tables.deliverBy(job);
+      this.#check(wasOver, 'I-11 Lifetime', `${where} before its end`);
       const standsStill = queue.pausedAt !== null && this.#tables.deliverBy(job) > queue.pausedAt;
       this.#check(!standsStill, 'I-11 Lifetime', `${where} while its clock stands still`);
     }
@@ -136,6 +140,10 @@ export class Checker {
       this.#check(job.scheduledFor >= least, 'I-10 NotEarly', `${where}: backoff of ${job.scheduledFor - now} ms`);
     }
     if (before.status === 'processing' && name === 'settle' && before.workerId === by.workerId) return;
+    if (before.status === 'processing' && name !== 'settle-overdue') {
+      const isHeld = before.workerId !== null && this.#tables.lifeSigns.has(before.workerId);
+      this.#check(!isHeld, 'I-41 LeaseKnown', `${where} is taken back from ${before.workerId}, whose lock is there`);
+    }
     if (before.status === 'processing' && job.status === 'pending') {
       this.#reached('a claim is taken back');
       if (this.queue(job.queueId).lastProbe === job.id) this.#reached('the probe is taken back');
@@ -146,6 +154,7 @@ export class Checker {
     const jobs = touched.map(([job]) => job);
     if (jobs.length === 0) this.queue(queueId).gaveNothing(now);
     for (const [job, before] of touched) {
+      this.#shadow(job.id).claims += 1;
       this.#check(now >= (before?.scheduledFor ?? 0), 'I-10 NotEarly', `${job.id} claimed before its time`);
       this.#check(now < this.#tables.deliverBy(job), 'I-11 Lifetime', `${job.id} claimed after its lifetime`);
       this.#check(job.token > (before?.token ?? 0), 'I-24 Fencing', `${job.id} claimed without a new token`);
@@ -224,6 +233,9 @@ export class Checker {
     this.#check(job !== undefined, 'I-2 NoPhantom', `${jobId} arrives`);
     if (job === undefined) return;
     const shadow = this.#shadow(jobId);
+    shadow.arrivals += 1;
+    const more = `${jobId} arrives ${shadow.arrivals} times after ${shadow.claims} claims`;
+    this.#check(shadow.arrivals <= shadow.claims, 'I-41 LeaseKnown', more);
     this.#check(arrival.maxAttempts === job.maxAttempts, 'I-6 Envelope', jobId);
     this.#check(attempt >= 1 && attempt <= job.maxAttempts, 'I-7 AttemptCap', `${jobId}: attempt ${attempt} arrives`);
     const { lastAttempt } = shadow;
@@ -231,7 +243,7 @@ export class Checker {
     const { inFlight } = process.dispatcher;
     this.#check(inFlight <= process.capacity, 'capacity', `${process.name} delivers ${inFlight} at once`);
     // Whose life sign was lost may have been declared dead while it goes on; duplicates are the price.
-    if (process.everSilent) return;
+    if (process.everSilent || this.#clockHasJumped) return;
     this.#check(attempt >= lastAttempt, 'I-6 Envelope', `${jobId}: attempt ${attempt} after ${lastAttempt}`);
     const isOwn = job.status === 'processing' && job.workerId === process.workerId && job.attempts === attempt;
     this.#check(
@@ -244,6 +256,19 @@ export class Checker {
 
   onAnswer({ jobId, attempt }: Arrival, answer: Answer): void {
     this.#shadow(jobId).answers.push({ attempt, answer });
+  }
+
+  /** Leases end when the database's clock says so, and it has said so too soon. */
+  onClockJump(): void {
+    this.#clockHasJumped = true;
+    for (const queue of this.#queues.values()) queue.clockJumps();
+  }
+
+  /** A claim may be asked for only by who has heard of its lock within the last two seconds. */
+  onAsk(name: string, { name: who, lock }: Process, now: number): void {
+    if (name !== 'claim' || lock.lostAt === null) return;
+    this.#check(now - lock.lostAt <= CONFIRMED_MS, 'I-41 LeaseKnown', `${who} claims without its lease lock`);
+    this.#reached('a claim is asked for in the two seconds after the lock was lost');
   }
 
   onDeclaredDead(workerId: number, worker: Process | undefined, now: number): void {

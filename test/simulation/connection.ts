@@ -23,6 +23,7 @@ export class Server {
   readonly #execute: Execute;
   readonly #scheduler: Scheduler;
   readonly #onCommit: (name: string, values: unknown[], rows: object[], host: Process) => void;
+  readonly #onAsk: (name: string, host: Process) => void;
   readonly #reached: (state: string) => void;
 
   constructor(setup: {
@@ -32,6 +33,8 @@ export class Server {
     faults: Faults;
     latencyMs: number;
     onCommit: (name: string, values: unknown[], rows: object[], host: Process) => void;
+    /** A process sends a statement, whatever becomes of it. */
+    onAsk: (name: string, host: Process) => void;
     reached: (state: string) => void;
   }) {
     this.tables = setup.tables;
@@ -40,11 +43,18 @@ export class Server {
     this.#execute = setup.execute;
     this.#scheduler = setup.scheduler;
     this.#onCommit = setup.onCommit;
+    this.#onAsk = setup.onAsk;
     this.#reached = setup.reached;
   }
 
   restart(): void {
     this.isUp = false;
+    this.epoch += 1;
+    this.tables.lifeSigns.clear();
+  }
+
+  /** Another server has taken over that has the data, and neither the sessions nor the statements under way. */
+  failOver(): void {
     this.epoch += 1;
     this.tables.lifeSigns.clear();
   }
@@ -56,6 +66,7 @@ export class Server {
 
   #query(host: Process, name: string, values: unknown[]): Promise<{ rows: object[] }> {
     const { random } = this.#scheduler;
+    this.#onAsk(name, host);
     const { deadlocks, stalledStatements, brokenStatements } = this.faults;
     if (!this.isUp) return this.#answer(host, name, () => Promise.reject(new Error('connect ECONNREFUSED')));
     if (random.chance(deadlocks)) return Promise.reject(deadlock());

@@ -12,6 +12,9 @@ export class JobShadow {
   lastAttempt = 0;
   /** Sends that were not abandoned. */
   sends = 0;
+  /** Requests that the webhook saw, and claims of the job: each gives one request at most. */
+  arrivals = 0;
+  claims = 0;
   readonly answers: { attempt: number; answer: Answer }[] = [];
   readonly #check: (holds: boolean, invariant: string, detail: string) => void;
   #history: readonly HistoryRow[];

@@ -26,8 +26,14 @@ export interface Faults {
   freezes: number;
   /** Longest freeze, in leases. */
   freezeLeases: number;
-  /** The connection of the life sign breaks while the process goes on. */
-  lostSigns: number;
+  /** The connection of the lease lock breaks while the process goes on, and not both ends are told. */
+  silences: number;
+  /** Another server takes over that has the data and none of the locks. */
+  failovers: number;
+  /** A process stands still past its lease, and its connections are ended by the server meanwhile. */
+  suspensions: number;
+  /** The database's clock jumps by a minute, either way, and back. */
+  clockJumps: number;
   databaseRestarts: number;
   /** A connection breaks before or after the commit of its statement. */
   brokenStatements: number;
@@ -72,7 +78,10 @@ const NO_FAULTS: Faults = {
   strikes: 0,
   freezes: 0,
   freezeLeases: 0,
-  lostSigns: 0,
+  silences: 0,
+  failovers: 0,
+  suspensions: 0,
+  clockJumps: 0,
   databaseRestarts: 0,
   brokenStatements: 0,
   stalledStatements: 0,
@@ -151,7 +160,10 @@ function anyFaults(random: Random): Faults {
   faults.strikes = 0.25;
   faults.freezes = some(0.4, 2);
   faults.freezeLeases = random.pick([0.2, 1, 2.5]);
-  faults.lostSigns = some(0.15, 2);
+  faults.silences = some(0.2, 3);
+  faults.failovers = some(0.1, 2);
+  faults.suspensions = some(0.1, 1);
+  faults.clockJumps = some(0.08, 2);
   faults.databaseRestarts = some(0.2, 2);
   faults.brokenStatements = random.chance(0.3) ? random.pick([0.02, 0.2]) : 0;
   faults.stalledStatements = random.chance(0.15) ? 0.05 : 0;

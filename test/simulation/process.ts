@@ -16,6 +16,7 @@ import { DeathWatch } from '../../src/worker/death-watch.ts';
 import { Dispatcher } from '../../src/worker/dispatcher.ts';
 import { repeat } from '../../src/worker/repeat.ts';
 import type { Server } from './connection.ts';
+import { LeaseLock } from './lease-lock.ts';
 import type { Event, Host, Scheduler } from './scheduler.ts';
 
 export const ACCOUNT: Account = {
@@ -28,8 +29,6 @@ export const ACCOUNT: Account = {
 /** As in `worker/index`. */
 const LEASE_MARGIN_MS = 5000;
 const RECONCILE_MS = 5000;
-/** As in `worker/liveness`. */
-const RECONNECT_MS = 500;
 
 export interface ProcessSetup {
   scheduler: Scheduler;
@@ -40,6 +39,8 @@ export interface ProcessSetup {
   lifetimeMs: number;
   reconciler: boolean;
   senderOf(process: Process): Sender;
+  /** A bug: an open socket is taken for a lock that is held. */
+  believesInSocket: boolean;
   /** What `WorkerCalls` does: tells the workers of all other processes. */
   callOthers(process: Process, queueId: string, reason: CallReason): void;
   /** Of a worker whose claims are taken back because it gives no life sign. */
@@ -66,6 +67,7 @@ export class Process implements Host {
   readonly operations: JobOperations;
   readonly dispatcher: Dispatcher;
   readonly deadlines: Deadlines;
+  readonly lock: LeaseLock;
   readonly #setup: ProcessSetup;
   readonly #log: Logger;
   #stopLooking: (() => void)[] = [];
@@ -89,13 +91,16 @@ export class Process implements Host {
     this.dispatcher = new Dispatcher({
       ...{ db: this.db, sender: setup.senderOf(this), log: this.#log, changes: NO_CHANGES },
       ...{ workerId, capacity, leaseMs: this.leaseMs },
-      mayClaim: () => server.tables.lifeSigns.has(workerId),
-      mayStart: async () => server.tables.lifeSigns.has(workerId),
+      mayClaim: () => this.lock.confirmed,
+      mayStart: (claimedAt) => Promise.resolve(this.lock.covers(claimedAt)),
       onRefused: () => undefined,
     });
     const wake = (queueId: string) => this.dispatcher.wake(queueId);
     this.deadlines = new Deadlines(this.db, this.#log, wake, NO_CHANGES);
-    server.tables.lifeSigns.add(workerId);
+    this.lock = new LeaseLock({
+      ...{ host: this, scheduler, server, believesInSocket: setup.believesInSocket },
+      onConfirmedAgain: () => this.dispatcher.resume(),
+    });
   }
 
   get everSilent(): boolean {
@@ -143,22 +148,13 @@ export class Process implements Host {
 
   kill(): void {
     this.#setup.scheduler.kill(this);
-    this.silence();
+    this.lock.processEnds();
+    this.notesSilence();
   }
 
-  /** The server notices at once that the connection of the life sign is gone. */
-  silence(): void {
-    this.#setup.server.tables.lifeSigns.delete(this.workerId);
+  /** Others may not see its lock from now on, and take it for dead. */
+  notesSilence(): void {
     this.firstSilentAt ??= this.#setup.scheduler.now;
-  }
-
-  /** What `Liveness` does, which has a connection of its own: tries until it holds its number again. */
-  regainLifeSign(): void {
-    this.#setup.scheduler.after(RECONNECT_MS, this, 'gives a life sign', () => {
-      if (!this.#setup.server.isUp) return this.regainLifeSign();
-      this.#setup.server.tables.lifeSigns.add(this.workerId);
-      this.dispatcher.resume();
-    });
   }
 
   #context(): Context {

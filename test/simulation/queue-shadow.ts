@@ -40,6 +40,11 @@ export class QueueShadow {
     if (inFlight > this.#row.concurrency) this.#reached('the concurrency is lowered below what is in flight');
   }
 
+  /** A window that comes a second time is another one. */
+  clockJumps(): void {
+    this.#claims.length = 0;
+  }
+
   isPaused(now: number): void {
     this.paused = true;
     this.pausedAt = now;

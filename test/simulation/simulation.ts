@@ -15,6 +15,8 @@ import { WakeUps } from './wake-ups.ts';
 export interface Planted {
   /** In place of the model's statements, which it may call. */
   execute?: Execute;
+  /** A process takes an open socket for a lease lock that the server has. */
+  believesInSocket?: boolean;
   /** The webhook's end does not ask whether the claim is still ours. */
   sendsAlways?: boolean;
 }
@@ -44,7 +46,9 @@ export class Simulation {
   readonly receiver: Receiver;
   readonly clients: Clients;
   readonly processes: Process[] = [];
+  #clockShiftMs = 0;
   readonly #storm: Storm;
+  readonly #planted: Planted;
   readonly #path: { webhookTimeoutMs: number; connectMs: number; thinkMs: number };
   #isHealed = false;
   #endBy = Number.POSITIVE_INFINITY;
@@ -57,15 +61,17 @@ export class Simulation {
     planted: Planted,
   ) {
     this.options = expand(seed);
+    this.#planted = planted;
     const { options } = this;
     this.random = new Random(seed ^ 0x5eed);
     this.scheduler = new Scheduler(this.random, trace);
     const { scheduler } = this;
-    this.tables = new Tables(() => START + Math.floor(scheduler.now));
+    this.tables = new Tables(() => START + this.#clockShiftMs + Math.floor(scheduler.now));
     this.checker = new Checker(this.tables, reached, (...broken) => this.violated(...broken));
     this.server = new Server({
       ...{ tables: this.tables, execute: planted.execute ?? execute, scheduler, faults: { ...options.faults } },
       ...{ latencyMs: options.latencyMs, reached, onCommit: this.#committed.bind(this) },
+      onAsk: (name, process) => this.checker.onAsk(name, process, scheduler.now),
     });
     const { webhookTimeoutMs, connectMs, thinkMs } = options;
     this.#path = { webhookTimeoutMs, connectMs, thinkMs };
@@ -92,6 +98,16 @@ export class Simulation {
   /** The share of hints that nobody hears. */
   get lostWakeUps(): number {
     return this.#isHealed ? 0 : this.options.faults.lostWakeUps;
+  }
+
+  /** How far the database's clock is off. */
+  get clockShiftMs(): number {
+    return this.#clockShiftMs;
+  }
+
+  shiftClock(ms: number): void {
+    if (ms !== this.#clockShiftMs) this.checker.onClockJump();
+    this.#clockShiftMs = ms;
   }
 
   /** Ends the run: a promise is broken. */
@@ -155,9 +171,11 @@ export class Simulation {
   /** Starts one more process, within so many milliseconds. */
   startProcess(inMs: number): void {
     const { options, scheduler, server } = this;
+    const believesInSocket = this.#planted.believesInSocket ?? false;
     const { capacity, webhookTimeoutMs, lifetimeMs, reconciler } = options;
     const process = new Process({
       ...{ scheduler, server, workerId: this.processes.length + 1, capacity, webhookTimeoutMs, lifetimeMs, reconciler },
+      believesInSocket,
       senderOf: (sending) => this.receiver.senderOf(sending),
       callOthers: (caller, queueId, reason) => {
         for (const other of this.processes) {
@@ -172,8 +190,8 @@ export class Simulation {
     this.processes.push(process);
     scheduler.after(this.random.next() * inMs, process, 'starts', () => process.start());
     if (!server.isUp) {
-      process.silence();
-      process.regainLifeSign();
+      process.notesSilence();
+      process.lock.serverLosesIt();
     }
   }
 
@@ -202,6 +220,7 @@ export class Simulation {
     server.faults = { brokenStatements: 0, stalledStatements: 0, deadlocks: 0 };
     server.latencyMs = Math.min(server.latencyMs, 20);
     server.isUp = true;
+    this.shiftClock(0);
     this.receiver.behaviour = HEALTHY;
     Object.assign(this.#path, { connectMs: Math.min(20, options.connectMs), thinkMs: Math.min(100, options.thinkMs) });
     if (this.anyProcess() === null) this.startProcess(0);

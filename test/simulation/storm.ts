@@ -30,8 +30,11 @@ export class Storm {
     };
     times(faults.crashes, 'a process crashes', () => this.#crashAny());
     times(faults.freezes, 'a process freezes', () => this.#freezeAny());
-    times(faults.lostSigns, 'a life sign is lost', () => this.#loseSign());
+    times(faults.silences, 'a lease lock falls silent', () => this.#silence());
+    times(faults.failovers, 'another server takes over', () => this.#failOver());
+    times(faults.suspensions, 'a process is suspended', () => this.#suspend());
     times(faults.databaseRestarts, 'the database goes', () => this.#restartDatabase());
+    times(faults.clockJumps, 'the clock jumps', () => this.#jump());
     times(faults.stops, 'a process is told to stop', () => this.#stopAny());
     times(actions.pauses, 'somebody pauses', () => this.#pause());
     times(actions.edits, 'somebody edits', () => this.#edit());
@@ -120,25 +123,66 @@ export class Storm {
     if (process.frozen && !process.dead) this.#simulation.scheduler.thaw(process);
   }
 
-  #loseSign(): void {
+  #silence(): void {
+    const { random, processes } = this.#simulation;
+    const line = random.pick(['server-gone', 'client-gone', 'black-hole'] as const);
+    const one = this.#simulation.anyProcess();
+    // All at the same time, as when the database's host is gone.
+    const struck = random.chance(0.4) ? processes.filter(({ dead }) => !dead) : one === null ? [] : [one];
+    for (const process of struck) {
+      process.notesSilence();
+      process.lock.silence(line);
+    }
+    this.#reached(`${struck.length > 1 ? 'all lease locks fall' : 'a lease lock falls'} silent: ${line}`);
+  }
+
+  #failOver(): void {
+    const { server, processes } = this.#simulation;
+    if (!server.isUp) return;
+    for (const process of processes) {
+      process.notesSilence();
+      process.lock.serverLosesIt();
+    }
+    server.failOver();
+    this.#reached('another server takes over');
+  }
+
+  #jump(): void {
+    const { scheduler, random } = this.#simulation;
+    if (this.#simulation.isHealed || this.#simulation.clockShiftMs !== 0) return;
+    const ms = random.pick([-60_000, 60_000]);
+    this.#simulation.shiftClock(ms);
+    this.#reached(`the clock jumps ${ms > 0 ? 'ahead' : 'back'}`);
+    scheduler.after(random.next() * 3000, null, 'the clock is right again', () => {
+      this.#simulation.shiftClock(0);
+    });
+  }
+
+  /** As `#freeze`, but nobody tells it what has become of its connections. */
+  #suspend(): void {
     const { scheduler, random } = this.#simulation;
     const process = this.#simulation.anyProcess();
-    if (process === null) return;
-    process.silence();
-    // Sometimes it takes long until it notices that the connection is gone.
-    const notices = () => process.regainLifeSign();
-    scheduler.after(random.skewed(8000), process, 'notices that its life sign is lost', notices);
+    if (process === null || process.frozen) return;
+    const ms = process.leaseMs * (1 + random.next());
+    scheduler.freeze(process);
+    this.thawedBy = Math.max(this.thawedBy, scheduler.now + ms);
+    scheduler.after(random.next() * 2000, null, `the server ends the session of ${process.name}`, () => {
+      process.notesSilence();
+      process.lock.serverLosesIt();
+    });
+    scheduler.after(ms, null, `${process.name} goes on`, () => this.#thaw(process));
+    if (this.#claimsOf(process).length > 0) this.#reached('a process is suspended past its lease');
   }
 
   #restartDatabase(): void {
     const { scheduler, random, server, processes } = this.#simulation;
     if (!server.isUp) return;
-    server.restart();
     for (const process of processes) {
       if (process.dead) continue;
-      process.silence();
-      process.regainLifeSign();
+      process.notesSilence();
+      process.lock.serverLosesIt();
     }
+    server.restart();
     scheduler.after(random.pick([50, 500, 3000, 8000]) * random.next(), null, 'the database is back', () => {
       server.isUp = true;
     });

@@ -1,17 +1,41 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll } from 'vitest';
+import { applicationNameIn } from './startup-message.ts';
 
-/** What breaks of a connection: one of its sides is reset and the other hears nothing of it; `both` swallows for ever. */
+/**
+ * How a connection can die without both ends being told. In each of them the relay goes on taking what is said to it
+ * and passes nothing on; new connections work.
+ *
+ * - `server`: the server's side is reset; the client's socket stays open and is silent (a host that lost power).
+ * - `client`: the client's side is reset; the server keeps the session and its locks (a forgotten NAT entry).
+ * - `both`: both sides stay open, and nothing comes through ever again.
+ */
 export type Break = 'server' | 'client' | 'both';
+
+/** One connection through a relay, while at least one of its sides is open. */
+export interface RelayedConnection {
+  /** As the client's first message told it; null before that, and where it is not PostgreSQL that is spoken. */
+  readonly applicationName: string | null;
+  /** The port from which the server sees it: `client_port` of `pg_stat_activity`. Null until it is connected. */
+  readonly serverSeesPort: number | null;
+  /** When it was accepted, in milliseconds since the epoch. */
+  readonly since: number;
+  /** What was done to it; null while it passes everything on. */
+  readonly broken: Break | null;
+}
 
 /** A network between two processes that a test can break: what they say goes through here. */
 export interface TcpRelay {
   readonly port: number;
+  /** Those of which some side is open. */
+  connections(): RelayedConnection[];
+  /** Every port from which the server has ever seen one of this relay's connections. */
+  readonly portsEver: ReadonlySet<number>;
   /** Resets what is open and refuses what comes, as when the other side's machine is gone. */
   cut(): Promise<void>;
   /** Lets nothing through and says nothing about it, as when packets are dropped on the way. */
   stall(): void;
-  /** Ends a cut or a stall. */
+  /** Ends a cut or a stall. What was broken stays so. */
   heal(): Promise<void>;
   /**
    * Breaks the open connections whose PostgreSQL client has such an `application_name`, for ever; new ones are not
@@ -19,13 +43,18 @@ export interface TcpRelay {
    * @returns how many were broken
    */
   break(applicationName: RegExp, what: Break): number;
+  /** The server gives up what was broken, as it does some day when its own probes are not answered. */
+  reap(): void;
+  /** Sends what connects from now on to another server, and resets what is open, or breaks it. */
+  pointTo(target: { host: string; port: number }, open: 'reset' | Break): void;
 }
 
-interface Link {
+interface Pair extends RelayedConnection {
+  applicationName: string | null;
+  serverSeesPort: number | null;
+  broken: Break | null;
   client: Socket;
   upstream: Socket;
-  /** Null until the client has said it. */
-  applicationName: string | null;
 }
 
 const relays = new Set<() => Promise<void>>();
@@ -35,43 +64,53 @@ afterAll(async () => {
 });
 
 /** Relays a free port of 127.0.0.1 to the target. Closed by itself when the test file is done. */
-export async function startTcpRelay(target: { host: string; port: number }): Promise<TcpRelay> {
-  const sockets = new Set<Socket>();
-  const links = new Set<Link>();
+export async function startTcpRelay(first: { host: string; port: number }): Promise<TcpRelay> {
+  const pairs = new Set<Pair>();
+  const portsEver = new Set<number>();
+  let target = first;
   let stalled = false;
   let server: Server | null = null;
   let port = 0;
 
   function accept(client: Socket): void {
     const upstream = connect(target.port, target.host);
-    const link: Link = { client, upstream, applicationName: null };
-    links.add(link);
-    client.once('data', (startup) => {
-      link.applicationName = /application_name\0([^\0]*)\0/.exec(startup.toString('latin1'))?.[1] ?? null;
+    const pair: Pair = {
+      ...{ applicationName: null, serverSeesPort: null, since: Date.now(), broken: null },
+      ...{ client, upstream },
+    };
+    pairs.add(pair);
+    upstream.once('connect', () => {
+      pair.serverSeesPort = upstream.localPort ?? null;
+      if (upstream.localPort !== undefined) portsEver.add(upstream.localPort);
+    });
+    client.once('data', (data) => {
+      pair.applicationName = applicationNameIn(data);
     });
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
-      sockets.add(socket);
-      socket.on('data', (data) => other.write(data));
+      socket.on('data', (data) => {
+        if (pair.broken === null) other.write(data);
+      });
       socket.on('error', () => undefined); // it closes, which is what counts
       socket.once('close', () => {
-        sockets.delete(socket);
-        if (links.delete(link)) other.destroy();
+        // Of a broken connection, neither side ever learns what became of the other.
+        if (pair.broken === null) other.destroy();
+        if (client.destroyed && upstream.destroyed) pairs.delete(pair);
       });
       // `on('data')` made it flow.
       if (stalled) socket.pause();
     }
   }
 
-  /** From now on what comes is dropped, and neither side hears of the other's end. */
-  function silence(link: Link): void {
-    links.delete(link);
-    for (const socket of [link.client, link.upstream]) {
-      socket.removeAllListeners('data');
-      socket.resume();
-    }
+  function breakOne(pair: Pair, what: Break): void {
+    pair.broken = what;
+    if (what === 'server') pair.upstream.resetAndDestroy();
+    if (what === 'client') pair.client.resetAndDestroy();
+    // It swallows what comes, as a network does, rather than leave it in the sender's buffer.
+    pair.client.resume();
+    pair.upstream.resume();
   }
 
   async function open(): Promise<void> {
@@ -84,11 +123,16 @@ export async function startTcpRelay(target: { host: string; port: number }): Pro
     server = next;
   }
 
+  function reset(pair: Pair): void {
+    pair.client.resetAndDestroy();
+    pair.upstream.resetAndDestroy();
+  }
+
   async function cut(): Promise<void> {
     const closing = server;
     server = null;
     const closed = new Promise((resolve) => (closing === null ? resolve(null) : closing.close(resolve)));
-    for (const socket of sockets) socket.resetAndDestroy();
+    for (const pair of pairs) reset(pair);
     await closed;
   }
 
@@ -96,33 +140,49 @@ export async function startTcpRelay(target: { host: string; port: number }): Pro
   relays.add(cut);
   return {
     port,
+    portsEver,
+    connections: () => [...pairs],
     cut,
     stall() {
       stalled = true;
-      for (const socket of sockets) socket.pause();
+      for (const { client, upstream } of pairs) for (const socket of [client, upstream]) socket.pause();
     },
     async heal() {
       stalled = false;
-      for (const socket of sockets) socket.resume();
+      for (const { client, upstream } of pairs) for (const socket of [client, upstream]) socket.resume();
       if (server === null) await open();
     },
     break(applicationName, what) {
-      const broken = [...links].filter((link) => applicationName.test(link.applicationName ?? ''));
-      for (const link of broken) {
-        silence(link);
-        if (what === 'server') link.upstream.resetAndDestroy();
-        if (what === 'client') link.client.resetAndDestroy();
+      const meant = [...pairs].filter(
+        (pair) => pair.broken === null && applicationName.test(pair.applicationName ?? ''),
+      );
+      for (const pair of meant) breakOne(pair, what);
+      return meant.length;
+    },
+    reap() {
+      for (const { broken, upstream } of pairs) if (broken !== null) upstream.resetAndDestroy();
+    },
+    pointTo(next, how) {
+      target = next;
+      for (const pair of [...pairs]) {
+        if (how === 'reset') reset(pair);
+        else if (pair.broken === null) breakOne(pair, how);
       }
-      return broken.length;
     },
   };
 }
 
 /** A relay to a database, and the address of the database by way of it. */
 export async function relayDatabase(databaseUrl: string): Promise<{ relay: TcpRelay; url: string }> {
+  const relay = await startTcpRelay(addressOf(databaseUrl));
   const url = new URL(databaseUrl);
-  const relay = await startTcpRelay({ host: url.hostname, port: Number(url.port) });
   url.hostname = '127.0.0.1';
   url.port = String(relay.port);
   return { relay, url: url.href };
+}
+
+/** Where a connection string leads. */
+export function addressOf(databaseUrl: string): { host: string; port: number } {
+  const { hostname, port } = new URL(databaseUrl);
+  return { host: hostname, port: Number(port) };
 }

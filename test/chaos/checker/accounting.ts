@@ -1,17 +1,21 @@
 import type { HistoryRow } from '../records.ts';
 import { type Arrival, type Facts, groupBy, isTerminal } from './facts.ts';
+import { isLeftOut } from './leases.ts';
 
 /** What the database says about a job agrees with what was seen of it. */
 
 /** I-8: backpressure costs no attempt: the next delivery has the same number, and the job one hold more. */
-export function checkBackpressureFree({ arrivals, history }: Facts): string[] {
+export function checkBackpressureFree(facts: Facts): string[] {
+  const { arrivals, history } = facts;
   const found: string[] = [];
   for (const [id, entries] of history) {
     entries.forEach((entry, n) => {
       if (entry.status !== 'deferred') return;
       const next = entries[n + 1];
       if (next !== undefined && next.attempt !== entry.attempt) found.push(`${id} lost an attempt to backpressure`);
-      const later = (arrivals.get(id) ?? []).find(({ at }) => at > entry.at);
+      const later = (arrivals.get(id) ?? []).find(
+        (one) => one.at > entry.at && one.at <= (next?.at ?? Infinity) && !isLeftOut(facts, one),
+      );
       if (later !== undefined && later.envelope.attempt !== entry.attempt) {
         found.push(`${id} was delivered as attempt ${later.envelope.attempt} after holding ${entry.attempt}`);
       }

@@ -1,9 +1,12 @@
 import type { Run, Violation } from '../records.ts';
 import * as accounting from './accounting.ts';
+import { byDatabaseClock, byMachineClock } from './clocks.ts';
 import * as delivering from './delivering.ts';
 import { establish, type Facts, story } from './facts.ts';
+import { checkLeases } from './leases.ts';
 import * as losing from './losing.ts';
 import { checkRecovery, type Recovery, recoveries } from './recovering.ts';
+import * as telling from './telling.ts';
 
 /** Every invariant that can be judged from outside (reliability.md section 2), by its id. */
 export const CHECKS: Readonly<Record<string, (facts: Facts) => string[]>> = {
@@ -17,6 +20,7 @@ export const CHECKS: Readonly<Record<string, (facts: Facts) => string[]>> = {
   'I-8': accounting.checkBackpressureFree,
   'I-9': accounting.checkDeferCap,
   'I-10': delivering.checkNotEarly,
+  'I-11': delivering.checkLifetime,
   'I-12': accounting.checkSlotCap,
   'I-13': delivering.checkWireCap,
   'I-14': delivering.checkRateLimit,
@@ -32,8 +36,17 @@ export const CHECKS: Readonly<Record<string, (facts: Facts) => string[]>> = {
   'I-26': accounting.checkReplayOnce,
   'I-29': accounting.checkUsage,
   'I-35': checkRecovery,
-  'I-37': losing.checkHonestOutage,
+  'I-37': (facts) => [...losing.checkHonestOutage(facts), ...telling.checkProbes(facts)],
+  'I-40': telling.checkFairShare,
+  'I-41': checkLeases,
+  'I-42': telling.checkOnlyEnded,
+  'I-43': telling.checkHonestRefusal,
+  'I-44': telling.checkNoPast,
+  'I-45': telling.checkRevokedEnds,
 };
+
+/** What is measured in the database's time. All else is judged in the machine's, which has no gaps. */
+const BY_DATABASE_CLOCK = new Set(['I-10', 'I-11', 'I-14', 'I-21']);
 
 export interface Verdict {
   violations: Violation[];
@@ -47,9 +60,10 @@ export interface Verdict {
 
 /** Judges a run. Imports nothing of the service, and believes nothing that it says of itself alone. */
 export function check(run: Run): Verdict {
-  const facts = establish(run);
+  const facts = establish(byMachineClock(run));
+  const databaseFacts = establish(byDatabaseClock(run));
   const violations = Object.entries(CHECKS).flatMap(([id, find]) =>
-    find(facts).map((what) => ({ id, what: withStory(facts, what) })),
+    find(BY_DATABASE_CLOCK.has(id) ? databaseFacts : facts).map((what) => ({ id, what: withStory(facts, what) })),
   );
   let duplicates = 0;
   for (const [id, list] of facts.arrivals) {

@@ -1,4 +1,11 @@
+import type { JobRow, Run } from '../records.ts';
+import { isMoved } from './clocks.ts';
 import { type Facts, groupBy, isTerminal } from './facts.ts';
+
+const HOUR_MS = 3_600_000;
+/** As at the defaults: a clock that is moved by more ends lifetimes, and the time in which a key finds its job. */
+const LIFETIME_MS = 24 * HOUR_MS;
+const KEY_MS = 72 * HOUR_MS;
 
 /** What was accepted is delivered, and nothing else is. Each function answers what it found wrong. */
 
@@ -14,7 +21,7 @@ export function checkNoLoss({ run, jobs, arrivals }: Facts): string[] {
     const job = jobs.get(id);
     if (job === undefined) found.push(`job ${id} was answered and is not there`);
     else if (!isTerminal(job.status) && job.status !== 'awaiting_ack') found.push(`job ${id} stayed ${job.status}`);
-    if (!arrivals.has(id)) found.push(`job ${id} was answered and never delivered`);
+    if (!arrivals.has(id) && !(job && outlived(run, job))) found.push(`job ${id} was answered and never delivered`);
   }
   for (const { id, status, job } of run.reads) {
     if (status !== 200) found.push(`GET of job ${id} answered ${status}`);
@@ -23,6 +30,11 @@ export function checkNoLoss({ run, jobs, arrivals }: Facts): string[] {
     }
   }
   return found;
+}
+
+/** Whether the database's clock was moved past the end of the job's lifetime. */
+function outlived(run: Run, { deadReason }: JobRow): boolean {
+  return deadReason === 'delivery_lifetime_exceeded' && isMoved(run, 0, Number.POSITIVE_INFINITY, LIFETIME_MS);
 }
 
 /** I-2: what was delivered had been published, or nobody knows whether it had. */
@@ -52,6 +64,7 @@ export function checkIdempotent({ run, arrivals }: Facts): string[] {
   for (const [name, jobs] of rows) if (jobs.length > 1) found.push(`key ${name} has ${jobs.length} jobs`);
 
   for (const [key, calls] of groupBy(run.publishes, ({ queue, key }) => (key === null ? null : `${queue} ${key}`))) {
+    if (isForgotten(run, calls)) continue;
     const ids = new Set(calls.flatMap(({ id }) => (id === null ? [] : [id])));
     if (ids.size > 1) found.push(`key ${key} was answered with ${ids.size} ids`);
     const created = calls.filter(({ status }) => status === 201).length;
@@ -60,13 +73,21 @@ export function checkIdempotent({ run, arrivals }: Facts): string[] {
     if (ids.size > 0 && created === 0 && !uncertain) found.push(`key ${key} was found and never created`);
   }
   const payloads = groupBy([...arrivals], ([, [first]]) => first?.envelope.payloadText ?? null);
-  const keyed = new Set(run.publishes.filter(({ key }) => key !== null).map(({ payload }) => payload));
+  const keyed = new Set(
+    run.publishes.filter((call) => call.key !== null && !isForgotten(run, [call])).map(({ payload }) => payload),
+  );
   const replays = new Set(run.deadLetters.map(({ replayedJobId }) => replayedJobId));
   for (const [payload, jobs] of payloads) {
     const published = jobs.filter(([id]) => !replays.has(id));
     if (keyed.has(payload) && published.length > 1) found.push(`${published.length} jobs delivered of ${payload}`);
   }
   return found;
+}
+
+/** Whether the database's clock was moved so far meanwhile that a key no longer found its job. */
+function isForgotten(run: Run, calls: Run['publishes']): boolean {
+  const [from, to] = [Math.min(...calls.map((call) => call.invokedAt)), Math.max(...calls.map((call) => call.endedAt))];
+  return isMoved(run, from - HOUR_MS, to + HOUR_MS, KEY_MS);
 }
 
 /** I-37: while the database is gone a publish is refused with 503, soon, and with nothing else. */

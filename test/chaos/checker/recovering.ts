@@ -6,6 +6,8 @@ const RECONCILED_MS = 5000;
 export interface Recovery {
   jobId: string;
   kind: string;
+  /** Of the fault. */
+  at: number;
   /** From the fault to the next delivery of the job. */
   ms: number;
 }
@@ -17,9 +19,15 @@ export function recoveries(facts: Facts): Recovery[] {
     interrupted.flatMap((jobId) => {
       if (queues.get(jobs.get(jobId)?.queueId ?? '')?.unlimited !== true) return [];
       const next = redelivery(facts, jobId, at);
-      return next === undefined ? [] : [{ jobId, kind, ms: next.at - at }];
+      if (next === undefined || isStruckAgain(facts, jobId, at, next.at)) return [];
+      return [{ jobId, kind, at, ms: next.at - at }];
     }),
   );
+}
+
+/** Whether another fault interrupted the job before it was delivered again: then that one's time counts. */
+function isStruckAgain({ run }: Facts, jobId: string, from: number, to: number): boolean {
+  return run.faults.some(({ at, interrupted }) => at > from && at < to && interrupted.includes(jobId));
 }
 
 /** The first delivery of a later claim. One of the claim that was interrupted may still have been on the wire. */
@@ -36,6 +44,13 @@ export function checkRecovery(facts: Facts): string[] {
   const found = run.faults
     .filter(({ kind }) => kind === 'unexpected-exit')
     .map(({ at }) => `a process ended by itself at ${at}`);
+  for (const { kind, at, overAt = at, healedAt, boundMs, connections } of run.faults) {
+    if (boundMs === undefined) continue;
+    const tookMs = healedAt === null ? null : Math.round(healedAt - overAt);
+    if (tookMs === null || tookMs > boundMs) {
+      found.push(`${connections ?? 'work'} took ${tookMs ?? 'for ever'} of ${boundMs} ms after ${kind}`);
+    }
+  }
   for (const { id, status } of run.jobs) {
     if (!isTerminal(status) && status !== 'awaiting_ack') found.push(`${id} was still ${status} at the end`);
   }

@@ -83,18 +83,10 @@ export const DELIVERING: Bug[] = [
   },
   {
     id: 'I-18',
-    what: 'a completed job is delivered once more',
+    what: 'a job is delivered after it was completed',
     plant(run) {
-      const { id } = ordinaryJob(run);
-      const delivery = deliveryOf(run, id);
-      run.deliveries.push({
-        ...delivery,
-        at: delivery.at + 5000,
-        end: 'cut',
-        status: null,
-        endedAt: delivery.at + 5001,
-      });
-      run.usage += 1;
+      const delivery = deliveryOf(run, ordinaryJob(run).id);
+      Object.assign(delivery, { at: delivery.at + 5000, endedAt: delivery.at + 5001 });
     },
   },
   {

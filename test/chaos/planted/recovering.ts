@@ -16,7 +16,10 @@ export const RECOVERING: Bug[] = [
     plant(run) {
       const { id } = ordinaryJob(run);
       const at = deliveryOf(run, id).at - run.leaseMs - 6000;
-      run.faults = [{ kind: 'kill-worker', pid: 1, at, healedAt: at, interrupted: [id], underWay: 1 }];
+      // In place of the run's own, which explains what was taken back from that worker.
+      const [kill] = run.faults;
+      const { workerId = null, healedAt = null } = kill ?? {};
+      run.faults = [{ kind: 'kill-worker', pid: 1, workerId, at, healedAt, interrupted: [id], underWay: 1 }];
     },
   },
   {

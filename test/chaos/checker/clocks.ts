@@ -1,0 +1,58 @@
+import type { FaultRecord, Run } from '../records.ts';
+
+/** What happens within it of a shift cannot be said to be before or after it. */
+const NEAR_MS = 100;
+
+/** A run told by one clock: the machine's, which all processes have, or the database's, which a fault may have moved. */
+export function byMachineClock(run: Run): Run {
+  const shifts = shiftsOf(run);
+  if (shifts.length === 0) return run;
+  const toMachine = (at: number) => {
+    const moved = shifts.find(({ from, to, ms }) => at - ms >= from - NEAR_MS && at - ms <= to + NEAR_MS);
+    return moved === undefined ? at : at - moved.ms;
+  };
+  return {
+    ...run,
+    history: run.history.map((entry) => ({ ...entry, at: toMachine(entry.at) })),
+    changes: run.changes.map((change) => ({
+      ...change,
+      claimedAt: change.claimedAt === null ? null : toMachine(change.claimedAt),
+    })),
+  };
+}
+
+export function byDatabaseClock(run: Run): Run {
+  const shifts = shiftsOf(run);
+  if (shifts.length === 0) return run;
+  const toDatabase = (at: number) => at + (shifts.find(({ from, to }) => at >= from && at <= to)?.ms ?? 0);
+  const isNear = (at: number) =>
+    shifts.some(({ from, to }) => Math.abs(at - from) < NEAR_MS || Math.abs(at - to) < 10 * NEAR_MS);
+  return {
+    ...run,
+    deliveries: run.deliveries
+      .filter(({ at }) => !isNear(at))
+      .map((delivery) => ({ ...delivery, at: toDatabase(delivery.at) })),
+    changes: run.changes.map((change) => ({ ...change, at: toDatabase(change.at) })),
+  };
+}
+
+/** Whether the database's clock was moved by more than so much while this lasted. */
+export function isMoved(run: Run, from: number, to: number, byMs: number): boolean {
+  return shiftsOf(run).some((shift) => Math.abs(shift.ms) > byMs && shift.from <= to && shift.to >= from);
+}
+
+interface Shift {
+  from: number;
+  to: number;
+  ms: number;
+}
+
+function shiftsOf(run: Run): Shift[] {
+  return run.faults.filter(isShift).map(({ at, healedAt, shiftMs }) => ({
+    ...{ from: at, to: healedAt ?? Number.POSITIVE_INFINITY, ms: shiftMs },
+  }));
+}
+
+function isShift(fault: FaultRecord): fault is FaultRecord & { shiftMs: number } {
+  return fault.kind === 'clock' && fault.shiftMs !== undefined;
+}

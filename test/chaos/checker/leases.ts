@@ -1,0 +1,171 @@
+import type { ChangeRow, FaultKind, FaultRecord, Run } from '../records.ts';
+import { type Arrival, type Facts, groupBy, isSeenLate } from './facts.ts';
+
+/** I-41: who may claim, whose claims may be taken back, and how often a job may come because of it. */
+
+/** A worker may claim for so long after the server has confirmed its lease lock for the last time. */
+const CONFIRMED_MS = 2000;
+/** A claim that had been asked for in time may still be carried out; and snapshots are taken every 200 ms. */
+const SLACK_MS = 1000;
+/** Between two snapshots of the locks; when the database was away there are none. */
+const SNAPSHOT_GAP_MS = 700;
+
+/** Faults that concern one worker. All others may have concerned any. */
+const OF_ONE_WORKER: readonly FaultKind[] = [
+  ...(['kill-worker', 'freeze-worker', 'suspend-worker', 'term-worker'] as const),
+  ...(['server-gone', 'client-gone', 'black-hole'] as const),
+];
+/** Faults that keep no worker from holding its lease lock. */
+const HARMLESS: readonly FaultKind[] = ['kill-api', 'lose-wake-ups', 'name-server', 'unexpected-exit'];
+
+interface TakenBack {
+  claim: ChangeRow;
+  at: number;
+}
+
+export function checkLeases(facts: Facts): string[] {
+  return [...countDeliveries(facts), ...explainTakeBacks(facts), ...checkClaims(facts), ...checkTakers(facts)];
+}
+
+/** A job is delivered once for each claim; what the receiver has reset is sent again on purpose. */
+function countDeliveries({ arrivals, changes, history, jobs }: Facts): string[] {
+  const found: string[] = [];
+  for (const [id, list] of arrivals) {
+    const moves = changes.get(id);
+    if (moves === undefined) continue;
+    const entries = (history.get(id) ?? []).filter(({ error }) => error !== 'worker_lost').length;
+    const isOpen = ['processing', 'awaiting_ack'].includes(jobs.get(id)?.status ?? '') ? 1 : 0;
+    const interrupted = takenBack(moves).length;
+    const resets = list.filter(({ end }) => end === 'reset').length;
+    const most = entries + isOpen + interrupted + resets;
+    if (list.length > most) {
+      found.push(`${id} was delivered ${list.length} times: ${entries} ended attempts, ${interrupted} interruptions`);
+    }
+  }
+  return found;
+}
+
+/** A claim that is taken back gives its attempt back, and is no hold; the last of many in a row counts as one. */
+function takenBack(moves: readonly ChangeRow[]): TakenBack[] {
+  const found: TakenBack[] = [];
+  let claim: ChangeRow | null = null;
+  for (const move of moves) {
+    if (move.to === 'processing') claim = move;
+    else if (move.from === 'processing' && claim !== null) {
+      const isBack = move.to === 'pending' && move.attempts < claim.attempts && move.deferCount === claim.deferCount;
+      if (isBack) found.push({ claim, at: move.at });
+      claim = null;
+    }
+  }
+  return found;
+}
+
+/**
+ * Nobody's claims are taken back, unless something was wrong with its worker when it claimed or afterwards. What was not
+ * yet delivered may be given back by the worker itself, which was too slow to begin in time.
+ */
+function explainTakeBacks({ run, changes, arrivals }: Facts): string[] {
+  const found: string[] = [];
+  for (const [id, moves] of changes) {
+    const delivered = arrivals.get(id) ?? [];
+    for (const { claim, at } of takenBack(moves)) {
+      if (!delivered.some((arrival) => arrival.at >= claim.at && arrival.at <= at)) continue;
+      if (run.faults.some((fault) => explains(fault, claim, at))) continue;
+      found.push(`${id} was taken back from worker ${claim.workerId}, with which nothing was wrong`);
+    }
+  }
+  return found;
+}
+
+/** Faults that leave a worker at work which others cannot tell from a dead one. */
+const CUTS_OFF: readonly FaultKind[] = ['server-gone', 'client-gone', 'black-hole', 'fail-over', 'went-back'];
+const cutOff = new WeakMap<Facts, Map<string, { from: number; to: number }[]>>();
+
+/**
+ * Whether a delivery may be one of a worker that is cut off from the database: it goes on to its end while another
+ * takes the job over, which docs/delivery-promise.md does not promise away. Only where the fault explains it.
+ */
+function isCutOff(facts: Facts, { at, envelope }: Arrival): boolean {
+  let spans = cutOff.get(facts);
+  if (spans === undefined) {
+    spans = new Map([...facts.changes].map(([id, moves]) => [id, spansOf(facts.run, moves)]));
+    cutOff.set(facts, spans);
+  }
+  return spans.get(envelope.id)?.some(({ from, to }) => at >= from && at <= to) ?? false;
+}
+
+function spansOf({ faults, webhookTimeoutMs }: Run, moves: ChangeRow[]): { from: number; to: number }[] {
+  return takenBack(moves).flatMap(({ claim, at }) => {
+    const isExplained = faults.some((fault) => CUTS_OFF.includes(fault.kind) && explains(fault, claim, at));
+    return isExplained ? [{ from: claim.at, to: at + webhookTimeoutMs + SLACK_MS }] : [];
+  });
+}
+
+function explains(fault: FaultRecord, claim: ChangeRow, takenAt: number): boolean {
+  if (HARMLESS.includes(fault.kind)) return false;
+  if (OF_ONE_WORKER.includes(fault.kind) && fault.workerId !== claim.workerId) return false;
+  // What is silent is never healed; the worker must find out by itself, and stop.
+  const isSilent = fault.kind.endsWith('-gone') || fault.kind === 'black-hole';
+  const until = isSilent ? fault.at : (fault.healedAt ?? Number.POSITIVE_INFINITY);
+  return fault.at <= takenAt && (claim.claimedAt ?? claim.at) <= until + CONFIRMED_MS + SLACK_MS;
+}
+
+/** Whether the moment of a delivery says nothing about what the service does. */
+export function isLeftOut(facts: Facts, arrival: Arrival): boolean {
+  return isSeenLate(facts, arrival) || isCutOff(facts, arrival);
+}
+
+/** Nobody claims whose lease lock the server has not had for longer than it may believe in it, nor gets just then. */
+function checkClaims({ run }: Facts): string[] {
+  const found: string[] = [];
+  const sightings = new Sightings(run);
+  const claims = run.changes.filter(({ to, workerId }) => to === 'processing' && workerId !== null);
+  for (const [workerId, list] of groupBy(claims, (claim) => String(claim.workerId))) {
+    const bad = list.filter(({ at }) =>
+      sightings.allSay(false, Number(workerId), at - CONFIRMED_MS - SLACK_MS, at + SLACK_MS / 2),
+    );
+    if (bad.length > 0) found.push(`worker ${workerId} claimed ${bad.length} times without its lease lock`);
+  }
+  return found;
+}
+
+/** Nobody says that it took back the claims of one whose lease lock the server had all the time. */
+function checkTakers({ run }: Facts): string[] {
+  const sightings = new Sightings(run);
+  return run.takeBacks.flatMap(({ at, workerIds }) =>
+    workerIds
+      .filter((workerId) => sightings.allSay(true, workerId, at - CONFIRMED_MS, at))
+      .map((workerId) => `claims of worker ${workerId} were taken back while it had its lease lock`),
+  );
+}
+
+/** The snapshots of the locks, in the order of time. */
+class Sightings {
+  readonly #locks: Run['locks'];
+
+  constructor({ locks }: Run) {
+    this.#locks = locks;
+  }
+
+  /** Whether there were snapshots all along, and in each the lock was there, or was not. */
+  allSay(isHeld: boolean, workerId: number, from: number, to: number): boolean {
+    let last = from;
+    for (let n = this.#firstFrom(from); n < this.#locks.length; n += 1) {
+      const { at, workerIds } = this.#locks[n] as Run['locks'][number];
+      if (at > to) break;
+      if (at - last > SNAPSHOT_GAP_MS || workerIds.includes(workerId) !== isHeld) return false;
+      last = at;
+    }
+    return last > from && to - last <= SNAPSHOT_GAP_MS;
+  }
+
+  #firstFrom(from: number): number {
+    let [low, high] = [0, this.#locks.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#locks[middle]?.at ?? 0) < from) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

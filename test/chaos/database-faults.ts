@@ -1,0 +1,191 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
+import { addressOf } from '../support/tcp-relay.ts';
+import { type Fault, note, underWay, untilBusyAgain, untilWorking } from './faults.ts';
+import type { FaultRecord } from './records.ts';
+import type { Rig } from './rig.ts';
+import type { ServerPair } from './server-pair.ts';
+
+/** F-34, F-35 and F-38 to F-40: what databases do beside crashing. */
+
+function pairOf({ server }: Rig): ServerPair {
+  if (!('failOver' in server)) throw new Error('this server has no standby');
+  return server;
+}
+
+/** F-34: the other server has the data, and none of the sessions and locks. Nobody tells the clients, or all. */
+export const failOver: Fault = async (rig) => {
+  const pair = pairOf(rig);
+  const record = note(rig, 'fail-over', { underWay: underWay(rig) });
+  const how = rig.random.pick(['reset', 'server', 'both', 'client'] as const);
+  record.connections = how;
+  // Until the new one is there, connections lead to a server that takes no writes, or to none.
+  await pair.failOver({
+    keepOld: false,
+    between: () => {
+      for (const relay of rig.relays) relay.pointTo(NOBODY, how);
+    },
+  });
+  leadTo(rig, pair.url);
+  const ledAt = Date.now();
+  await untilWorking(rig, ledAt);
+  heal(record, ledAt);
+  await pair.protected();
+  await untilBusyAgain(rig);
+};
+
+function leadTo(rig: Rig, url: string): void {
+  rig.inside.pointTo(addressOf(url), 'reset');
+  for (const relay of rig.relays) relay.pointTo(addressOf(url), 'reset');
+}
+
+const NOBODY = { host: '127.0.0.1', port: 1 };
+
+/**
+ * I-44: after a failover, connections lead back to the server of before for a while, which takes writes as if nothing
+ * had happened.
+ */
+export const goBack: Fault = async (rig) => {
+  const pair = pairOf(rig);
+  await pair.failOver({
+    keepOld: true,
+    between: () => {
+      for (const relay of rig.relays) relay.pointTo(NOBODY, 'reset');
+    },
+  });
+  const failedOver = note(rig, 'fail-over', { underWay: underWay(rig) });
+  leadTo(rig, pair.url);
+  // A process that has not yet seen the new one cannot know which of both is of the past.
+  await untilWorking(rig, Date.now());
+  await untilBusyAgain(rig);
+  failedOver.healedAt = Date.now();
+  const { past } = pair;
+  if (past === null) throw new Error('the former primary is gone');
+
+  const record = note(rig, 'went-back', { underWay: underWay(rig) });
+  const before = await changesIn(past.url);
+  for (const relay of rig.relays) relay.pointTo(addressOf(past.url), 'reset');
+  await wait(rig.random.between(2000, 4000));
+  leadTo(rig, pair.url);
+  for (const { at, what } of (await changesIn(past.url)).slice(before.length)) rig.pastWrites.push({ at, what });
+  await untilWorking(rig, Date.now());
+  record.healedAt = Date.now();
+  await pair.endPast();
+  await pair.protected();
+};
+
+async function changesIn(url: string): Promise<{ at: number; what: string }[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ at: number; what: string }>(
+      `select (extract(epoch from at) * 1000)::float8 as at, 'a job became ' || became as what
+         from chaos_change order by seq`,
+    );
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** F-35: reads go on, and everything else is refused. */
+export function readOnly(ms: number): Fault {
+  return async (rig) => {
+    const record = note(rig, 'read-only', { underWay: underWay(rig) });
+    const set = async (value: string) => {
+      await rig.readings.query(`alter system set default_transaction_read_only = ${value}`);
+      await rig.readings.query('select pg_reload_conf()');
+    };
+    await set('on');
+    const since = Date.now();
+    while (Date.now() - since < ms) {
+      await Promise.all(rig.apis.map(({ process }) => (process === null ? null : probe(rig, process.baseUrl, since))));
+      await wait(250);
+    }
+    await set('off');
+    const healed = Date.now();
+    await untilWorking(rig, healed);
+    heal(record, healed);
+    await untilBusyAgain(rig);
+  };
+}
+
+async function probe(rig: Rig, baseUrl: string, since: number): Promise<void> {
+  const known = rig.load.publishes.findLast(({ id }) => id !== null)?.id;
+  const read = known == null ? null : await rig.client.call('GET', `/v1/jobs/${known}`, undefined, baseUrl);
+  if (read !== null) rig.probes.push({ at: read.invokedAt, kind: 'read', status: read.status, since });
+  const asked = Date.now();
+  const ready = await fetch(`${baseUrl}/readyz`, { signal: AbortSignal.timeout(5000) }).catch(() => null);
+  rig.probes.push({ at: asked, kind: 'readiness', status: ready?.status ?? null, since });
+}
+
+/** F-38: a clock that is wrong for a while. What it has made wait for then is waited for when all is over. */
+export function moveClock(shiftMs: number, forMs: number): Fault {
+  return async (rig) => {
+    const record = note(rig, 'clock', { underWay: underWay(rig), shiftMs });
+    await rig.readings.shiftClock(shiftMs);
+    await wait(forMs);
+    await rig.readings.shiftClock(0);
+    record.healedAt = Date.now();
+    await wait(3000);
+  };
+}
+
+/** F-39: the file system that the database's data is on has not a byte left. */
+export function fillDisk(folder: string, ms: number): Fault {
+  return async (rig) => {
+    const record = note(rig, 'disk-full', { underWay: underWay(rig), boundMs: RECOVERED_MS });
+    const filler = join(folder, 'filler');
+    await fill(filler);
+    const until = Date.now() + ms;
+    // What the server clears away is taken as well.
+    while (Date.now() < until) {
+      await wait(1000);
+      await fill(filler);
+    }
+    await rm(filler, { force: true });
+    const freedAt = Date.now();
+    await untilWorking(rig, freedAt);
+    heal(record, freedAt);
+    await untilBusyAgain(rig);
+  };
+}
+
+/** Once there is room again, or a standby, work goes on within this. */
+const RECOVERED_MS = 10_000;
+
+function heal(record: FaultRecord, overAt: number): void {
+  Object.assign(record, { overAt, healedAt: Date.now(), boundMs: RECOVERED_MS });
+}
+
+async function fill(path: string): Promise<void> {
+  const block = Buffer.alloc(1 << 20);
+  for (let size = block.length; size >= 4096; ) {
+    const isFull = await writeFile(path, block.subarray(0, size), { flag: 'a' }).then(
+      () => false,
+      () => true,
+    );
+    if (isFull) size /= 2;
+  }
+}
+
+/** F-40: every commit waits for a standby that says nothing. */
+export function hangStandby(ms: number): Fault {
+  return async (rig) => {
+    const pair = pairOf(rig);
+    const record = note(rig, 'standby-hangs', { underWay: underWay(rig) });
+    await pair.hangStandby();
+    try {
+      await wait(ms);
+    } finally {
+      await pair.resumeStandby();
+    }
+    const resumedAt = Date.now();
+    await untilWorking(rig, resumedAt);
+    heal(record, resumedAt);
+    await untilBusyAgain(rig);
+  };
+}

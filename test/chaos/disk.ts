@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** A small file system that a test can fill. */
+export interface SmallDisk {
+  folder: string;
+  unmount(): Promise<void>;
+}
+
+/** Mounting needs root; what cannot be mounted cannot be filled. */
+export const CAN_MOUNT = process.platform === 'linux' && process.getuid?.() === 0;
+
+export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
+  const execute = promisify(execFile);
+  const folder = await mkdtemp(join(tmpdir(), 'jobferry-disk-'));
+  await execute('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]);
+  return {
+    folder,
+    async unmount() {
+      await execute('umount', [folder]);
+      await rmdir(folder);
+    },
+  };
+}

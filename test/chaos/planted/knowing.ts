@@ -1,0 +1,154 @@
+import type { FaultRecord, Run } from '../records.ts';
+import { type Bug, changesOf, deliveryOf, first, ordinaryJob } from './bug.ts';
+
+/** Bugs of what processes know of themselves and of each other, and of what they say of it. */
+export const KNOWING: Bug[] = [
+  {
+    id: 'I-11',
+    what: 'a job is claimed after its lifetime',
+    plant(run) {
+      const job = ordinaryJob(run);
+      job.deliverBy = first(changesOf(run, job.id), ({ to }) => to === 'processing', 'claim').claimedAt ?? 0;
+    },
+  },
+  {
+    id: 'I-35',
+    what: 'a connection that is silent is never replaced',
+    plant(run) {
+      run.faults.push({ ...faultOf('server-gone', 0), connections: 'life sign', boundMs: 5000, healedAt: null });
+    },
+  },
+  {
+    id: 'I-37',
+    what: 'a process is ready while the database takes no writes',
+    plant(run) {
+      run.probes.push({ at: 5000, since: 0, kind: 'readiness', status: 200 });
+    },
+  },
+  {
+    id: 'I-37',
+    what: 'a read is refused while the database takes no writes',
+    plant(run) {
+      run.probes.push({ at: 5000, since: 0, kind: 'read', status: 503 });
+    },
+  },
+  {
+    id: 'I-40',
+    what: "a publish is refused because somebody else's name is not answered",
+    plant(run) {
+      const call = first(run.publishes, ({ outcome }) => outcome === 'ok', 'publish');
+      // Long after all other faults.
+      const at = call.endedAt + 3_600_000;
+      run.faults.push({ ...faultOf('name-server', at), hosts: ['slow.test'] });
+      const refusal = { key: null, id: null, outcome: 'fail' as const, status: 503, payload: 'planted' };
+      const said = 'too many are waiting: nothing was stored';
+      run.publishes.push({ ...call, ...refusal, said, invokedAt: at + 1, endedAt: at + 2 });
+    },
+  },
+  {
+    id: 'I-40',
+    what: 'a process has more sessions than its bound',
+    plant(run) {
+      run.sessions.push({ at: 0, process: 'worker 1', sessions: 43 });
+    },
+  },
+  {
+    id: 'I-41',
+    what: 'a job comes once more than it has attempts and interruptions',
+    plant(run) {
+      deliverTwice(run, ordinaryJob(run).id);
+    },
+  },
+  {
+    id: 'I-41',
+    what: 'a claim is taken back from a worker with which nothing is wrong',
+    plant(run) {
+      const { id } = ordinaryJob(run);
+      const claim = first(changesOf(run, id), ({ to }) => to === 'processing', 'claim');
+      const { at: deliveredAt } = deliveryOf(run, id);
+      const former = { ...claim, token: claim.token - 1 };
+      const back = { from: 'processing', to: 'pending', attempts: claim.attempts - 1, at: deliveredAt + 1 };
+      run.changes.splice(run.changes.indexOf(claim), 0, former, { ...former, ...back });
+      claim.at = deliveredAt + 2;
+      deliverTwice(run, id);
+      run.faults = run.faults.filter(({ healedAt, at }) => (healedAt ?? at) + 4000 < (claim.claimedAt ?? 0));
+    },
+  },
+  {
+    id: 'I-41',
+    what: 'a worker claims without its lease lock',
+    plant(run) {
+      const { id } = ordinaryJob(run);
+      const { workerId } = first(changesOf(run, id), ({ to }) => to === 'processing', 'claim');
+      for (const seen of run.locks) seen.workerIds = seen.workerIds.filter((number) => number !== workerId);
+    },
+  },
+  {
+    id: 'I-41',
+    what: 'a worker is taken for dead while it has its lease lock',
+    plant(run) {
+      const seen = first(run.locks, ({ workerIds, at }) => isHeldUntil(run, workerIds[0], at), 'lock held for a while');
+      run.takeBacks.push({ at: seen.at, workerIds: seen.workerIds.slice(0, 1) });
+    },
+  },
+  {
+    id: 'I-42',
+    what: 'a job that waits is swept',
+    plant(run) {
+      run.removals.push({ jobId: 'planted', status: 'pending', at: 0 });
+    },
+  },
+  {
+    id: 'I-43',
+    what: 'a job is stored although the answer says that nothing was',
+    plant(run) {
+      const job = ordinaryJob(run);
+      const call = first(run.publishes, ({ id }) => id === job.id, 'publish');
+      Object.assign(call, {
+        outcome: 'indeterminate',
+        id: null,
+        status: 503,
+        said: 'too many wait: nothing was stored',
+      });
+    },
+  },
+  {
+    id: 'I-43',
+    what: 'a 503 leaves open whether anything was stored',
+    plant(run) {
+      const call = first(run.publishes, ({ outcome, key }) => outcome === 'ok' && key === null, 'publish');
+      const refusal = { id: null, outcome: 'indeterminate' as const, status: 503, said: 'try again' };
+      run.publishes.push({ ...call, ...refusal, payload: 'planted' });
+    },
+  },
+  {
+    id: 'I-44',
+    what: 'a job is claimed from a server that was failed over from',
+    plant(run) {
+      run.pastWrites.push({ at: 0, what: 'a claim' });
+    },
+  },
+  {
+    id: 'I-45',
+    what: 'events reach a key that was revoked',
+    plant(run) {
+      run.revocations.push({ revokedAt: 0, lastEventAt: 6000, lastAnswerAt: 100 });
+    },
+  },
+];
+
+function faultOf(kind: FaultRecord['kind'], at: number): FaultRecord {
+  return { kind, pid: 1, at, healedAt: at + 1, interrupted: [], underWay: 0 };
+}
+
+/** Beside the first, so that it is neither late nor one too many for its queue. */
+function deliverTwice(run: Run, jobId: string): void {
+  const delivery = deliveryOf(run, jobId);
+  run.deliveries.push({ ...delivery, end: 'cut', status: null, endedAt: delivery.at + 1 });
+  run.usage += 1;
+}
+
+function isHeldUntil({ locks }: Run, workerId: number | undefined, at: number): boolean {
+  const before = locks.filter((seen) => seen.at > at - 2600 && seen.at <= at);
+  return workerId !== undefined && before.length >= 8 && before.every(({ workerIds }) => workerIds.includes(workerId));
+}

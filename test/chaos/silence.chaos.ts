@@ -1,0 +1,183 @@
+import { afterAll, describe, it } from 'vitest';
+import { failOver, fillDisk, goBack, hangStandby, moveClock, readOnly } from './database-faults.ts';
+import { CAN_MOUNT, mountSmallDisk } from './disk.ts';
+import { type Evidence, writeEvidence } from './evidence.ts';
+import { type Fault, strike } from './faults.ts';
+import { dropNames } from './name-faults.ts';
+import { startNameServer } from './name-server.ts';
+import { count, MINUTES, type Phase, runPhase, within } from './phases.ts';
+import { startServer } from './server.ts';
+import { startServerPair } from './server-pair.ts';
+import { silenceAll, silenceOne, suspendWorker } from './silences.ts';
+
+/**
+ * Tier 2 for F-31 to F-40 (reliability.md section 3): silence, failovers, suspensions, wrong clocks. Started by
+ * `npm run chaos`, or alone by `npx vitest run --config vitest.chaos.config.ts test/chaos/silence.chaos.ts`; `-t F-34`
+ * runs one fault only, and each count is a variable.
+ */
+
+const COUNTS = {
+  serverGone: count('SERVER_GONE', 100),
+  clientGone: count('CLIENT_GONE', 100),
+  blackHoles: count('BLACK_HOLES', 100),
+  failovers: count('FAILOVERS', 100),
+  readOnly: count('READ_ONLY', 100),
+  suspensions: count('SUSPENSIONS', 100),
+  names: count('NAMES', 100),
+  /** Of each of the three shifts. */
+  clocks: count('CLOCKS', 20),
+  clockSeconds: count('CLOCK_SECONDS', 60),
+  disks: count('DISKS', 10),
+  diskSeconds: count('DISK_SECONDS', 30),
+  standbys: count('STANDBYS', 10),
+  standbySeconds: count('STANDBY_SECONDS', 40),
+};
+const SEED = count('SEED', Date.now() % 2 ** 31);
+const PER_SECOND = count('PER_SECOND', 40);
+/** Where several services run side by side. */
+const SMALL_LOAD = Math.min(10, PER_SECOND);
+
+const evidence: Evidence = {
+  ...{ file: 'silence', seed: SEED, counts: COUNTS, perSecond: PER_SECOND, phases: [], unfinished: [] },
+};
+
+afterAll(() => writeEvidence(evidence));
+
+const WORKERS = 6;
+const HOUR_MS = 3_600_000;
+
+/** A third of them strike all workers at the same time. */
+async function silenced(rig: Parameters<Fault>[0], how: Parameters<typeof silenceOne>[0], times: number) {
+  const rounds = Math.ceil(times / 3 / WORKERS);
+  const one = { times: times - rounds * WORKERS, atOnce: 2, until: within(10 * MINUTES) };
+  return {
+    one: () => strike(rig, silenceOne(how), one),
+    all: () => strike(rig, silenceAll(how), { times: rounds, atOnce: 1 }),
+  };
+}
+
+const SILENCE: Phase = {
+  name: 'F-31, F-32, F-33: silent connections',
+  ...{ seed: SEED, workers: WORKERS, apis: 3, perSecond: PER_SECOND, relayEach: true },
+  startServer: () => startServer({ settings: ['max_connections = 300'] }),
+  faults: async (rig) => {
+    const kinds = await Promise.all([
+      silenced(rig, 'server-gone', COUNTS.serverGone),
+      silenced(rig, 'client-gone', COUNTS.clientGone),
+      silenced(rig, 'black-hole', COUNTS.blackHoles),
+    ]);
+    await Promise.all(kinds.map(({ one }) => one()));
+    for (const { all } of kinds) await all();
+  },
+  least: { 'server-gone': COUNTS.serverGone, 'client-gone': COUNTS.clientGone, 'black-hole': COUNTS.blackHoles },
+};
+
+const FAILOVER: Phase = {
+  name: 'F-34: failovers',
+  ...{ seed: SEED + 1, workers: 3, apis: 2, perSecond: PER_SECOND, relayEach: true, startServer: startServerPair },
+  faults: async (rig) => {
+    const until = within(20 * MINUTES);
+    // One in ten is followed by a return to the server of before.
+    const returns = Math.ceil(COUNTS.failovers / 10);
+    await strike(rig, failOver, { times: COUNTS.failovers - returns, atOnce: 1, until });
+    await strike(rig, goBack, { times: returns, atOnce: 1, until });
+  },
+  least: { 'fail-over': COUNTS.failovers },
+};
+
+const READ_ONLY: Phase = {
+  name: 'F-35: a database that takes no writes',
+  ...{ seed: SEED + 2, workers: 2, apis: 2, perSecond: SMALL_LOAD * 2, relayEach: true },
+  faults: async (rig) => {
+    const until = within(20 * MINUTES);
+    // One as long as an operator's mistake, the others as long as a switch of servers.
+    await strike(rig, readOnly(30_000), { times: Math.min(1, Math.floor(COUNTS.readOnly / 50)), atOnce: 1 });
+    const left = COUNTS.readOnly - rig.faults.filter(({ kind }) => kind === 'read-only').length;
+    await strike(rig, (one) => readOnly(one.random.between(500, 3500))(one), { times: left, atOnce: 1, until });
+  },
+  least: { 'read-only': COUNTS.readOnly },
+};
+
+const SUSPENDED: Phase = {
+  name: 'F-36: suspended processes',
+  ...{ seed: SEED + 3, workers: 8, apis: 1, perSecond: PER_SECOND, relayEach: true },
+  faults: (rig) => strike(rig, suspendWorker, { times: COUNTS.suspensions, atOnce: 5, until: within(15 * MINUTES) }),
+  least: { 'suspend-worker': COUNTS.suspensions },
+};
+
+const HOSTS = ['one.test', 'two.test', 'three.test', 'four.test', 'quiet.test'];
+
+async function playNames(): Promise<void> {
+  const names = await startNameServer();
+  try {
+    await runPhase(evidence, {
+      name: 'F-37: a name server that drops',
+      ...{ seed: SEED + 4, workers: 1, apis: 1, perSecond: SMALL_LOAD * 2, relayEach: true },
+      ...{ hosts: HOSTS, env: { WEBHOOK_DNS_SERVERS: names.address }, webhookTimeoutMs: 15_000 },
+      // Of the last one every name is always answered.
+      faults: (rig) => strike(rig, dropNames(names, HOSTS.slice(0, -1)), { times: COUNTS.names, atOnce: 3 }),
+      least: { 'name-server': COUNTS.names },
+    });
+  } finally {
+    await names.close();
+  }
+}
+
+/** Each with a service of its own, since one clock can be wrong in one way at a time. */
+const CLOCKS: Phase[] = Array.from({ length: Math.ceil(COUNTS.clocks / 2) }, (_, n) => {
+  const times = Math.min(2, COUNTS.clocks - 2 * n);
+  return {
+    name: `F-38: wrong clocks, ${n + 1}`,
+    ...{ seed: SEED + 10 + n, workers: 1, apis: 1, perSecond: SMALL_LOAD / 2 },
+    env: { RETENTION_SWEEP_SECONDS: '5' },
+    faults: async (rig) => {
+      for (const hours of [100, -1, 1]) {
+        await strike(rig, moveClock(hours * HOUR_MS, COUNTS.clockSeconds * 1000), { times, atOnce: 1 });
+      }
+    },
+    least: { clock: 3 * times },
+  };
+});
+
+async function playDisk(): Promise<void> {
+  const disk = await mountSmallDisk(320);
+  const settings = ['max_wal_size = 48MB', 'min_wal_size = 32MB'];
+  try {
+    await runPhase(evidence, {
+      name: 'F-39: a full disk',
+      ...{ seed: SEED + 5, workers: 1, apis: 1, perSecond: SMALL_LOAD, relayEach: true },
+      startServer: () => startServer({ folder: disk.folder, settings }),
+      faults: (rig) =>
+        strike(rig, fillDisk(disk.folder, COUNTS.diskSeconds * 1000), { times: COUNTS.disks, atOnce: 1 }),
+      least: { 'disk-full': COUNTS.disks },
+    });
+  } finally {
+    await disk.unmount();
+  }
+}
+
+const STANDBY: Phase = {
+  name: 'F-40: a standby that hangs',
+  ...{ seed: SEED + 6, workers: 1, apis: 2, perSecond: SMALL_LOAD, relayEach: true, startServer: startServerPair },
+  faults: (rig) => strike(rig, hangStandby(COUNTS.standbySeconds * 1000), { times: COUNTS.standbys, atOnce: 1 }),
+  least: { 'standby-hangs': COUNTS.standbys },
+};
+
+const show = async (phase: Phase) => void (await runPhase(evidence, phase));
+const timeout = { timeout: 30 * MINUTES };
+
+describe('what is not told', () => {
+  it(SILENCE.name, timeout, () => show(SILENCE));
+  it(FAILOVER.name, timeout, () => show(FAILOVER));
+  it(SUSPENDED.name, timeout, () => show(SUSPENDED));
+});
+
+// These wait most of the time, so they do it side by side.
+describe.concurrent('what takes long', () => {
+  it(READ_ONLY.name, timeout, () => show(READ_ONLY));
+  it('F-37: a name server that drops', timeout, playNames);
+  it.each(CLOCKS)('$name', timeout, show);
+  it(STANDBY.name, timeout, () => show(STANDBY));
+  if (!CAN_MOUNT) console.warn('F-39 IS LEFT OUT: mounting a small disk needs root on Linux');
+  it.runIf(CAN_MOUNT)('F-39: a full disk', timeout, playDisk);
+});

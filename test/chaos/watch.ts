@@ -1,0 +1,65 @@
+import type { LogLine } from '../support/process.ts';
+import type { TcpRelay } from '../support/tcp-relay.ts';
+import type { Readings } from './readings.ts';
+import type { LockSnapshot, SessionCount, Snapshot, TakeBackRecord, TerminalRead } from './records.ts';
+
+/** What is looked at all the while. What cannot be seen while the database is away, is not. */
+export interface Watch {
+  snapshots: Snapshot[];
+  finished: TerminalRead[];
+  locks: LockSnapshot[];
+  /** The most of each process. */
+  sessions(): SessionCount[];
+  stop(): Promise<void>;
+}
+
+const EVERY_MS = 200;
+
+/** @param relays of the processes that are counted, by their names */
+export function watchDatabase(readings: Readings, relays: ReadonlyMap<string, TcpRelay>): Watch {
+  const snapshots: Snapshot[] = [];
+  const finished: TerminalRead[] = [];
+  const locks: LockSnapshot[] = [];
+  const most = new Map<string, SessionCount>();
+  let stopped = false;
+  let rounds = 0;
+
+  async function count(): Promise<void> {
+    const ports = await readings.sessionPorts();
+    for (const [process, { portsEver }] of relays) {
+      const sessions = ports.filter((port) => portsEver.has(port)).length;
+      if (sessions > (most.get(process)?.sessions ?? 0)) most.set(process, { at: Date.now(), process, sessions });
+    }
+  }
+
+  const look = async <T>(reading: Promise<T>, keep: (seen: T) => unknown) => {
+    await reading.then(keep, () => undefined);
+  };
+  const watching = (async () => {
+    for (; !stopped; rounds += 1) {
+      await look(readings.locks(), (seen) => locks.push(seen));
+      await look(readings.snapshot(), (seen) => snapshots.push(...seen));
+      if (rounds % 5 === 0) {
+        await look(readings.finished(), (seen) => finished.push(...seen));
+        if (relays.size > 0) await look(count(), () => undefined);
+      }
+      await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    }
+  })();
+  return {
+    snapshots,
+    finished,
+    locks,
+    sessions: () => [...most.values()],
+    async stop() {
+      stopped = true;
+      await watching;
+    },
+  };
+}
+
+/** A worker's line about claims that it took back from others. */
+export function takeBackIn({ msg, workers, time }: LogLine): TakeBackRecord | null {
+  if (!msg.startsWith('took back the claims of dead workers') || !Array.isArray(workers)) return null;
+  return { at: Date.parse(String(time)), workerIds: workers as number[] };
+}

@@ -1,0 +1,142 @@
+import type { Server } from './connection.ts';
+import type { Host, Scheduler } from './scheduler.ts';
+
+/** As in `worker/liveness`. */
+const CONFIRM_EVERY_MS = 500;
+const ANSWER_MS = 1000;
+const CONFIRMED_FOR_MS = 2000;
+const RETRY_MS = 250;
+
+/**
+ * What became of the connection that the lock is on. `client-gone`: the process knows, and the server does not.
+ * `server-gone`: the server knows, and the process does not. `black-hole`: nobody does.
+ */
+type Line = 'open' | 'server-gone' | 'client-gone' | 'black-hole';
+
+/**
+ * A process's lease lock and what the process knows of it. It does what `worker/liveness` and `db/workers` do, which
+ * stand on sockets: asks again and again, believes in nothing but an answer, and takes the lock anew on another
+ * connection. test/worker/liveness.test.ts holds the real one against a real server.
+ */
+export class LeaseLock {
+  /** When the server lost it; null while it has it. */
+  lostAt: number | null = null;
+  readonly #host: Host & { readonly workerId: number };
+  readonly #scheduler: Scheduler;
+  readonly #server: Server;
+  /** Planted: an open socket is taken for a lock that is held. */
+  readonly #believesInSocket: boolean;
+  readonly #onConfirmedAgain: () => void;
+  #line: Line = 'open';
+  /** Of simulated time, as the process's own monotonic clock counts it. */
+  #confirmedAt: number;
+  #heldSince: number;
+  #isLost = false;
+  #asking = 0;
+
+  constructor(setup: {
+    host: Host & { readonly workerId: number };
+    scheduler: Scheduler;
+    server: Server;
+    believesInSocket: boolean;
+    onConfirmedAgain: () => void;
+  }) {
+    this.#host = setup.host;
+    this.#scheduler = setup.scheduler;
+    this.#server = setup.server;
+    this.#believesInSocket = setup.believesInSocket;
+    this.#onConfirmedAgain = setup.onConfirmedAgain;
+    this.#confirmedAt = setup.scheduler.now;
+    this.#heldSince = setup.scheduler.now;
+    setup.server.tables.lifeSigns.add(setup.host.workerId);
+    this.#askLater();
+  }
+
+  /** Whether the process may claim, as far as it knows. */
+  get confirmed(): boolean {
+    if (this.#believesInSocket) return this.#line !== 'client-gone';
+    return !this.#isLost && this.#scheduler.now - this.#confirmedAt < CONFIRMED_FOR_MS;
+  }
+
+  /** @param claimedAt of the process's own clock */
+  covers(claimedAt: number): boolean {
+    return this.#believesInSocket || (this.confirmed && claimedAt - this.#host.clockOrigin >= this.#heldSince);
+  }
+
+  /** The connection dies, and not both ends are told. */
+  silence(line: Exclude<Line, 'open'>): void {
+    if (this.#host.dead || this.#line !== 'open') return;
+    this.#line = line;
+    if (line === 'server-gone') this.serverLosesIt();
+    if (line === 'client-gone')
+      this.#scheduler.after(0, this.#host, 'sees its lock connection end', () => this.#lose());
+  }
+
+  /** The server drops the session: it, or its machine, or the process is gone. */
+  serverLosesIt(): void {
+    if (this.#line === 'open') this.#line = 'server-gone';
+    if (this.#server.tables.lifeSigns.delete(this.#host.workerId)) this.lostAt = this.#scheduler.now;
+  }
+
+  /** The process ends: a server that is not told keeps the lock until its lease ends, or for ever. */
+  processEnds(): void {
+    const isTold = this.#line === 'open' || this.#line === 'server-gone';
+    if (isTold) this.serverLosesIt();
+  }
+
+  #askLater(): void {
+    this.#scheduler.after(CONFIRM_EVERY_MS, this.#host, 'asks about its lock', () => this.#ask());
+  }
+
+  #ask(): void {
+    if (this.#isLost) return;
+    const asked = this.#scheduler.now;
+    this.#asking += 1;
+    const asking = this.#asking;
+    const { latencyMs } = this.#server;
+    const after = (ms: number, what: string, run: () => void) =>
+      this.#scheduler.after(ms, this.#host, what, () => {
+        if (asking === this.#asking && !this.#isLost) run();
+      });
+    // What silence answers is nothing at all.
+    after(ANSWER_MS, 'has no answer about its lock', () => {
+      if (this.#believesInSocket) this.#askLater();
+      else this.#lose();
+    });
+    if (this.#line !== 'open' || !this.#server.isUp) return;
+    const { epoch } = this.#server;
+    after(this.#scheduler.random.next() * latencyMs, 'hears about its lock', () => {
+      if (this.#line !== 'open' || epoch !== this.#server.epoch) return;
+      this.#asking += 1;
+      if (!this.#server.tables.lifeSigns.has(this.#host.workerId)) return this.#lose();
+      const was = this.confirmed;
+      this.#confirmedAt = asked;
+      if (!was && this.confirmed) this.#onConfirmedAgain();
+      this.#askLater();
+    });
+  }
+
+  #lose(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#takeAgain();
+  }
+
+  /** On another connection; a shared lock, so an old session that the server still keeps is not in the way. */
+  #takeAgain(): void {
+    const { random } = this.#scheduler;
+    const asked = this.#scheduler.now;
+    this.#scheduler.after(RETRY_MS + random.next() * this.#server.latencyMs, this.#host, 'takes its lock again', () => {
+      if (!this.#server.isUp) return this.#takeAgain();
+      const { now } = this.#scheduler;
+      this.#server.tables.lifeSigns.add(this.#host.workerId);
+      this.lostAt = null;
+      if (now - this.#confirmedAt >= CONFIRMED_FOR_MS) this.#heldSince = now;
+      this.#confirmedAt = asked;
+      this.#line = 'open';
+      this.#isLost = false;
+      this.#onConfirmedAgain();
+      this.#askLater();
+    });
+  }
+}

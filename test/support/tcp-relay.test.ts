@@ -1,0 +1,109 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type Break, startTcpRelay, type TcpRelay } from './tcp-relay.ts';
+import { waitFor } from './wait-for.ts';
+
+/** What the fault tests rely on: which side hears of the end of a connection, and which does not. */
+
+function startupMessage(applicationName: string): Buffer {
+  const texts = Buffer.from(`user\0somebody\0application_name\0${applicationName}\0\0`);
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(8 + texts.length, 0);
+  head.writeUInt32BE(196_608, 4);
+  return Buffer.concat([head, texts]);
+}
+
+interface Side {
+  socket: Socket;
+  heard: string;
+  closed: boolean;
+}
+
+function listenTo(socket: Socket): Side {
+  const side = { socket, heard: '', closed: false };
+  socket.on('data', (data) => {
+    side.heard += data.toString('latin1');
+  });
+  socket.on('error', () => undefined);
+  socket.once('close', () => {
+    side.closed = true;
+  });
+  return side;
+}
+
+async function startTarget(): Promise<{ port: number; sides: Side[] }> {
+  const sides: Side[] = [];
+  const server = createServer((socket) => sides.push(listenTo(socket)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  server.unref();
+  return { port: (server.address() as AddressInfo).port, sides };
+}
+
+let target: Awaited<ReturnType<typeof startTarget>>;
+let relay: TcpRelay;
+
+beforeEach(async () => {
+  target = await startTarget();
+  relay = await startTcpRelay({ host: '127.0.0.1', port: target.port });
+});
+
+async function open(name: string): Promise<{ client: Side; server: Side }> {
+  const before = target.sides.length;
+  const client = listenTo(connect(relay.port, '127.0.0.1'));
+  client.socket.write(startupMessage(name));
+  await waitFor(() => target.sides[before]?.heard.includes(name));
+  return { client, server: target.sides[before] as Side };
+}
+
+/** Whether what was said before `after` has had the time to come through: another connection has. */
+async function aRoundTripLater(): Promise<void> {
+  const { client, server } = await open('another');
+  server.socket.write('echo');
+  await waitFor(() => client.heard === 'echo');
+  client.socket.destroy();
+}
+
+describe('a relay', () => {
+  it('knows connections by the name that PostgreSQL clients give', async () => {
+    await open('life sign');
+    await open('pool');
+    expect(relay.connections().map(({ applicationName }) => applicationName)).toEqual(['life sign', 'pool']);
+    expect(relay.connections().every(({ serverSeesPort }) => relay.portsEver.has(serverSeesPort ?? 0))).toBe(true);
+  });
+
+  it.each<[Break, client: boolean, server: boolean]>([
+    ['server', false, true],
+    ['client', true, false],
+    ['both', false, false],
+  ])('breaks what is meant: %s', async (what, clientHears, serverHears) => {
+    const meant = await open('life sign');
+    const other = await open('pool');
+    expect(relay.break(/^life sign$/, what)).toBe(1);
+    meant.client.socket.write('from the client');
+    meant.server.socket.write('from the server');
+    if (clientHears) await waitFor(() => meant.client.closed);
+    if (serverHears) await waitFor(() => meant.server.closed);
+    await aRoundTripLater();
+    expect([meant.client.closed, meant.server.closed]).toEqual([clientHears, serverHears]);
+    expect(meant.client.heard + meant.server.heard).not.toMatch(/from the/);
+    // Whoever gives up tells nobody.
+    meant.client.socket.destroy();
+    await aRoundTripLater();
+    expect(meant.server.closed).toBe(serverHears);
+    other.client.socket.write('still here');
+    await waitFor(() => other.server.heard.includes('still here'));
+  });
+
+  it('takes new connections to another server, and tells those of before or does not', async () => {
+    const reset = await open('first');
+    const next = await startTarget();
+    relay.pointTo({ host: '127.0.0.1', port: next.port }, 'reset');
+    await waitFor(() => reset.client.closed && reset.server.closed);
+    target = next;
+    const silent = await open('second');
+    relay.pointTo({ host: '127.0.0.1', port: next.port }, 'server');
+    await waitFor(() => silent.server.closed);
+    await aRoundTripLater();
+    expect(silent.client.closed).toBe(false);
+  });
+});
