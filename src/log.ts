@@ -1,9 +1,12 @@
-import { type Logger, type LoggerOptions, pino } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+import { Repeats } from './log-repeats.ts';
 
 export type { Logger } from 'pino';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
 
 /** Names under which secrets may come along in a logged object, at the top and one level down. */
 const SECRET_FIELDS = ['apiKey', 'signingSecret', 'password', 'authorization', 'cookie', 'databaseUrl', 'payload'];
@@ -11,8 +14,18 @@ const SECRET_FIELDS = ['apiKey', 'signingSecret', 'password', 'authorization', '
 /** Of a connection string in an error's text. */
 const PASSWORD_IN_URL = /(\w+:\/\/[^\s:/@]*):[^\s@]+@/g;
 
-/** JSON lines on stderr: stdout is for the results of the admin commands. */
-export function createLog(options: { level: LogLevel }): Logger {
+/** Equal lines about an error, in a period. */
+const MAX_REPEATS = 5;
+const REPEATS_MS = 10_000;
+
+/**
+ * JSON lines on stderr: stdout is for the results of the admin commands.
+ * @param destination synchronous, so that the last line before an exit is written
+ */
+export function createLog(
+  options: { level: LogLevel },
+  destination: DestinationStream = pino.destination({ dest: 2, sync: true }),
+): Logger {
   const settings: LoggerOptions = {
     level: options.level,
     base: { pid: process.pid },
@@ -24,9 +37,45 @@ export function createLog(options: { level: LogLevel }): Logger {
       censor: '[secret]',
     },
     serializers: { err: describeError, error: describeError },
+    hooks: { logMethod: withoutRepeats() },
   };
-  // Synchronous, so that the last line before an exit is written.
-  return pino(settings, pino.destination({ dest: 2, sync: true }));
+  return pino(settings, destination);
+}
+
+/** Of lines about errors, which an outage makes many of. */
+function withoutRepeats(): LogMethod {
+  // A fatal line is the last one.
+  const { warn, error } = pino.levels.values as { warn: number; error: number };
+  let logger: Logger | null = null;
+  const repeats = new Repeats({
+    periodMs: REPEATS_MS,
+    most: MAX_REPEATS,
+    onLeftOut: (of, leftOut) => logger?.warn({ of, leftOut }, 'equal lines were left out'),
+  });
+  return function (args, method, level) {
+    const [fields, message] = args as unknown as [unknown, unknown];
+    const cause = typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : null;
+    if ((level !== warn && level !== error) || !(cause instanceof Error) || typeof message !== 'string') {
+      method.apply(this, args);
+      return;
+    }
+    logger = this;
+    const shown = repeats.show(message, causesOf(cause));
+    if (shown === 'nothing') return;
+    const said = shown === 'line' ? { ...(fields as object), err: withoutStack(describeError(cause)) } : fields;
+    method.apply(this, [said, message] as unknown as typeof args);
+  };
+}
+
+function causesOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  return `${error.message.slice(0, 200)} ${error.cause === undefined ? '' : causesOf(error.cause)}`;
+}
+
+function withoutStack(described: unknown): unknown {
+  if (typeof described !== 'object' || described === null) return described;
+  const { stack: _, cause, ...rest } = described as { stack?: string; cause?: unknown };
+  return cause === undefined ? rest : { ...rest, cause: withoutStack(cause) };
 }
 
 function describeError(error: unknown): unknown {

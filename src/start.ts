@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { schemaState } from './db/migrate.ts';
-import { createPrisma } from './db/prisma.ts';
+import { createPrisma, createReadingPrisma } from './db/prisma.ts';
 import { createSender } from './delivery/send.ts';
 import { createApp, type Listening, listen, type Readiness } from './http/index.ts';
 import type { Logger } from './log.ts';
@@ -42,6 +42,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
 async function startParts(config: Config, log: Logger, database: OpenDatabase): Promise<Service> {
   const { db, url: databaseUrl } = database;
   const prisma = createPrisma(db);
+  const readingPrisma = createReadingPrisma(db);
   const sender = createSender({
     timeoutMs: config.webhookTimeoutMs,
     signatureHeader: config.signatureHeader,
@@ -75,6 +76,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
   const context: Context = {
     db,
     prisma,
+    readingPrisma,
     plans: config.plans,
     templates: config.templates,
     periods,
@@ -87,7 +89,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
   await warnOfUnknownPlans(db, config.plans, log);
   const useCases = config.role === 'worker' ? null : createUseCases(context);
   const stored = createStoredText(db);
-  const shared = { prisma, stored, plans: config.plans, live: liveUpdates.live, keys: new KeyWatch(db) };
+  const shared = { readingPrisma, stored, plans: config.plans, live: liveUpdates.live, keys: new KeyWatch(db) };
   const graphql =
     useCases === null ? null : await loadGraphQL({ ...useCases, ...shared }, { graphiql: config.graphiql, log });
   const app = createApp({
@@ -124,6 +126,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
       await stopHeartbeat();
       await sender.close();
       await prisma.$disconnect();
+      await readingPrisma.close();
       await database.close();
     },
   };

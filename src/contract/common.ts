@@ -45,7 +45,12 @@ export const commonResponses = {
   413: answer(errorMessage, 'The body is larger than the server takes.'),
   415: answer(errorMessage, 'The body is declared as something else than plain JSON in UTF-8.'),
   500: answer(errorMessage, 'An error of the service itself.'),
-  503: answer(errorMessage, 'The service cannot do this at the moment. Try again after `Retry-After` seconds.'),
+  503: answer(
+    errorMessage,
+    'The service cannot do this at the moment. Try again after `Retry-After` seconds. For what would have stored ' +
+      'something, the message says "nothing was stored", or, where nobody can know, "it may have been stored": then a ' +
+      'publish with an `idempotencyKey` is safe to repeat.',
+  ),
 } as const;
 
 /** Malformed ids answer what unknown ones answer, and no query is made for them. */

@@ -17,30 +17,57 @@ export interface NewApiKey {
   lastFour: string;
 }
 
-// Marks the key as used at most once a minute: a row that every request rewrites would be a hot spot.
+// A statement that could write would be refused as a whole by a database that is read-only.
 const BY_KEY: Statement = {
   name: 'account-by-key',
   text: `
-    with key as (
-      select id, account_id, prefix, last_four, last_used_at from api_key where hash = $1 and revoked_at is null
-    ), marked as (
-      update api_key set last_used_at = jobferry_now() from key
-       where api_key.id = key.id and (key.last_used_at is null or key.last_used_at < jobferry_now() - interval '1 minute')
-    )
-    select account.id, account.name, account.plan, key.id as key_id, key.prefix, key.last_four
-      from key join account on account.id = key.account_id`,
+    select account.id, account.name, account.plan, key.id as key_id, key.prefix, key.last_four,
+           key.last_used_at is null or key.last_used_at < jobferry_now() - interval '1 minute' as is_use_unnoted
+      from api_key key join account on account.id = key.account_id
+     where key.hash = $1 and key.revoked_at is null`,
 };
 
 /** An account as one of its keys found it. */
 export interface KeyHolder extends AccountRow {
   key: { id: string; prefix: string; lastFour: string };
+  /** The key was used, and nobody has noted that for a minute. */
+  isUseUnnoted: boolean;
 }
 
 export async function accountByKeyHash(db: Database, hash: string): Promise<KeyHolder | null> {
-  const row = await db.one<AccountRow & { key_id: string; prefix: string; last_four: string }>(BY_KEY, [hash]);
+  const row = await db.one<HolderRow>(BY_KEY, [hash]);
   if (row === null) return null;
-  const { key_id: id, prefix, last_four: lastFour, ...account } = row;
-  return { ...account, key: { id, prefix, lastFour } };
+  const { key_id: id, prefix, last_four: lastFour, is_use_unnoted: isUseUnnoted, ...account } = row;
+  return { ...account, key: { id, prefix, lastFour }, isUseUnnoted };
+}
+
+type HolderRow = AccountRow & { key_id: string; prefix: string; last_four: string; is_use_unnoted: boolean };
+
+const NOTE_USE: Statement = {
+  name: 'note-key-use',
+  text: `update api_key set last_used_at = jobferry_now()
+          where id = $1 and (last_used_at is null or last_used_at < jobferry_now() - interval '1 minute')`,
+};
+
+/** Notes that a key is in use. */
+export async function noteKeyUse(db: Database, keyId: string): Promise<void> {
+  await db.query(NOTE_USE, [keyId]);
+}
+
+const MAX_FOREIGN_PREFIXES = 100;
+
+const FOREIGN_PREFIXES: Statement = {
+  name: 'foreign-key-prefixes',
+  text: `select distinct prefix from api_key where revoked_at is null and prefix not like $1 limit ${MAX_FOREIGN_PREFIXES}`,
+};
+
+/**
+ * How the keys begin that Jobferry has not made itself (`BOOTSTRAP_API_KEY`).
+ * @returns null: too many to say
+ */
+export async function foreignKeyPrefixes(db: Database, ownPrefix: string): Promise<Set<string> | null> {
+  const rows = await db.query<{ prefix: string }>(FOREIGN_PREFIXES, [`${ownPrefix.replaceAll('_', '\\_')}%`]);
+  return rows.length < MAX_FOREIGN_PREFIXES ? new Set(rows.map(({ prefix }) => prefix)) : null;
 }
 
 export async function accountsByPlan(db: Database): Promise<{ plan: string; accounts: number }[]> {

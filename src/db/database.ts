@@ -1,11 +1,10 @@
 import pg from 'pg';
-import { JobferryError } from '../domain/errors.ts';
+import { JobferryError, type Stored, unavailable } from '../domain/errors.ts';
+import { Connections, type DatabaseLog } from './connections.ts';
+import { FairTurns } from './fair-turns.ts';
 import { SecretBox } from './secret-box.ts';
 
-/** The part of a logger that the database needs. */
-export interface DatabaseLog {
-  warn(fields: object, message: string): void;
-}
+export type { DatabaseLog } from './connections.ts';
 
 /** A named statement: prepared once per connection, and findable in `pg_stat_statements` by its text. */
 export interface Statement {
@@ -13,63 +12,68 @@ export interface Statement {
   text: string;
 }
 
-/**
- * No statement of the service may take longer than this: a caller must hear "unavailable" within
- * 5 s of a database that stalls (reliability I-37), and everything long is done in batches.
- */
-const STATEMENT_TIMEOUT_MS = 4000;
-const CONNECT_TIMEOUT_MS = 3000;
-/** The client's own bound, for a server that no longer answers at all. */
-const ANSWER_TIMEOUT_MS = 4500;
+/** Of a process: for publish, claim, settle, keys and all that writes; and for dashboards, lists and searches. */
 const MAX_CONNECTIONS = 16;
+const MAX_READING_CONNECTIONS = 4;
 
-// count(*) and sums are bigint; every number that Jobferry keeps there is far below 2^53.
-const types = new pg.TypeOverrides();
-types.setTypeParser(pg.types.builtins.INT8, Number);
-const parseAnyTimestamp = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
-types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
+/**
+ * Dashboards, lists and searches. An account's statements wait for each other and not for those of other accounts; a
+ * page of a dashboard asks for a few dozen at once.
+ */
+const READING = {
+  atOnce: MAX_READING_CONNECTIONS,
+  atOnceOfOne: 2,
+  waiting: 1000,
+  waitingOfOne: 200,
+  maxWaitMs: 4000,
+};
 
-/** One pool per process, shared by the hand-written SQL, Prisma and graphile-worker. */
+/** The pools of the process, shared by the hand-written SQL, Prisma and graphile-worker. */
 export class Database {
   readonly pool: pg.Pool;
+  /** For reading what may take long, so that nothing else has to wait for it. */
+  readonly readingPool: pg.Pool;
+  /** Who may use the connections for reading. */
+  readonly readingTurns = new FairTurns(READING);
   readonly log: DatabaseLog;
   /** What is stored encrypted goes in and comes out through this. */
   readonly box: SecretBox;
+  private readonly connections: Connections;
+  private readonly readingConnections: Connections;
+  /** What sends a statement, over whichever connection. */
+  readonly run: Connections['run'];
 
   constructor(url: string, log: DatabaseLog, box: SecretBox = new SecretBox()) {
     this.log = log;
     this.box = box;
-    this.pool = new pg.Pool({
-      connectionString: url,
-      max: MAX_CONNECTIONS,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      query_timeout: ANSWER_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: 10_000,
-      keepAlive: true,
-      application_name: 'jobferry',
-      // Compiling takes longer than any statement of the service, and estimates of payload searches invite it.
-      options: '-c jit=off',
-      types,
-    });
-    // Without these handlers a connection that dies while idle ends the process.
-    this.pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
-    this.pool.on('connect', (client) => {
-      client.on('error', (error) => log.warn({ err: error }, 'database connection lost'));
-    });
+    this.connections = new Connections(url, MAX_CONNECTIONS, log);
+    this.readingConnections = new Connections(url, MAX_READING_CONNECTIONS, log);
+    this.pool = this.connections.pool;
+    this.readingPool = this.readingConnections.pool;
+    this.run = (statement) => this.connections.run(statement);
+  }
+
+  /**
+   * The same database, for what an account looks at: its statements go over the connections for reading, when it is the
+   * account's turn, and are refused as `unavailable` when that takes too long.
+   */
+  reading(accountId: string): Database {
+    const run: Connections['run'] = (statement) =>
+      this.readingTurns.run(accountId, () => this.readingConnections.run(statement));
+    return Object.create(this, { run: { value: run } });
   }
 
   /** @throws JobferryError `unavailable` when the database cannot answer now */
   async query<Row extends pg.QueryResultRow>(statement: Statement | string, values: unknown[] = []): Promise<Row[]> {
     const config = { ...(typeof statement === 'string' ? { text: statement } : statement), values };
     try {
-      return (await this.pool.query<Row>(config)).rows;
+      return await this.run<Row>(config);
     } catch (error) {
       if (!LOST_AGAINST_ANOTHER.has(sqlStateOf(error) ?? '')) throw translated(error);
     }
     // Every statement is a transaction of its own and was rolled back, so it may simply run again.
     try {
-      return (await this.pool.query<Row>(config)).rows;
+      return await this.run<Row>(config);
     } catch (error) {
       throw translated(error);
     }
@@ -80,27 +84,31 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    await this.pool.end();
+    await Promise.all([this.connections.close(), this.readingConnections.close()]);
   }
 }
 
 /**
- * SQLSTATE classes that say "not now" rather than "not like this": connection, resources, operator
- * intervention, system errors, and transactions that lost against another.
+ * SQLSTATE classes that say "not now" rather than "not like this": connection, resources, operator intervention, system
+ * errors, transactions that lost against another, and a server that has a fault of its own: a broken file or setting.
  */
-const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '55', '57', '58']);
+const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '55', '57', '58', 'F0', 'XX']);
 /** deadlock_detected, serialization_failure */
 const LOST_AGAINST_ANOTHER = new Set(['40P01', '40001']);
 /** read_only_sql_transaction: a standby, or an operator who stopped writes. */
 const READ_ONLY = '25006';
+/** connection_exception, transaction_resolution_unknown; admin_shutdown, crash_shutdown: perhaps within the commit. */
+const MAYBE_COMMITTED = /^(?:08|40003|57P0[12])/;
 
 /** Keeps our own refusals and real faults; everything that time can heal becomes `unavailable`. */
 export function translated(error: unknown): unknown {
   if (error instanceof JobferryError) return error;
   const sqlState = sqlStateOf(error);
-  // Without an SQLSTATE the server never judged the statement: refused, reset, timed out, pool exhausted.
-  if (sqlState === null || sqlState === READ_ONLY || UNAVAILABLE_CLASSES.has(sqlState.slice(0, 2))) {
-    return new JobferryError('unavailable', 'the database is not available, try again', { cause: error });
+  if (sqlState === READ_ONLY) return unavailable('the database is read-only at the moment', 'nothing', error);
+  // Without an SQLSTATE the server never judged the statement: reset, or timed out.
+  if (sqlState === null || UNAVAILABLE_CLASSES.has(sqlState.slice(0, 2))) {
+    const stored: Stored = sqlState === null || MAYBE_COMMITTED.test(sqlState) ? 'unknown' : 'nothing';
+    return unavailable('the database is not available', stored, error);
   }
   return error;
 }
@@ -112,13 +120,4 @@ function sqlStateOf(error: unknown): string | null {
   const inner = cause.meta?.driverAdapterError?.cause ?? cause.cause;
   const code = (inner as { originalCode?: unknown } | undefined)?.originalCode;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : null;
-}
-
-/** In UTC, as servers have it, without the regular expression: a claimed job alone has four. */
-function parseTimestamp(text: string): Date {
-  if (text.length > 21 && text.length < 27 && text[10] === ' ' && text.endsWith('+00')) {
-    const parsed = new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`);
-    if (!Number.isNaN(parsed.getTime())) return parsed;
-  }
-  return parseAnyTimestamp(text) as Date;
 }

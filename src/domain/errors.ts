@@ -18,17 +18,35 @@ export type ErrorKind = (typeof ERROR_KINDS)[number];
 /** Messages per field, as in the spec's 400 of body validation. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
+/**
+ * What a statement that was answered `unavailable` has left behind: surely nothing, or nobody knows, because it was under
+ * way when its time or its connection ended.
+ */
+export type Stored = 'nothing' | 'unknown';
+
 /** An expected refusal: its message is written for the caller and is safe to show. */
 export class JobferryError extends Error {
   override readonly name = 'JobferryError';
   readonly kind: ErrorKind;
   readonly fields: FieldErrors;
+  /** Of an `unavailable`. */
+  readonly stored: Stored;
 
-  constructor(kind: ErrorKind, message: string, options: { fields?: FieldErrors; cause?: unknown } = {}) {
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    options: { fields?: FieldErrors; cause?: unknown; stored?: Stored } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.fields = options.fields ?? {};
+    this.stored = options.stored ?? 'nothing';
   }
+}
+
+/** "Not now", and what the statement has left behind. */
+export function unavailable(message: string, stored: Stored, cause?: unknown): JobferryError {
+  return new JobferryError('unavailable', message, { stored, cause });
 }
 
 /** A 400 on one field of a body. */

@@ -1,4 +1,4 @@
-import type { PrismaClient } from '../db/prisma.ts';
+import type { PrismaClient, ReadingPrisma } from '../db/prisma.ts';
 import type { Plan, PlanTable } from '../domain/plan.ts';
 import { planOf } from '../services/context.ts';
 import type { Dashboard } from '../services/dashboard.ts';
@@ -16,7 +16,7 @@ export interface GraphQLServices {
   dashboard: Dashboard;
   operations: Operations;
   live: Live;
-  prisma: PrismaClient;
+  readingPrisma: ReadingPrisma;
   stored: StoredText;
   plans: PlanTable;
 }
@@ -24,6 +24,8 @@ export interface GraphQLServices {
 /** What resolvers get: the services, and whose request it is. */
 export interface GraphQLContext extends GraphQLServices, Answer {
   account: Account;
+  /** For reading what is the account's, in its turn. */
+  prisma: PrismaClient;
   plan: Plan;
   streams: Streams;
   /** Aborted when the client has gone. */
@@ -55,6 +57,7 @@ export function createContext(shared: GraphQLServices, request: Request): GraphQ
     ...shared,
     ...request,
     ...createAnswer(shared, request),
+    prisma: shared.readingPrisma.of(request.account.id),
     plan: planOf(shared, request.account),
     // Not this object: resolvers get one that Yoga has copied it to.
     renew() {
@@ -66,5 +69,6 @@ export function createContext(shared: GraphQLServices, request: Request): GraphQ
 function createAnswer(shared: GraphQLServices, { account, signal }: Request): Answer {
   const dashboard = { ...shared.dashboard, ...shared.dashboard.searchesOf(signal) };
   const texts = new AnswerTexts();
-  return { dashboard, texts, loaders: createLoaders({ ...shared, dashboard, texts }, account) };
+  const prisma = shared.readingPrisma.of(account.id);
+  return { dashboard, texts, loaders: createLoaders({ ...shared, prisma, dashboard, texts }, account) };
 }

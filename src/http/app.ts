@@ -2,6 +2,7 @@ import { createExpressEndpoints } from '@ts-rest/express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { contract, writeJson } from '../contract/index.ts';
 import type { Account, Services } from '../services/index.ts';
+import { admission } from './admission.ts';
 import { authentication, TOO_MUCH_UNREAD } from './authentication.ts';
 import { bodyReader } from './body.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
@@ -66,7 +67,7 @@ function mountApi(app: Express, authenticated: RequestHandler, services: Service
     {
       logInitialization: false,
       responseValidation: true,
-      globalMiddleware: [authenticated, bodyReader(maxBodyBytes)],
+      globalMiddleware: [authenticated, admission(), bodyReader(maxBodyBytes)],
       requestValidationErrorHandler: refuseInvalidRequest,
     },
   );

@@ -1,4 +1,5 @@
 import type { RequestHandler, Response } from 'express';
+import { JobferryError, unavailable } from '../domain/errors.ts';
 import type { Account, Services } from '../services/index.ts';
 import { HttpRefusal } from './errors.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
@@ -17,19 +18,28 @@ export function authentication(services: Services, unread: UnreadAnswers): Reque
       next(unauthorized());
       return;
     }
-    services.authenticate(key).then((account) => {
-      if (account === null) {
-        next(unauthorized());
-        return;
-      }
-      if (!unread.hasRoom(account.id)) {
-        next(new HttpRefusal(503, TOO_MUCH_UNREAD));
-        return;
-      }
-      res.locals.account = account;
-      next();
-    }, next);
+    services.authenticate(key).then(
+      (account) => {
+        if (account === null) {
+          next(unauthorized());
+          return;
+        }
+        if (!unread.hasRoom(account.id)) {
+          next(new HttpRefusal(503, TOO_MUCH_UNREAD));
+          return;
+        }
+        res.locals.account = account;
+        next();
+      },
+      (error: unknown) => next(req.method === 'GET' ? error : nothingStored(error)),
+    );
   };
+}
+
+/** Without a key nothing was begun, whatever became of looking for it. */
+function nothingStored(error: unknown): unknown {
+  if (!(error instanceof JobferryError) || error.kind !== 'unavailable') return error;
+  return unavailable(`${error.message}; nothing was stored, try again`, 'nothing', error.cause);
 }
 
 /** One answer for every reason, so that nothing can be learned from it. */

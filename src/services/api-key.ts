@@ -2,7 +2,7 @@ import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** Marks our keys, for people and for secret scanners. */
-const PREFIX = 'jf_';
+export const API_KEY_PREFIX = 'jf_';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 40 base62 characters are 238 bits. */
 const RANDOM_LENGTH = 40;
@@ -11,22 +11,25 @@ const CHECKSUM_LENGTH = 6;
 /** A new key: prefix, chance, checksum. */
 export function generateApiKey(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62[randomInt(BASE62.length)]).join('');
-  return PREFIX + random + checksum(random);
+  return API_KEY_PREFIX + random + checksum(random);
 }
 
 const FORM = /^jf_[0-9A-Za-z]{38,}$/;
 
 /** False for what begins like a key of ours and is none: it needs no query to refuse a typing error. */
 export function isPlausibleApiKey(key: string): boolean {
-  if (!key.startsWith(PREFIX)) return true; // BOOTSTRAP_API_KEY may have any form
+  if (!key.startsWith(API_KEY_PREFIX)) return true; // BOOTSTRAP_API_KEY may have any form
   if (!FORM.test(key)) return false;
-  const random = key.slice(PREFIX.length, -CHECKSUM_LENGTH);
+  const random = key.slice(API_KEY_PREFIX.length, -CHECKSUM_LENGTH);
   return checksum(random) === key.slice(-CHECKSUM_LENGTH);
 }
 
+/** So much of its beginning is stored of a key, and shown. */
+const DESCRIBED_LENGTH = 6;
+
 /** What is stored of a key: enough to find it and to tell keys apart, not to use it. */
 export function describeApiKey(key: string): { hash: string; prefix: string; lastFour: string } {
-  return { hash: hashApiKey(key), prefix: key.slice(0, 6), lastFour: key.slice(-4) };
+  return { hash: hashApiKey(key), prefix: key.slice(0, DESCRIBED_LENGTH), lastFour: key.slice(-4) };
 }
 
 export function hashApiKey(key: string): string {

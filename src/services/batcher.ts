@@ -1,4 +1,5 @@
-import { JobferryError } from '../domain/errors.ts';
+import { JobferryError, unavailable } from '../domain/errors.ts';
+import { type Room, WaitingLines } from './waiting-lines.ts';
 
 export interface BatcherOptions<In> {
   maxItems: number;
@@ -6,52 +7,65 @@ export interface BatcherOptions<In> {
   maxBytes: number;
   sizeOf(item: In): number;
   /** Above this, callers are turned away: a queue without a bound only hides an overload. */
-  maxWaiting: number;
-  /** A caller hears "unavailable" after this time, whatever became of the item. */
+  maxWaiting: Room;
+  /** The same for what one account has in the queue. */
+  maxWaitingOfOne: Room;
+  /**
+   * How long an item may wait to be flushed. What has waited longer is dropped, and surely not written. A queue that was
+   * empty lately has met a pause of the database, and waits it out; one that never gets empty has more work than can be
+   * done, and waiting only makes every answer late.
+   */
+  patience: { calmMs: number; busyMs: number };
+  /** A caller hears "unavailable" after this time, whatever becomes of a flush that is under way. */
   deadlineMs: number;
 }
 
-interface Waiting<In, Out> {
+interface Entry<In, Out> {
+  account: string;
   item: In;
+  bytes: number;
+  since: number;
+  giveUpAt: number;
+  isUnderWay: boolean;
   resolve(answer: Out): void;
   reject(error: unknown): void;
 }
 
+/** A queue that was not empty for so long is an overloaded one. */
+const BUSY_AFTER_MS = 1000;
+const LOOK_EVERY_MS = 25;
+
 /**
  * Group commit: what arrives while a flush is under way rides the next one. Nothing waits when
- * idle, and under load one commit carries many items.
+ * idle, and under load one commit carries many items. Accounts take turns.
  */
 export class Batcher<In, Out> {
   readonly #flush: (items: In[]) => Promise<Out[]>;
   readonly #options: BatcherOptions<In>;
-  #waiting: Waiting<In, Out>[] = [];
+  readonly #lines: WaitingLines<Entry<In, Out>>;
+  #underWay: Entry<In, Out>[] = [];
   #flushing = false;
+  /** When the queue was last seen empty. */
+  #emptyAt = 0;
+  /** One for all: a timer for each item would cost more than the rest of this. */
+  #timer: NodeJS.Timeout | null = null;
 
   constructor(flush: (items: In[]) => Promise<Out[]>, options: BatcherOptions<In>) {
     this.#flush = flush;
     this.#options = options;
+    this.#lines = new WaitingLines(options.maxWaiting, options.maxWaitingOfOne);
   }
 
-  /** @throws JobferryError `unavailable` when too many wait, or the deadline has passed */
-  add(item: In, deadlineMs = this.#options.deadlineMs): Promise<Out> {
-    if (this.#waiting.length >= this.#options.maxWaiting) {
-      return Promise.reject(new JobferryError('unavailable', 'too many requests are waiting, try again'));
-    }
+  /** @throws JobferryError `unavailable` when too much waits, or the item's time has passed */
+  add(account: string, item: In, deadlineMs = this.#options.deadlineMs): Promise<Out> {
+    const since = performance.now();
+    if (this.#lines.count === 0) this.#emptyAt = since;
     return new Promise<Out>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        reject(new JobferryError('unavailable', 'the database did not answer in time, try again'));
-      }, deadlineMs);
-      this.#waiting.push({
-        item,
-        resolve: (answer) => {
-          clearTimeout(timer);
-          resolve(answer);
-        },
-        reject: (error) => {
-          clearTimeout(timer);
-          reject(error);
-        },
-      });
+      const bytes = this.#options.sizeOf(item);
+      const giveUpAt = since + deadlineMs;
+      const entry = { account, item, bytes, since, giveUpAt, isUnderWay: false, resolve, reject };
+      this.#lines.add(entry)?.reject(unavailable('too many requests are waiting', 'nothing'));
+      this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS);
       if (!this.#flushing) void this.#run();
     });
   }
@@ -60,35 +74,66 @@ export class Batcher<In, Out> {
     this.#flushing = true;
     // One turn of the event loop, so that requests that were read together ride together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) await this.#flushBatch(this.#take());
+    for (;;) {
+      this.#dropLate();
+      const batch = this.#lines.take(this.#options.maxItems, this.#options.maxBytes);
+      if (this.#lines.count === 0) this.#emptyAt = performance.now();
+      if (batch.length === 0) break;
+      this.#underWay = batch;
+      await this.#flushBatch(batch);
+      this.#underWay = [];
+    }
     this.#flushing = false;
   }
 
-  #take(): Waiting<In, Out>[] {
-    const { maxItems, maxBytes, sizeOf } = this.#options;
-    let bytes = 0;
-    let count = 0;
-    for (const { item } of this.#waiting) {
-      bytes += sizeOf(item);
-      if (count > 0 && (count >= maxItems || bytes > maxBytes)) break;
-      count += 1;
-    }
-    return this.#waiting.splice(0, count);
-  }
-
-  async #flushBatch(batch: Waiting<In, Out>[]): Promise<void> {
+  async #flushBatch(batch: Entry<In, Out>[]): Promise<void> {
+    for (const entry of batch) entry.isUnderWay = true;
     try {
-      const answers = await this.#flush(batch.map((waiting) => waiting.item));
-      for (const [index, waiting] of batch.entries()) {
+      const answers = await this.#flush(batch.map(({ item }) => item));
+      for (const [index, entry] of batch.entries()) {
         const answer = answers[index];
-        if (answer === undefined) waiting.reject(new Error('a batch was answered in part'));
-        else waiting.resolve(answer);
+        if (answer === undefined) entry.reject(new Error('a batch was answered in part'));
+        else entry.resolve(answer);
       }
     } catch (error) {
       const poisoned = !(error instanceof JobferryError) && batch.length > 1;
-      // One item that the database cannot take must not fail its neighbours.
-      if (poisoned) for (const waiting of batch) await this.#flushBatch([waiting]);
-      else for (const waiting of batch) waiting.reject(error);
+      if (poisoned) await this.#flushEach(batch);
+      else for (const entry of batch) entry.reject(error);
     }
   }
+
+  /** One item that the database cannot take must not fail its neighbours. */
+  async #flushEach(batch: Entry<In, Out>[]): Promise<void> {
+    // Together they were rolled back.
+    for (const entry of batch) entry.isUnderWay = false;
+    for (const entry of batch) {
+      if (performance.now() < entry.giveUpAt) await this.#flushBatch([entry]);
+      else entry.reject(tooLate());
+    }
+  }
+
+  /** Answers those whose time is over. */
+  #look(): void {
+    this.#dropLate();
+    const now = performance.now();
+    for (const entry of this.#underWay) {
+      if (now < entry.giveUpAt) continue;
+      if (entry.isUnderWay) entry.reject(unavailable('the database did not answer in time', 'unknown'));
+      else entry.reject(tooLate());
+    }
+    const isIdle = this.#lines.count === 0 && this.#underWay.length === 0;
+    this.#timer = isIdle ? null : setTimeout(() => this.#look(), LOOK_EVERY_MS);
+  }
+
+  #dropLate(): void {
+    const now = performance.now();
+    const { calmMs, busyMs } = this.#options.patience;
+    const patience = now - this.#emptyAt > BUSY_AFTER_MS ? busyMs : calmMs;
+    const late = this.#lines.removeWhile(({ since, giveUpAt }) => now - since > patience || now >= giveUpAt);
+    for (const entry of late) entry.reject(tooLate());
+  }
+}
+
+function tooLate(): JobferryError {
+  return unavailable('it had to wait for the database for too long', 'nothing');
 }

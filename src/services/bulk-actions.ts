@@ -25,13 +25,17 @@ export function createBulkOperations(context: Context): BulkOperations {
       throw invalid(`ratePerSecond must be a whole number from 1 to ${MAX_RATE_PER_SECOND}`);
     }
     await assertDeadLettersExist(context, account, queueId);
-    return countReplayable(db, queueId, filter, periods.retentionMs);
+    return countReplayable(db.reading(account.id), queueId, filter, periods.retentionMs);
   };
 
   const countCancel = async (account: Account, filter: JobFilter, all: boolean): Promise<number> => {
     assertKeepable(filter);
     assertAsked(all || !matchesEverything(filter), 'job of the account');
-    return countCancellable(db, { accountId: account.id, filter, retentionMs: periods.retentionMs });
+    return countCancellable(db.reading(account.id), {
+      accountId: account.id,
+      filter,
+      retentionMs: periods.retentionMs,
+    });
   };
 
   const start = async (account: Account, action: actions.NewBulkAction): Promise<string> => {
@@ -66,7 +70,7 @@ export function createBulkOperations(context: Context): BulkOperations {
 
     async startPurge(account, queueId) {
       if (!isId(queueId) || (await queueState(db, account.id, queueId)) !== 'live') throw notFound('queue');
-      const matched = await countPending(db, queueId);
+      const matched = await countPending(db.reading(account.id), queueId);
       return start(account, { ...PLAIN, kind: 'purge_queue', queueId, selection: {}, matched });
     },
 

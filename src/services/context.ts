@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { PrismaClient } from '../db/prisma.ts';
+import type { PrismaClient, ReadingPrisma } from '../db/prisma.ts';
 import type { Periods } from '../db/publish.ts';
 import type { CallReason } from '../db/wake-ups.ts';
 import { JobferryError } from '../domain/errors.ts';
@@ -23,6 +23,7 @@ export interface ServerIdentity {
 export interface Context {
   db: Database;
   prisma: PrismaClient;
+  readingPrisma: ReadingPrisma;
   plans: PlanTable;
   /** Values that a template name prefills at create (D28). */
   templates: TemplateTable;

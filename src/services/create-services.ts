@@ -19,6 +19,7 @@ import { createReportOutcome } from './report-outcome.ts';
 import { createJobSearch } from './search-jobs.ts';
 import { createServerInsight } from './server-insight.ts';
 import { sharingStatistics } from './shared-statistics.ts';
+import { toldWhatWasStored } from './told-what-was-stored.ts';
 
 export interface UseCases {
   /** What REST and GraphQL share: the spec. */
@@ -31,15 +32,17 @@ export interface UseCases {
 /** All use cases on one context: what the shells call. */
 export function createUseCases(context: Context): UseCases {
   const jobs = createJobBatches(context);
-  const publishJob = createPublishJob(context);
+  const publishJob = toldWhatWasStored(createPublishJob(context), 'publish');
+  const { createQueue, updateQueue, deleteQueue, ...queues } = createManageQueues(context);
   return {
     services: {
       authenticate: createAuthenticate(context),
       publishJob,
       ...createListJobs(context, jobs),
-      ...createManageQueues(context),
-      ...createReplay(context),
-      ...createReportOutcome(context, jobs),
+      ...queues,
+      ...allTold({ createQueue, updateQueue, deleteQueue }),
+      ...allTold(createReplay(context)),
+      ...allTold(createReportOutcome(context, jobs)),
     },
     dashboard: {
       ...createJobSearch(context),
@@ -52,10 +55,17 @@ export function createUseCases(context: Context): UseCases {
       },
     },
     operations: {
-      ...createQueueOperations(context),
-      ...createJobOperations(context, publishJob, jobs),
-      ...createKeyOperations(context),
-      ...createBulkOperations(context),
+      ...allTold(createQueueOperations(context)),
+      ...allTold(createJobOperations(context, publishJob, jobs)),
+      ...allTold(createKeyOperations(context)),
+      ...allTold(createBulkOperations(context)),
     },
   };
+}
+
+type Writes = Readonly<Record<string, (...input: unknown[]) => Promise<unknown>>>;
+
+function allTold<T extends object>(writes: T): T {
+  const told = Object.entries(writes as Writes).map(([name, write]) => [name, toldWhatWasStored(write)] as const);
+  return Object.fromEntries(told) as T;
 }

@@ -38,7 +38,7 @@ export function createDeadLetterSearch(
       if (filter === null) return [];
       // The list begins with the newest: what comes after an entry has a smaller id.
       const range = { before: after?.id, after: before?.id, ascending: inverted, limit };
-      const ids = await spend(() => deadLetterIds(db, scopeOf(account), filter, range));
+      const ids = await spend(() => deadLetterIds(db.reading(account.id), scopeOf(account), filter, range));
       return ids.map((id) => ({ id }));
     },
 
@@ -46,13 +46,14 @@ export function createDeadLetterSearch(
       const filter = matchable(asked);
       if (filter === null) return { count: 0, exact: true };
       const bound = Math.min(Math.max(Math.trunc(max), 0), MAX_COUNT);
-      const found = await spend(() => countDeadLetters(db, scopeOf(account), filter, bound));
+      const found = await spend(() => countDeadLetters(db.reading(account.id), scopeOf(account), filter, bound));
       return { count: Math.min(found, bound), exact: found <= bound };
     },
 
     async errorGroups(account, asked, limit) {
       const filter = matchable(asked);
-      const rows = filter === null ? [] : await spend(() => errorGroups(db, scopeOf(account), filter, limit));
+      const rows =
+        filter === null ? [] : await spend(() => errorGroups(db.reading(account.id), scopeOf(account), filter, limit));
       const groups = new Map<string, ErrorGroup[]>();
       for (const row of rows) {
         const ofQueue = groups.get(row.queue_id);

@@ -17,14 +17,16 @@ export interface JobBatches {
   /** @throws JobferryError `not_found`, `unavailable` */
   document(account: Account, jobId: string): Promise<JobDocument>;
   /** False when the job has changed since it was read. @throws JobferryError `unavailable` */
-  settle(settlement: Settlement): Promise<boolean>;
+  settle(account: Account, settlement: Settlement): Promise<boolean>;
 }
 
-const BOUNDS: Pick<BatcherOptions<unknown>, 'maxBytes' | 'sizeOf' | 'maxWaiting' | 'deadlineMs'> = {
+const BOUNDS: Omit<BatcherOptions<unknown>, 'maxItems'> = {
   // Items are small; what is bounded here is the number of them.
   maxBytes: Number.POSITIVE_INFINITY,
   sizeOf: () => 0,
-  maxWaiting: 5000,
+  maxWaiting: { items: 5000, bytes: Number.POSITIVE_INFINITY },
+  maxWaitingOfOne: { items: 2500, bytes: Number.POSITIVE_INFINITY },
+  patience: { calmMs: 3500, busyMs: 500 },
   deadlineMs: 4500,
 };
 
@@ -48,16 +50,16 @@ export function createJobBatches({ db, periods }: Context): JobBatches {
 
   return {
     async find(account, jobId) {
-      const job = await states.add(jobId);
+      const job = await states.add(account.id, jobId);
       if (job?.accountId !== account.id) throw notFound('job');
       return job;
     },
     async document(account, jobId) {
-      const found = await documents.add(jobId);
+      const found = await documents.add(account.id, jobId);
       if (found?.accountId !== account.id) throw notFound('job');
       return found.document;
     },
-    settle: (settlement) => settlements.add(settlement),
+    settle: (account, settlement) => settlements.add(account.id, settlement),
   };
 }
 

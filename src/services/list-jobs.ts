@@ -15,11 +15,12 @@ export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
     getJob: (account, jobId) => jobs.document(account, jobId),
 
     async listJobs(account, queueId, input) {
-      if ((await queueState(db, account.id, queueId)) !== 'live') throw notFound('queue');
+      const reading = db.reading(account.id);
+      if ((await queueState(reading, account.id, queueId)) !== 'live') throw notFound('queue');
       const appliedFrom = await clampedFrom(context, account, input);
       const { to, status, idempotencyKey } = input;
       const filter = { queueId, from: appliedFrom, to, status, idempotencyKey };
-      const found = await listJobDocuments(db, filter, slice(input));
+      const found = await listJobDocuments(reading, filter, slice(input));
       return { ...found, page: input.page, limit: input.limit, appliedFrom };
     },
 
@@ -32,7 +33,7 @@ export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
         includeReplayed: input.includeReplayed ?? true,
         retentionMs: periods.retentionMs,
       };
-      const found = await listDeadLetterDocuments(db, filter, slice(input));
+      const found = await listDeadLetterDocuments(db.reading(account.id), filter, slice(input));
       return { ...found, page: input.page, limit: input.limit };
     },
   };
@@ -43,7 +44,7 @@ export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
  * @throws JobferryError `gone` or `not_found`
  */
 export async function assertDeadLettersExist(context: Context, account: Account, queueId: string): Promise<void> {
-  const state = await queueState(context.db, account.id, queueId);
+  const state = await queueState(context.db.reading(account.id), account.id, queueId);
   if (state === 'unknown') throw notFound('queue');
   if (state === 'deleted') throw queueDeleted();
 }
@@ -55,7 +56,7 @@ export function queueDeleted(): JobferryError {
 /** The lower bound actually used: `from`, but not before the plan's window (spec "Job list"). */
 async function clampedFrom(context: Context, account: Account, input: PageInput): Promise<Date> {
   const windowMs = Math.min(planOf(context, account).window * 1000, context.periods.retentionMs);
-  const earliest = (await databaseTime(context.db)) - windowMs;
+  const earliest = (await databaseTime(context.db.reading(account.id))) - windowMs;
   return new Date(Math.max(input.from?.getTime() ?? earliest, earliest));
 }
 

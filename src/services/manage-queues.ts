@@ -9,13 +9,13 @@ import { generateSigningSecret } from './signing-secret.ts';
 type ManageQueues = Pick<Services, 'listQueues' | 'createQueue' | 'getQueue' | 'updateQueue' | 'deleteQueue'>;
 
 export function createManageQueues(context: Context): ManageQueues {
-  const { db, prisma } = context;
+  const { db, prisma, readingPrisma } = context;
   const changed = ({ id: accountId }: Account, queueId: string) => {
     context.wake(queueId, 'change');
     context.changes.changed({ accountId, queueId });
   };
   return {
-    listQueues: (account) => queues.listQueues(prisma, account.id),
+    listQueues: (account) => queues.listQueues(readingPrisma.of(account.id), account.id),
 
     async createQueue(account, input) {
       const plan = planOf(context, account);
@@ -32,7 +32,7 @@ export function createManageQueues(context: Context): ManageQueues {
     },
 
     async getQueue(account, queueId) {
-      const queue = await queues.findQueue(prisma, account.id, queueId);
+      const queue = await queues.findQueue(readingPrisma.of(account.id), account.id, queueId);
       if (queue === null) throw notFound('queue');
       return queue;
     },

@@ -31,7 +31,7 @@ export function createPayloadSuggestions(
     if (queueId !== null && !isId(queueId)) return [];
     const { budget } = request ?? { budget: new SearchBudget() };
     const scope = { accountId: account.id, queueId, windowMs: windowOf(account) };
-    const texts = await budget.spend(() => samplePayloads(db, scope));
+    const texts = await budget.spend(() => samplePayloads(db.reading(account.id), scope));
     const payloads: Payload[] = [];
     await inSlices(
       texts.map((value) => ({ size: value.length, value })),

@@ -1,6 +1,6 @@
 import { type PublishAnswer, type PublishItem, publish } from '../db/publish.ts';
 import type { SecretBox } from '../db/secret-box.ts';
-import { JobferryError, notFound } from '../domain/errors.ts';
+import { notFound, unavailable } from '../domain/errors.ts';
 import type { PublishedJob } from '../domain/job.ts';
 import { Batcher } from './batcher.ts';
 import { type Context, limitReached, planOf } from './context.ts';
@@ -12,6 +12,7 @@ export type PublishJob = (
   input: PublishInput,
 ) => Promise<{ created: boolean; job: PublishedJob }>;
 
+const MIB = 1024 * 1024;
 /** Within 5 s a caller must know that the database is gone (reliability I-37). */
 const DEADLINE_MS = 4500;
 /** Durable wake-ups for jobs that are due later come in time (`jobferry_wake`). */
@@ -28,9 +29,11 @@ const MAX_SEALING = 10_000;
 export function createPublishJob(context: Context): PublishJob {
   const batcher = new Batcher<PublishItem, PublishAnswer>((items) => publish(context.db, items, context.periods), {
     maxItems: 200,
-    maxBytes: 4 * 1024 * 1024,
+    maxBytes: 4 * MIB,
     sizeOf: (item) => item.payload.length,
-    maxWaiting: 5000,
+    maxWaiting: { items: 5000, bytes: 64 * MIB },
+    maxWaitingOfOne: { items: 2500, bytes: 32 * MIB },
+    patience: { calmMs: 3500, busyMs: 500 },
     deadlineMs: DEADLINE_MS,
   });
 
@@ -53,6 +56,7 @@ export function createPublishJob(context: Context): PublishJob {
     const giveUpAt = performance.now() + DEADLINE_MS;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const answer = await batcher.add(
+        account.id,
         sealedItem(context.db.box, plain, sealing.get(place)),
         giveUpAt - performance.now(),
       );
@@ -83,7 +87,7 @@ export function createPublishJob(context: Context): PublishJob {
         }
       }
     }
-    throw new JobferryError('unavailable', 'too many publishes race for this idempotency key, try again');
+    throw unavailable('too many publishes race for this idempotency key', 'nothing');
   };
 }
 
@@ -91,7 +95,7 @@ function sealedItem(box: SecretBox, item: PublishItem, queueId: string | undefin
   if (queueId === undefined) return item;
   if (box.keyId === null) {
     // The start makes sure that there is a key; somebody has switched encryption on since then.
-    throw new JobferryError('unavailable', 'the queue encrypts payloads, and this process has no ENCRYPTION_KEY');
+    throw unavailable('the queue encrypts payloads, and this process has no ENCRYPTION_KEY', 'nothing');
   }
   return { ...item, payload: box.seal(`payload:${queueId}`, item.payload), sealedFor: queueId };
 }

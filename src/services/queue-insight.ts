@@ -22,11 +22,11 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
   const { retentionMs } = periods;
   return {
     async depths(account, queueIds) {
-      const rows = await queueDepths(db, account.id, queueIds.filter(isId), retentionMs);
+      const rows = await queueDepths(db.reading(account.id), account.id, queueIds.filter(isId), retentionMs);
       return new Map(rows.map(({ id, oldest, ...counts }) => [id, { ...counts, oldestDueAt: oldest }]));
     },
 
-    uses: (account, queueIds) => queueUses(db, account.id, queueIds.filter(isId)),
+    uses: (account, queueIds) => queueUses(db.reading(account.id), account.id, queueIds.filter(isId)),
 
     async timelines(account, queueIds, input) {
       const grid = gridOf(input, (await recentDatabaseTime(db)) - retentionMs);
@@ -34,17 +34,17 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
         from: new Date(grid.startMs),
         to: new Date(grid.startMs + grid.count * grid.bucketMs),
       };
-      const stats = await queueStats(db, account.id, queueIds.filter(isId), range, retentionMs);
+      const stats = await queueStats(db.reading(account.id), account.id, queueIds.filter(isId), range, retentionMs);
       return new Map([...stats].map(([id, rows]) => [id, timelineOf(grid, rows)]));
     },
 
     async healths(account, queueIds) {
-      const stats = await queueStats(db, account.id, queueIds.filter(isId), null, retentionMs);
+      const stats = await queueStats(db.reading(account.id), account.id, queueIds.filter(isId), null, retentionMs);
       return new Map([...stats].map(([id, rows]) => [id, healthOf(sumOf(rows), server.webhookTimeoutMs)]));
     },
 
     async waitings(account, jobIds) {
-      const jobs = await waitingJobs(db, account.id, jobIds.filter(isId), retentionMs);
+      const jobs = await waitingJobs(db.reading(account.id), account.id, jobIds.filter(isId), retentionMs);
       return new Map(jobs.map(({ id, job, queue, now }) => [id, whyWaiting(job, queue, now)]));
     },
   };

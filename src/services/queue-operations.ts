@@ -7,12 +7,13 @@ import type { Context } from './context.ts';
 import type { Account } from './index.ts';
 import type { QueueOperations } from './operations.ts';
 import { generateSigningSecret } from './signing-secret.ts';
+import { afterCommit } from './told-what-was-stored.ts';
 
 /** Pause, resume, rotation (docs/decisions/0005), and whether payloads are encrypted (0007). */
 export function createQueueOperations(context: Context): QueueOperations {
-  const { db, prisma, periods } = context;
+  const { db, readingPrisma, periods } = context;
   const liveQueue = async (account: Account, queueId: string): Promise<Queue> => {
-    const queue = isId(queueId) ? await findQueue(prisma, account.id, queueId) : null;
+    const queue = isId(queueId) ? await findQueue(readingPrisma.of(account.id), account.id, queueId) : null;
     if (queue === null) throw notFound('queue');
     return queue;
   };
@@ -23,7 +24,7 @@ export function createQueueOperations(context: Context): QueueOperations {
   return {
     async pauseQueue(account, queueId) {
       if (isId(queueId) && (await operations.pauseQueue(db, account, queueId))) changed(account, queueId);
-      return liveQueue(account, queueId);
+      return liveQueue(account, queueId).catch(afterCommit);
     },
 
     async resumeQueue(account, queueId) {
@@ -31,7 +32,7 @@ export function createQueueOperations(context: Context): QueueOperations {
         context.wake(queueId, 'change');
         changed(account, queueId);
       }
-      return liveQueue(account, queueId);
+      return liveQueue(account, queueId).catch(afterCommit);
     },
 
     async rotateSigningSecret(account, queueId, overlapSeconds) {
@@ -57,7 +58,7 @@ export function createQueueOperations(context: Context): QueueOperations {
         throw new JobferryError('invalid_request', 'this service has no ENCRYPTION_KEY, so it cannot encrypt payloads');
       }
       if (isId(queueId) && (await operations.encryptPayloads(db, account, queueId, enabled))) changed(account, queueId);
-      return liveQueue(account, queueId);
+      return liveQueue(account, queueId).catch(afterCommit);
     },
   };
 }

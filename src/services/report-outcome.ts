@@ -5,6 +5,7 @@ import { type JobEvent, transition } from '../domain/transition.ts';
 import type { Context } from './context.ts';
 import type { Account, Services } from './index.ts';
 import type { JobBatches } from './job-batches.ts';
+import { afterCommit } from './told-what-was-stored.ts';
 
 type ReportOutcome = Pick<Services, 'ackJob' | 'nackJob' | 'deferJob'>;
 
@@ -16,7 +17,7 @@ export function createReportOutcome(context: Context, jobs: JobBatches): ReportO
     const decided = transition(job.state, job.rules, event, moment);
     if (decided === null) throw notAwaitingAck(job.rules.mode, job.state.status);
     const { id, token } = job;
-    if (!(await jobs.settle({ id, expected: job.state.status, token, transition: decided, answer: null }))) {
+    if (!(await jobs.settle(account, { id, expected: job.state.status, token, transition: decided, answer: null }))) {
       throw new JobferryError(
         'invalid_request',
         'the job is no longer awaiting_ack: another report or its timeout came first',
@@ -24,7 +25,7 @@ export function createReportOutcome(context: Context, jobs: JobBatches): ReportO
     }
     context.wake(job.queueId, 'change');
     context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
-    return jobs.document(account, jobId);
+    return jobs.document(account, jobId).catch(afterCommit);
   };
 
   return {

@@ -37,21 +37,24 @@ export function createJobSearch(
   };
   return {
     async searchJobs(account, filter, order, slice) {
-      return findJobs(db, select(account, filter), order, { ...slice, limit: Math.min(slice.limit, MAX_PAGE) });
+      return findJobs(db.reading(account.id), select(account, filter), order, {
+        ...slice,
+        limit: Math.min(slice.limit, MAX_PAGE),
+      });
     },
 
     async countJobs(account, filter, max) {
       if (!Number.isInteger(max) || max < 1 || max > MAX_COUNT) {
         throw invalid(`max must be a whole number from 1 to ${MAX_COUNT}`);
       }
-      const found = await countJobs(db, select(account, filter), max);
+      const found = await countJobs(db.reading(account.id), select(account, filter), max);
       return { count: Math.min(found, max), exact: found <= max };
     },
 
     async newestJobs(account, queueIds, filter, limit) {
       const asked = filter.queueIds === undefined ? queueIds : queueIds.filter((id) => filter.queueIds?.includes(id));
       const selection = { ...select(account, filter), filter: { ...filter, queueIds: asked } };
-      return newestJobs(db, selection, Math.min(limit, MAX_PAGE));
+      return newestJobs(db.reading(account.id), selection, Math.min(limit, MAX_PAGE));
     },
 
     async jobTimeline(account, filter, input) {
@@ -63,7 +66,11 @@ export function createJobSearch(
         );
       }
       const { startMs, bucketMs, count } = grid;
-      const rows = await timelineOfJobs(db, selection, { fromMs: startMs, toMs: startMs + count * bucketMs, bucketMs });
+      const rows = await timelineOfJobs(db.reading(account.id), selection, {
+        fromMs: startMs,
+        toMs: startMs + count * bucketMs,
+        bucketMs,
+      });
       return pointsOf(grid, rows);
     },
 

@@ -7,7 +7,7 @@ export function createServerInsight(context: Pick<Context, 'db' | 'periods' | 's
   const { db, periods, server } = context;
   return {
     async usage(account) {
-      const { in_flight: inFlight, ...usage } = await accountUsage(db, account.id);
+      const { in_flight: inFlight, ...usage } = await accountUsage(db.reading(account.id), account.id);
       return { ...usage, inFlight };
     },
 

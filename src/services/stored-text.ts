@@ -20,7 +20,7 @@ export function createStoredText(db: Database): StoredText {
   const { box } = db;
   return {
     payloads: async (accountId, jobIds, bytes) => {
-      const rows = await payloadsWithin(db, accountId, jobIds, bytes);
+      const rows = await payloadsWithin(db.reading(accountId), accountId, jobIds, bytes);
       return rows.map(({ id, queueId, payload }) => ({
         id,
         payload: payload === null ? null : box.open(`payload:${queueId}`, payload),

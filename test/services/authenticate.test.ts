@@ -1,26 +1,32 @@
-import { beforeAll, beforeEach, expect, it } from 'vitest';
-import { generateApiKey } from '../../src/services/api-key.ts';
+import pg from 'pg';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Database, Statement } from '../../src/db/database.ts';
+import { describeApiKey, generateApiKey, hashApiKey } from '../../src/services/api-key.ts';
 import { createAuthenticate } from '../../src/services/authenticate.ts';
 import { createAccount, type TestAccount } from '../support/account.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openOperations } from '../support/operations.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** What a request's key costs the database. */
 
+let url: string;
 let account: TestAccount;
 let authenticate: ReturnType<typeof createAuthenticate>;
 let op: ReturnType<typeof openOperations>;
+/** Which were sent, but for the note that a key is in use, which goes beside the requests. */
 let statements: unknown[];
 
 beforeAll(async () => {
-  const { url } = await createTestDatabase();
+  ({ url } = await createTestDatabase());
   account = await createAccount(url);
   op = openOperations(url);
-  const query = op.db.pool.query.bind(op.db.pool);
-  op.db.pool.query = ((...args: Parameters<typeof query>) => {
-    statements.push(args[0]);
-    return query(...args);
-  }) as typeof op.db.pool.query;
+  const { run } = op.db;
+  const noting: typeof run = (statement) => {
+    if (statement.name !== 'note-key-use') statements.push(statement);
+    return run(statement);
+  };
+  Object.assign(op.db, { run: noting });
 });
 
 beforeEach(() => {
@@ -67,4 +73,73 @@ it('asks for a hash, and the database holds nothing else', async () => {
     account.key.slice(-4),
   ]);
   expect(JSON.stringify(rows)).not.toContain(account.key.slice(6, -4));
+});
+
+describe('a key of another form than ours', () => {
+  it('costs no query of its own while there is no key that begins like it', async () => {
+    const found = await Promise.all(Array.from({ length: 50 }, (_, n) => authenticate(`junk-${n}`)));
+    expect(found).toEqual(Array(50).fill(null));
+    expect(statements).toHaveLength(1);
+  });
+
+  it('is found when it was made known by BOOTSTRAP_API_KEY', async () => {
+    const key = 'given-by-the-operator';
+    const { hash, prefix, lastFour } = describeApiKey(key);
+    await op.db.query('insert into api_key (account_id, hash, prefix, last_four) values ($1, $2, $3, $4)', [
+      account.id,
+      hash,
+      prefix,
+      lastFour,
+    ]);
+    expect(await createAuthenticate(op.context)(key)).toMatchObject({ id: account.id });
+  });
+});
+
+it('strangers take two look-ups at once, and keep no known key waiting', async () => {
+  let atOnce = 0;
+  let most = 0;
+  let free = () => {};
+  const gate = new Promise<void>((resolve) => {
+    free = resolve;
+  });
+  const known = new Set([hashApiKey(account.key)]);
+  const slow: Database = Object.create(op.db, {
+    run: {
+      value: async (statement: Statement & { values: unknown[] }) => {
+        if (known.has(String(statement.values[0]))) return op.db.query(statement, statement.values);
+        atOnce += 1;
+        most = Math.max(most, atOnce);
+        await gate;
+        atOnce -= 1;
+        return [];
+      },
+    },
+  });
+  const asked = createAuthenticate({ db: slow });
+  expect(await asked(account.key)).not.toBeNull();
+  const strangers = Promise.allSettled(Array.from({ length: 600 }, () => asked(generateApiKey())));
+  await waitFor(async () => (await asked(account.key)) !== null && most === 2);
+  free();
+  const outcomes = await strangers;
+  expect(most).toBe(2);
+  // What is more than may wait is told to come back.
+  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(600 - 502);
+});
+
+it('a key is found in a database that is read-only', async () => {
+  const { url } = await createTestDatabase();
+  const { id, key } = await createAccount(url);
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  await admin.query(`alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`);
+  await admin.end();
+  const readOnly = openOperations(url);
+  expect(await createAuthenticate(readOnly.context)(key)).toMatchObject({ id });
+});
+
+it('that a key is in use is noted, though not by each request', async () => {
+  const key = await createAccount(url);
+  await Promise.all([authenticate(key.key), authenticate(key.key)]);
+  const lastUse = `select last_used_at from api_key where hash = $1`;
+  await waitFor(async () => (await op.db.one(lastUse, [hashApiKey(key.key)]))?.last_used_at);
 });

@@ -1,12 +1,15 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { JobferryError } from '../../src/domain/errors.ts';
 import { Batcher, type BatcherOptions } from '../../src/services/batcher.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const OPTIONS: BatcherOptions<number> = {
   maxItems: 3,
   maxBytes: 100,
   sizeOf: (item) => item,
-  maxWaiting: 10,
+  maxWaiting: { items: 10, bytes: 1000 },
+  maxWaitingOfOne: { items: 10, bytes: 1000 },
+  patience: { calmMs: 5000, busyMs: 5000 },
   deadlineMs: 10_000,
 };
 
@@ -26,10 +29,30 @@ function doubling(options: Partial<BatcherOptions<number>> = {}) {
   return { batcher, batches };
 }
 
+/** A batcher whose first flush goes on until it is told to end. */
+function held(options: Partial<BatcherOptions<number>> = {}) {
+  const batches: number[][] = [];
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const batcher = new Batcher<number, number>(
+    async (items) => {
+      batches.push(items);
+      await gate;
+      return items;
+    },
+    { ...OPTIONS, ...options },
+  );
+  return { batcher, batches, release };
+}
+
+const statuses = (settled: PromiseSettledResult<unknown>[]) => settled.map(({ status }) => status);
+
 describe('Batcher', () => {
   it('lets what arrives together ride together, up to the bound, each with its own answer', async () => {
     const { batcher, batches } = doubling();
-    expect(await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.add(item)))).toEqual([2, 4, 6, 8, 10]);
+    expect(await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.add('a', item)))).toEqual([2, 4, 6, 8, 10]);
     expect(batches).toEqual([
       [1, 2, 3],
       [4, 5],
@@ -38,31 +61,160 @@ describe('Batcher', () => {
 
   it('bounds the bytes of a batch, but takes one item of any size', async () => {
     const { batcher, batches } = doubling();
-    await Promise.all([60, 60, 200, 1].map((item) => batcher.add(item)));
+    await Promise.all([60, 60, 200, 1].map((item) => batcher.add('a', item)));
     expect(batches).toEqual([[60], [60], [200], [1]]);
   });
 
   it('fails an item that cannot be written, and not its neighbours', async () => {
     const { batcher } = doubling();
-    const answers = await Promise.allSettled([1, 13, 2].map((item) => batcher.add(item)));
-    expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    const answers = await Promise.allSettled([1, 13, 2].map((item) => batcher.add('a', item)));
+    expect(statuses(answers)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
   it('does not try one by one when nothing can be written now', async () => {
     const { batcher, batches } = doubling();
-    const answers = await Promise.allSettled([1, 50].map((item) => batcher.add(item)));
-    expect(answers.map((answer) => answer.status)).toEqual(['rejected', 'rejected']);
+    const answers = await Promise.allSettled([1, 50].map((item) => batcher.add('a', item)));
+    expect(statuses(answers)).toEqual(['rejected', 'rejected']);
     expect(batches).toHaveLength(1);
   });
 
-  it('turns callers away when too many wait', async () => {
-    const { batcher } = doubling({ maxWaiting: 2 });
-    const answers = await Promise.allSettled([1, 2, 3].map((item) => batcher.add(item)));
-    expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+  it('says "unknown" at the deadline of an item whose flush is under way', async () => {
+    const { batcher } = held({ deadlineMs: 20 });
+    await expect(batcher.add('a', 1)).rejects.toMatchObject({ kind: 'unavailable', stored: 'unknown' });
   });
 
-  it('answers a caller at its deadline, whatever the flush does', async () => {
-    const stuck = new Batcher<number, number>(() => new Promise(() => undefined), { ...OPTIONS, deadlineMs: 20 });
-    await expect(stuck.add(1)).rejects.toMatchObject({ kind: 'unavailable' });
+  it('never flushes what has waited too long, and says that nothing of it was stored', async () => {
+    const { batcher, batches, release } = held({ patience: { calmMs: 20, busyMs: 20 } });
+    const first = batcher.add('a', 1);
+    await waitFor(() => batches.length === 1);
+    await expect(batcher.add('a', 2)).rejects.toMatchObject({ kind: 'unavailable', stored: 'nothing' });
+    release();
+    await first;
+    expect(await batcher.add('a', 3)).toBe(3);
+    expect(batches).toEqual([[1], [3]]);
+  });
+
+  it('drops what waits past its deadline when neighbours go one by one', async () => {
+    const batches: number[][] = [];
+    const slow = new Batcher<number, number>(
+      async (items) => {
+        batches.push(items);
+        if (items.length > 1) throw new Error('one of them');
+        await new Promise((resolve) => setTimeout(resolve, 60));
+        return items;
+      },
+      { ...OPTIONS, deadlineMs: 30 },
+    );
+    const answers = await Promise.allSettled([1, 2].map((item) => slow.add('a', item)));
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.stored)).toEqual([
+      'unknown',
+      'nothing',
+    ]);
+    await waitFor(() => batches.length === 2);
+    expect(batches).toEqual([[1, 2], [1]]);
+  });
+});
+
+describe('accounts that share a batcher', () => {
+  it('are served in turn, whoever came first', async () => {
+    const { batcher, batches, release } = held();
+    const all = [batcher.add('a', 1)];
+    await waitFor(() => batches.length === 1);
+    for (const item of [2, 3, 4, 5]) all.push(batcher.add('a', item));
+    all.push(batcher.add('b', 9));
+    release();
+    await Promise.all(all);
+    expect(batches).toEqual([[1], [2, 9, 3], [4, 5]]);
+  });
+
+  it('are bounded each, in items and in bytes', async () => {
+    const { batcher, release } = held({ maxWaitingOfOne: { items: 2, bytes: 1000 } });
+    const items = [1, 2, 3].map((item) => batcher.add('a', item));
+    const other = batcher.add('b', 4);
+    await expect(items[2]).rejects.toMatchObject({ kind: 'unavailable', stored: 'nothing' });
+    release();
+    expect(await Promise.all([items[0], items[1], other])).toEqual([1, 2, 4]);
+
+    const big = held({ maxWaitingOfOne: { items: 10, bytes: 100 } });
+    const large = [60, 60].map((item) => big.batcher.add('a', item));
+    await expect(large[1]).rejects.toMatchObject({ stored: 'nothing' });
+    big.release();
+    expect(await large[0]).toBe(60);
+  });
+
+  it('of a full queue the one with the most gives way to one with less', async () => {
+    const { batcher, batches, release } = held({ maxWaiting: { items: 4, bytes: 1000 } });
+    const first = batcher.add('a', 1);
+    await waitFor(() => batches.length === 1);
+    const loud = [2, 3, 4, 5].map((item) => batcher.add('a', item));
+    const quiet = batcher.add('b', 9);
+    // Its newest: it would have waited longest.
+    await expect(loud[3]).rejects.toMatchObject({ kind: 'unavailable', stored: 'nothing' });
+    await expect(batcher.add('a', 6)).rejects.toMatchObject({ stored: 'nothing' });
+    release();
+    expect(await Promise.all([first, ...loud.slice(0, 3), quiet])).toEqual([1, 2, 3, 4, 9]);
+  });
+
+  it('may fill the queue of the process when there are bytes left, and not beyond', async () => {
+    const { batcher, release } = held({ maxWaiting: { items: 10, bytes: 150 } });
+    const items = [batcher.add('a', 60), batcher.add('b', 60), batcher.add('c', 60)];
+    await expect(items[2]).rejects.toMatchObject({ stored: 'nothing' });
+    release();
+    expect(await Promise.all(items.slice(0, 2))).toEqual([60, 60]);
+  });
+});
+
+describe('a batcher with four times the work that it can do', () => {
+  afterEach(() => vi.useRealTimers());
+
+  it('goes on answering as many as it can, soon, and has written nothing that it refused', async () => {
+    vi.useFakeTimers();
+    const written = new Set<number>();
+    // 500 items a second.
+    const batcher = new Batcher<number, number>(
+      async (items) => {
+        await new Promise((resolve) => setTimeout(resolve, items.length * 2));
+        for (const item of items) written.add(item);
+        return items;
+      },
+      {
+        ...OPTIONS,
+        maxItems: 50,
+        maxBytes: Number.POSITIVE_INFINITY,
+        sizeOf: () => 1,
+        maxWaiting: { items: 5000, bytes: 5000 },
+        maxWaitingOfOne: { items: 5000, bytes: 5000 },
+        patience: { calmMs: 3000, busyMs: 500 },
+        deadlineMs: 4500,
+      },
+    );
+    const answered = new Set<number>();
+    const refused = new Set<number>();
+    const perSecond = Array.from({ length: 30 }, () => 0);
+    const waits: number[] = [];
+    const startedAt = performance.now();
+    let next = 0;
+    for (let tick = 0; tick < 2000; tick += 1) {
+      for (let n = 0; n < 20; n += 1) {
+        const item = next++;
+        const askedAt = performance.now();
+        batcher.add('a', item).then(
+          () => {
+            answered.add(item);
+            waits.push(performance.now() - askedAt);
+            const second = Math.floor((performance.now() - startedAt) / 1000);
+            perSecond[second] = (perSecond[second] ?? 0) + 1;
+          },
+          () => refused.add(item),
+        );
+      }
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(answered.size + refused.size).toBe(next);
+    expect([...refused].filter((item) => written.has(item))).toEqual([]);
+    // 80 % of what it can do in every second but the first, which begins with nothing.
+    expect(Math.min(...perSecond.slice(1, 19))).toBeGreaterThan(400);
+    expect(Math.max(...waits.slice(1000))).toBeLessThan(1000);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { createPrisma } from '../../src/db/prisma.ts';
+import { createPrisma, createReadingPrisma } from '../../src/db/prisma.ts';
 import { rollUp } from '../../src/db/statistics.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Context } from '../../src/services/context.ts';
@@ -18,6 +18,7 @@ export async function openInsight() {
   const context: Context = {
     db,
     prisma,
+    readingPrisma: createReadingPrisma(db),
     plans: DEFAULT_PLANS,
     templates: {},
     periods: { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS },

@@ -46,7 +46,7 @@ describe('calls about single jobs', () => {
     const found = await Promise.all(ids.map((id) => batches.find(account(), id)));
     expect(found.map(({ id }) => id)).toEqual(ids);
     const settled = await Promise.all(
-      found.map((job) => batches.settle(settlementOf(job, { type: 'acked' }, job.now))),
+      found.map((job) => batches.settle(account(), settlementOf(job, { type: 'acked' }, job.now))),
     );
     expect(settled).toEqual(ids.map(() => true));
     const documents = await Promise.all(ids.map((id) => batches.document(account(), id)));
@@ -81,10 +81,10 @@ describe('calls about single jobs', () => {
     const beside = await batches.find(account(), other);
     const nack = settlementOf(job, { type: 'nacked', retryable: false, reason: 'late' }, job.now);
     const won = await Promise.all([
-      batches.settle(settlementOf(job, { type: 'acked' }, job.now)),
-      batches.settle(nack),
-      batches.settle(settlementOf(beside, { type: 'acked' }, job.now)),
-      batches.settle(nack),
+      batches.settle(account(), settlementOf(job, { type: 'acked' }, job.now)),
+      batches.settle(account(), nack),
+      batches.settle(account(), settlementOf(beside, { type: 'acked' }, job.now)),
+      batches.settle(account(), nack),
     ]);
     expect(won).toEqual([true, false, true, false]);
     expect(await batches.document(account(), id)).toMatchObject({

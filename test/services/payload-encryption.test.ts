@@ -40,13 +40,13 @@ beforeAll(async () => {
   keyless = openOperations(url);
   await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
   account = await op.firstAccount();
-  const query = op.db.pool.query.bind(op.db.pool);
-  op.db.pool.query = ((...args: Parameters<typeof query>) => {
-    const [statement] = args as unknown as [{ name?: string; text: string }];
+  const { run } = op.db;
+  const noting: typeof run = (statement) => {
     // Workers are called whenever that fits.
     if (statement.name !== 'notify') statements.push(statement.name ?? statement.text);
-    return query(...args);
-  }) as typeof op.db.pool.query;
+    return run(statement);
+  };
+  Object.assign(op.db, { run: noting });
 });
 
 beforeEach(() => {

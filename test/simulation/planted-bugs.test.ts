@@ -135,8 +135,8 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
   ],
   ['claims beside the probe', 'I-16', claimSeeing(() => ({ probeJobId: null }))],
   ['claims of a paused queue', 'pause', claimSeeing(() => ({ pausedAt: null }))],
-  ['claims of a deleted queue', 'I-28', claimSeeing(() => ({ deletedAt: null }))],
-  ['claims before the time has come', 'I-10', inStatement('claim', late(150))],
+  ['claims of a deleted queue', 'I-28 (I-35)', claimSeeing(() => ({ deletedAt: null }))],
+  ['claims before the time has come', 'I-10 (I-16)', inStatement('claim', late(150))],
   ['claims after the lifetime', 'I-11', claimSeeing(() => ({ lifetimeFloor: 4e12 }))],
   [
     'gives two claims the same token',
@@ -226,7 +226,7 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
     },
   ],
   // The webhook's end
-  ['delivers what is no longer its own', 'I-24', () => ({ sendsAlways: true })],
+  ['delivers what is no longer its own', 'I-24 (I-13)', () => ({ sendsAlways: true })],
   [
     'reads Retry-After as milliseconds',
     'I-10',

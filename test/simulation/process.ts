@@ -172,6 +172,7 @@ export class Process implements Host {
       changes: NO_CHANGES,
       // Publishing and what is done to single jobs is all hand-written SQL.
       prisma: undefined as unknown as Context['prisma'],
+      readingPrisma: undefined as unknown as Context['readingPrisma'],
     };
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import { Database } from '../../src/db/database.ts';
-import { createPrisma } from '../../src/db/prisma.ts';
+import { createPrisma, createReadingPrisma } from '../../src/db/prisma.ts';
 import { SecretBox } from '../../src/db/secret-box.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Context } from '../../src/services/context.ts';
@@ -35,16 +35,19 @@ export function openOperations(
 ) {
   const db = new Database(databaseUrl, { warn: () => undefined }, new SecretBox(encryptionKeys));
   const prisma = createPrisma(db);
+  const readingPrisma = createReadingPrisma(db);
   const calls = new WorkerCalls(db, db.log);
   afterAll(async () => {
     await calls.idle();
     await prisma.$disconnect();
+    await readingPrisma.close();
     await db.close();
   });
   const changes: Parameters<ChangeFeed['changed']>[0][] = [];
   const context: Context = {
     db,
     prisma,
+    readingPrisma,
     plans: DEFAULT_PLANS,
     templates: {},
     periods: { retentionMs: 3 * DAY_MS, lifetimeMs },

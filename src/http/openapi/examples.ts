@@ -108,7 +108,7 @@ export const COMMON_ANSWERS: Examples['answers'] = {
   413: message('the body is larger than 1048576 bytes'),
   415: message('content-type must be application/json'),
   500: message('internal error'),
-  503: message('the database is not available, try again'),
+  503: message('the database is not available; nothing was stored, try again'),
 };
 
 /** Each is checked against its own schema by the tests, and an operation without an entry does not compile. */

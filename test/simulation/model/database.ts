@@ -8,6 +8,7 @@ export interface NamedQuery {
 
 /** The service's own `Database`, with its judgement of errors, on something that answers statements by their names. */
 export function databaseOn(query: (query: NamedQuery) => Promise<{ rows: object[] }>): Database {
-  const members = { pool: { query }, log: { warn: () => undefined }, box: new SecretBox() };
+  const run = async (statement: NamedQuery) => (await query(statement)).rows;
+  const members = { run, log: { warn: () => undefined }, box: new SecretBox() };
   return Object.assign(Object.create(Database.prototype) as Database, members);
 }

@@ -1,0 +1,83 @@
+import pg from 'pg';
+import { unavailable } from '../domain/errors.ts';
+import { AbandonedSessions } from './abandoned-sessions.ts';
+
+/** The part of a logger that the database needs. */
+export interface DatabaseLog {
+  warn(fields: object, message: string): void;
+}
+
+/**
+ * No statement of the service may take longer than this: a caller must hear "unavailable" within
+ * 5 s of a database that stalls (reliability I-37), and everything long is done in batches.
+ */
+const STATEMENT_TIMEOUT_MS = 4000;
+const CONNECT_TIMEOUT_MS = 3000;
+/** The client's own bound, for a server that no longer answers at all. */
+const ANSWER_TIMEOUT_MS = 4500;
+
+// count(*) and sums are bigint; every number that Jobferry keeps there is far below 2^53.
+const types = new pg.TypeOverrides();
+types.setTypeParser(pg.types.builtins.INT8, Number);
+const parseAnyTimestamp = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
+types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
+
+/** A pool of connections that opens no more than so many sessions on the server, given up ones included. */
+export class Connections {
+  readonly pool: pg.Pool;
+  readonly #abandoned: AbandonedSessions;
+
+  constructor(url: string, max: number, log: DatabaseLog) {
+    this.pool = new pg.Pool({
+      connectionString: url,
+      max,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      query_timeout: ANSWER_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: 10_000,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      application_name: 'jobferry',
+      // Compiling takes longer than any statement of the service, and estimates of payload searches invite it.
+      options: '-c jit=off',
+      types,
+    });
+    this.#abandoned = new AbandonedSessions(this.pool, url, log);
+    // Without these handlers a connection that dies while idle ends the process.
+    this.pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
+    this.pool.on('connect', (client) => {
+      client.on('error', (error) => log.warn({ err: error }, 'database connection lost'));
+    });
+  }
+
+  /** @throws JobferryError `unavailable` when no connection is to be had; what the statement fails with is thrown as it is */
+  async run<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]> {
+    const client = await this.pool.connect().catch((error: unknown) => {
+      throw unavailable('the database is not available', 'nothing', error);
+    });
+    let broken: unknown;
+    try {
+      return (await client.query<Row>(statement)).rows;
+    } catch (error) {
+      // A statement that the server refused has ended, and its connection is as good as before.
+      if (!(error instanceof pg.DatabaseError && error.severity === 'ERROR')) broken = error;
+      throw error;
+    } finally {
+      client.release(broken as Error | undefined);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#abandoned.stop();
+    await this.pool.end();
+  }
+}
+
+/** In UTC, as servers have it, without the regular expression: a claimed job alone has four. */
+function parseTimestamp(text: string): Date {
+  if (text.length > 21 && text.length < 27 && text[10] === ' ' && text.endsWith('+00')) {
+    const parsed = new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`);
+    if (!Number.isNaN(parsed.getTime())) return parsed;
+  }
+  return parseAnyTimestamp(text) as Date;
+}

@@ -1,0 +1,114 @@
+/** How much may wait. */
+export interface Room {
+  items: number;
+  bytes: number;
+}
+
+export interface Waiting {
+  account: string;
+  bytes: number;
+}
+
+interface Line<Entry> {
+  entries: Entry[];
+  bytes: number;
+}
+
+/** What waits, a line for each account; the accounts are served in turn. */
+export class WaitingLines<Entry extends Waiting> {
+  /** In the order in which the accounts are served. */
+  readonly #lines = new Map<string, Line<Entry>>();
+  readonly #room: Room;
+  readonly #roomOfOne: Room;
+  #count = 0;
+  #bytes = 0;
+
+  constructor(room: Room, roomOfOne: Room) {
+    this.#room = room;
+    this.#roomOfOne = roomOfOne;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /**
+   * @returns what has to go instead: the entry itself when its account has its share, or the newest of the account that
+   *   has the most when all is full; null when there is room
+   */
+  add(entry: Entry): Entry | null {
+    const { account, bytes } = entry;
+    const line = this.#lines.get(account) ?? { entries: [], bytes: 0 };
+    const { length } = line.entries;
+    if (length >= this.#roomOfOne.items || (length > 0 && line.bytes + bytes > this.#roomOfOne.bytes)) return entry;
+    let displaced: Entry | null = null;
+    if (this.#count >= this.#room.items || (this.#count > 0 && this.#bytes + bytes > this.#room.bytes)) {
+      displaced = this.#newestOfLongest(length + 1, line.bytes + bytes);
+      if (displaced === null) return entry;
+    }
+    line.entries.push(entry);
+    line.bytes += bytes;
+    this.#lines.set(account, line);
+    this.#count += 1;
+    this.#bytes += bytes;
+    return displaced;
+  }
+
+  /** The next ones, an entry of each account in turn; at least one if any waits. */
+  take(maxItems: number, maxBytes: number): Entry[] {
+    const taken: Entry[] = [];
+    let bytes = 0;
+    while (taken.length < maxItems) {
+      const next = this.#lines.entries().next();
+      if (next.done === true) break;
+      const [account, line] = next.value;
+      const [entry] = line.entries;
+      if (entry === undefined) throw new Error('an empty line is no line');
+      if (taken.length > 0 && bytes + entry.bytes > maxBytes) break;
+      bytes += entry.bytes;
+      taken.push(entry);
+      this.#shift(account, line, entry);
+      // To the end, unless it is the only one.
+      if (this.#lines.size > 1 && this.#lines.delete(account)) this.#lines.set(account, line);
+    }
+    return taken;
+  }
+
+  /** Removes and answers the entries at the heads of the lines for which this is true. */
+  removeWhile(isOver: (entry: Entry) => boolean): Entry[] {
+    const removed: Entry[] = [];
+    for (const [account, line] of this.#lines) {
+      for (let [entry] = line.entries; entry !== undefined && isOver(entry); [entry] = line.entries) {
+        removed.push(entry);
+        this.#shift(account, line, entry);
+      }
+    }
+    return removed;
+  }
+
+  #shift(account: string, line: Line<Entry>, entry: Entry): void {
+    line.entries.shift();
+    line.bytes -= entry.bytes;
+    this.#count -= 1;
+    this.#bytes -= entry.bytes;
+    if (line.entries.length === 0) this.#lines.delete(account);
+  }
+
+  /** Of the line that is longer than this in what is short, or null. */
+  #newestOfLongest(items: number, bytes: number): Entry | null {
+    const byBytes = this.#count < this.#room.items;
+    const sizeOf = (line: Line<Entry>) => (byBytes ? line.bytes : line.entries.length);
+    let longest: Line<Entry> | null = null;
+    for (const line of this.#lines.values()) {
+      if (longest === null || sizeOf(line) > sizeOf(longest)) longest = line;
+    }
+    if (longest === null || sizeOf(longest) <= (byBytes ? bytes : items)) return null;
+    const entry = longest.entries.pop();
+    if (entry === undefined) return null;
+    longest.bytes -= entry.bytes;
+    this.#count -= 1;
+    this.#bytes -= entry.bytes;
+    if (longest.entries.length === 0) this.#lines.delete(entry.account);
+    return entry;
+  }
+}

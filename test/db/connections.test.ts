@@ -1,0 +1,211 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Connections } from '../../src/db/connections.ts';
+import { Database, translated } from '../../src/db/database.ts';
+import { FairTurns } from '../../src/db/fair-turns.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { startTcpRelay } from '../support/tcp-relay.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const log = { warn: () => undefined };
+let url: string;
+let admin: pg.Client;
+
+beforeAll(async () => {
+  ({ url } = await createTestDatabase());
+  admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+});
+afterAll(() => admin.end());
+
+const sessions = async (): Promise<number[]> => {
+  const text = `select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
+  return (await admin.query<{ pid: number }>(text)).rows.map(({ pid }) => pid);
+};
+
+describe('a connection whose statement was given up', () => {
+  it('counts until the server has let it go, and is replaced then', async () => {
+    const connections = new Connections(url, 2, log);
+    const stopped: number[] = [];
+    try {
+      const given = await Promise.allSettled(
+        [1, 2].map(async () => {
+          const client = await connections.pool.connect();
+          const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+          const pid = rows[0]?.pid ?? 0;
+          // As good as a commit that waits for a disk: it cannot be ended.
+          process.kill(pid, 'SIGSTOP');
+          stopped.push(pid);
+          const error = await client.query({ text: 'select 1', query_timeout: 50 } as pg.QueryConfig).catch((e) => e);
+          client.release(error);
+          throw error;
+        }),
+      );
+      expect(given.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+      let done = false;
+      const next = connections.run({ text: 'select 1' }).finally(() => {
+        done = true;
+      });
+      // Looks of the one that waits for them come and go; none of them is for work.
+      await waitFor(async () => (await sessions()).length > 2);
+      await waitFor(async () => (await sessions()).length === 2);
+      expect([(await sessions()).sort(), done]).toEqual([stopped.sort(), false]);
+      for (const pid of stopped) process.kill(pid, 'SIGCONT');
+      await next;
+      await waitFor(async () => !(await sessions()).some((pid) => stopped.includes(pid)));
+      expect(connections.pool.options.max).toBe(2);
+    } finally {
+      for (const pid of stopped) {
+        try {
+          process.kill(pid, 'SIGCONT');
+        } catch {
+          // It has ended.
+        }
+      }
+      await connections.close();
+    }
+  });
+
+  it('is ended on the server, though what it does has no end', async () => {
+    const connections = new Connections(url, 1, log);
+    await admin.query('select pg_advisory_lock(7)');
+    await expect(
+      connections.run({ text: 'select pg_advisory_lock(7)', query_timeout: 50 } as pg.QueryConfig),
+    ).rejects.toThrow();
+    // The one connection is free again long before the statement's own time is over.
+    await connections.run({ text: 'select 1' });
+    await admin.query('select pg_advisory_unlock_all()');
+    await connections.close();
+  });
+
+  it('does not keep its place when the server is gone', async () => {
+    const target = new URL(url);
+    const relay = await startTcpRelay({ host: target.hostname, port: Number(target.port) });
+    const relayed = new URL(url);
+    relayed.hostname = '127.0.0.1';
+    relayed.port = String(relay.port);
+    const connections = new Connections(relayed.href, 1, log);
+    await connections.run({ text: 'select 1' });
+    await relay.cut();
+    await waitFor(() => connections.pool.totalCount === 0);
+    await relay.heal();
+    await connections.run({ text: 'select 1' });
+    await waitFor(() => connections.pool.options.max === 1);
+    await connections.close();
+  });
+});
+
+describe('a server that could not be heard for a while', () => {
+  it('is used again as soon as it can', async () => {
+    const target = new URL(url);
+    const relay = await startTcpRelay({ host: target.hostname, port: Number(target.port) });
+    const relayed = new URL(url);
+    relayed.hostname = '127.0.0.1';
+    relayed.port = String(relay.port);
+    const connections = new Connections(relayed.href, 3, log);
+    await Promise.all([1, 2, 3].map(() => connections.run({ text: 'select pg_sleep(0.01)' })));
+    relay.stall();
+    const lost = [1, 2, 3].map(() => connections.run({ text: 'select 1', query_timeout: 50 } as pg.QueryConfig));
+    expect((await Promise.allSettled(lost)).map(({ status }) => status)).toEqual(Array(3).fill('rejected'));
+    expect(connections.pool.options.max).toBe(0);
+    await relay.heal();
+    await waitFor(() => connections.run({ text: 'select 1' }));
+    await waitFor(() => connections.pool.options.max === 3);
+    await connections.close();
+  });
+});
+
+describe('what fails while connecting', () => {
+  it.each(['XX000', '3D000', '28P01', '53300'])('is unavailable with SQLSTATE %s, and stored nothing', async (code) => {
+    const connections = new Connections(url, 1, log);
+    const refused = Object.assign(new pg.DatabaseError('no', 2, 'error'), { code, severity: 'FATAL' });
+    connections.pool.connect = () => Promise.reject(refused);
+    await expect(connections.run({ text: 'select 1' })).rejects.toMatchObject({
+      kind: 'unavailable',
+      stored: 'nothing',
+    });
+    await connections.close();
+  });
+});
+
+describe('what the server says', () => {
+  it.each([
+    ['XX000', 'nothing'],
+    ['XX001', 'nothing'],
+    ['F0001', 'nothing'],
+    ['53100', 'nothing'],
+    ['57014', 'nothing'],
+    ['25006', 'nothing'],
+    ['57P01', 'unknown'],
+    ['57P02', 'unknown'],
+    ['08006', 'unknown'],
+  ])('%s is unavailable, with %s stored', (code, stored) => {
+    const error = Object.assign(new pg.DatabaseError('no', 2, 'error'), { code });
+    expect(translated(error)).toMatchObject({ kind: 'unavailable', stored });
+  });
+
+  it('a line that breaks leaves it unknown, and a mistake of ours is one', () => {
+    expect(translated(new Error('Connection terminated unexpectedly'))).toMatchObject({ stored: 'unknown' });
+    const mistake = Object.assign(new pg.DatabaseError('no', 2, 'error'), { code: '42601' });
+    expect(translated(mistake)).toBe(mistake);
+  });
+});
+
+describe('reading', () => {
+  it('keeps nothing else waiting, and no account for another', async () => {
+    const db = new Database(url, log);
+    await admin.query('select pg_advisory_lock(9)');
+    const wait = 'select pg_advisory_lock_shared(9), pg_advisory_unlock_shared(9)';
+    const greedy = Array.from({ length: 30 }, () => db.reading('a').query(wait));
+    const waiting = `select count(*)::int as n from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`;
+    await waitFor(async () => (await admin.query<{ n: number }>(waiting)).rows[0]?.n === 2);
+    expect(await db.query('select 1 as one')).toEqual([{ one: 1 }]);
+    expect(await db.reading('b').query('select 1 as one')).toEqual([{ one: 1 }]);
+    expect((await admin.query<{ n: number }>(waiting)).rows[0]?.n).toBe(2);
+    await admin.query('select pg_advisory_unlock_all()');
+    await Promise.all(greedy);
+    await db.close();
+  });
+});
+
+describe('FairTurns', () => {
+  const bounds = { atOnce: 2, atOnceOfOne: 1, waiting: 3, waitingOfOne: 2, maxWaitMs: 10_000 };
+
+  it('lets accounts run in turn', async () => {
+    const turns = new FairTurns({ ...bounds, atOnce: 1, waiting: 10, waitingOfOne: 10 });
+    const order: string[] = [];
+    const work = (account: string) =>
+      turns.run(account, async () => {
+        order.push(account);
+        await pause(1);
+      });
+    await Promise.all([work('a'), work('a'), work('a'), work('a'), work('b'), work('c')]);
+    expect(order).toEqual(['a', 'a', 'b', 'c', 'a', 'a']);
+  });
+
+  it('refuses what is too much, and what waits too long, as never begun', async () => {
+    const turns = new FairTurns({ ...bounds, maxWaitMs: 30 });
+    let begun = 0;
+    const never = () => {
+      begun += 1;
+      return new Promise<never>(() => undefined);
+    };
+    void turns.run('a', never);
+    const refused = { kind: 'unavailable', stored: 'nothing' };
+    const line = [1, 2, 3].map(() => expect(turns.run('a', never)).rejects.toMatchObject(refused));
+    void turns.run('b', never);
+    line.push(expect(turns.run('b', never)).rejects.toMatchObject(refused));
+    line.push(expect(turns.run('c', never)).rejects.toMatchObject(refused));
+    await Promise.all(line);
+    expect(begun).toBe(2);
+  });
+
+  it('gives the place of what fails to the next', async () => {
+    const turns = new FairTurns(bounds);
+    const failing = turns.run('a', () => Promise.reject(new Error('no')));
+    const next = turns.run('a', async () => 'next');
+    await expect(failing).rejects.toThrow('no');
+    expect(await next).toBe('next');
+  });
+});
