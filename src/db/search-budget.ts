@@ -10,6 +10,7 @@ const SEARCH_BUDGET_MS = 2000;
 export class SearchBudget {
   #leftMs: number;
   readonly #signal: AbortSignal | undefined;
+  #last: Promise<void> = Promise.resolve();
 
   /** @param signal aborted when nobody waits for the answers any more */
   constructor(signal?: AbortSignal, ms = SEARCH_BUDGET_MS) {
@@ -27,6 +28,21 @@ export class SearchBudget {
    * @throws JobferryError `invalid_request` when nothing is left, `unavailable` when nobody waits
    */
   async spend<T>(work: () => Promise<T>): Promise<T> {
+    // One after the other: a request has one connection, and what its searches wait for each other costs nothing.
+    const before = this.#last;
+    let done = () => {};
+    this.#last = new Promise((resolve) => {
+      done = resolve;
+    });
+    await before;
+    try {
+      return await this.#spend(work);
+    } finally {
+      done();
+    }
+  }
+
+  async #spend<T>(work: () => Promise<T>): Promise<T> {
     if (this.#signal?.aborted === true) throw new JobferryError('unavailable', 'nobody waits for this search any more');
     if (this.#leftMs <= 0) throw tooBroad();
     const startedAt = performance.now();

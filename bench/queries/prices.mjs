@@ -1,0 +1,114 @@
+// What GraphQL fields cost on a database that seed.mjs has filled, beside their prices: time of database connections,
+// and the longest that the service's event loop stood still.
+//
+//   DATABASE_URL=postgresql://… node bench/queries/prices.mjs [rounds]     10 by default
+//
+// Starts the service in this process; a thread asks. Prints a Markdown table.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+
+const page = (filter, field = 'id') => `jobs(first: 25${filter}) { nodes { ${field} } }`;
+const FIELDS = {
+  'jobs, a page': page(''),
+  'jobs, a page by a payload value': page(', filter: {payload: {path: "customer.id", value: 4711}}'),
+  'jobs, a page by a text that none has': page(', filter: {errorContains: "no such error"}'),
+  'jobs, in the order of scheduledFor': page(', orderBy: {field: SCHEDULED_FOR, direction: ASC}'),
+  'jobs, a page with payloads': page('', 'payload'),
+  'jobs, a page with attempts': page('', 'attempts { status error durationMs }'),
+  'jobs { totalCount }': 'jobs(first: 1) { totalCount }',
+  'jobs { totalCount }, by a payload value': 'jobs(first: 1, filter: {payload: {path: "order.status", value: "paid"}}) { totalCount }',
+  count: 'count { count exact }',
+  'count, of two in three payloads': 'count(filter: {payload: {path: "order.status", value: "paid"}}) { count }',
+  'count, of a key that none has': 'count(filter: {idempotencyKeyContains: "zz1zz"}) { count }',
+  'jobTimeline, all of a day': 'jobTimeline { at completed }',
+  'jobTimeline, the dead of a day': 'jobTimeline(filter: {statuses: [DEAD]}) { at dead }',
+  payloadPaths: 'payloadPaths { value count }',
+  payloadValues: 'payloadValues(path: "order.status") { value count }',
+  errorGroups: 'errorGroups { fingerprint count sample { id } }',
+  'deadLetters, a page': 'deadLetters(first: 25) { nodes { id } }',
+  'deadLetters, by a text that none has': 'deadLetters(first: 25, filter: {errorContains: "no such error"}) { nodes { id } }',
+  'deadLetters { totalCount }': 'deadLetters(first: 1) { totalCount }',
+  'depth of 10 queues': 'queues(first: 10) { nodes { depth { due completed dead } } }',
+  'health of 10 queues': 'queues(first: 10) { nodes { health { answered2xx } } }',
+  'timeline of 10 queues, a day': 'queues(first: 10) { nodes { timeline { at success duration { p95 } } } }',
+  'timeline of 10 queues, three days in hours': `queues(first: 10) { nodes { timeline(from: "${new Date(Date.now() - 3 * 86_400_000).toISOString()}", bucketSeconds: 3600) { at success duration { p95 } } } }`,
+  usage: 'account { usage { attempts } }',
+  'plain fields, nearly as many as allowed': 'queues(first: 10) { nodes { jobs(first: 100) { nodes { id status attemptsMade maxAttempts deferCount backoffType backoffDelay idempotencyKey scheduledFor deliverBy startedAt lastError deadReason createdAt completedAt } } } }',
+};
+
+if (isMainThread) await measure();
+else ask();
+
+function ask() {
+  const { url, key } = workerData;
+  parentPort.on('message', async (query) => {
+    const startedAt = performance.now();
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    const { errors } = await response.json();
+    parentPort.postMessage({ ms: performance.now() - startedAt, error: errors?.[0]?.message });
+  });
+}
+
+async function measure() {
+  const { default: pg } = await import('pg');
+  let databaseMs = 0;
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = function (...args) {
+    const startedAt = performance.now();
+    const running = query.apply(this, args);
+    if (typeof running?.then === 'function') running.then(() => { databaseMs += performance.now() - startedAt; }, () => undefined);
+    return running;
+  };
+  const [{ parse }, { priceOf }, { schema }, { startService }, { parseConfig }, { generateApiKey, describeApiKey }] = await Promise.all([
+    import('graphql'),
+    import('../../dist/graphql/price.js'),
+    import('../../dist/graphql/schema.js'),
+    import('../../dist/start.js'),
+    import('../../dist/config.js'),
+    import('../../dist/services/api-key.js'),
+  ]);
+  const client = new pg.Client({ connectionString: process.env.DATABASE_URL });
+  await client.connect();
+  const key = generateApiKey();
+  const { hash, prefix, lastFour } = describeApiKey(key);
+  await client.query(
+    `insert into api_key (account_id, hash, prefix, last_four)
+     select id, $1, $2, $3 from account where name = 'seed' order by id desc limit 1`,
+    [hash, prefix, lastFour],
+  );
+  await client.end();
+  const quiet = { info() {}, warn() {}, error: console.error, debug() {} };
+  const service = await startService(parseConfig({ ...process.env, ROLE: 'api', HOST: '127.0.0.1', PORT: '0' }), quiet);
+  const asker = new Worker(new URL(import.meta.url), { workerData: { url: service.url, key } });
+  const once = (text) =>
+    new Promise((resolve) => {
+      asker.once('message', resolve);
+      asker.postMessage(text);
+    });
+
+  console.log('| Field | price | database | event loop, at most | answer |\n|---|---|---|---|---|');
+  for (const [name, field] of Object.entries(FIELDS)) {
+    const text = `{ ${field} }`;
+    const price = priceOf({ schema, document: parse(text) });
+    const rounds = [];
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    let error;
+    for (let round = -3; round < Number(process.argv[2] ?? 10); round += 1) {
+      if (round === 0) delay.enable();
+      databaseMs = 0;
+      const answer = await once(text);
+      error ??= answer.error;
+      if (round >= 0) rounds.push({ ms: answer.ms, databaseMs });
+    }
+    delay.disable();
+    const middle = (what) => rounds.map((round) => round[what]).sort((a, b) => a - b)[Math.floor(rounds.length / 2)].toFixed(0);
+    const said = error === undefined ? `${middle('ms')} ms` : error;
+    console.log(`| ${name} | ${price} | ${middle('databaseMs')} ms | ${(delay.max / 1e6).toFixed(0)} ms | ${said} |`);
+  }
+  await asker.terminate();
+  await service.stop();
+}
