@@ -60,11 +60,11 @@ export class Database {
    * @param budget of a request; it is charged for what its statements take, and not for waiting for its account's turn
    */
   reading(accountId: string, budget?: SearchBudget): Database {
-    const run = <Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]> =>
-      this.readingTurns.run(accountId, () => {
-        const read = () => this.readingConnections.run<Row>(statement);
-        return budget === undefined ? read() : budget.spend(read);
-      });
+    const inTurn = <T>(work: () => Promise<T>) => this.readingTurns.run(accountId, work);
+    const run = <Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]> => {
+      const read = () => this.readingConnections.run<Row>(statement);
+      return budget === undefined ? inTurn(read) : budget.spend(read, inTurn);
+    };
     return Object.create(this, { run: { value: run } });
   }
 

@@ -24,11 +24,12 @@ export class SearchBudget {
   }
 
   /**
-   * Runs one statement of a search.
+   * Runs one statement of a search, after those of the same request that were asked for before it.
+   * @param turn waits for the connection that `work` needs; this is not charged
    * @throws JobferryError `invalid_request` when nothing is left, `unavailable` when nobody waits
    */
-  async spend<T>(work: () => Promise<T>): Promise<T> {
-    // One after the other: a request has one connection, and what its searches wait for each other costs nothing.
+  async spend<T>(work: () => Promise<T>, turn: (work: () => Promise<T>) => Promise<T>): Promise<T> {
+    // A request holds one connection, and what its searches wait for each other costs nothing.
     const before = this.#last;
     let done = () => {};
     this.#last = new Promise((resolve) => {
@@ -36,15 +37,19 @@ export class SearchBudget {
     });
     await before;
     try {
-      return await this.#spend(work);
+      this.#assertLeft();
+      return await turn(() => this.#charge(work));
     } finally {
       done();
     }
   }
 
-  async #spend<T>(work: () => Promise<T>): Promise<T> {
+  #assertLeft(): void {
     if (this.#signal?.aborted === true) throw new JobferryError('unavailable', 'nobody waits for this search any more');
     if (this.#leftMs <= 0) throw tooBroad();
+  }
+
+  async #charge<T>(work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     try {
       return await work();
