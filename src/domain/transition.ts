@@ -2,6 +2,7 @@ import { backoffMs } from './backoff.ts';
 import type { AttemptStatus, DeadReason, JobStatus } from './job.ts';
 import { DEFAULT_HOLD_MS, type Outcome } from './outcome.ts';
 import type { AckTimeoutAction, BackoffType, QueueMode } from './queue.ts';
+import { countShortHolds, stretchedHoldMs } from './short-holds.ts';
 
 /**
  * The state machine of a job: what an event makes of it. Pure, so that every rule of the spec's
@@ -237,24 +238,12 @@ interface Defer {
   statusCode: number | null;
 }
 
-/** Below this a hold is short: rate limiters that round down ask for 0, and so do dates that have just passed. */
-const SHORT_HOLD_MS = 1000;
-/** So many short holds in a row are as short as asked. */
-const SHORT_HOLDS_AS_ASKED = 3;
-const LONGEST_STRETCHED_HOLD_MS = 60_000;
-
-/** A job that is told "not now, but at once" again and again would use up its holds within a second (D6). */
-function stretchedHoldMs(askedMs: number, shortHolds: number): number {
-  if (shortHolds <= SHORT_HOLDS_AS_ASKED) return askedMs;
-  return Math.min(SHORT_HOLD_MS * 2 ** (shortHolds - SHORT_HOLDS_AS_ASKED - 1), LONGEST_STRETCHED_HOLD_MS);
-}
-
 /**
  * Backpressure, told by an answer or by a call: the job is held and the attempt given back, until
  * the budget of holds is spent (D7) or the hold would outlast the delivery lifetime (D8).
  */
 function defer(job: JobState, rules: DeliveryRules, asked: Defer, moment: Moment): Transition {
-  const shortHolds = asked.retryAfterMs < SHORT_HOLD_MS ? job.shortHolds + 1 : 0;
+  const shortHolds = countShortHolds(job.shortHolds, asked.retryAfterMs);
   const ask = { ...asked, retryAfterMs: stretchedHoldMs(asked.retryAfterMs, shortHolds) };
   // At the very end of its lifetime a job can no longer be claimed either.
   const outlivesJob = moment.now + ask.retryAfterMs >= job.deliverBy;

