@@ -45,8 +45,6 @@ beforeAll(async () => {
   fixture = await openFixture();
   ({ db } = fixture);
   db.pool.options.max = 1;
-  db.pool.on('connect', (client) => void client.query('set statement_timeout = 0'));
-  db.pool.options.query_timeout = 0;
   q = await seed(fixture);
   const query = db.query.bind(db);
   db.query = ((statement: Statement | string, values?: unknown[]) => {
