@@ -3,7 +3,7 @@ import type { DeadLetterDocument } from '../domain/job.ts';
 import { actorJson } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs.ts';
-import { BYTES_OF_J, boundsOf, countDown, type DocumentPage, limitOf, readPage } from './pages.ts';
+import { BYTES_OF_J, boundsOf, COUNT_SLICE, countDown, type DocumentPage, limitOf, readPage } from './pages.ts';
 import type { Periods } from './publish.ts';
 import type { SecretBox } from './secret-box.ts';
 
@@ -41,7 +41,7 @@ export async function listDeadLetterDocuments(
   const statements = filter.includeReplayed ? ALL : OPEN;
   const total = await countDown(db, statements.count, range, [filter.queueId, filter.retentionMs]);
   if (offset >= total) return { jobs: [], total };
-  const values = [range.from, range.below, null, filter.queueId, filter.retentionMs];
+  const values = [range.from, range.below, filter.queueId, filter.retentionMs];
   const entries = await db.query<{ id: string; bytes: number }>(statements.page(limit, offset), values);
   return readPage(entries, total, async (ids) => {
     const rows = await db.query<DeadLetterRow>(BY_IDS, [ids]);
@@ -58,19 +58,19 @@ function statementsOf(
   condition: string,
 ): { count: Statement; page: (limit: number, offset: number) => string } {
   const letters = `
-    select queue_id, id, job_id >= (select jobferry_first_id(jobferry_now() - $5 * interval '1 ms')) as is_kept from dead_letter
-     where ${condition} and (queue_id, id) >= ($4, $1) and (queue_id, id) < ($4, $2)`;
+    select queue_id, id, job_id >= (select jobferry_first_id(jobferry_now() - $4 * interval '1 ms')) as is_kept from dead_letter
+     where ${condition} and (queue_id, id) >= ($3, $1) and (queue_id, id) < ($3, $2)`;
   return {
     count: {
       name: `count-${name}-dead-letters`,
       text: `
         select count(*) as walked, count(*) filter (where is_kept) as n, min(id) as last
-          from (${letters} order by queue_id desc, id desc limit $3) walk`,
+          from (${letters} order by queue_id desc, id desc limit ${COUNT_SLICE}) walk`,
     },
     // "is true" keeps the planner from an index on jobs. With limits that it knows it does not read the whole queue.
     page: (limit, offset) => `
       select d.id, ${BYTES_OF_J} as bytes
-        from (select id from (${letters} and $3::text is null) l where is_kept is true
+        from (select id from (${letters}) l where is_kept is true
                order by queue_id desc, id desc ${limitOf(limit, offset)}) page
         join dead_letter d on d.id = page.id join job j on j.id = d.job_id
        order by d.id desc`,

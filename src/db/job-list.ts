@@ -3,7 +3,16 @@ import type { Database, Statement } from './database.ts';
 import type { IdRange } from './job-search-sql.ts';
 import { type CountedRange, countJobsOfQueue } from './job-totals.ts';
 import { documentsOfJobs } from './jobs.ts';
-import { BYTES_OF_J, boundsOf, countDown, type DocumentPage, limitOf, readPage, type SizedEntry } from './pages.ts';
+import {
+  BYTES_OF_J,
+  boundsOf,
+  COUNT_SLICE,
+  countDown,
+  type DocumentPage,
+  limitOf,
+  readPage,
+  type SizedEntry,
+} from './pages.ts';
 
 export interface JobFilter {
   queueId: string;
@@ -45,7 +54,7 @@ const FEW = 20_000;
 
 async function find(db: Database, filter: JobFilter, range: IdRange, slice: Slice): Promise<Found> {
   const { queueId, status, idempotencyKey } = filter;
-  const row = await db.one<{ jobs: number }>(FEW_OR_MORE, [queueId, range.from, range.below, FEW + 1]);
+  const row = await db.one<{ jobs: number }>(FEW_OR_MORE, [queueId, range.from, range.below]);
   const jobs = row?.jobs ?? 0;
   if (jobs <= FEW) return findAmongFew(db, filter, range, slice);
   if (idempotencyKey !== undefined) return findByKey(db, { ...filter, idempotencyKey }, range, slice);
@@ -58,7 +67,7 @@ const FEW_OR_MORE: Statement = {
   name: 'list-few-or-more',
   text: `
     select count(*) as jobs
-      from (select from job where (queue_id, id) >= ($1, $2) and (queue_id, id) < ($1, $3) limit $4) few`,
+      from (select from job where (queue_id, id) >= ($1, $2) and (queue_id, id) < ($1, $3) limit ${FEW + 1}) few`,
 };
 
 // Status and key in any combination: jobs without the key, or of another status, cost what the others do.
@@ -129,8 +138,8 @@ const COUNT_DEAD: Statement = {
   name: 'count-dead-jobs',
   text: `
     select count(*) as walked, count(*) as n, min(id) as last
-      from (select id from job where status = 'dead' and (queue_id, id) >= ($4, $1) and (queue_id, id) < ($4, $2)
-             order by queue_id desc, id desc limit $3) dead`,
+      from (select id from job where status = 'dead' and (queue_id, id) >= ($3, $1) and (queue_id, id) < ($3, $2)
+             order by queue_id desc, id desc limit ${COUNT_SLICE}) dead`,
 };
 const COUNT_PENDING: Statement = {
   name: 'count-pending-jobs',

@@ -66,7 +66,7 @@ export function boundsOf(from: Date, to: Date | undefined): IdRange {
 }
 
 /** Entries in a statement; counts of an index take 0.1 to 0.3 s for so many. */
-const SLICE = 1_000_000;
+export const COUNT_SLICE = 1_000_000;
 /** A count that takes longer is a lower bound. */
 const MAX_COUNT_MS = 2500;
 
@@ -77,7 +77,7 @@ interface Counted {
 }
 
 /**
- * Counts by a statement that looks at entries from the greatest id down, from `$1` to below `$2` and at most `$3`, and returns
+ * Counts by a statement that looks at entries from the greatest id down, from `$1` to below `$2` and at most a million, and returns
  * how many there were (`walked`), how many count (`n`), and the least id (`last`). Exact when it takes up to 2.5 s,
  * which are some ten million entries; a lower bound otherwise.
  */
@@ -91,10 +91,10 @@ export async function countDown(
   let total = 0;
   let upTo = below;
   do {
-    const row: Counted | null = await db.one(statement, [from, upTo, SLICE, ...values]);
+    const row: Counted | null = await db.one(statement, [from, upTo, ...values]);
     if (row === null) break;
     total += row.n;
-    if (row.walked < SLICE || row.last === null) break;
+    if (row.walked < COUNT_SLICE || row.last === null) break;
     upTo = row.last;
   } while (performance.now() < endsAt);
   return total;

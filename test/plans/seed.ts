@@ -1,4 +1,4 @@
-import type { Database } from '../../src/db/database.ts';
+import pg from 'pg';
 import type { Fixture, TestQueue } from '../db/fixture.ts';
 
 export const JOBS = Number(process.env.PLANS_JOBS ?? 1_000_000);
@@ -20,7 +20,9 @@ const BATCH = 50_000;
 
 /** Queues with a million jobs of two days, as a service that has run for long has them. */
 export async function seed(fixture: Fixture): Promise<Seeded> {
-  const { db } = fixture;
+  // Not the service's connections: what fills the tables takes longer than a statement may.
+  const db = new pg.Client({ connectionString: fixture.db.pool.options.connectionString });
+  await db.connect();
   for (const table of ['job', 'attempt', 'dead_letter', 'job_search', 'queue']) {
     await db.query(`alter table ${table} set (autovacuum_enabled = off)`);
   }
@@ -61,11 +63,12 @@ export async function seed(fixture: Fixture): Promise<Seeded> {
   await db.query(`update follower set position = 'f' where name = 'search'`);
   await fixture.publishJobs(queues.small, 200);
   await db.query('vacuum analyze');
+  await db.end();
   return queues;
 }
 
 async function insertJobs(
-  db: Database,
+  db: pg.Client,
   queue: TestQueue,
   count: number,
   status: 'completed' | 'pending' | 'dead',

