@@ -21,6 +21,8 @@ const COUNTS = {
   clientGone: count('CLIENT_GONE', 100),
   blackHoles: count('BLACK_HOLES', 100),
   failovers: count('FAILOVERS', 100),
+  /** Of them, so many are followed by a return to the server of before (I-44). */
+  returns: count('RETURNS', 10),
   readOnly: count('READ_ONLY', 100),
   suspensions: count('SUSPENSIONS', 100),
   names: count('NAMES', 100),
@@ -77,8 +79,7 @@ const FAILOVER: Phase = {
   ...{ seed: SEED + 1, workers: 3, apis: 2, perSecond: PER_SECOND, relayEach: true, startServer: startServerPair },
   faults: async (rig) => {
     const until = within(20 * MINUTES);
-    // One in ten is followed by a return to the server of before.
-    const returns = Math.ceil(COUNTS.failovers / 10);
+    const { returns } = COUNTS;
     await strike(rig, failOver, { times: COUNTS.failovers - returns, atOnce: 1, until });
     await strike(rig, goBack, { times: returns, atOnce: 1, until });
   },

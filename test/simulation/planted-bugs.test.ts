@@ -8,7 +8,6 @@ import type * as BatcherModule from '../../src/services/batcher.ts';
 import type * as DeathWatchModule from '../../src/worker/death-watch.ts';
 import type * as DispatcherModule from '../../src/worker/dispatcher.ts';
 import { itemsOf, type SettleItem } from './model/settle.ts';
-import { execute } from './model/statements.ts';
 import {
   afterSettling,
   answering,
@@ -216,11 +215,6 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
   ['forgets what no wake-up tells', 'I-35', inStatement('queues-with-work', never)],
   ['does not ask again whether the deadline has passed', 'I-21 (I-24)', inStatement('settle-overdue', notOverdue)],
   ['takes an open socket for a lease lock that the server has', 'I-41', () => ({ believesInSocket: true })],
-  [
-    'takes back the claims of workers whose lease lock is there',
-    'I-41 (I-35)',
-    inStatement('settle-lost', (tables, _name, values) => execute(tables, 'settle', values)),
-  ],
   // Publish
   ['makes a second job of a key', 'I-17', inStatement('publish', withoutKeys)],
   ['says 201 and keeps nothing', 'I-3', inStatement('publish', forgetting)],
