@@ -3,7 +3,7 @@ import { contract } from '../contract/index.ts';
 import { accountOf } from './authentication.ts';
 
 /** So much work may lie before the process, in seconds of what it does at the moment. */
-const WORTH_SECONDS = 0.5;
+const WORTH_SECONDS = 0.3;
 /** Fewer are never too many. */
 const MIN_LIMIT = 100;
 /** What is above the limit for less than this is a burst, and is waited out. */
