@@ -3,7 +3,7 @@ import { contract } from '../contract/index.ts';
 import { accountOf } from './authentication.ts';
 
 /** So much work may lie before the process, in seconds of what it does at the moment. */
-const WORTH_SECONDS = 0.5;
+const WORTH_SECONDS = 0.3;
 /** Fewer are never too many. */
 const MIN_LIMIT = 100;
 /** What is above the limit for less than this is a burst, and is waited out. */
@@ -12,7 +12,7 @@ const RATE_WINDOW_MS = 250;
 
 /**
  * How many publishes a process takes on. When they come faster than they are answered, more of them only make each answer
- * later, until none comes in time; so what is too many is turned away before its body is read, which costs a tenth of
+ * later, until none comes in time; so what is too many is turned away before its body is read, which costs less than
  * doing it. Of the accounts those go first that have the most under way.
  */
 export class Admission {
