@@ -1,10 +1,12 @@
 import pg from 'pg';
 import { JobferryError } from '../domain/errors.ts';
+import { OriginGuard } from './origin.ts';
 import { SecretBox } from './secret-box.ts';
 
 /** The part of a logger that the database needs. */
 export interface DatabaseLog {
   warn(fields: object, message: string): void;
+  error?(fields: object, message: string): void;
 }
 
 /** A named statement: prepared once per connection, and findable in `pg_stat_statements` by its text. */
@@ -35,10 +37,13 @@ export class Database {
   readonly log: DatabaseLog;
   /** What is stored encrypted goes in and comes out through this. */
   readonly box: SecretBox;
+  /** Refuses connections to a server whose data is older than what was seen. */
+  readonly origin: OriginGuard;
 
   constructor(url: string, log: DatabaseLog, box: SecretBox = new SecretBox()) {
     this.log = log;
     this.box = box;
+    this.origin = new OriginGuard(log);
     this.pool = new pg.Pool({
       connectionString: url,
       max: MAX_CONNECTIONS,
@@ -51,6 +56,7 @@ export class Database {
       // Compiling takes longer than any statement of the service, and estimates of payload searches invite it.
       options: '-c jit=off',
       types,
+      verify: (client, done) => void this.origin.check(client).then(() => done(), done),
     });
     // Without these handlers a connection that dies while idle ends the process.
     this.pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
