@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
+import { ClockWatch, lookAtClock, useClockWatch } from './db/clock-watch.ts';
 import type { Database } from './db/database.ts';
 import { schemaState } from './db/migrate.ts';
 import { createPrisma } from './db/prisma.ts';
+import type { Periods } from './db/publish.ts';
 import { createSender } from './delivery/send.ts';
+import { LIMITS } from './domain/queue.ts';
 import { createApp, type Listening, listen, type Readiness } from './http/index.ts';
 import type { Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
@@ -14,10 +17,14 @@ import { createLive } from './services/live-hub.ts';
 import { createStoredText } from './services/stored-text.ts';
 import { WorkerCalls } from './services/worker-calls.ts';
 import { startWorker, type Worker } from './worker/index.ts';
+import { repeat } from './worker/repeat.ts';
 
 /** Beside the sources and beside what is built of them. */
 const PACKAGE = new URL('../package.json', import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
+
+/** How long a clock that jumped may go unnoticed. */
+const CLOCK_LOOK_MS = 2000;
 
 export interface Service {
   url: string;
@@ -55,8 +62,12 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
     log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
   }
   const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
+  warnOfShortRetention(periods, log);
   const liveUpdates = createLive({ db, url: databaseUrl, log });
   const { changes } = liveUpdates;
+  const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
+  useClockWatch(db, clock);
+  const stopClock = repeat(CLOCK_LOOK_MS, log, "reading the database's clock", () => lookAtClock(db, clock));
   let worker: Worker | null = null;
   if (config.role !== 'api') {
     worker = await startWorker(db, sender, log, {
@@ -67,6 +78,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
       periods,
       plans: config.plans,
       changes,
+      clock,
     });
   }
   const calls = new WorkerCalls(db, log);
@@ -116,6 +128,7 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
       liveUpdates.endSubscriptions();
       graphql?.stop();
       await Promise.all([listening.close(), worker?.stop()]);
+      stopClock();
       await liveUpdates.stop();
       await calls.idle();
       await stopHeartbeat();
@@ -124,6 +137,16 @@ async function startParts(config: Config, log: Logger, database: OpenDatabase): 
       await database.close();
     },
   };
+}
+
+function warnOfShortRetention({ retentionMs, lifetimeMs }: Periods, log: Logger): void {
+  const needed = LIMITS.publishDelay.max + lifetimeMs / 1000;
+  if (retentionMs / 1000 >= needed) return;
+  log.warn(
+    { retentionSeconds: retentionMs / 1000, longestDelayAndLifetimeSeconds: needed },
+    'JOB_RETENTION_SECONDS is shorter than the longest delay and the delivery lifetime: ' +
+      'a job that has not ended by then stays until it ends, and for a lifetime after that',
+  );
 }
 
 /** Loaded by those who serve it: for a worker it would be half of its memory, and most of the time of its start. */
@@ -137,7 +160,7 @@ async function readiness(db: Database, worker: Worker | null): Promise<Readiness
   const checks: Record<string, string> = await schemaState(db.pool).then(
     // A later version may have migrated already while this one is being replaced.
     (state) => ({ database: 'ok', schema: state === 'behind' ? 'not migrated' : 'ok' }),
-    () => ({ database: 'not reachable' }),
+    () => ({ database: db.origin.refusal ?? 'not reachable' }),
   );
   if (worker !== null) checks.worker = worker.running() ? 'ok' : 'restarting';
   return { ready: Object.values(checks).every((check) => check === 'ok'), checks };

@@ -3,6 +3,8 @@ import type { DeadLetterFilter, JobFilter } from '../domain/job-filter.ts';
 import type { Database, Statement } from './database.ts';
 import { deadLetterConditions } from './dead-letter-filter.ts';
 import { countJobs, findJobs, type JobSelection } from './job-search.ts';
+import { isKeptLetter } from './kept.ts';
+import type { Periods } from './publish.ts';
 
 /** What a bulk action is about: how many there are, and which come next. */
 
@@ -18,13 +20,16 @@ export interface BatchBounds {
 /** A replay copies the payloads, so a batch of large ones has fewer: every statement has to end in time. */
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
-function replayable(queueId: string, filter: DeadLetterFilter, retentionMs: number) {
-  const values: unknown[] = [queueId, retentionMs];
+function replayable(queueId: string, filter: DeadLetterFilter, { retentionMs, lifetimeMs }: Periods) {
+  const values: unknown[] = [queueId, retentionMs, lifetimeMs];
   const conditions = [
     'd.queue_id = $1',
     'd.replayed_at is null',
-    // Entries go with their job, swept or not. Written so that no index on jobs is asked for it.
-    `(d.job_id >= jobferry_first_id((select jobferry_now()) - $2 * interval '1 ms')) is true`,
+    isKeptLetter({
+      now: '(select jobferry_now())',
+      retention: `$2 * interval '1 ms'`,
+      lifetime: `$3 * interval '1 ms'`,
+    }),
     ...deadLetterConditions(filter, values),
   ];
   return { where: conditions.join(' and '), values };
@@ -34,9 +39,9 @@ export async function countReplayable(
   db: Database,
   queueId: string,
   filter: DeadLetterFilter,
-  retentionMs: number,
+  periods: Periods,
 ): Promise<number> {
-  const { where, values } = replayable(queueId, filter, retentionMs);
+  const { where, values } = replayable(queueId, filter, periods);
   const row = await db.one<{ n: number }>(`select count(*) as n from dead_letter d where ${where}`, values);
   return row?.n ?? 0;
 }
@@ -47,10 +52,10 @@ export async function countReplayable(
  */
 export async function nextReplayable(
   db: Database,
-  selection: { queueId: string; filter: DeadLetterFilter; retentionMs: number },
+  selection: { queueId: string; filter: DeadLetterFilter; periods: Periods },
   { after, before, limit }: BatchBounds,
 ): Promise<string[]> {
-  const { where, values } = replayable(selection.queueId, selection.filter, selection.retentionMs);
+  const { where, values } = replayable(selection.queueId, selection.filter, selection.periods);
   const n = values.push(after, before, limit);
   const rows = await db.query<{ id: string }>(
     `select sized.id
@@ -91,7 +96,7 @@ export async function nextPending(db: Database, queueId: string, before: string,
 export interface CancelSelection {
   accountId: string;
   filter: JobFilter;
-  retentionMs: number;
+  periods: Periods;
 }
 
 const OPEN: readonly JobStatus[] = ['pending', 'processing', 'awaiting_ack'];
@@ -100,9 +105,9 @@ const OPEN: readonly JobStatus[] = ['pending', 'processing', 'awaiting_ack'];
  * Jobs that match and have not ended. Those on the wire are among them, although they cannot be called
  * back: who asks must hear of them, as skipped.
  */
-function cancellable({ accountId, filter, retentionMs }: CancelSelection): JobSelection {
+function cancellable({ accountId, filter, periods }: CancelSelection): JobSelection {
   const statuses = OPEN.filter((status) => filter.statuses?.includes(status) ?? true);
-  return { accountId, filter: { ...filter, statuses }, windowMs: retentionMs };
+  return { accountId, filter: { ...filter, statuses }, windowMs: periods.retentionMs, periods };
 }
 
 /** The column's largest value; nobody counts so far. */

@@ -3,6 +3,7 @@ import type { DeadLetterDocument } from '../domain/job.ts';
 import { actorJson } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs.ts';
+import { isKeptLetter } from './kept.ts';
 import type { Periods } from './publish.ts';
 import type { SecretBox } from './secret-box.ts';
 
@@ -24,7 +25,7 @@ export interface DeadLetterFilter {
   to?: Date | undefined;
   includeReplayed: boolean;
   /** Entries go with their job (spec "Retention"), swept or not. */
-  retentionMs: number;
+  periods: Periods;
 }
 
 /** A page of a queue's dead letters, most recently dead first, and how many match. */
@@ -36,9 +37,14 @@ export async function listDeadLetterDocuments(
   const conditions = [
     'd.queue_id = $1',
     'd.id >= jobferry_first_id($2)',
-    `d.job_id >= jobferry_first_id((select jobferry_now()) - $3 * interval '1 ms')`,
+    isKeptLetter({
+      now: '(select jobferry_now())',
+      retention: `$3 * interval '1 ms'`,
+      lifetime: `$4 * interval '1 ms'`,
+    }),
   ];
-  const values: unknown[] = [filter.queueId, filter.from, filter.retentionMs];
+  const { retentionMs, lifetimeMs } = filter.periods;
+  const values: unknown[] = [filter.queueId, filter.from, retentionMs, lifetimeMs];
   if (filter.to !== undefined) {
     values.push(filter.to);
     conditions.push(`d.id < jobferry_first_id($${values.length}::timestamptz + interval '1 ms')`);

@@ -22,7 +22,7 @@ export function createDeadLetterSearch(context: Pick<Context, 'db' | 'periods' |
   const scopeOf = (account: Account): DeadLetterScope => ({
     accountId: account.id,
     windowMs: Math.min(planOf(context, account).window * 1000, periods.retentionMs),
-    retentionMs: periods.retentionMs,
+    periods,
   });
   return {
     async searchDeadLetters(account, asked, { limit, after, before, inverted }) {

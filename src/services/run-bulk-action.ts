@@ -49,7 +49,7 @@ async function replayNext(context: BulkContext, action: Action): Promise<number 
   if (tooEarlyMs > 0) return tooEarlyMs;
 
   const queueId = queueOf(action);
-  const selection = { queueId, filter: filterOf<DeadLetterFilter>(action.selection), retentionMs: periods.retentionMs };
+  const selection = { queueId, filter: filterOf<DeadLetterFilter>(action.selection), periods };
   const limit = action.canary === 'to_send' ? 1 : batchSize;
   const ids = await nextReplayable(db, selection, { after: action.position, before: action.id, limit });
   if (ids.length === 0) return finish(context, action, null);
@@ -94,7 +94,7 @@ function nextToCancel(context: BulkContext, action: Action): Promise<string[]> {
   const { db, periods } = context;
   if (action.kind === 'purge_queue') return nextPending(db, queueOf(action), action.id, BULK_BATCH);
   const filter = filterOf<JobFilter>(action.selection);
-  const selection = { accountId: action.accountId, filter, retentionMs: periods.retentionMs };
+  const selection = { accountId: action.accountId, filter, periods };
   return nextCancellable(db, selection, { after: action.position, before: action.id, limit: BULK_BATCH });
 }
 

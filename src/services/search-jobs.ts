@@ -31,7 +31,7 @@ export function createJobSearch(context: Pick<Context, 'db' | 'periods' | 'plans
   const windowOf = (account: Account) => Math.min(planOf(context, account).window * 1000, periods.retentionMs);
   const select = (account: Account, filter: JobFilter): JobSelection => {
     assertJobFilter(filter);
-    return { accountId: account.id, filter, windowMs: windowOf(account) };
+    return { accountId: account.id, filter, windowMs: windowOf(account), periods };
   };
   const sample = async (account: Account, queueId: string | null): Promise<unknown[]> => {
     if (queueId !== null && !isId(queueId)) return [];

@@ -1,23 +1,24 @@
-import { idleBulkActions } from '../db/bulk-actions.ts';
+import type { ClockWatch } from '../db/clock-watch.ts';
 import type { Database } from '../db/database.ts';
 import type { Periods } from '../db/publish.ts';
 import { indexAttempts, rollUp } from '../db/statistics.ts';
-import { type CallReason, queuesWithWork, requestSweep } from '../db/wake-ups.ts';
+import type { CallReason } from '../db/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import type { Logger } from '../log.ts';
 import type { ChangeFeed } from '../services/live.ts';
-import { endLifetimes, takeBack } from '../services/recover.ts';
+import { takeBack } from '../services/recover.ts';
 import { BulkActions } from './bulk-actions.ts';
 import { Deadlines } from './deadlines.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { DeathWatch, Liveness } from './liveness.ts';
+import { startReconciling } from './reconcile.ts';
 import { repeat } from './repeat.ts';
 import { WakeUpRunner } from './runner.ts';
 import { SearchIndexing } from './search-indexing.ts';
+import { Sweeper } from './sweeper.ts';
 import { createBulkTask } from './tasks/bulk.ts';
 import { createDeliverTask } from './tasks/deliver.ts';
-import { createRetentionTask, RETENTION_TASK } from './tasks/retention.ts';
 import { createTimeoutTask } from './tasks/timeout.ts';
 
 export interface WorkerOptions {
@@ -28,6 +29,7 @@ export interface WorkerOptions {
   periods: Periods;
   plans: PlanTable;
   changes: ChangeFeed;
+  clock: ClockWatch;
 }
 
 export interface Worker {
@@ -44,19 +46,15 @@ export interface Worker {
 const LEASE_MARGIN_MS = 5000;
 /** Two looks make a death: a killed worker's claims are taken back within 5 s. */
 const DEATH_WATCH_MS = 2000;
-/** How long a lost wake-up can cost (reliability I-36). */
-const RECONCILE_MS = 5000;
 /** How far the statistics are behind, and what a round does at most when they have much to make up for. */
 const ROLL_UP_MS = 5000;
 const ROLL_UP_STEPS = 20;
 /** How long after its five seconds of grace a payload becomes searchable, when there is not much else to index. */
 const INDEX_MS = 1000;
-/** A step of a bulk action takes much less, and between two it waits at most a second. */
-const BULK_IDLE_MS = 5000;
 
 /** The delivering half of the service. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
-  const { webhookTimeoutMs, capacity, retentionSweepMs, periods, plans, changes } = options;
+  const { webhookTimeoutMs, capacity, retentionSweepMs, periods, plans, changes, clock } = options;
   let listening: Dispatcher | null = null;
   const liveness = await Liveness.start({
     url: options.databaseUrl,
@@ -78,7 +76,6 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     deliver: createDeliverTask(dispatcher),
     timeout: createTimeoutTask(deadlines),
     bulk: createBulkTask(bulkActions),
-    retention: createRetentionTask(db, log, { retentionMs: periods.retentionMs, sweepMs: retentionSweepMs }),
   });
   await runner.start();
 
@@ -90,14 +87,9 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     log.warn({ workers: dead, queues: queues.size }, 'took back the claims of dead workers');
     for (const queueId of queues) wake(queueId);
   });
-  const stopReconciling = repeat(RECONCILE_MS, log, 'reconciling', async () => {
-    for (const queueId of await endLifetimes(db, changes)) wake(queueId);
-    const { due, overdue } = await queuesWithWork(db);
-    for (const queueId of due) wake(queueId);
-    for (const queueId of overdue) await deadlines.check(queueId);
-    for (const actionId of await idleBulkActions(db, BULK_IDLE_MS)) bulkActions.run(actionId);
-    await requestSweep(db, RETENTION_TASK, retentionSweepMs);
-  });
+  const stopReconciling = startReconciling({ db, log, changes, wake, deadlines, bulkActions });
+  const sweeper = new Sweeper(db, log, { clock, periods, everyMs: retentionSweepMs });
+  const stopSweeping = repeat(retentionSweepMs, log, 'the retention sweep', () => sweeper.run());
   const stopIndexing = repeat(ROLL_UP_MS, log, 'indexing attempts', () => indexAttempts(db));
   const stopRollingUp = repeat(ROLL_UP_MS, log, 'rolling up statistics', async () => {
     for (let step = 0; step < ROLL_UP_STEPS; step += 1) {
@@ -119,6 +111,8 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     stop: async () => {
       stopWatching();
       stopReconciling();
+      stopSweeping();
+      sweeper.stop();
       stopIndexing();
       stopRollingUp();
       stopSearchIndexing();

@@ -136,7 +136,7 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
   ['claims beside the probe', 'I-16', claimSeeing(() => ({ probeJobId: null }))],
   ['claims of a paused queue', 'pause', claimSeeing(() => ({ pausedAt: null }))],
   ['claims of a deleted queue', 'I-28', claimSeeing(() => ({ deletedAt: null }))],
-  ['claims before the time has come', 'I-10', inStatement('claim', late(150))],
+  ['claims before the time has come', 'I-10 (I-16)', inStatement('claim', late(150))],
   ['claims after the lifetime', 'I-11', claimSeeing(() => ({ lifetimeFloor: 4e12 }))],
   [
     'gives two claims the same token',

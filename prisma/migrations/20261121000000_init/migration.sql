@@ -23,6 +23,22 @@ create function jobferry_first_id(at timestamptz) returns text
 language sql immutable
 as $$ select rpad(lpad(to_hex(greatest(0, extract(epoch from at) * 1000)::bigint), 12, '0'), 24, '0') $$;
 
+-- When something with this id was created: its first 12 digits are milliseconds.
+create function jobferry_created_at(p_id text) returns timestamptz
+language sql immutable parallel safe
+as $$ select to_timestamp(('x' || left(p_id, 12))::bit(48)::bigint::float8 / 1000)::timestamptz(3) $$;
+
+-- Whether a dead letter is kept. It is kept as long as its job: for the retention, or for a lifetime after a
+-- death that came later than that.
+create function jobferry_letter_kept(
+  p_job text, p_dead_at timestamptz, p_now timestamptz, p_retention interval, p_lifetime interval
+) returns boolean
+language sql stable parallel safe
+as $$
+  select p_job >= jobferry_first_id(p_now - p_retention)
+      or p_dead_at >= greatest(jobferry_created_at(p_job) + p_retention, p_now - p_lifetime)
+$$;
+
 -- One number per claim. Gaps are fine, repeats are not.
 create sequence jobferry_claim_token_seq;
 -- One number per running worker process; it holds a session advisory lock on it.
@@ -104,6 +120,9 @@ create table queue (
 create index queue_account_id_id_idx on queue (account_id, id);
 -- A name is free again as soon as its queue is deleted (spec "Deleting a queue").
 create unique index queue_live_name_key on queue (account_id, name) where deleted_at is null;
+-- What the reconciler and the sweep go through, with tombstones apart: there can be many of them.
+create index queue_deleted_idx on queue (id) where deleted_at is not null;
+create index queue_live_idx on queue (id) where deleted_at is null;
 
 -- queue_id is no foreign key, nor is attempt.job_id: checking them took a sixth of the database's time for a
 -- job (docs/decisions/0008). Jobs come from jobferry_publish and jobferry_replay, which read the queue they
@@ -125,6 +144,7 @@ create table job (
   last_error         text,
   created_at         timestamptz(3) not null,
   completed_at       timestamptz(3),
+  dead_at            timestamptz(3),
   dead_reason        text,
   replay_of          text collate "C",
   claim_token        bigint not null default 0,
@@ -164,8 +184,8 @@ create index job_wait_reason_idx on job (queue_id, wait_reason, scheduled_for, i
   where status = 'pending' and wait_reason is not null;
 create index job_dead_idx on job (queue_id, id) where status = 'dead';
 create index job_replay_of_idx on job (replay_of) where replay_of is not null;
--- What the lifetime sweep looks for (D8).
-create index job_deliver_by_idx on job (deliver_by) where status = 'pending';
+-- Pending jobs of a queue in the order in which their lifetimes end (D8).
+create index job_deliver_by_idx on job (queue_id, deliver_by) where status = 'pending';
 -- Which keys encrypted payloads need, and until when (docs/decisions/0007).
 create index job_payload_key_idx on job (payload_key, id) where payload_key is not null;
 create unique index job_idempotency_key_key on job (queue_id, idempotency_key) where idempotency_key is not null;
@@ -679,6 +699,7 @@ begin
                            else job.scheduled_for end,
       deadline = case when d.final = 'awaiting_ack' then v_now + d."waitMs" * interval '1 millisecond' end,
       completed_at = case when d.final = 'completed' then v_now end,
+      dead_at = case when d.final = 'dead' then v_now end,
       wait_reason = case when d.final <> 'pending' then null
                          when d."entryStatus" = 'deferred' then 'hold'
                          when d."entryStatus" is not null then 'backoff' end,
@@ -788,7 +809,8 @@ begin
     -- Entries that a racing call is replaying are its own.
     v_taken := array(
       select id from dead_letter
-       where queue_id = p_queue and replayed_at is null and job_id >= jobferry_first_id(v_now - p_retention)
+       where queue_id = p_queue and replayed_at is null
+         and jobferry_letter_kept(job_id, dead_at, v_now, p_retention, p_lifetime)
        order by id limit p_max for no key update skip locked);
   else
     -- Wait for racing calls instead: the loser then sees "already replayed".
@@ -796,7 +818,7 @@ begin
     v_taken := array(
       select id from dead_letter
        where queue_id = p_queue and id = any (p_ids) and replayed_at is null
-         and job_id >= jobferry_first_id(v_now - p_retention)
+         and jobferry_letter_kept(job_id, dead_at, v_now, p_retention, p_lifetime)
        order by id);
   end if;
 
@@ -826,10 +848,10 @@ begin
                    case when d.id is null then 'not_found' else 'already_replayed' end) order by asked.n), '[]')
                   from unnest(p_ids) with ordinality as asked(id, n)
                   left join dead_letter d on d.id = asked.id and d.queue_id = p_queue
-                        and d.job_id >= jobferry_first_id(v_now - p_retention)
+                        and jobferry_letter_kept(d.job_id, d.dead_at, v_now, p_retention, p_lifetime)
                  where asked.id <> all (v_taken)),
     'remaining', (select count(*) from dead_letter
                    where queue_id = p_queue and replayed_at is null and id <> all (v_taken)
-                     and job_id >= jobferry_first_id(v_now - p_retention)));
+                     and jobferry_letter_kept(job_id, dead_at, v_now, p_retention, p_lifetime)));
 end
 $$;

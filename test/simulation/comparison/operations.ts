@@ -6,10 +6,11 @@ import { pauseQueue, resumeQueue } from '../../../src/db/queue-operations.ts';
 import { deleteQueue } from '../../../src/db/queues.ts';
 import { settle, settleCancelled, settleOverdue } from '../../../src/db/settle.ts';
 import { findJob, jobsPastLifetime, overdueJobs, type StoredJob } from '../../../src/db/stored-job.ts';
-import { nextDeadlineMs, queuesWithWork } from '../../../src/db/wake-ups.ts';
+import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../../src/db/wake-ups.ts';
 import { silentWorkers } from '../../../src/db/workers.ts';
 import { type Author, OPERATOR } from '../../../src/domain/audit.ts';
 import { type JobEvent, transition } from '../../../src/domain/transition.ts';
+import { NO_CHANGES } from '../../../src/services/live.ts';
 import { emptyDeletedQueue, endLifetimes, expireDeadlines, takeBack } from '../../../src/services/recover.ts';
 import type { Random } from '../random.ts';
 
@@ -168,7 +169,7 @@ function anyJob(random: Random, retentionMs: number): (side: Side) => Promise<St
   const back = random.chance(0.7) ? random.int(1, 4) : null;
   return (side) => {
     const id = back === null ? side.jobIds[n % side.jobIds.length] : side.claims.at(-back)?.id;
-    return findJob(side.db, id ?? 'none', side.accountId, retentionMs);
+    return findJob(side.db, id ?? 'none', side.accountId, { retentionMs, lifetimeMs: LIFETIME_MS });
   };
 }
 
@@ -179,16 +180,20 @@ function recover(random: Random): Operation {
     (side) => expireDeadlines(side.db, side.queueIds[n] ?? ''),
     (side) => expireDeadlines(side.db, side.queueIds[n] ?? ''),
     (side) => takeBack(side.db, [worker]),
-    (side) => endLifetimes(side.db),
+    (side) => endLifetimes(side.db, NO_CHANGES, side.queueIds),
     async (side) => (await overdueJobs(side.db, side.queueIds[n] ?? '', 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
-    async (side) => (await jobsPastLifetime(side.db, 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    async (side) => (await jobsPastLifetime(side.db, side.queueIds, 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
     (side) => nextDeadlineMs(side.db, side.queueIds[n] ?? ''),
   ]);
 }
 
 const look: Operation = async (side) => {
-  const { due, overdue } = await queuesWithWork(side.db);
-  return { due: new Set(due), overdue: new Set(overdue), silent: new Set(await silentWorkers(side.db)) };
+  const pages: string[] = [];
+  for (const kind of ['live', 'deleted'] as const) {
+    for await (const page of eachQueuePage(side.db, kind, { after: '' })) pages.push(kind, ...page);
+  }
+  const { due, overdue } = await queuesWithWork(side.db, side.queueIds);
+  return { pages, due: new Set(due), overdue: new Set(overdue), silent: new Set(await silentWorkers(side.db)) };
 };
 
 export function anyOperation(random: Random): Operation {

@@ -1583,6 +1583,7 @@ export const JobScalarFieldEnum = {
   lastError: 'lastError',
   createdAt: 'createdAt',
   completedAt: 'completedAt',
+  deadAt: 'deadAt',
   deadReason: 'deadReason',
   replayOf: 'replayOf',
   claimToken: 'claimToken',

@@ -71,6 +71,7 @@ export type JobMinAggregateOutputType = {
   lastError: string | null
   createdAt: Date | null
   completedAt: Date | null
+  deadAt: Date | null
   deadReason: string | null
   replayOf: string | null
   claimToken: bigint | null
@@ -108,6 +109,7 @@ export type JobMaxAggregateOutputType = {
   lastError: string | null
   createdAt: Date | null
   completedAt: Date | null
+  deadAt: Date | null
   deadReason: string | null
   replayOf: string | null
   claimToken: bigint | null
@@ -145,6 +147,7 @@ export type JobCountAggregateOutputType = {
   lastError: number
   createdAt: number
   completedAt: number
+  deadAt: number
   deadReason: number
   replayOf: number
   claimToken: number
@@ -212,6 +215,7 @@ export type JobMinAggregateInputType = {
   lastError?: true
   createdAt?: true
   completedAt?: true
+  deadAt?: true
   deadReason?: true
   replayOf?: true
   claimToken?: true
@@ -249,6 +253,7 @@ export type JobMaxAggregateInputType = {
   lastError?: true
   createdAt?: true
   completedAt?: true
+  deadAt?: true
   deadReason?: true
   replayOf?: true
   claimToken?: true
@@ -286,6 +291,7 @@ export type JobCountAggregateInputType = {
   lastError?: true
   createdAt?: true
   completedAt?: true
+  deadAt?: true
   deadReason?: true
   replayOf?: true
   claimToken?: true
@@ -410,6 +416,7 @@ export type JobGroupByOutputType = {
   lastError: string | null
   createdAt: Date
   completedAt: Date | null
+  deadAt: Date | null
   deadReason: string | null
   replayOf: string | null
   claimToken: bigint
@@ -470,6 +477,7 @@ export type JobWhereInput = {
   lastError?: Prisma.StringNullableFilter<"Job"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Job"> | Date | string
   completedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  deadAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   deadReason?: Prisma.StringNullableFilter<"Job"> | string | null
   replayOf?: Prisma.StringNullableFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntFilter<"Job"> | bigint | number
@@ -510,6 +518,7 @@ export type JobOrderByWithRelationInput = {
   lastError?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  deadAt?: Prisma.SortOrderInput | Prisma.SortOrder
   deadReason?: Prisma.SortOrderInput | Prisma.SortOrder
   replayOf?: Prisma.SortOrderInput | Prisma.SortOrder
   claimToken?: Prisma.SortOrder
@@ -553,6 +562,7 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   lastError?: Prisma.StringNullableFilter<"Job"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Job"> | Date | string
   completedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  deadAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   deadReason?: Prisma.StringNullableFilter<"Job"> | string | null
   replayOf?: Prisma.StringNullableFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntFilter<"Job"> | bigint | number
@@ -593,6 +603,7 @@ export type JobOrderByWithAggregationInput = {
   lastError?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  deadAt?: Prisma.SortOrderInput | Prisma.SortOrder
   deadReason?: Prisma.SortOrderInput | Prisma.SortOrder
   replayOf?: Prisma.SortOrderInput | Prisma.SortOrder
   claimToken?: Prisma.SortOrder
@@ -638,6 +649,7 @@ export type JobScalarWhereWithAggregatesInput = {
   lastError?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Job"> | Date | string
   completedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
+  deadAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
   deadReason?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   replayOf?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntWithAggregatesFilter<"Job"> | bigint | number
@@ -674,6 +686,7 @@ export type JobCreateInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -714,6 +727,7 @@ export type JobUncheckedCreateInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -752,6 +766,7 @@ export type JobUpdateInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -792,6 +807,7 @@ export type JobUncheckedUpdateInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -831,6 +847,7 @@ export type JobCreateManyInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -867,6 +884,7 @@ export type JobUpdateManyMutationInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -904,6 +922,7 @@ export type JobUncheckedUpdateManyInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -951,6 +970,7 @@ export type JobCountOrderByAggregateInput = {
   lastError?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  deadAt?: Prisma.SortOrder
   deadReason?: Prisma.SortOrder
   replayOf?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
@@ -1002,6 +1022,7 @@ export type JobMaxOrderByAggregateInput = {
   lastError?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  deadAt?: Prisma.SortOrder
   deadReason?: Prisma.SortOrder
   replayOf?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
@@ -1039,6 +1060,7 @@ export type JobMinOrderByAggregateInput = {
   lastError?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  deadAt?: Prisma.SortOrder
   deadReason?: Prisma.SortOrder
   replayOf?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
@@ -1172,6 +1194,7 @@ export type JobCreateWithoutQueueInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1210,6 +1233,7 @@ export type JobUncheckedCreateWithoutQueueInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1278,6 +1302,7 @@ export type JobScalarWhereInput = {
   lastError?: Prisma.StringNullableFilter<"Job"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Job"> | Date | string
   completedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  deadAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   deadReason?: Prisma.StringNullableFilter<"Job"> | string | null
   replayOf?: Prisma.StringNullableFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntFilter<"Job"> | bigint | number
@@ -1314,6 +1339,7 @@ export type JobCreateWithoutHistoryInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1353,6 +1379,7 @@ export type JobUncheckedCreateWithoutHistoryInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1406,6 +1433,7 @@ export type JobUpdateWithoutHistoryInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1445,6 +1473,7 @@ export type JobUncheckedUpdateWithoutHistoryInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1482,6 +1511,7 @@ export type JobCreateWithoutDeadLetterInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1521,6 +1551,7 @@ export type JobUncheckedCreateWithoutDeadLetterInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1574,6 +1605,7 @@ export type JobUpdateWithoutDeadLetterInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1613,6 +1645,7 @@ export type JobUncheckedUpdateWithoutDeadLetterInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1650,6 +1683,7 @@ export type JobCreateManyQueueInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1686,6 +1720,7 @@ export type JobUpdateWithoutQueueInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1724,6 +1759,7 @@ export type JobUncheckedUpdateWithoutQueueInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1762,6 +1798,7 @@ export type JobUncheckedUpdateManyWithoutQueueInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1830,6 +1867,7 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   lastError?: boolean
   createdAt?: boolean
   completedAt?: boolean
+  deadAt?: boolean
   deadReason?: boolean
   replayOf?: boolean
   claimToken?: boolean
@@ -1871,6 +1909,7 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   lastError?: boolean
   createdAt?: boolean
   completedAt?: boolean
+  deadAt?: boolean
   deadReason?: boolean
   replayOf?: boolean
   claimToken?: boolean
@@ -1909,6 +1948,7 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   lastError?: boolean
   createdAt?: boolean
   completedAt?: boolean
+  deadAt?: boolean
   deadReason?: boolean
   replayOf?: boolean
   claimToken?: boolean
@@ -1947,6 +1987,7 @@ export type JobSelectScalar = {
   lastError?: boolean
   createdAt?: boolean
   completedAt?: boolean
+  deadAt?: boolean
   deadReason?: boolean
   replayOf?: boolean
   claimToken?: boolean
@@ -1967,7 +2008,7 @@ export type JobSelectScalar = {
   payloadKey?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "status" | "attempts" | "maxAttempts" | "backoffType" | "backoffDelay" | "deferCount" | "idempotencyKey" | "payload" | "scheduledFor" | "deliverBy" | "lastError" | "createdAt" | "completedAt" | "deadReason" | "replayOf" | "claimToken" | "workerId" | "claimedAt" | "deadline" | "interruptions" | "historyCount" | "mode" | "maxDefers" | "ackTimeoutAction" | "answerStatusCode" | "answerMs" | "answerBody" | "waitReason" | "progress" | "progressAt" | "payloadKey", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "status" | "attempts" | "maxAttempts" | "backoffType" | "backoffDelay" | "deferCount" | "idempotencyKey" | "payload" | "scheduledFor" | "deliverBy" | "lastError" | "createdAt" | "completedAt" | "deadAt" | "deadReason" | "replayOf" | "claimToken" | "workerId" | "claimedAt" | "deadline" | "interruptions" | "historyCount" | "mode" | "maxDefers" | "ackTimeoutAction" | "answerStatusCode" | "answerMs" | "answerBody" | "waitReason" | "progress" | "progressAt" | "payloadKey", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
   history?: boolean | Prisma.Job$historyArgs<ExtArgs>
@@ -2017,6 +2058,7 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     lastError: string | null
     createdAt: Date
     completedAt: Date | null
+    deadAt: Date | null
     deadReason: string | null
     replayOf: string | null
     /**
@@ -2501,6 +2543,7 @@ export interface JobFieldRefs {
   readonly lastError: Prisma.FieldRef<"Job", 'String'>
   readonly createdAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly completedAt: Prisma.FieldRef<"Job", 'DateTime'>
+  readonly deadAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly deadReason: Prisma.FieldRef<"Job", 'String'>
   readonly replayOf: Prisma.FieldRef<"Job", 'String'>
   readonly claimToken: Prisma.FieldRef<"Job", 'BigInt'>
