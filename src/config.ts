@@ -28,6 +28,8 @@ export interface Config {
   readonly jobRetentionMs: number;
   readonly jobLifetimeMs: number;
   readonly retentionSweepMs: number;
+  /** How far the database's clock may move before nothing irreversible follows from it. */
+  readonly maxClockJumpMs: number;
   readonly plans: PlanTable;
   readonly signatureHeader: string;
   readonly templates: Readonly<Record<string, Partial<QueueSettings>>>;
@@ -138,6 +140,7 @@ const environment = z.object({
   JOB_RETENTION_SECONDS: seconds(259_200, 1, MAX_PERIOD),
   JOB_LIFETIME_SECONDS: seconds(86_400, 1, MAX_PERIOD),
   RETENTION_SWEEP_SECONDS: seconds(60, 0.1, 86_400),
+  MAX_CLOCK_JUMP_SECONDS: seconds(300, 1, MAX_PERIOD),
   PLANS: json(z.record(plan.partial())),
   SIGNATURE_HEADER: z
     .string()
@@ -187,6 +190,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     jobRetentionMs: e.JOB_RETENTION_SECONDS,
     jobLifetimeMs: e.JOB_LIFETIME_SECONDS,
     retentionSweepMs: e.RETENTION_SWEEP_SECONDS,
+    maxClockJumpMs: e.MAX_CLOCK_JUMP_SECONDS,
     plans,
     signatureHeader: e.SIGNATURE_HEADER,
     templates: table((e.TEMPLATES ?? DEFAULT_TEMPLATES) as Config['templates']),

@@ -72,7 +72,8 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
 }
 
 async function encrypt(config: Config, db: Database, log: Logger): Promise<void> {
-  const queues = await encryptStored(db, config.jobRetentionMs);
+  const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
+  const queues = await encryptStored(db, periods);
   if (db.box.keyId !== null) log.info({ keyId: db.box.keyId, newlyEncrypted: queues }, 'encrypting at rest');
 }
 

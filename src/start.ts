@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
+import { ClockWatch, lookAtClock, useClockWatch } from './db/clock-watch.ts';
 import { createPrisma, createReadingPrisma } from './db/prisma.ts';
+import type { Periods } from './db/publish.ts';
 import { createSender } from './delivery/send.ts';
+import { LIMITS } from './domain/queue.ts';
 import { type Bound, bind, createApp } from './http/index.ts';
 import type { Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
@@ -15,10 +18,14 @@ import { createStoredText } from './services/stored-text.ts';
 import { warnOfUnknownPlans } from './services/unknown-plans.ts';
 import { WorkerCalls } from './services/worker-calls.ts';
 import { startWorker, type Worker } from './worker/index.ts';
+import { repeat } from './worker/repeat.ts';
 
 /** Beside the sources and beside what is built of them. */
 const PACKAGE = new URL('../package.json', import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
+
+/** How long a clock that jumped may go unnoticed. */
+const CLOCK_LOOK_MS = 2000;
 
 export interface Service {
   url: string;
@@ -87,8 +94,13 @@ async function startParts(
     log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
   }
   const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
+  warnOfShortRetention(periods, log);
   const liveUpdates = createLive({ db, url: databaseUrl, log });
   const { changes } = liveUpdates;
+  const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
+  useClockWatch(db, clock);
+  const stopClock = repeat(CLOCK_LOOK_MS, log, "reading the database's clock", () => lookAtClock(db, clock));
+  started.add(async () => stopClock());
   let worker: Worker | null = null;
   let stopWorker: () => Promise<unknown> = async () => undefined;
   if (config.role !== 'api') {
@@ -100,6 +112,7 @@ async function startParts(
       periods,
       plans: config.plans,
       changes,
+      clock,
     });
     stopWorker = started.add(worker.stop);
   }
@@ -157,6 +170,16 @@ async function startParts(
       await started.stop();
     },
   };
+}
+
+function warnOfShortRetention({ retentionMs, lifetimeMs }: Periods, log: Logger): void {
+  const needed = LIMITS.publishDelay.max + lifetimeMs / 1000;
+  if (retentionMs / 1000 >= needed) return;
+  log.warn(
+    { retentionSeconds: retentionMs / 1000, longestDelayAndLifetimeSeconds: needed },
+    'JOB_RETENTION_SECONDS is shorter than the longest delay and the delivery lifetime: ' +
+      'a job that has not ended by then stays until it ends, and for a lifetime after that',
+  );
 }
 
 /** Loaded by those who serve it: for a worker it would be half of its memory, and most of the time of its start. */

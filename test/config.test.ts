@@ -32,6 +32,7 @@ describe('defaults (DESIGN 4)', () => {
       jobRetentionMs: 259_200_000,
       jobLifetimeMs: 86_400_000,
       retentionSweepMs: 60_000,
+      maxClockJumpMs: 300_000,
       plans: DEFAULT_PLANS,
       signatureHeader: 'x-service-signature',
       templates: {

@@ -1,5 +1,5 @@
 import { Database } from '../../dist/db/database.js';
-import { SWEEP_START, sweepRetention } from '../../dist/db/sweep.js';
+import { isLastBatch, sweepById, sweepsBelow } from '../../dist/db/sweep.js';
 import { median, round } from '../measure/statistics.mjs';
 
 const quiet = { warn: () => undefined };
@@ -19,17 +19,26 @@ export function openSweep(url, history) {
           if (only !== undefined && statement.name !== only) return [];
           const startedAt = performance.now();
           const rows = await db.query(statement, values);
-          record.removed[statement.name] = (record.removed[statement.name] ?? 0) + rows.length;
+          record.removed[statement.name] = (record.removed[statement.name] ?? 0) + Number(rows[0]?.swept ?? 0);
           (record.ms[statement.name] ??= []).push(performance.now() - startedAt);
           return rows;
+        },
+        async one(statement, values) {
+          return (await this.query(statement, values))[0] ?? null;
         },
       };
       const startedAt = performance.now();
       const isTime = () => performance.now() - startedAt > seconds * 1000 || isOver();
-      let position = SWEEP_START;
-      while (position !== null && !isTime()) {
-        position = await sweepRetention(counting, retentionOf(history, jobs), position);
-        if (position !== null && alwaysFromStart) position = SWEEP_START;
+      const now = Date.now();
+      const periods = { retentionMs: retentionOf(history, jobs), lifetimeMs: 1 };
+      const below = sweepsBelow(now, periods);
+      for (const what of ['jobs', 'documents']) {
+        let after = '';
+        while (!isTime()) {
+          const batch = await sweepById(counting, what, { after, below }, now, periods);
+          if (isLastBatch(batch)) break;
+          after = alwaysFromStart ? '' : batch.last;
+        }
       }
       return { ...record, seconds: (performance.now() - startedAt) / 1000 };
     },

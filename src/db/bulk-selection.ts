@@ -3,6 +3,8 @@ import type { DeadLetterFilter, JobFilter } from '../domain/job-filter.ts';
 import type { Database, Statement } from './database.ts';
 import { deadLetterConditions } from './dead-letter-filter.ts';
 import { countJobs, findJobs, type JobSelection } from './job-search.ts';
+import { isKeptLetter } from './kept.ts';
+import type { Periods } from './publish.ts';
 
 /** What a bulk action is about: how many there are, and which come next. */
 
@@ -18,13 +20,16 @@ export interface BatchBounds {
 /** A replay copies the payloads, so a batch of large ones has fewer: every statement has to end in time. */
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
-function replayable(queueId: string, filter: DeadLetterFilter, retentionMs: number) {
-  const values: unknown[] = [queueId, retentionMs];
+function replayable(queueId: string, filter: DeadLetterFilter, { retentionMs, lifetimeMs }: Periods) {
+  const values: unknown[] = [queueId, retentionMs, lifetimeMs];
   const conditions = [
     'd.queue_id = $1',
     'd.replayed_at is null',
-    // Entries go with their job, swept or not. Written so that no index on jobs is asked for it.
-    `(d.job_id >= (select jobferry_first_id(jobferry_now() - $2 * interval '1 ms'))) is true`,
+    isKeptLetter({
+      now: '(select jobferry_now())',
+      retention: `$2 * interval '1 ms'`,
+      lifetime: `$3 * interval '1 ms'`,
+    }),
     ...deadLetterConditions(filter, values),
   ];
   return { where: conditions.join(' and '), values };
@@ -37,9 +42,9 @@ export async function countReplayable(
   db: Database,
   queueId: string,
   filter: DeadLetterFilter,
-  retentionMs: number,
+  periods: Periods,
 ): Promise<number> {
-  const { where, values } = replayable(queueId, filter, retentionMs);
+  const { where, values } = replayable(queueId, filter, periods);
   const n = values.push(MAX_COUNT);
   const counted = `select count(*) as n from (select from dead_letter d where ${where} limit $${n}) d`;
   return (await db.one<{ n: number }>(counted, values))?.n ?? 0;
@@ -54,10 +59,10 @@ const WALK = 20_000;
  */
 export async function nextReplayable(
   db: Database,
-  selection: { queueId: string; filter: DeadLetterFilter; retentionMs: number },
+  selection: { queueId: string; filter: DeadLetterFilter; periods: Periods },
   { after, before, limit }: BatchBounds,
 ): Promise<{ ids: string[]; walkedTo: string | null }> {
-  const { where, values } = replayable(selection.queueId, selection.filter, selection.retentionMs);
+  const { where, values } = replayable(selection.queueId, selection.filter, selection.periods);
   const n = values.push(after, before, limit);
   // Queue and id are compared together, lest the planner walks by the ids of all queues.
   const rows = await db.query<{ ids: string[]; walkedTo: string | null }>(
@@ -104,7 +109,7 @@ export async function nextPending(db: Database, queueId: string, before: string,
 export interface CancelSelection {
   accountId: string;
   filter: JobFilter;
-  retentionMs: number;
+  periods: Periods;
 }
 
 const OPEN: readonly JobStatus[] = ['pending', 'processing', 'awaiting_ack'];
@@ -113,9 +118,9 @@ const OPEN: readonly JobStatus[] = ['pending', 'processing', 'awaiting_ack'];
  * Jobs that match and have not ended. Those on the wire are among them, although they cannot be called
  * back: who asks must hear of them, as skipped.
  */
-function cancellable({ accountId, filter, retentionMs }: CancelSelection): JobSelection {
+function cancellable({ accountId, filter, periods }: CancelSelection): JobSelection {
   const statuses = OPEN.filter((status) => filter.statuses?.includes(status) ?? true);
-  return { accountId, filter: { ...filter, statuses }, windowMs: retentionMs };
+  return { accountId, filter: { ...filter, statuses }, windowMs: periods.retentionMs, periods };
 }
 
 export function countCancellable(db: Database, selection: CancelSelection): Promise<number> {

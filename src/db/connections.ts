@@ -2,10 +2,12 @@ import pg from 'pg';
 import { unavailable } from '../domain/errors.ts';
 import { AbandonedSessions } from './abandoned-sessions.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
+import type { OriginGuard } from './origin.ts';
 
 /** The part of a logger that the database needs. */
 export interface DatabaseLog {
   warn(fields: object, message: string): void;
+  error?(fields: object, message: string): void;
 }
 
 /**
@@ -28,7 +30,7 @@ export class Connections {
   readonly pool: pg.Pool;
   readonly #abandoned: AbandonedSessions;
 
-  constructor(url: string, max: number, log: DatabaseLog) {
+  constructor(url: string, max: number, log: DatabaseLog, origin: OriginGuard) {
     this.pool = new pg.Pool({
       connectionString: url,
       max,
@@ -41,6 +43,7 @@ export class Connections {
       // Compiling takes longer than any statement of the service, and estimates of payload searches invite it.
       options: `${KEEP_ALIVE.options} -c jit=off`,
       types,
+      verify: (client, done) => void origin.check(client).then(() => done(), done),
     });
     this.#abandoned = new AbandonedSessions(this.pool, url, log);
     // Without these handlers a connection that dies while idle ends the process.

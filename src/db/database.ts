@@ -2,6 +2,7 @@ import pg from 'pg';
 import { JobferryError, type Stored, unavailable } from '../domain/errors.ts';
 import { Connections, type DatabaseLog } from './connections.ts';
 import { FairTurns } from './fair-turns.ts';
+import { OriginGuard } from './origin.ts';
 import type { SearchBudget } from './search-budget.ts';
 import { SecretBox } from './secret-box.ts';
 
@@ -43,12 +44,15 @@ export class Database {
   private readonly readingConnections: Connections;
   /** What sends a statement, over whichever connection. */
   readonly run: Connections['run'];
+  /** Refuses connections to a server whose data is older than what was seen. */
+  readonly origin: OriginGuard;
 
   constructor(url: string, log: DatabaseLog, box: SecretBox = new SecretBox()) {
     this.log = log;
     this.box = box;
-    this.connections = new Connections(url, MAX_CONNECTIONS, log);
-    this.readingConnections = new Connections(url, MAX_READING_CONNECTIONS, log);
+    this.origin = new OriginGuard(log);
+    this.connections = new Connections(url, MAX_CONNECTIONS, log, this.origin);
+    this.readingConnections = new Connections(url, MAX_READING_CONNECTIONS, log, this.origin);
     this.pool = this.connections.pool;
     this.readingPool = this.readingConnections.pool;
     this.run = (statement) => this.connections.run(statement);

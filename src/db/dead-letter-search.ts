@@ -2,6 +2,8 @@ import type { DeadReason } from '../domain/job.ts';
 import type { DeadLetterFilter } from '../domain/job-filter.ts';
 import type { Database } from './database.ts';
 import { deadLetterConditions } from './dead-letter-filter.ts';
+import { isKeptLetter } from './kept.ts';
+import type { Periods } from './publish.ts';
 
 /** Whose dead letters, and how old they and their jobs may be. */
 export interface DeadLetterScope {
@@ -9,7 +11,7 @@ export interface DeadLetterScope {
   /** How far back lists reach: no longer dead than this. */
   windowMs: number;
   /** A dead letter goes with its job, swept or not. */
-  retentionMs: number;
+  periods: Periods;
 }
 
 /** Ids between these, neither included. */
@@ -29,11 +31,11 @@ const LAST_ID = 'g';
  * that has none reads the dead letters of everybody.
  */
 function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
-  const values: unknown[] = [scope.accountId, scope.windowMs, scope.retentionMs];
+  const { retentionMs, lifetimeMs } = scope.periods;
+  const values: unknown[] = [scope.accountId, scope.windowMs, retentionMs, lifetimeMs];
   const { queueIds, ...others } = filter;
   let own = `with moment as materialized (
-      select jobferry_first_id(now - $2 * interval '1 ms') as first_id,
-             jobferry_first_id(now - $3 * interval '1 ms') as first_job
+      select jobferry_first_id(now - $2 * interval '1 ms') as first_id, now
         from (select jobferry_now() as now) clock
     ), own as materialized (
       select q.id from queue q where q.account_id = $1 and q.deleted_at is null`;
@@ -44,7 +46,11 @@ function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
   const conditions = [
     '(d.queue_id, d.id) >= (own.id, (select first_id from moment))',
     `(d.queue_id, d.id) < (own.id, '${LAST_ID}')`,
-    '(d.job_id >= (select first_job from moment)) is true',
+    isKeptLetter({
+      now: '(select now from moment)',
+      retention: `$3 * interval '1 ms'`,
+      lifetime: `$4 * interval '1 ms'`,
+    }),
     ...deadLetterConditions(others, values),
   ];
   const add = (value: unknown) => {

@@ -3,6 +3,7 @@ import type { DeadLetterDocument } from '../domain/job.ts';
 import { actorJson } from './audit.ts';
 import type { Database, Statement } from './database.ts';
 import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs.ts';
+import { isKeptLetter } from './kept.ts';
 import { BYTES_OF_J, boundsOf, COUNT_SLICE, countDown, type DocumentPage, limitOf, readPage } from './pages.ts';
 import type { Periods } from './publish.ts';
 import type { SecretBox } from './secret-box.ts';
@@ -25,7 +26,7 @@ export interface DeadLetterFilter {
   to?: Date | undefined;
   includeReplayed: boolean;
   /** Entries go with their job (spec "Retention"), swept or not. */
-  retentionMs: number;
+  periods: Periods;
 }
 
 /**
@@ -38,10 +39,11 @@ export async function listDeadLetterDocuments(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<DocumentPage<DeadLetterDocument>> {
   const range = boundsOf(filter.from, filter.to);
+  const { retentionMs, lifetimeMs } = filter.periods;
   const statements = filter.includeReplayed ? ALL : OPEN;
-  const total = await countDown(db, statements.count, range, [filter.queueId, filter.retentionMs]);
+  const total = await countDown(db, statements.count, range, [filter.queueId, retentionMs, lifetimeMs]);
   if (offset >= total) return { jobs: [], total };
-  const values = [range.from, range.below, filter.queueId, filter.retentionMs];
+  const values = [range.from, range.below, filter.queueId, retentionMs, lifetimeMs];
   const entries = await db.query<{ id: string; bytes: number }>(statements.page(limit, offset), values);
   return readPage(entries, total, async (ids) => {
     const rows = await db.query<DeadLetterRow>(BY_IDS, [ids]);
@@ -49,8 +51,13 @@ export async function listDeadLetterDocuments(
   });
 }
 
+const IS_KEPT = isKeptLetter({
+  now: '(select jobferry_now())',
+  retention: `$4 * interval '1 ms'`,
+  lifetime: `$5 * interval '1 ms'`,
+});
 const ALL = statementsOf('all', 'true');
-const OPEN = statementsOf('open', 'replayed_at is null');
+const OPEN = statementsOf('open', 'd.replayed_at is null');
 
 /** Both read an index that has the job's id as well. */
 function statementsOf(
@@ -58,8 +65,8 @@ function statementsOf(
   condition: string,
 ): { count: Statement; page: (limit: number, offset: number) => string } {
   const letters = `
-    select queue_id, id, job_id >= (select jobferry_first_id(jobferry_now() - $4 * interval '1 ms')) as is_kept from dead_letter
-     where ${condition} and (queue_id, id) >= ($3, $1) and (queue_id, id) < ($3, $2)`;
+    select d.queue_id, d.id, ${IS_KEPT} as is_kept from dead_letter d
+     where ${condition} and (d.queue_id, d.id) >= ($3, $1) and (d.queue_id, d.id) < ($3, $2)`;
   return {
     count: {
       name: `count-${name}-dead-letters`,
@@ -67,10 +74,10 @@ function statementsOf(
         select count(*) as walked, count(*) filter (where is_kept) as n, min(id) as last
           from (${letters} order by queue_id desc, id desc limit ${COUNT_SLICE}) walk`,
     },
-    // "is true" keeps the planner from an index on jobs. With limits that it knows it does not read the whole queue.
+    // With limits that the planner knows it does not read the whole queue.
     page: (limit, offset) => `
       select d.id, ${BYTES_OF_J} as bytes
-        from (select id from (${letters}) l where is_kept is true
+        from (select id from (${letters}) l where is_kept
                order by queue_id desc, id desc ${limitOf(limit, offset)}) page
         join dead_letter d on d.id = page.id join job j on j.id = d.job_id
        order by d.id desc`,

@@ -1,4 +1,6 @@
 import type { Database, Statement } from './database.ts';
+import { firstYoungId, type KeptTerms, outlastsRetention } from './kept.ts';
+import type { Periods } from './publish.ts';
 import { keyIdOf, UnreadableError } from './secret-box.ts';
 
 /** A batch locks the rows of its queues for a moment, and claims wait for that. */
@@ -8,12 +10,12 @@ const BATCH = 100;
  * Before a process does anything else: makes sure that it has the keys that it needs, and encrypts the
  * signing secrets that are not encrypted with the first key. To be called under the migration lock, so
  * that processes which start together do it one after the other.
- * @param retentionMs payloads older than this are no reason to keep a key
+ * @param periods payloads of jobs that are no longer kept are no reason to keep a key
  * @returns how many queues were written
  * @throws Error in words for the operator when a key is missing
  */
-export async function encryptStored(db: Database, retentionMs: number): Promise<number> {
-  await assertKeys(db, retentionMs);
+export async function encryptStored(db: Database, periods: Periods): Promise<number> {
+  await assertKeys(db, periods);
   if (db.box.keyId === null) return 0;
   let written = 0;
   let after = '';
@@ -82,6 +84,12 @@ interface NeededKey {
   why: string;
 }
 
+const TERMS: KeptTerms = {
+  now: '(select jobferry_now())',
+  retention: `$1 * interval '1 ms'`,
+  lifetime: `$2 * interval '1 ms'`,
+};
+
 const NEEDED: Statement = {
   name: 'needed-keys',
   text: `
@@ -104,12 +112,20 @@ const NEEDED: Statement = {
                    || jobferry_iso(at + $1 * interval '1 ms')
       from newest where at > jobferry_now() - $1 * interval '1 ms'
      union all
+    select key_id, 'payloads of jobs that outlast their retention are encrypted with it'
+      from newest where exists (
+        select from job j
+         where j.payload_key = newest.key_id and j.id < ${firstYoungId(TERMS)} and ${outlastsRetention(TERMS)})
+     union all
     select null, 'the queue ' || name || ' encrypts its payloads'
       from (select name from queue where payloads_encrypted and deleted_at is null order by id limit 1) q`,
 };
 
-async function assertKeys(db: Database, retentionMs: number): Promise<void> {
-  for (const { key_id: keyId, why } of await db.query<NeededKey & Record<string, unknown>>(NEEDED, [retentionMs])) {
+async function assertKeys(db: Database, { retentionMs, lifetimeMs }: Periods): Promise<void> {
+  for (const { key_id: keyId, why } of await db.query<NeededKey & Record<string, unknown>>(NEEDED, [
+    retentionMs,
+    lifetimeMs,
+  ])) {
     const isThere = keyId === null ? db.box.keyId !== null : db.box.knows(keyId);
     if (isThere) continue;
     const what = keyId === null ? 'a key is needed' : `the key with the id ${keyId} is missing`;

@@ -3,6 +3,7 @@ import type { Database, Statement } from './database.ts';
 import type { IdRange } from './job-search-sql.ts';
 import { type CountedRange, countJobsOfQueue } from './job-totals.ts';
 import { documentsOfJobs } from './jobs.ts';
+import { outlastsRetention } from './kept.ts';
 import {
   BYTES_OF_J,
   boundsOf,
@@ -13,6 +14,7 @@ import {
   readPage,
   type SizedEntry,
 } from './pages.ts';
+import type { Periods } from './publish.ts';
 
 export interface JobFilter {
   queueId: string;
@@ -21,6 +23,15 @@ export interface JobFilter {
   status?: JobStatus | undefined;
   /** Literal, case-insensitive. */
   idempotencyKey?: string | undefined;
+  /** Given when `from` is past retention. */
+  kept?: KeptJobs | undefined;
+}
+
+/** Jobs that outlast their retention: of those that old, only these are listed. */
+export interface KeptJobs {
+  /** Retention reaches back to here. */
+  youngFrom: Date;
+  periods: Periods;
 }
 
 interface Slice {
@@ -38,7 +49,10 @@ export async function listJobDocuments(
   slice: Slice,
 ): Promise<DocumentPage<JobDocument>> {
   const range = boundsOf(filter.from, filter.to);
-  const { entries, total } = await find(db, filter, range, slice);
+  const { entries, total } =
+    filter.kept === undefined
+      ? await find(db, filter, range, slice)
+      : await findWithKept(db, { ...filter, kept: filter.kept }, range, slice);
   return readPage(entries, total, (ids) => documentsOfJobs(db, ids));
 }
 
@@ -61,6 +75,39 @@ async function find(db: Database, filter: JobFilter, range: IdRange, slice: Slic
   if (status !== undefined) return findByStatus(db, queueId, status, range, slice);
   const counted = await countJobsOfQueue(db, queueId, range);
   return { total: sumOf(counted), entries: await entriesAt(db, queueId, range, counted, slice) };
+}
+
+/** Of jobs that outlast their retention; more are not counted, which takes a second or two. */
+const MAX_KEPT = 1_000_000;
+const KEPT = `
+  (queue_id, id) >= ($1, $2) and (queue_id, id) < ($1, $3)
+  and ${outlastsRetention({ now: '(select jobferry_now())', retention: `$4 * interval '1 ms'`, lifetime: `$5 * interval '1 ms'` })}
+  and ($6::text is null or status = $6) and ($7::text is null or position(lower($7) in lower(idempotency_key)) > 0)`;
+const COUNT_KEPT: Statement = {
+  name: 'count-kept-jobs',
+  text: `select count(*) as jobs from (select from job j where ${KEPT} limit ${MAX_KEPT}) kept`,
+};
+const KEPT_IDS = `select id from job j where ${KEPT} order by queue_id desc, id desc`;
+
+/** The list goes on below the young jobs with those that are kept although they are older. */
+async function findWithKept(
+  db: Database,
+  filter: JobFilter & { kept: KeptJobs },
+  range: IdRange,
+  { limit, offset }: Slice,
+): Promise<Found> {
+  const { queueId, status = null, idempotencyKey = null, kept } = filter;
+  const young = boundsOf(kept.youngFrom, filter.to);
+  const found = young.from < young.below ? await find(db, filter, young, { limit, offset }) : { entries: [], total: 0 };
+  const below = young.from < young.below ? young.from : range.below;
+  const { retentionMs, lifetimeMs } = kept.periods;
+  const values = [queueId, range.from, below, retentionMs, lifetimeMs, status, idempotencyKey];
+  const counted = await db.one<{ jobs: number }>(COUNT_KEPT, values);
+  const total = found.total + (counted?.jobs ?? 0);
+  const missing = limit - found.entries.length;
+  if (missing === 0 || offset + found.entries.length >= total) return { entries: found.entries, total };
+  const slice = { limit: missing, offset: Math.max(0, offset - found.total) };
+  return { entries: [...found.entries, ...(await db.query<Row>(pageOf(KEPT_IDS, slice), values))], total };
 }
 
 const FEW_OR_MORE: Statement = {

@@ -11,14 +11,17 @@ import {
   type SearchScope,
   walkStatement,
 } from './job-search-sql.ts';
+import { firstYoungId, type KeptTerms, outlastsRetention } from './kept.ts';
+import type { Periods } from './publish.ts';
 import { SearchBudget } from './search-budget.ts';
 
 /** Which jobs a search is about: those of the account's live queues. */
 export interface JobSelection {
   accountId: string;
   filter: JobFilter;
-  /** How far back it reaches. */
+  /** How far back it reaches. One that reaches back for the whole retention finds the jobs that outlast it, too. */
   windowMs: number;
+  periods: Periods;
   /** Shared by the searches of a request; one of its own when left out. */
   budget?: SearchBudget | undefined;
 }
@@ -30,34 +33,56 @@ export interface Search extends SearchScope {
   query<Row extends object>(statement: Statement | string, values: unknown[]): Promise<Row[]>;
 }
 
+const TERMS: KeptTerms = { now: 'clock.now', retention: `$4 * interval '1 ms'`, lifetime: `$5 * interval '1 ms'` };
+
 const SCOPE: Statement = {
   name: 'job-search-scope',
   text: `
-    select jobferry_now() as now, (select position from follower where name = 'search') as indexed,
-           array(select id from queue
-                  where account_id = $1 and deleted_at is null
-                    and ($2::text[] is null or id = any ($2)) and ($3::text[] is null or name = any ($3))
-                  order by id) as queue_ids`,
+    with clock as materialized (select jobferry_now() as now), own as materialized (
+      select id from queue
+       where account_id = $1 and deleted_at is null
+         and ($2::text[] is null or id = any ($2)) and ($3::text[] is null or name = any ($3))
+    )
+    select clock.now, (select position from follower where name = 'search') as indexed,
+           array(select id from own order by id) as queue_ids,
+           (select min(kept.id) from own cross join lateral (
+              select j.id from job j
+               where (j.queue_id, j.id) >= (own.id, '') and (j.queue_id, j.id) < (own.id, ${firstYoungId(TERMS)})
+                 and ${outlastsRetention(TERMS)}
+               order by j.queue_id, j.id limit 1) kept where $6) as oldest_kept
+      from clock`,
 };
 
 /** Reads in the account's turn. */
 export async function openSearch(db: Database, selection: JobSelection): Promise<Search> {
-  const { accountId, filter, windowMs, budget = new SearchBudget() } = selection;
+  const { accountId, filter, windowMs, periods, budget = new SearchBudget() } = selection;
   const reading = db.reading(accountId, budget);
   const query: Search['query'] = (statement, values) => reading.query(statement, values);
   const { queueIds, queueNames, created, scheduled, completed } = filter;
-  const [row] = await query<{ now: Date; indexed: string | null; queue_ids: string[] }>(SCOPE, [
-    accountId,
-    queueIds?.filter(isId) ?? null,
-    queueNames ?? null,
+  const [row] = await query<ScopeRow>(SCOPE, [
+    ...[accountId, queueIds?.filter(isId) ?? null, queueNames ?? null],
+    ...[periods.retentionMs, periods.lifetimeMs, windowMs >= periods.retentionMs],
   ]);
   if (row === undefined) throw new Error('the scope of a search always answers');
   const now = row.now.getTime();
-  const from = Math.max(now - windowMs, created?.from?.getTime() ?? 0);
+  const { oldest_kept: oldestKept } = row;
+  const earliest = firstIdAt(now - windowMs);
+  const from = maxOf(
+    oldestKept === null ? earliest : minOf(oldestKept, earliest),
+    firstIdAt(created?.from?.getTime() ?? 0),
+  );
   // A job is neither scheduled nor completed before it is created.
   const to = Math.min(...[created?.to, scheduled?.to, completed?.to].map((at) => at?.getTime() ?? Number.MAX_VALUE));
-  const range = { from: firstIdAt(from), below: to < now ? firstIdAt(to + 1) : AFTER_ALL };
-  return { budget, query, filter, now, indexed: row.indexed ?? '', queueIds: row.queue_ids, range };
+  const range = { from, below: to < now ? firstIdAt(to + 1) : AFTER_ALL };
+  const kept = from < earliest ? periods : undefined;
+  return { budget, query, filter, now, indexed: row.indexed ?? '', queueIds: row.queue_ids, range, kept };
+}
+
+interface ScopeRow {
+  now: Date;
+  indexed: string | null;
+  queue_ids: string[];
+  oldest_kept: string | null;
 }
 
 /** No id is greater. */

@@ -1,6 +1,8 @@
 import type { JobFilter } from '../domain/job-filter.ts';
 import { jobConditions, stateConditions } from './job-conditions.ts';
+import { isKeptJob } from './kept.ts';
 import { payloadProbe, payloadTest, Values } from './payload-conditions.ts';
+import type { Periods } from './publish.ts';
 
 /** What a search is about; the same for all of its statements. */
 export interface SearchScope {
@@ -9,6 +11,8 @@ export interface SearchScope {
   queueIds: readonly string[];
   /** Database time of the search in milliseconds. */
   now: number;
+  /** Given when the range begins with jobs that are past retention: of these, only those that are kept. */
+  kept?: Periods | undefined;
   /** Payloads of jobs up to this id are in `job_search`; those of later ones have to be parsed. */
   indexed: string;
 }
@@ -229,7 +233,18 @@ function documentOfJob({ filter, indexed }: SearchScope, values: Values): string
 }
 
 function conditionsOf(scope: SearchScope, values: Values): string[] {
-  return [...stateConditions(scope.filter, () => nowOf(scope, values)), ...jobConditions(scope.filter, values)];
+  return [
+    ...stateConditions(scope.filter, () => nowOf(scope, values)),
+    ...jobConditions(scope.filter, values),
+    ...keptConditions(scope, values),
+  ];
+}
+
+function keptConditions(scope: SearchScope, values: Values): string[] {
+  if (scope.kept === undefined) return [];
+  const interval = (ms: number) => `${values.add(ms)}::float8 * interval '1 ms'`;
+  const [retention, lifetime] = [interval(scope.kept.retentionMs), interval(scope.kept.lifetimeMs)];
+  return [isKeptJob({ now: nowOf(scope, values), retention, lifetime })];
 }
 
 function nowOf(scope: SearchScope, values: Values): string {

@@ -1,5 +1,7 @@
 import type { HistoryEntry, JobDocument, JobStatus } from '../domain/job.ts';
 import type { Database, Statement } from './database.ts';
+import { firstYoungId, isKeptJob, type KeptTerms, outlastsRetention } from './kept.ts';
+import type { Periods } from './publish.ts';
 import type { SecretBox } from './secret-box.ts';
 
 interface JobRow {
@@ -35,9 +37,15 @@ const DOCUMENT = `
          j.scheduled_for, j.last_error, j.created_at, j.completed_at, ${HISTORY_OF_J}
     from job j join queue q on q.id = j.queue_id`;
 
+const TERMS: KeptTerms = {
+  now: '(select jobferry_now())',
+  retention: `$2 * interval '1 ms'`,
+  lifetime: `$3 * interval '1 ms'`,
+};
+
 const KEPT: Statement = {
   name: 'job-documents',
-  text: `${DOCUMENT} where j.id = any ($1) and j.created_at > (select jobferry_now()) - $2 * interval '1 ms'`,
+  text: `${DOCUMENT} where j.id = any ($1) and ${isKeptJob(TERMS)}`,
 };
 
 export interface OwnedDocument {
@@ -45,14 +53,44 @@ export interface OwnedDocument {
   document: JobDocument;
 }
 
-/** Those of the jobs that are not past retention, by id, of whichever accounts. */
+/** Those of the jobs that are kept, by id, of whichever accounts. */
 export async function jobDocuments(
   db: Database,
   ids: readonly string[],
-  retentionMs: number,
+  { retentionMs, lifetimeMs }: Periods,
 ): Promise<ReadonlyMap<string, OwnedDocument>> {
-  const rows = await db.query<JobRow>(KEPT, [ids, retentionMs]);
+  const rows = await db.query<JobRow>(KEPT, [ids, retentionMs, lifetimeMs]);
   return new Map(rows.map((row) => [row.id, { accountId: row.account_id, document: toDocument(db.box, row) }]));
+}
+
+export interface ListStart {
+  /** Database time. */
+  now: Date;
+  /** Creation of the queue's oldest job that outlasts its retention; null when there is none, as nearly always. */
+  oldestKept: Date | null;
+}
+
+// As rows, because only the index that begins with the queue can serve them. Below the range of young jobs
+// are those that outlast it, and what the sweep has not removed yet.
+const LIST_START: Statement = {
+  name: 'list-start',
+  text: `
+    with clock as materialized (select jobferry_now() as now)
+    select clock.now, (
+             select j.created_at from job j
+              where (j.queue_id, j.id) >= ($1, '')
+                and (j.queue_id, j.id) < ($1, ${firstYoungId({ ...TERMS, now: 'clock.now' })})
+                and ${outlastsRetention({ ...TERMS, now: 'clock.now' })}
+              order by j.queue_id, j.id limit 1) as oldest_kept
+      from clock`,
+};
+
+/** Where a list of the queue's jobs begins. */
+export async function listStart(db: Database, queueId: string, periods: Periods): Promise<ListStart> {
+  const values = [queueId, periods.retentionMs, periods.lifetimeMs];
+  const row = await db.one<{ now: Date; oldest_kept: Date | null }>(LIST_START, values);
+  if (row === null) throw new Error('the clock did not answer');
+  return { now: row.now, oldestKept: row.oldest_kept };
 }
 
 const BY_IDS: Statement = { name: 'jobs-of-page', text: `${DOCUMENT} where j.id = any ($1) order by j.id desc` };

@@ -1,4 +1,5 @@
 import type { JobStatus } from '../domain/job.ts';
+import { isClockTrusted } from './clock-watch.ts';
 import type { Database, Statement } from './database.ts';
 
 export interface PublishItem {
@@ -51,11 +52,15 @@ const PUBLISH: Statement = {
   text: `select jobferry_publish($1, $2, $3 * interval '1 ms', $4 * interval '1 ms') as answers`,
 };
 
+/** No idempotency key becomes free by a clock that may be wrong. */
+const FOR_EVER_MS = 100 * 366 * 86_400_000;
+
 /** Publishes a batch in one commit; answers in the order of the items. */
 export async function publish(db: Database, items: PublishItem[], periods: Periods): Promise<PublishAnswer[]> {
   if (items.length === 0) return [];
   const keyed = items.some(({ key }) => key !== null);
-  const values = [JSON.stringify(items.map(withoutDefaults)), keyed, periods.retentionMs, periods.lifetimeMs];
+  const windowMs = isClockTrusted(db) ? periods.retentionMs : FOR_EVER_MS;
+  const values = [JSON.stringify(items.map(withoutDefaults)), keyed, windowMs, periods.lifetimeMs];
   const row = await db.one<{ answers: StoredAnswers }>(PUBLISH, values);
   if (row === null) throw new Error('publish answered no row');
   return toPublishAnswers(row.answers);

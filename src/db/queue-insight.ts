@@ -1,11 +1,12 @@
 import type { JobStateName } from '../domain/job-filter.ts';
 import type { WaitingJob, WaitingQueue } from '../domain/waiting.ts';
 import type { Database, Statement } from './database.ts';
+import type { Periods } from './publish.ts';
 
 /** How many of the oldest five minutes' jobs are looked at one by one. */
 const BOUNDARY = 2000;
 
-// Jobs past retention do not count, swept or not. What is not completed is counted by partial indexes, each
+// Jobs that are no longer kept do not count, swept or not; completed ones count for their retention. What is not completed is counted by partial indexes, each
 // of which has all that is asked of it. Completed jobs can be a million, so they come from the statistics:
 // five minutes of creation at a time, and the jobs of the five minutes in which retention ends one by one.
 // Only when these are many are they estimated, by the part of the five minutes that is left. Ages are
@@ -50,19 +51,21 @@ const DEPTHS: Statement = {
         select count(*) filter (where j.scheduled_for <= m.now) as due,
                count(*) filter (where j.scheduled_for > m.now) as later,
                min(j.scheduled_for) filter (where j.scheduled_for <= m.now) as oldest
-          from job j where j.queue_id = own.id and j.status = 'pending' and (j.id >= m.first_id) is true) pending
+          from job j where j.queue_id = own.id and j.status = 'pending') pending
       cross join lateral (
         select count(*) filter (where j.wait_reason = 'backoff') as retrying,
                count(*) filter (where j.wait_reason = 'hold') as held
           from job j where j.queue_id = own.id and j.status = 'pending' and j.wait_reason is not null
-                       and j.scheduled_for > m.now and (j.id >= m.first_id) is true) waiting
+                       and j.scheduled_for > m.now) waiting
       cross join lateral (
         select count(*) filter (where j.status = 'processing') as processing,
                count(*) filter (where j.status = 'awaiting_ack') as awaiting_ack
-          from job j where j.queue_id = own.id and j.status in ('processing', 'awaiting_ack')
-                       and (j.id >= m.first_id) is true) in_flight
+          from job j where j.queue_id = own.id and j.status in ('processing', 'awaiting_ack')) in_flight
       cross join lateral (
-        select count(*) as dead from job j where j.queue_id = own.id and j.status = 'dead' and j.id >= m.first_id) dead
+        select (select count(*) from job j where j.queue_id = own.id and j.status = 'dead' and j.id >= m.first_id)
+               + (select count(*) from job j
+                   where j.queue_id = own.id and j.status = 'dead' and j.id < m.first_id
+                     and j.dead_at >= greatest(j.created_at + $3 * interval '1 ms', m.now - $4 * interval '1 ms')) as dead) dead
       cross join lateral (
         select count(*) as jobs, count(*) filter (where b.status = 'completed') as completed
           from (select j.status from job j
@@ -77,9 +80,9 @@ export function queueDepths(
   db: Database,
   accountId: string,
   queueIds: readonly string[],
-  retentionMs: number,
+  { retentionMs, lifetimeMs }: Periods,
 ): Promise<DepthRow[]> {
-  return db.query<DepthRow>(DEPTHS, [queueIds, accountId, retentionMs]);
+  return db.query<DepthRow>(DEPTHS, [queueIds, accountId, retentionMs, lifetimeMs]);
 }
 
 /** Of the queue `q` at `clock.now`: what is under way, and the present rate window. */
@@ -133,7 +136,6 @@ const WAITINGS: Statement = {
       select j.id, j.queue_id, j.scheduled_for, j.wait_reason, j.last_error, j.attempts, j.max_attempts
         from job j
        where j.id = any ($1::text[]) and j.account_id = $2 and j.status = 'pending'
-         and j.id >= jobferry_first_id((select now from clock) - $3 * interval '1 ms')
     ), state as materialized (
       select q.id as queue_id, q.deleted_at is not null as deleted, q.paused_at, q.paused_by, q.hold_until,
              q.hold_job_id, q.hold_reason, q.concurrency,
@@ -167,9 +169,8 @@ export async function waitingJobs(
   db: Database,
   accountId: string,
   jobIds: readonly string[],
-  retentionMs: number,
 ): Promise<{ id: string; job: WaitingJob; queue: WaitingQueue; now: Date }[]> {
-  const rows = await db.query<WaitingRow>(WAITINGS, [jobIds, accountId, retentionMs]);
+  const rows = await db.query<WaitingRow>(WAITINGS, [jobIds, accountId]);
   return rows.map((row) => ({
     id: row.id,
     now: row.now,

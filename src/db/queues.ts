@@ -12,6 +12,8 @@ import type { SecretBox } from './secret-box.ts';
 export interface QueueTotals {
   count: number;
   concurrency: number;
+  /** Deleted queues that are not swept yet, because jobs of theirs are kept. */
+  tombstones: number;
 }
 
 /** Everything but the secret, so that no read can leak it. */
@@ -150,12 +152,13 @@ async function newId(tx: Prisma.TransactionClient): Promise<string> {
 }
 
 async function totals(tx: Prisma.TransactionClient, accountId: string, except: string | null): Promise<QueueTotals> {
+  const tombstones = await tx.queue.count({ where: { accountId, deletedAt: { not: null } } });
   const others = await tx.queue.aggregate({
     where: { accountId, deletedAt: null, ...(except === null ? {} : { id: { not: except } }) },
     _count: true,
     _sum: { concurrency: true },
   });
-  return { count: others._count, concurrency: others._sum.concurrency ?? 0 };
+  return { count: others._count, concurrency: others._sum.concurrency ?? 0, tombstones };
 }
 
 /** CHECK constraints keep these columns within the domain's unions. */

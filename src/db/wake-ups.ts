@@ -10,6 +10,40 @@ export interface QueuesWithWork {
   overdue: string[];
 }
 
+/** Queues per statement: it takes some ten milliseconds. */
+const QUEUE_PAGE = 2000;
+/** A round goes on with the queues that follow the next time, when there are so many. */
+const ROUND_MS = 1000;
+
+const PAGES: Record<'live' | 'deleted', Statement> = {
+  live: {
+    name: 'live-queues-page',
+    text: 'select id from queue where deleted_at is null and id > $1 order by id limit $2',
+  },
+  deleted: {
+    name: 'deleted-queues-page',
+    text: 'select id from queue where deleted_at is not null and id > $1 order by id limit $2',
+  },
+};
+
+/**
+ * Ids of all queues, page by page; with very many of them, those of as many pages as a second allows.
+ * @param cursor where to begin, and where the next round goes on; the empty text is the first queue
+ */
+export async function* eachQueuePage(
+  db: Database,
+  kind: 'live' | 'deleted',
+  cursor: { after: string },
+): AsyncGenerator<string[], void, undefined> {
+  const startedAt = performance.now();
+  do {
+    const rows = await db.query<{ id: string }>(PAGES[kind], [cursor.after, QUEUE_PAGE]);
+    // Before what is done with them, which may fail: the next round begins with others then.
+    cursor.after = rows.length < QUEUE_PAGE ? '' : (rows.at(-1)?.id ?? '');
+    if (rows.length > 0) yield rows.map(({ id }) => id);
+  } while (cursor.after !== '' && performance.now() - startedAt < ROUND_MS);
+}
+
 // One look at the head of two indexes per queue, so it stays cheap under any backlog. "The first one"
 // and not "exists": that could read the whole table for a queue that has nothing (test/db/index-use).
 const WITH_WORK: Statement = {
@@ -20,16 +54,18 @@ const WITH_WORK: Statement = {
            pending.scheduled_for is not null
              and (pending.scheduled_for <= clock.now and q.paused_at is null or q.deleted_at is not null) as due,
            coalesce(in_flight.deadline <= clock.now, false) as overdue
-      from queue q cross join clock
+      from clock cross join queue q
       left join lateral (select j.scheduled_for from job j where j.queue_id = q.id and j.status = 'pending'
-                          order by j.scheduled_for, j.id limit 1) pending on true
+                          order by j.queue_id, j.scheduled_for, j.id limit 1) pending on true
       left join lateral (select j.deadline from job j
                           where j.queue_id = q.id and j.status in ('processing', 'awaiting_ack')
-                          order by j.deadline limit 1) in_flight on true`,
+                          order by j.queue_id, j.deadline limit 1) in_flight on true
+     where q.id = any ($1::text[])`,
 };
 
-export async function queuesWithWork(db: Database): Promise<QueuesWithWork> {
-  const rows = await db.query<{ id: string; due: boolean; overdue: boolean }>(WITH_WORK);
+/** Which of the queues have work. A deleted queue has while it has pending jobs. */
+export async function queuesWithWork(db: Database, queueIds: readonly string[]): Promise<QueuesWithWork> {
+  const rows = await db.query<{ id: string; due: boolean; overdue: boolean }>(WITH_WORK, [queueIds]);
   return {
     due: rows.filter((row) => row.due).map((row) => row.id),
     overdue: rows.filter((row) => row.overdue).map((row) => row.id),
@@ -47,22 +83,6 @@ const NEXT_DEADLINE: Statement = {
 export async function nextDeadlineMs(db: Database, queueId: string): Promise<number | null> {
   const row = await db.one<{ wait_ms: string | null }>(NEXT_DEADLINE, [queueId]);
   return row?.wait_ms == null ? null : Number(row.wait_ms);
-}
-
-// Not a row that a process took with it when it died, nor one that was put off for another period.
-const REQUEST_SWEEP: Statement = {
-  name: 'request-sweep',
-  text: `
-    select graphile_worker.add_job($1, job_key => $1) where not exists (
-      select from graphile_worker.jobs
-       where key = $1 and attempts < max_attempts
-         and case when locked_at is null then run_at <= now() + $2 * interval '1 ms'
-                  else locked_at > now() - interval '5 minutes' end)`,
-};
-
-/** Asks for the retention sweep now, unless it is under way or comes within its period. */
-export async function requestSweep(db: Database, task: string, periodMs: number): Promise<void> {
-  await db.query(REQUEST_SWEEP, [task, periodMs]);
 }
 
 /** Why workers are called: a job of the queue was published, or something else may let its jobs go. */

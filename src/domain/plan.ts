@@ -77,6 +77,20 @@ export function assertQueueCount(plan: Plan, present: number): void {
 }
 
 /**
+ * Refuses another queue while very many deleted ones are kept for their jobs: each of them costs every process a look.
+ * @throws JobferryError `forbidden`
+ */
+export function assertTombstones(present: number): void {
+  if (present >= LIMITS.tombstones) {
+    throw new JobferryError(
+      'forbidden',
+      `${present} deleted queues are kept until the jobs in them are past retention, and an account may have ` +
+        `${LIMITS.tombstones}: use a queue again instead of deleting it`,
+    );
+  }
+}
+
+/**
  * Refuses a change that pushes the account's concurrency sum past 1000; the spec asks for the
  * resulting total in the message.
  * @throws JobferryError `forbidden`

@@ -64,6 +64,8 @@ export const LIMITS = {
   maxDefers: { min: 0, max: 1000 },
   concurrency: { min: 1, max: 500 },
   accountConcurrency: 1000,
+  /** Not in the spec: deleted queues of an account whose jobs are still kept. */
+  tombstones: 1000,
   /** The spec sets no maximum; this is what the column holds. */
   rateLimitMax: { min: 1, max: 2_147_483_647 },
   rateLimitWindow: { min: 0.001, max: 3600 },

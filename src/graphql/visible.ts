@@ -2,10 +2,14 @@ import { isId } from '../domain/id.ts';
 import type { GraphQLContext } from './context.ts';
 import type { JobRow } from './loaders.ts';
 
-/** A job of the account that is not past retention, swept or not (D31). */
+/** A job of the account that is kept: not past retention (D31), or not ended by then (`db/kept`). */
 export async function visibleJob(context: GraphQLContext, id: string): Promise<JobRow | null> {
   if (!isId(id)) return null;
   const [job, server] = await Promise.all([context.loaders.job.load(id), context.loaders.server()]);
   if (job === null) return null;
-  return server.now.getTime() - job.createdAt.getTime() < server.retentionSeconds * 1000 ? job : null;
+  const now = server.now.getTime();
+  const pastRetention = job.createdAt.getTime() + server.retentionSeconds * 1000;
+  if (now < pastRetention || !['completed', 'dead'].includes(job.status)) return job;
+  const endedAt = (job.completedAt ?? job.deadAt)?.getTime() ?? 0;
+  return endedAt >= Math.max(pastRetention, now - server.lifetimeSeconds * 1000) ? job : null;
 }

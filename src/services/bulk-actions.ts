@@ -25,17 +25,13 @@ export function createBulkOperations(context: Context): BulkOperations {
       throw invalid(`ratePerSecond must be a whole number from 1 to ${MAX_RATE_PER_SECOND}`);
     }
     await assertDeadLettersExist(context, account, queueId);
-    return countReplayable(db.reading(account.id), queueId, filter, periods.retentionMs);
+    return countReplayable(db.reading(account.id), queueId, filter, periods);
   };
 
   const countCancel = async (account: Account, filter: JobFilter, all: boolean): Promise<number> => {
     assertKeepable(filter);
     assertAsked(all || !matchesEverything(filter), 'job of the account');
-    return countCancellable(db.reading(account.id), {
-      accountId: account.id,
-      filter,
-      retentionMs: periods.retentionMs,
-    });
+    return countCancellable(db.reading(account.id), { accountId: account.id, filter, periods });
   };
 
   const start = async (account: Account, action: actions.NewBulkAction): Promise<string> => {

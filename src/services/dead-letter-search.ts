@@ -29,7 +29,7 @@ export function createDeadLetterSearch(
   const scopeOf = (account: Account): DeadLetterScope => ({
     accountId: account.id,
     windowMs: Math.min(planOf(context, account).window * 1000, periods.retentionMs),
-    retentionMs: periods.retentionMs,
+    periods,
   });
   const reading = (account: Account) => db.reading(account.id, request?.budget ?? new SearchBudget());
   return {

@@ -33,14 +33,14 @@ const BOUNDS: Omit<BatcherOptions<unknown>, 'maxItems'> = {
 export function createJobBatches({ db, periods }: Context): JobBatches {
   const states = new Batcher<string, StoredJob | null>(
     async (ids) => {
-      const found = await findJobs(db, ids, periods.retentionMs);
+      const found = await findJobs(db, ids, periods);
       return ids.map((id) => found.get(id) ?? null);
     },
     { ...BOUNDS, maxItems: 200 },
   );
   const documents = new Batcher(
     async (ids: string[]) => {
-      const found = await jobDocuments(db, ids, periods.retentionMs);
+      const found = await jobDocuments(db, ids, periods);
       return ids.map((id) => found.get(id) ?? null);
     },
     // Each with its payload.

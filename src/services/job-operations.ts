@@ -26,7 +26,7 @@ export function createJobOperations(context: Context, publishJob: PublishJob, jo
     attempt: (job: StoredJob) => Promise<boolean>,
   ): Promise<string> => {
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const job = isId(jobId) ? await findJob(context.db, jobId, account.id, context.periods.retentionMs) : null;
+      const job = isId(jobId) ? await findJob(context.db, jobId, account.id, context.periods) : null;
       if (job === null) throw notFound('job');
       if (!(await attempt(job))) continue;
       context.wake(job.queueId, 'change');

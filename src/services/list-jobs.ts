@@ -1,6 +1,7 @@
 import { databaseTime } from '../db/clock.ts';
 import { listDeadLetterDocuments } from '../db/dead-letters.ts';
-import { listJobDocuments } from '../db/job-list.ts';
+import { type KeptJobs, listJobDocuments } from '../db/job-list.ts';
+import { listStart } from '../db/jobs.ts';
 import { queueState } from '../db/queues.ts';
 import { JobferryError, notFound } from '../domain/errors.ts';
 import { type Context, planOf } from './context.ts';
@@ -17,9 +18,9 @@ export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
     async listJobs(account, queueId, input) {
       const reading = db.reading(account.id);
       if ((await queueState(reading, account.id, queueId)) !== 'live') throw notFound('queue');
-      const appliedFrom = await clampedFrom(context, account, input);
+      const { from: appliedFrom, kept } = await jobsFrom(context, account, queueId, input);
       const { to, status, idempotencyKey } = input;
-      const filter = { queueId, from: appliedFrom, to, status, idempotencyKey };
+      const filter = { queueId, from: appliedFrom, to, status, idempotencyKey, kept };
       const found = await listJobDocuments(reading, filter, slice(input));
       return { ...found, page: input.page, limit: input.limit, appliedFrom };
     },
@@ -31,7 +32,7 @@ export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
         from: await clampedFrom(context, account, input),
         to: input.to,
         includeReplayed: input.includeReplayed ?? true,
-        retentionMs: periods.retentionMs,
+        periods,
       };
       const found = await listDeadLetterDocuments(db.reading(account.id), filter, slice(input));
       return { ...found, page: input.page, limit: input.limit };
@@ -51,6 +52,25 @@ export async function assertDeadLettersExist(context: Context, account: Account,
 
 export function queueDeleted(): JobferryError {
   return new JobferryError('gone', 'the queue has been deleted, and its dead letters with it');
+}
+
+/**
+ * The lower bound of a list of jobs. A plan whose window is the whole retention also shows the jobs that outlast
+ * it, back to the oldest of them.
+ */
+async function jobsFrom(
+  { db, periods, ...context }: Context,
+  account: Account,
+  queueId: string,
+  input: PageInput,
+): Promise<{ from: Date; kept: KeptJobs | undefined }> {
+  const { now, oldestKept } = await listStart(db.reading(account.id), queueId, periods);
+  const windowMs = planOf(context, account).window * 1000;
+  const young = now.getTime() - periods.retentionMs;
+  const showsKept = windowMs >= periods.retentionMs && oldestKept !== null;
+  const earliest = showsKept ? Math.min(oldestKept.getTime(), young) : Math.max(now.getTime() - windowMs, young);
+  const from = Math.max(input.from?.getTime() ?? earliest, earliest);
+  return { from: new Date(from), kept: from < young ? { youngFrom: new Date(young), periods } : undefined };
 }
 
 /** The lower bound actually used: `from`, but not before the plan's window (spec "Job list"). */

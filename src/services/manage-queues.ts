@@ -1,6 +1,6 @@
 import * as queues from '../db/queues.ts';
 import { invalidField, notFound } from '../domain/errors.ts';
-import { assertAccountConcurrency, assertPlanAllows, assertQueueCount } from '../domain/plan.ts';
+import { assertAccountConcurrency, assertPlanAllows, assertQueueCount, assertTombstones } from '../domain/plan.ts';
 import { QUEUE_DEFAULTS, type QueueSettings } from '../domain/queue.ts';
 import { type Context, planOf } from './context.ts';
 import type { Account, CreateQueueInput, Services } from './index.ts';
@@ -25,6 +25,7 @@ export function createManageQueues(context: Context): ManageQueues {
       const row = { ...settings, name: input.name, signingSecret };
       const queue = await queues.createQueue({ prisma, box: db.box }, account, row, (others) => {
         assertQueueCount(plan, others.count);
+        assertTombstones(others.tombstones);
         assertAccountConcurrency(others.concurrency + settings.concurrency);
       });
       context.changes.changed({ accountId: account.id, queueId: queue.id });

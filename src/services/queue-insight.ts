@@ -22,7 +22,7 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
   const { retentionMs } = periods;
   return {
     async depths(account, queueIds) {
-      const rows = await queueDepths(db.reading(account.id), account.id, queueIds.filter(isId), retentionMs);
+      const rows = await queueDepths(db.reading(account.id), account.id, queueIds.filter(isId), periods);
       return new Map(rows.map(({ id, oldest, ...counts }) => [id, { ...counts, oldestDueAt: oldest }]));
     },
 
@@ -44,7 +44,7 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
     },
 
     async waitings(account, jobIds) {
-      const jobs = await waitingJobs(db.reading(account.id), account.id, jobIds.filter(isId), retentionMs);
+      const jobs = await waitingJobs(db.reading(account.id), account.id, jobIds.filter(isId));
       return new Map(jobs.map(({ id, job, queue, now }) => [id, whyWaiting(job, queue, now)]));
     },
   };

@@ -61,6 +61,6 @@ async function askDatabase(db: Database): Promise<Record<string, string>> {
     // A later version may have migrated already while this one is being replaced.
     return { database: writable ? 'ok' : 'read-only', schema: state === 'behind' ? 'not migrated' : 'ok' };
   } catch {
-    return { database: 'not reachable' };
+    return { database: db.origin.refusal ?? 'not reachable' };
   }
 }

@@ -1,8 +1,10 @@
+import { isClockTrusted } from '../db/clock-watch.ts';
 import type { Database } from '../db/database.ts';
 import { type Settlement, settle, settleLost, settleOverdue } from '../db/settle.ts';
 import { jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs, type StoredJob } from '../db/stored-job.ts';
 import { sweepDeadLetters } from '../db/sweep.ts';
 import { nextDeadlineMs } from '../db/wake-ups.ts';
+import { JobferryError } from '../domain/errors.ts';
 import { type JobEvent, transition } from '../domain/transition.ts';
 import { type ChangeFeed, NO_CHANGES } from './live.ts';
 
@@ -46,12 +48,17 @@ export async function takeBack(
   );
 }
 
-/** Pending jobs that can no longer be delivered in time (D8). */
-export async function endLifetimes(db: Database, changes: ChangeFeed = NO_CHANGES): Promise<Set<string>> {
+/** Pending jobs of the queues that can no longer be delivered in time (D8). */
+export async function endLifetimes(
+  db: Database,
+  changes: ChangeFeed,
+  queueIds: readonly string[],
+): Promise<Set<string>> {
+  if (!isClockTrusted(db)) return new Set();
   return inBatches(
     db,
     changes,
-    () => jobsPastLifetime(db, BATCH),
+    () => jobsPastLifetime(db, queueIds, BATCH),
     () => ({ type: 'lifetime_ended' }),
   );
 }
@@ -73,12 +80,35 @@ export async function emptyDeletedQueue(
   }
 }
 
+type Write = (db: Database, settlements: Settlement[]) => Promise<Set<string>>;
+
+/** In one statement, or if that fails one by one: one that cannot be written must not stop the others. */
+async function writeEach(db: Database, settlements: Settlement[], write: Write): Promise<Set<string>> {
+  if (settlements.length === 0) return new Set();
+  try {
+    return await write(db, settlements);
+  } catch (error) {
+    if (settlements.length === 1) throw error;
+  }
+  const applied = new Set<string>();
+  for (const settlement of settlements) {
+    try {
+      for (const id of await write(db, [settlement])) applied.add(id);
+    } catch (error) {
+      // The database itself, which would refuse the others as well.
+      if (error instanceof JobferryError && error.kind === 'unavailable') throw error;
+      db.log.warn({ err: error, jobId: settlement.id }, 'a job cannot be settled');
+    }
+  }
+  return applied;
+}
+
 async function inBatches(
   db: Database,
   changes: ChangeFeed,
   next: () => Promise<StoredJob[]>,
   eventFor: (job: StoredJob) => JobEvent,
-  write: (db: Database, settlements: Settlement[]) => Promise<Set<string>> = settle,
+  write: Write = settle,
 ): Promise<Set<string>> {
   const touched = new Set<string>();
   for (;;) {
@@ -88,7 +118,7 @@ async function inBatches(
       if (decided === null) return [];
       return [{ id: job.id, expected: job.state.status, token: job.token, transition: decided, answer: null }];
     });
-    const applied = settlements.length === 0 ? new Set<string>() : await write(db, settlements);
+    const applied = await writeEach(db, settlements, write);
     for (const { id: jobId, accountId, queueId } of jobs) {
       if (!applied.has(jobId)) continue;
       touched.add(queueId);

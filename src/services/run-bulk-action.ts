@@ -52,7 +52,7 @@ async function replayNext(context: BulkContext, action: Action, share: number): 
   if (tooEarlyMs > 0) return tooEarlyMs;
 
   const queueId = queueOf(action);
-  const selection = { queueId, filter: filterOf<DeadLetterFilter>(action.selection), retentionMs: periods.retentionMs };
+  const selection = { queueId, filter: filterOf<DeadLetterFilter>(action.selection), periods };
   const limit = action.canary === 'to_send' ? 1 : Math.max(1, Math.floor(batchSize * share));
   const bounds = { after: action.position, before: action.id, limit };
   const { ids, walkedTo } = await nextReplayable(db, selection, bounds);
@@ -102,7 +102,7 @@ function nextToCancel(context: BulkContext, action: Action, limit: number): Prom
   const { db, periods } = context;
   if (action.kind === 'purge_queue') return nextPending(db, queueOf(action), action.id, limit);
   const filter = filterOf<JobFilter>(action.selection);
-  const selection = { accountId: action.accountId, filter, retentionMs: periods.retentionMs };
+  const selection = { accountId: action.accountId, filter, periods };
   return nextCancellable(db, selection, { after: action.position, before: action.id, limit });
 }
 

@@ -33,7 +33,7 @@ export function createJobSearch(
   const windowOf = (account: Account) => Math.min(planOf(context, account).window * 1000, periods.retentionMs);
   const select = (account: Account, filter: JobFilter): JobSelection => {
     assertJobFilter(filter);
-    return { accountId: account.id, filter, windowMs: windowOf(account), budget: request?.budget };
+    return { accountId: account.id, filter, windowMs: windowOf(account), periods, budget: request?.budget };
   };
   return {
     async searchJobs(account, filter, order, slice) {

@@ -1,24 +1,26 @@
+import type { ClockWatch } from '../db/clock-watch.ts';
 import type { Database } from '../db/database.ts';
 import type { Periods } from '../db/publish.ts';
 import { indexAttempts, rollUp } from '../db/statistics.ts';
-import { type CallReason, queuesWithWork, requestSweep } from '../db/wake-ups.ts';
+import type { CallReason } from '../db/wake-ups.ts';
 import { tellDeclaredDead } from '../db/workers.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import type { Logger } from '../log.ts';
 import type { ChangeFeed } from '../services/live.ts';
-import { endLifetimes, takeBack } from '../services/recover.ts';
+import { takeBack } from '../services/recover.ts';
 import { BulkActions } from './bulk-actions.ts';
 import { Deadlines } from './deadlines.ts';
 import { DeathWatch } from './death-watch.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Liveness } from './liveness.ts';
+import { startReconciling } from './reconcile.ts';
 import { repeat } from './repeat.ts';
 import { WakeUpRunner } from './runner.ts';
 import { SearchIndexing } from './search-indexing.ts';
+import { Sweeper } from './sweeper.ts';
 import { createBulkTask } from './tasks/bulk.ts';
 import { createDeliverTask } from './tasks/deliver.ts';
-import { createRetentionTask, RETENTION_TASK } from './tasks/retention.ts';
 import { createTimeoutTask } from './tasks/timeout.ts';
 
 export interface WorkerOptions {
@@ -29,6 +31,7 @@ export interface WorkerOptions {
   periods: Periods;
   plans: PlanTable;
   changes: ChangeFeed;
+  clock: ClockWatch;
 }
 
 export interface Worker {
@@ -44,8 +47,6 @@ export interface Worker {
 
 /** A delivery may last the webhook's time; the margin is for the way to the database and back (DESIGN 2). */
 const LEASE_MARGIN_MS = 5000;
-/** How long a lost wake-up can cost (reliability I-36). */
-const RECONCILE_MS = 5000;
 /** How far the statistics are behind, and what a round does at most when they have much to make up for. */
 const ROLL_UP_MS = 5000;
 const ROLL_UP_STEPS = 20;
@@ -56,7 +57,7 @@ const KEEP_BULK_MS = 1500;
 
 /** The delivering half of the service. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
-  const { webhookTimeoutMs, capacity, retentionSweepMs, periods, plans, changes } = options;
+  const { webhookTimeoutMs, capacity, retentionSweepMs, periods, plans, changes, clock } = options;
   let listening: Dispatcher | null = null;
   const liveness = await Liveness.start({
     url: options.databaseUrl,
@@ -80,7 +81,6 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     deliver: createDeliverTask(dispatcher),
     timeout: createTimeoutTask(deadlines),
     bulk: createBulkTask(bulkActions),
-    retention: createRetentionTask(db, log, { retentionMs: periods.retentionMs, sweepMs: retentionSweepMs }),
   });
   try {
     await runner.start();
@@ -90,14 +90,9 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   }
 
   const stopWatching = watchForDeaths(db, liveness, log, changes, wake);
-  const stopReconciling = repeat(RECONCILE_MS, log, 'reconciling', async () => {
-    for (const queueId of await endLifetimes(db, changes)) wake(queueId);
-    const { due, overdue } = await queuesWithWork(db);
-    for (const queueId of due) wake(queueId);
-    for (const queueId of overdue) await deadlines.check(queueId);
-    await bulkActions.takeIdle();
-    await requestSweep(db, RETENTION_TASK, retentionSweepMs);
-  });
+  const stopReconciling = startReconciling({ db, log, changes, wake, deadlines, bulkActions });
+  const sweeper = new Sweeper(db, log, { clock, periods, everyMs: retentionSweepMs });
+  const stopSweeping = repeat(retentionSweepMs, log, 'the retention sweep', () => sweeper.run());
   const stopKeeping = repeat(KEEP_BULK_MS, log, 'keeping bulk actions', () => bulkActions.keep());
   const stopIndexing = repeat(ROLL_UP_MS, log, 'indexing attempts', () => indexAttempts(db));
   const stopRollingUp = repeat(ROLL_UP_MS, log, 'rolling up statistics', async () => {
@@ -125,6 +120,8 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       stopWatching();
       stopReconciling();
       stopKeeping();
+      stopSweeping();
+      sweeper.stop();
       stopIndexing();
       stopRollingUp();
       stopSearchIndexing();

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Connections } from '../../src/db/connections.ts';
 import { Database, translated } from '../../src/db/database.ts';
 import { FairTurns } from '../../src/db/fair-turns.ts';
+import { OriginGuard } from '../../src/db/origin.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startTcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -26,7 +27,7 @@ const sessions = async (): Promise<number[]> => {
 
 describe('a connection whose statement was given up', () => {
   it('counts until the server has let it go, and is replaced then', async () => {
-    const connections = new Connections(url, 2, log);
+    const connections = new Connections(url, 2, log, new OriginGuard(log));
     const stopped: number[] = [];
     try {
       const given = await Promise.allSettled(
@@ -68,7 +69,7 @@ describe('a connection whose statement was given up', () => {
   });
 
   it('is ended on the server, though what it does has no end', async () => {
-    const connections = new Connections(url, 1, log);
+    const connections = new Connections(url, 1, log, new OriginGuard(log));
     await admin.query('select pg_advisory_lock(7)');
     await expect(
       connections.run({ text: 'select pg_advisory_lock(7)', query_timeout: 50 } as pg.QueryConfig),
@@ -85,7 +86,7 @@ describe('a connection whose statement was given up', () => {
     const relayed = new URL(url);
     relayed.hostname = '127.0.0.1';
     relayed.port = String(relay.port);
-    const connections = new Connections(relayed.href, 1, log);
+    const connections = new Connections(relayed.href, 1, log, new OriginGuard(log));
     await connections.run({ text: 'select 1' });
     await relay.cut();
     await waitFor(() => connections.pool.totalCount === 0);
@@ -103,7 +104,7 @@ describe('a server that could not be heard for a while', () => {
     const relayed = new URL(url);
     relayed.hostname = '127.0.0.1';
     relayed.port = String(relay.port);
-    const connections = new Connections(relayed.href, 3, log);
+    const connections = new Connections(relayed.href, 3, log, new OriginGuard(log));
     await Promise.all([1, 2, 3].map(() => connections.run({ text: 'select pg_sleep(0.01)' })));
     relay.stall();
     const lost = [1, 2, 3].map(() => connections.run({ text: 'select 1', query_timeout: 50 } as pg.QueryConfig));
@@ -118,7 +119,7 @@ describe('a server that could not be heard for a while', () => {
 
 describe('what fails while connecting', () => {
   it.each(['XX000', '3D000', '28P01', '53300'])('is unavailable with SQLSTATE %s, and stored nothing', async (code) => {
-    const connections = new Connections(url, 1, log);
+    const connections = new Connections(url, 1, log, new OriginGuard(log));
     const refused = Object.assign(new pg.DatabaseError('no', 2, 'error'), { code, severity: 'FATAL' });
     connections.pool.connect = () => Promise.reject(refused);
     await expect(connections.run({ text: 'select 1' })).rejects.toMatchObject({

@@ -5,7 +5,7 @@ import { encryptStored } from '../../src/db/encrypt-stored.ts';
 import { keyIdOf, SecretBox } from '../../src/db/secret-box.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { RETENTION_MS } from './fixture.ts';
+import { PERIODS } from './fixture.ts';
 
 /** The step at the start that encrypts what is stored, and refuses when it lacks a key. */
 
@@ -67,7 +67,7 @@ describe('the signing secrets', () => {
     const opened = await openDatabase();
     await opened.createQueues(3);
     const before = await opened.secrets();
-    expect(await encryptStored(opened.plain, RETENTION_MS)).toBe(0);
+    expect(await encryptStored(opened.plain, PERIODS)).toBe(0);
     expect(await opened.secrets()).toEqual(before);
   });
 
@@ -78,19 +78,19 @@ describe('the signing secrets', () => {
     expect(texts).toHaveLength(250 + 83);
 
     const withFirst = opened.openWith(keys[0]);
-    expect(await encryptStored(withFirst, RETENTION_MS)).toBe(250);
+    expect(await encryptStored(withFirst, PERIODS)).toBe(250);
     expect(await readSecrets(opened, withFirst)).toEqual({ texts, keyIds: [idOf(keys[0])] });
     const stored = await opened.secrets();
     expect(JSON.stringify(stored)).not.toContain('whsec');
-    expect(await encryptStored(withFirst, RETENTION_MS)).toBe(0);
+    expect(await encryptStored(withFirst, PERIODS)).toBe(0);
     expect(await opened.secrets()).toEqual(stored);
 
     // A key that is only there to come changes nothing yet.
-    expect(await encryptStored(opened.openWith(keys[0], keys[1]), RETENTION_MS)).toBe(0);
+    expect(await encryptStored(opened.openWith(keys[0], keys[1]), PERIODS)).toBe(0);
     const rotated = opened.openWith(keys[1], keys[0]);
-    expect(await encryptStored(rotated, RETENTION_MS)).toBe(250);
+    expect(await encryptStored(rotated, PERIODS)).toBe(250);
     const withSecond = opened.openWith(keys[1]);
-    expect(await encryptStored(withSecond, RETENTION_MS)).toBe(0);
+    expect(await encryptStored(withSecond, PERIODS)).toBe(0);
     expect(await readSecrets(opened, withSecond)).toEqual({ texts, keyIds: [idOf(keys[1])] });
     expect(opened.warnings).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe('the signing secrets', () => {
     await opened.createQueues(120);
     const { texts } = await readSecrets(opened, opened.plain);
     const processes = Array.from({ length: 4 }, () => opened.openWith(keys[0]));
-    await Promise.all(processes.map((db) => encryptStored(db, RETENTION_MS)));
+    await Promise.all(processes.map((db) => encryptStored(db, PERIODS)));
     expect(await readSecrets(opened, opened.openWith(keys[0]))).toEqual({ texts, keyIds: [idOf(keys[0])] });
   });
 
@@ -108,7 +108,7 @@ describe('the signing secrets', () => {
     const opened = await openDatabase();
     await opened.createQueues(3);
     const db = opened.openWith(keys[0]);
-    await encryptStored(db, RETENTION_MS);
+    await encryptStored(db, PERIODS);
     await db.query(`update queue set next_signing_secret_at = jobferry_now() where id = 'q3'`);
     await db.query(
       `insert into job (account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for, deliver_by, created_at)
@@ -122,12 +122,12 @@ describe('the signing secrets', () => {
     const opened = await openDatabase();
     await opened.createQueues(4);
     const before = opened.openWith(keys[0]);
-    await encryptStored(before, RETENTION_MS);
+    await encryptStored(before, PERIODS);
     // The secret of another queue, put here by somebody who can write to the database.
     await opened.plain.query(
       `update queue set signing_secret = (select signing_secret from queue where id = 'q2') where id = 'q1'`,
     );
-    expect(await encryptStored(opened.openWith(keys[1], keys[0]), RETENTION_MS)).toBe(3);
+    expect(await encryptStored(opened.openWith(keys[1], keys[0]), PERIODS)).toBe(3);
     expect(opened.warnings).toMatchObject([{ queueId: 'q1', err: { name: 'UnreadableError' } }]);
   });
 });
@@ -140,9 +140,9 @@ describe('a start', () => {
   ])('is refused with %s when signing secrets need one', async (_what, of) => {
     const opened = await openDatabase();
     await opened.createQueues(3);
-    await encryptStored(opened.openWith(keys[0]), RETENTION_MS);
+    await encryptStored(opened.openWith(keys[0]), PERIODS);
     const stored = await opened.secrets();
-    await expect(encryptStored(opened.openWith(...of), RETENTION_MS)).rejects.toThrow(
+    await expect(encryptStored(opened.openWith(...of), PERIODS)).rejects.toThrow(
       `ENCRYPTION_KEY: the key with the id ${idOf(keys[0])} is missing: the signing secrets of 3 queue(s) are encrypted with it`,
     );
     expect(await opened.secrets()).toEqual(stored);
@@ -162,24 +162,24 @@ describe('a start', () => {
     await store(idOf(keys[0]), '73 hours');
     await store(idOf(keys[1]), '71 hours');
     await store(idOf(keys[2]), '0');
-    await encryptStored(opened.openWith(keys[2], keys[1]), RETENTION_MS);
-    await expect(encryptStored(opened.openWith(keys[2]), RETENTION_MS)).rejects.toThrow(
+    await encryptStored(opened.openWith(keys[2], keys[1]), PERIODS);
+    await expect(encryptStored(opened.openWith(keys[2]), PERIODS)).rejects.toThrow(
       new RegExp(
         `^ENCRYPTION_KEY: the key with the id ${idOf(keys[1])} is missing: payloads are encrypted with it, the last of which is kept until \\d{4}-`,
       ),
     );
-    await encryptStored(opened.openWith(keys[2]), RETENTION_MS - 2 * 3_600_000);
+    await encryptStored(opened.openWith(keys[2]), { ...PERIODS, retentionMs: PERIODS.retentionMs - 2 * 3_600_000 });
   });
 
   it('is refused without any key while a queue encrypts its payloads', async () => {
     const opened = await openDatabase();
     await opened.createQueues(5);
     await opened.plain.query('update queue set payloads_encrypted = true where deleted_at is not null');
-    expect(await encryptStored(opened.plain, RETENTION_MS)).toBe(0);
+    expect(await encryptStored(opened.plain, PERIODS)).toBe(0);
     await opened.plain.query(`update queue set payloads_encrypted = true where id = 'q2'`);
-    await expect(encryptStored(opened.plain, RETENTION_MS)).rejects.toThrow(
+    await expect(encryptStored(opened.plain, PERIODS)).rejects.toThrow(
       'ENCRYPTION_KEY: a key is needed: the queue queue-2 encrypts its payloads',
     );
-    expect(await encryptStored(opened.openWith(keys[0]), RETENTION_MS)).toBe(5);
+    expect(await encryptStored(opened.openWith(keys[0]), PERIODS)).toBe(5);
   });
 });

@@ -9,6 +9,7 @@ import { createTestDatabase } from '../support/database.ts';
 
 export const LIFETIME_MS = 86_400_000;
 export const RETENTION_MS = 3 * LIFETIME_MS;
+export const PERIODS = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
 export const LEASE_MS = 20_000;
 
 /** Columns of `queue` that a test may choose. */
@@ -97,6 +98,14 @@ export async function openFixture() {
 
     claim(queue: TestQueue, capacity = 1000, workerId = 1): Promise<Claim> {
       return claimOf(db, queue.id, capacity, workerId);
+    },
+
+    /** Makes every connection tell the server what it read, which it does when it likes otherwise. */
+    async flushCounters(): Promise<void> {
+      const clients = await Promise.all(Array.from({ length: db.pool.totalCount }, () => db.pool.connect()));
+      for (const client of clients) await client.query('select pg_stat_force_next_flush()');
+      await Promise.all(clients.map((client) => client.query('select 1')));
+      for (const client of clients) client.release();
     },
 
     /** Opens every connection of the pool, so that what races does so from the first moment. */

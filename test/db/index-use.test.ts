@@ -3,15 +3,15 @@ import { nextPending, nextReplayable } from '../../src/db/bulk-selection.ts';
 import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/dead-letter-search.ts';
 import { listDeadLetterDocuments } from '../../src/db/dead-letters.ts';
 import { listJobDocuments } from '../../src/db/job-list.ts';
-import { jobDocuments } from '../../src/db/jobs.ts';
+import { jobDocuments, listStart } from '../../src/db/jobs.ts';
 import { queueDepths, queueUses, waitingJobs } from '../../src/db/queue-insight.ts';
 import { queueStats, rollUp } from '../../src/db/statistics.ts';
 import { jobsByIds, jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs } from '../../src/db/stored-job.ts';
-import { SWEEP_START, sweepDeadLetters, sweepRetention } from '../../src/db/sweep.ts';
+import { sweepById, sweepDeadLetters, sweepQueues, sweepsBelow } from '../../src/db/sweep.ts';
 import { accountUsage } from '../../src/db/usage.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
 import { workersWithClaims } from '../../src/db/workers.ts';
-import { DELIVERED, type Fixture, openFixture, RETENTION_MS, type TestQueue } from './fixture.ts';
+import { DELIVERED, type Fixture, openFixture, PERIODS, RETENTION_MS, type TestQueue } from './fixture.ts';
 
 /**
  * With a long backlog no statement of the delivery path may read the whole job table. The server's
@@ -69,13 +69,13 @@ const CASES: [string, () => Promise<unknown>][] = [
   ['publish', () => fixture.publishAll(queue, [{ key: 'pending77' }, { key: 'new' }, {}])],
   ['claim and settle', claimAndSettle],
   ['the list of jobs', () => listJobDocuments(fixture.db, { queueId: queue.id, from: new Date(0) }, page)],
-  ['a job', () => jobDocuments(fixture.db, [anyJob], RETENTION_MS)],
+  ['a job', () => jobDocuments(fixture.db, [anyJob], PERIODS)],
   [
     'the dead-letter list',
     () =>
       listDeadLetterDocuments(
         fixture.db,
-        { queueId: queue.id, from: new Date(0), includeReplayed: false, retentionMs: RETENTION_MS },
+        { queueId: queue.id, from: new Date(0), includeReplayed: false, periods: PERIODS },
         page,
       ),
   ],
@@ -84,24 +84,33 @@ const CASES: [string, () => Promise<unknown>][] = [
   ['the next deadline', () => nextDeadlineMs(fixture.db, queue.id)],
   ['claims of a dead worker', () => jobsOfWorkers(fixture.db, [7], 500)],
   ['workers with claims', () => workersWithClaims(fixture.db)],
-  ['ended lifetimes', () => jobsPastLifetime(fixture.db, 500)],
+  ['ended lifetimes', () => jobsPastLifetime(fixture.db, [queue.id], 500)],
   ['jobs of a deleted queue', () => pendingJobs(fixture.db, queue.id, 500)],
   ['dead letters of a deleted queue', () => sweepDeadLetters(fixture.db, queue.id)],
   ['a batch of a purge', async () => jobsByIds(fixture.db, await nextPending(fixture.db, queue.id, 'g', 500))],
   [
     'a batch of a bulk replay',
     () => {
-      const selection = { queueId: queue.id, filter: {}, retentionMs: RETENTION_MS };
+      const selection = { queueId: queue.id, filter: {}, periods: PERIODS };
       return nextReplayable(fixture.db, selection, { after: '', before: 'g', limit: 500 });
     },
   ],
-  ['the reconciler', () => queuesWithWork(fixture.db)],
-  ['the retention sweep', () => sweepRetention(fixture.db, RETENTION_MS, SWEEP_START)],
+  ['the reconciler', () => queuesWithWork(fixture.db, [queue.id])],
+  [
+    'the retention sweep',
+    async () => {
+      const range = { after: '', below: sweepsBelow(Date.now(), PERIODS) };
+      await sweepById(fixture.db, 'jobs', range, Date.now(), PERIODS);
+      await sweepById(fixture.db, 'documents', range, Date.now(), PERIODS);
+      await sweepQueues(fixture.db, '');
+    },
+  ],
+  ['where a list begins', () => listStart(fixture.db, queue.id, PERIODS)],
   ['the roll-up of statistics', () => rollUp(fixture.db, RETENTION_MS)],
   ['the statistics of a queue', () => queueStats(fixture.db, fixture.accountId, [queue.id], null, RETENTION_MS)],
-  ['the depth of a queue', () => queueDepths(fixture.db, fixture.accountId, [queue.id], RETENTION_MS)],
+  ['the depth of a queue', () => queueDepths(fixture.db, fixture.accountId, [queue.id], PERIODS)],
   ['the use of a queue', () => queueUses(fixture.db, fixture.accountId, [queue.id])],
-  ['why a job waits', () => waitingJobs(fixture.db, fixture.accountId, [anyJob], RETENTION_MS)],
+  ['why a job waits', () => waitingJobs(fixture.db, fixture.accountId, [anyJob])],
   ['the usage of an account', () => accountUsage(fixture.db, fixture.accountId)],
   ['a page of dead letters', () => deadLetterIds(fixture.db, deadLetters(), {}, { ascending: false, limit: 26 })],
   ['the number of dead letters', () => countDeadLetters(fixture.db, deadLetters(), { queueIds: [queue.id] }, 100)],
@@ -109,7 +118,7 @@ const CASES: [string, () => Promise<unknown>][] = [
 ];
 
 function deadLetters() {
-  return { accountId: fixture.accountId, windowMs: RETENTION_MS, retentionMs: RETENTION_MS };
+  return { accountId: fixture.accountId, windowMs: RETENTION_MS, periods: PERIODS };
 }
 
 async function claimAndSettle(): Promise<void> {

@@ -44,7 +44,7 @@ beforeAll(async () => {
     ageMs -= 60_000;
   }
   names.set(await fixture.insertJob({ queue: mails, ageMs: 5 * HOUR }), 'mail');
-  names.set(await fixture.insertJob({ queue: mails, ageMs: 80 * HOUR }), 'past retention');
+  names.set(await fixture.insertJob({ queue: mails, ageMs: 80 * HOUR, status: 'completed' }), 'past retention');
   names.set(await fixture.insertJob({ queue: deleted, ageMs: HOUR }), 'of a deleted queue');
   await fixture.db.query('update queue set deleted_at = jobferry_now() where id = $1', [deleted.id]);
 });
@@ -139,6 +139,22 @@ describe('a filter', () => {
   it.each(CASES)('by %s', async (_name, filter, expected) => {
     expect(await found(filter())).toEqual([...expected].sort());
   });
+});
+
+it('finds a job that outlasts its retention, in every way and order, and nothing else that is so old', async () => {
+  const own = await openSearchFixture();
+  const queue = await own.createQueue();
+  const old = { queue, ageMs: 90 * HOUR, payload: '{"a":1}' };
+  await own.insertJob({ ...old, status: 'completed', completedAgoMs: 60 * HOUR });
+  const waiting = await own.insertJob(old);
+  const lately = await own.insertJob({ ...old, status: 'completed', completedAgoMs: HOUR });
+  const young = await own.insertJob({ queue });
+  expect([...(await own.findEveryWay({}))].sort()).toEqual([waiting, lately, young].sort());
+  const all = await findJobs(own.db, own.select({}), NEWEST_FIRST, { limit: 10, inverted: false });
+  expect(all.map(({ id }) => id)).toEqual([young, lately, waiting]);
+  const payload = { kind: 'test', path: 'a', op: 'EXISTS', value: null } as const;
+  expect([...(await own.findEveryWay({ payload }))].sort()).toEqual([waiting, lately].sort());
+  expect([...(await own.findEveryWay({ states: ['due'] }))].sort()).toEqual([waiting, young].sort());
 });
 
 describe('an order', () => {

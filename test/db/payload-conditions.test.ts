@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findJobs } from '../../src/db/job-search.ts';
 import type { JsonScalar, PayloadCondition, PayloadOperator } from '../../src/domain/job-filter.ts';
-import { RETENTION_MS } from './fixture.ts';
+import { PERIODS, RETENTION_MS } from './fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from './search-fixture.ts';
 
 /** Payloads by a name that the tests use. */
@@ -163,7 +163,12 @@ describe.each(['parsed on the fly', 'indexed'])('%s: a payload', (state) => {
     const other = await fixture.db.one<{ id: string }>(
       `insert into account (name, plan) values ('other', 'pro') returning id`,
     );
-    const selection = { accountId: other?.id ?? '', filter: { payload: is42 }, windowMs: RETENTION_MS };
+    const selection = {
+      accountId: other?.id ?? '',
+      filter: { payload: is42 },
+      windowMs: RETENTION_MS,
+      periods: PERIODS,
+    };
     expect(await findJobs(fixture.db, selection, NEWEST_FIRST, { limit: 10, inverted: false })).toEqual([]);
   });
 });

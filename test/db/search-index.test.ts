@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { databaseTime } from '../../src/db/clock.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search-index.ts';
-import { SWEEP_START, type SweepPosition, sweepRetention } from '../../src/db/sweep.ts';
+import { sweepById, sweepsBelow } from '../../src/db/sweep.ts';
 import { SearchIndexing } from '../../src/worker/search-indexing.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { RETENTION_MS, type TestQueue } from './fixture.ts';
+import { PERIODS, RETENTION_MS, type TestQueue } from './fixture.ts';
 import { openSearchFixture } from './search-fixture.ts';
 
 let fixture: Awaited<ReturnType<typeof openSearchFixture>>;
@@ -192,11 +193,19 @@ describe('indexing payloads', () => {
   });
 
   it('is undone by the sweep', async () => {
-    await fixture.insertJob({ queue, ageMs: RETENTION_MS + 60_000 });
+    await fixture.insertJob({ queue, ageMs: RETENTION_MS + 60_000, status: 'completed' });
     const kept = await fixture.insertJob({ queue });
     expect(await fixture.indexAll()).toBe(2);
-    let position: SweepPosition | null = SWEEP_START;
-    while (position !== null) position = await sweepRetention(fixture.db, RETENTION_MS, position);
+    const now = await databaseTime(fixture.db);
+    const range = { after: '', below: sweepsBelow(now, PERIODS) };
+    expect(await sweepById(fixture.db, 'jobs', range, now, PERIODS)).toMatchObject({ swept: 1 });
+    expect([...(await documents()).keys()]).toEqual([kept]);
+    // One that was written while its job was removed.
+    await fixture.db.query(
+      `insert into job_search (job_id, queue_id) values (jobferry_id(jobferry_now() - $1 * interval '1 ms'), $2)`,
+      [RETENTION_MS + 60_000, queue.id],
+    );
+    expect(await sweepById(fixture.db, 'documents', range, now, PERIODS)).toMatchObject({ looked: 1, swept: 1 });
     expect([...(await documents()).keys()]).toEqual([kept]);
   });
 });

@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { indexAttempts, rollUp } from '../../src/db/statistics.ts';
-import { sweepStatistics } from '../../src/db/sweep.ts';
+import { sweepByTime } from '../../src/db/sweep.ts';
 import { histogramOf, mergeHistograms } from '../../src/domain/histogram.ts';
 import {
   DELIVERED,
   FAILED,
   type Fixture,
   openFixture,
+  PERIODS,
   RETENTION_MS,
   type TestQueue,
   takeOverClock,
@@ -193,10 +194,10 @@ describe('the roll-up', () => {
     await pass(6000);
     await step();
     await pass(end + 5 * MINUTE - 1 - now);
-    expect(await sweepStatistics(fixture.db, RETENTION_MS)).toBe(false);
+    expect(await sweepByTime(fixture.db, 'statistics', now, PERIODS)).toBe(0);
     expect(await spans()).toEqual({ stats: 1, completed: 1 });
     await pass(1);
-    await sweepStatistics(fixture.db, RETENTION_MS);
+    expect(await sweepByTime(fixture.db, 'statistics', now, PERIODS)).toBe(2);
     expect(await spans()).toEqual({ stats: 0, completed: 0 });
   });
 });

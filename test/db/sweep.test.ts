@@ -1,9 +1,11 @@
-import { beforeAll, expect, it } from 'vitest';
-import { SWEEP_START, type SweepPosition, sweepRetention } from '../../src/db/sweep.ts';
-import { type Fixture, openFixture, RETENTION_MS, type TestQueue } from './fixture.ts';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { Sweeper } from '../../src/worker/sweeper.ts';
+import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS, type TestQueue } from './fixture.ts';
 
 /** More than two batches. */
 const OLD = 1100;
+const HOUR = 3_600_000;
 
 let fixture: Fixture;
 let queue: TestQueue;
@@ -11,14 +13,21 @@ beforeAll(async () => {
   fixture = await openFixture();
   queue = await fixture.createQueue();
 });
+beforeEach(async () => {
+  for (const table of ['job', 'attempt', 'follower']) await fixture.db.query(`delete from ${table}`);
+});
 
-/** As many jobs as long ago, with an attempt each; returns their ids, oldest first. */
-async function jobsOf(count: number, ageMs: number): Promise<string[]> {
+/**
+ * As many jobs published so long ago, a millisecond apart, with an attempt each; returns their ids, oldest first.
+ * @param endedMsAgo when they were completed; null when they have not ended
+ */
+async function jobsOf(count: number, ageMs: number, endedMsAgo: number | null = ageMs): Promise<string[]> {
   const rows = await fixture.db.query<{ id: string }>(
     `with made as (
        insert into job (id, account_id, queue_id, status, attempts, max_attempts, backoff_type, backoff_delay, payload,
                         scheduled_for, deliver_by, created_at, completed_at)
-       select jobferry_id(at), $1, $2, 'completed', 1, 3, 'fixed', 1, '{}', at, at, at, at
+       select jobferry_id(at), $1, $2, case when $5::float8 is null then 'pending' else 'completed' end, 1, 3, 'fixed', 1,
+              '{}', at, at, at, jobferry_now() - $5::float8 * interval '1 ms'
          from generate_series(1, $3::integer) n,
               lateral (select jobferry_now() - ($4::float8 - n) * interval '1 ms' as at) t
        returning id
@@ -27,19 +36,26 @@ async function jobsOf(count: number, ageMs: number): Promise<string[]> {
        select id, 1, $2, 1, 'success', now() from made
      )
      select id from made order by id`,
-    [fixture.accountId, queue.id, count, ageMs],
+    [fixture.accountId, queue.id, count, ageMs, endedMsAgo],
   );
   return rows.map(({ id }) => id);
 }
 
-async function sweep(): Promise<number> {
-  let rounds = 0;
-  let position: SweepPosition | null = SWEEP_START;
-  while (position !== null) {
-    rounds += 1;
-    position = await sweepRetention(fixture.db, RETENTION_MS, position);
-  }
-  return rounds;
+interface SweepOptions {
+  now?: () => number | null;
+  /** How long ago the last one must have been. */
+  everyMs?: number;
+}
+
+function createSweeper({ now = () => Date.now(), everyMs = 0 }: SweepOptions = {}) {
+  const log = createLog({ level: 'fatal' });
+  const reports: unknown[] = [];
+  log.info = ((report: unknown) => reports.push(report)) as typeof log.info;
+  return { sweeper: new Sweeper(fixture.db, log, { clock: { now }, periods: PERIODS, everyMs }), reports };
+}
+
+async function sweep(options: SweepOptions = {}): Promise<void> {
+  await createSweeper(options).sweeper.run();
 }
 
 async function left(): Promise<{ jobs: string[]; attempts: string[] }> {
@@ -55,11 +71,107 @@ it('removes all that is past retention, batch after batch, and leaves what someb
   const holder = await fixture.db.pool.connect();
   await holder.query('begin');
   await holder.query('select from job where id = any ($1) for update', [held]);
-  expect(await sweep()).toBe(3);
+  const { sweeper, reports } = createSweeper();
+  await sweeper.run();
+  expect(reports).toEqual([{ removed: expect.objectContaining({ jobs: OLD - 2 }), ms: expect.any(Number) }]);
   await holder.query('rollback');
   holder.release();
   const before = [...held, ...kept].sort();
   expect(await left()).toEqual({ jobs: before, attempts: before });
   await sweep();
   expect(await left()).toEqual({ jobs: kept, attempts: kept });
+});
+
+it('removes only what has ended, and what ended after its retention a lifetime later', async () => {
+  const waiting = await jobsOf(2, RETENTION_MS + 90 * HOUR, null);
+  const lately = await jobsOf(2, RETENTION_MS + 80 * HOUR, LIFETIME_MS - 60_000);
+  await jobsOf(2, RETENTION_MS + 70 * HOUR, LIFETIME_MS + 60_000);
+  // In time, if only just.
+  await jobsOf(2, RETENTION_MS + HOUR, HOUR + 60_000);
+  const kept = [...waiting, ...lately].sort();
+  await sweep();
+  expect((await left()).jobs).toEqual(kept);
+  await fixture.db.query(
+    `update job set status = 'dead', dead_reason = 'cancelled', dead_at = jobferry_now() - $2::float8 * interval '1 ms'
+      where id = $1`,
+    [waiting[0], LIFETIME_MS - 60_000],
+  );
+  await sweep();
+  expect((await left()).jobs).toEqual(kept);
+  await sweep({ now: () => Date.now() + 2 * 60_000 });
+  expect((await left()).jobs).toEqual([waiting[1]]);
+});
+
+it('does not read all that has not ended again and again', async () => {
+  await jobsOf(25_000, RETENTION_MS + HOUR, null);
+  await fixture.db.query('analyze');
+  const rowsRead = async () => {
+    const text = `select coalesce(sum(idx_tup_fetch), 0)::int as rows from pg_stat_user_tables where relname = 'job'`;
+    const row = await fixture.db.one<{ rows: number }>(text);
+    return row?.rows ?? 0;
+  };
+  const sweepCounted = async () => {
+    const before = await rowsRead();
+    await sweep();
+    // Each connection tells the server what it read when it likes, unless it is asked to.
+    await fixture.flushCounters();
+    return (await rowsRead()) - before;
+  };
+  await fixture.flushCounters();
+  expect(await sweepCounted()).toBeGreaterThanOrEqual(25_000);
+  // The bound of what is looked at again, and a batch.
+  expect(await sweepCounted()).toBeLessThanOrEqual(20_500);
+  expect((await left()).jobs).toHaveLength(25_000);
+});
+
+it('goes by a clock that is trusted, and ends when it no longer is', async () => {
+  await jobsOf(OLD, RETENTION_MS + 60_000);
+  await sweep({ now: () => null });
+  expect((await left()).jobs).toHaveLength(OLD);
+  // The database's own clock does not count.
+  await sweep({ now: () => Date.now() - HOUR });
+  expect((await left()).jobs).toHaveLength(OLD);
+  let looks = 0;
+  await sweep({ now: () => (++looks <= 3 ? Date.now() : null) });
+  expect((await left()).jobs).toHaveLength(OLD - 500);
+});
+
+it('is done by one process at a time, however long it takes, and not more often than asked', async () => {
+  await jobsOf(OLD, RETENTION_MS + 60_000);
+  const other = createSweeper();
+  let others: Promise<void> | null = null;
+  let looks = 0;
+  const first = createSweeper({
+    now: () => {
+      looks += 1;
+      if (looks === 3) others = other.sweeper.run();
+      return Date.now();
+    },
+  });
+  await first.sweeper.run();
+  expect(others).not.toBeNull();
+  await others;
+  expect(first.reports).toHaveLength(1);
+  expect(other.reports).toEqual([]);
+  await jobsOf(1, RETENTION_MS + 60_000);
+  await sweep({ everyMs: HOUR });
+  expect((await left()).jobs).toHaveLength(1);
+  await other.sweeper.run();
+  expect(await left()).toEqual({ jobs: [], attempts: [] });
+});
+
+it('stops between two batches with its process, and goes on with the next', async () => {
+  await jobsOf(OLD, RETENTION_MS + 60_000);
+  let looks = 0;
+  const { sweeper } = createSweeper({
+    now: () => {
+      looks += 1;
+      if (looks === 3) sweeper.stop();
+      return Date.now();
+    },
+  });
+  await sweeper.run();
+  expect((await left()).jobs).toHaveLength(OLD - 500);
+  await sweep();
+  expect((await left()).jobs).toEqual([]);
 });

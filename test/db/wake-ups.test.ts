@@ -15,8 +15,8 @@ import {
   INTERRUPTED,
   LIFETIME_MS,
   openFixture,
+  PERIODS,
   type QueueColumns,
-  RETENTION_MS,
   settlementOf,
   type TestQueue,
   takeOverClock,
@@ -126,7 +126,7 @@ class Model {
     const suits = { cancel: ['pending', 'awaiting_ack'], 'run now': ['pending'], extend: ['awaiting_ack'] }[next.kind];
     const rows = (await this.jobs()).filter((row) => suits.includes(row.status));
     const row = rows[next.pick % Math.max(1, rows.length)];
-    const job = row && (await findJob(fixture.db, row.id, fixture.accountId, RETENTION_MS));
+    const job = row && (await findJob(fixture.db, row.id, fixture.accountId, PERIODS));
     if (!job) return;
     if (next.kind === 'cancel') await settle(fixture.db, [settlementOf(job, { type: 'cancelled' }, this.now)]);
     else if (next.kind === 'run now') await runJobNow(fixture.db, this.#by, job);
@@ -136,7 +136,7 @@ class Model {
   async #end(next: Op & { kind: 'end' }): Promise<void> {
     const inFlight = (await this.jobs()).filter((row) => row.status !== 'pending');
     const row = inFlight[next.pick % Math.max(1, inFlight.length)];
-    const job = row && (await findJob(fixture.db, row.id, fixture.accountId, RETENTION_MS));
+    const job = row && (await findJob(fixture.db, row.id, fixture.accountId, PERIODS));
     if (!job) return;
     const event = job.state.status === 'processing' ? next.answer : next.report;
     await settle(fixture.db, [settlementOf(job, event, this.now)]);

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Api, ApiQueue } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
+import { openOperations } from '../support/operations.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -64,7 +65,8 @@ describe.concurrent('retention', () => {
         looksBefore += 1;
         expect({ statuses, total }).toEqual({ statuses: [200, 200, 200], total: 3 });
       }
-      if (before > deadlineOfLast) expect({ statuses, total }).toEqual({ statuses: [404, 404, 404], total: 0 });
+      // The last one still waits for its turn.
+      if (before > deadlineOfLast) expect({ statuses, total }).toEqual({ statuses: [404, 404, 200], total: 1 });
       return before > deadlineOfLast;
     });
     expect(looksBefore).toBeGreaterThan(0);
@@ -76,7 +78,7 @@ describe.concurrent('retention', () => {
     // The key is free again.
     const body = { payload: {}, idempotencyKey: 'completed' };
     expect((await api.call('POST', `/v1/queues/${queue.name}/jobs`, body)).status).toBe(201);
-    await waitFor(async () => (await rowCount(cluster, queue, 'job')) <= 1, { message: 'the sweep' });
+    await waitFor(async () => (await rowCount(cluster, queue, 'job')) <= 2, { message: 'the sweep' });
     expect(await rowCount(cluster, queue, 'dead_letter')).toBe(0);
   });
 
@@ -102,18 +104,117 @@ describe.concurrent('retention', () => {
   });
 });
 
+// D36. Beside the above, because this mostly waits too.
+describe.concurrent('retention of what has not ended', () => {
+  const RETENTION_MS = 2000;
+  const LIFETIME_MS = 3000;
+
+  it('keeps a job of a paused queue until it ends, and then for a lifetime', { timeout: 40_000 }, async () => {
+    const cluster = await startCluster({
+      workers: 1,
+      env: {
+        JOB_RETENTION_SECONDS: String(RETENTION_MS / 1000),
+        JOB_LIFETIME_SECONDS: String(LIFETIME_MS / 1000),
+        RETENTION_SWEEP_SECONDS: '0.2',
+      },
+    });
+    const { api } = cluster;
+    expect(cluster.workers[0]?.logs.map(({ msg }) => msg)).toContainEqual(
+      expect.stringMatching(/^JOB_RETENTION_SECONDS is shorter/),
+    );
+    const op = openOperations(cluster.databaseUrl, { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS });
+    const account = await op.firstAccount();
+    const paused = await api.createQueue({ webhookUrl: `${receiver.url}/fails`, maxAttempts: 1 });
+    await op.pauseQueue(account, paused.id);
+    const depth = async () => (await op.dashboard.depths(account, [paused.id])).get(paused.id);
+    const newest = { field: 'created_at', descending: true } as const;
+    const slice = { limit: 10, inverted: false };
+    const found = async () =>
+      (await op.dashboard.searchJobs(account, { queueIds: [paused.id] }, newest, slice)).map(({ id }) => id);
+    const other = await api.createQueue({ webhookUrl: receiver.url });
+    const waiting = await api.publish(paused.name, { payload: {}, idempotencyKey: 'waiting' });
+    // Ended before: sets the pace of the sweep, and is younger than what must stay.
+    const young = await api.publish(other.name);
+    await waitFor(async () => (await getStatuses(api, [young.id]))[0] === 404, { message: 'retention' });
+    await waitFor(async () => (await rowCount(cluster, other, 'job')) === 0, { message: 'the sweep' });
+
+    expect(await api.getJob(waiting.id)).toMatchObject({ status: 'pending' });
+    const listed = await api.listJobs(paused.id);
+    expect(listed).toMatchObject({ total: 1, jobs: [{ id: waiting.id }] });
+    expect(Date.parse(listed.appliedFrom)).toBeLessThanOrEqual(Date.parse(waiting.createdAt));
+    expect(await found()).toEqual([waiting.id]);
+    expect((await depth())?.due).toBe(1);
+    // The window of a key is not longer for it.
+    const again = await api.call<{ id: string }>('POST', `/v1/queues/${paused.name}/jobs`, {
+      payload: {},
+      idempotencyKey: 'waiting',
+    });
+    expect(again.status).toBe(201);
+
+    await op.resumeQueue(account, paused.id);
+    const dead = await api.waitForStatus(waiting.id, 'dead');
+    const diedAt = Date.parse(dead.history[0]?.timestamp ?? '');
+    const letters = await api.listDeadLetters(paused.id);
+    expect(letters.jobs.map((letter) => letter.originalJobId)).toContain(waiting.id);
+    expect((await api.listJobs(paused.id)).jobs.map((job) => job.id)).toContain(waiting.id);
+    expect((await depth())?.dead).toBe(2);
+
+    await waitFor(async () => {
+      const before = Date.now();
+      const [status] = await getStatuses(api, [waiting.id]);
+      const { total } = await api.listDeadLetters(paused.id);
+      if (Date.now() < diedAt + LIFETIME_MS) expect(status).toBe(200);
+      if (before <= diedAt + LIFETIME_MS) return false;
+      expect({ status, total }).toEqual({ status: 404, total: 0 });
+      return true;
+    });
+    await waitFor(async () => (await rowCount(cluster, paused, 'job')) === 0, { message: 'the second sweep' });
+    expect(await rowCount(cluster, paused, 'dead_letter')).toBe(0);
+  });
+
+  it('waits while the clock of the database is not to be trusted', { timeout: 60_000 }, async () => {
+    const cluster = await startCluster({ workers: 1, env: { RETENTION_SWEEP_SECONDS: '0.2' } });
+    const { api } = cluster;
+    const processes = [...cluster.apiProcesses, ...cluster.workers];
+    const said = (text: string) => processes.every(({ logs }) => logs.some(({ msg }) => msg.includes(text)));
+    const { queue, ids } = await populate(api);
+    const statuses = async () => (await Promise.all(ids.map((id) => api.getJob(id)))).map(({ status }) => status);
+    const before = await statuses();
+
+    await moveClock(cluster, 100);
+    await waitFor(() => said('has moved'), { message: 'the jump to be noticed' });
+    // A key is not free, and a job that can no longer be delivered in time does not die.
+    const body = { payload: {}, idempotencyKey: 'completed' };
+    const again = await api.call<{ id: string }>('POST', `/v1/queues/${queue.name}/jobs`, body);
+    expect([again.status, again.body.id]).toEqual([200, ids[1]]);
+    // Longer than the rounds of the sweep and of the lifetimes: both have had their turn.
+    const other = await api.createQueue({ webhookUrl: receiver.url });
+    const later = await api.publish(other.name, { payload: {}, delay: 5.5 });
+    await api.waitForStatus(later.id, 'completed');
+    expect(await rowCount(cluster, queue, 'job')).toBe(3);
+    expect(await rowCount(cluster, queue, 'dead_letter')).toBe(1);
+    await moveClock(cluster, 0);
+    await waitFor(() => said('trusted again'), { message: 'the clock to be trusted again' });
+    expect(await statuses()).toEqual(before);
+  });
+});
+
+function moveClock(cluster: Cluster, hours: number): Promise<unknown> {
+  return cluster.query(`
+    create or replace function jobferry_now() returns timestamptz language sql volatile parallel safe
+    as $$ select date_trunc('milliseconds', clock_timestamp()) + interval '${hours} hours' $$`);
+}
+
 describe('the database clock', () => {
   let cluster: Cluster;
 
   beforeAll(async () => {
-    cluster = await startCluster({ workers: 1, env: { RETENTION_SWEEP_SECONDS: '0.5' } });
+    // Such steps are the passage of time here, and not a fault.
+    const env = { RETENTION_SWEEP_SECONDS: '0.5', MAX_CLOCK_JUMP_SECONDS: '1e6' };
+    cluster = await startCluster({ workers: 1, env });
   });
 
-  async function move(hours: number): Promise<void> {
-    await cluster.query(`
-      create or replace function jobferry_now() returns timestamptz language sql volatile parallel safe
-      as $$ select date_trunc('milliseconds', clock_timestamp()) + interval '${hours} hours' $$`);
-  }
+  const move = (hours: number) => moveClock(cluster, hours);
 
   it('clamps lists to the window of the plan, and says so', async () => {
     await move(0);
@@ -144,19 +245,20 @@ describe('the database clock', () => {
     await move(0);
   });
 
-  it('moved by 73 hours ends everything at once', async () => {
+  it('moved by 73 hours ends at once the retention of all that has ended', async () => {
     const { api } = cluster;
     const { queue, ids } = await populate(api);
     expect(await getStatuses(api, ids)).toEqual([200, 200, 200]);
     await move(73);
-    expect(await getStatuses(api, ids)).toEqual([404, 404, 404]);
-    expect((await api.listJobs(queue.id)).total).toBe(0);
-    expect((await api.listDeadLetters(queue.id)).total).toBe(0);
+    // The delivery lifetime of the last one is over, too: it dies, and stays for another day.
+    expect(await getStatuses(api, ids)).toEqual([404, 404, 200]);
+    expect((await api.listJobs(queue.id)).total).toBe(1);
     const body = { payload: {}, idempotencyKey: 'completed' };
     const again = await api.call<{ id: string }>('POST', `/v1/queues/${queue.name}/jobs`, body);
     expect(again.status).toBe(201);
     await api.waitForStatus(again.body.id, 'completed');
-    await waitFor(async () => (await rowCount(cluster, queue, 'job')) === 1, { message: 'the sweep' });
-    expect(await rowCount(cluster, queue, 'dead_letter')).toBe(0);
+    await waitFor(async () => (await rowCount(cluster, queue, 'job')) === 2, { message: 'the sweep' });
+    expect(await api.waitForStatus(ids[2] ?? '', 'dead')).toMatchObject({ lastError: 'delivery_lifetime_exceeded' });
+    expect((await api.listDeadLetters(queue.id)).jobs.map((letter) => letter.originalJobId)).toEqual([ids[2]]);
   });
 });

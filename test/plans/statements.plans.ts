@@ -23,7 +23,7 @@ import { indexAttempts, queueStats, rollUp } from '../../src/db/statistics.ts';
 import * as stored from '../../src/db/stored-job.ts';
 import * as sweep from '../../src/db/sweep.ts';
 import { accountUsage } from '../../src/db/usage.ts';
-import { nextDeadlineMs, queuesWithWork, requestSweep } from '../../src/db/wake-ups.ts';
+import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
 import { workersWithClaims, workersWithLock } from '../../src/db/workers.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
 import { JOBS, type Seeded, seed } from './seed.ts';
@@ -58,8 +58,8 @@ beforeAll(async () => {
 
 const periods = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
 const by = () => ({ id: fixture.accountId, actor: { type: 'operator', id: null, label: 'test' } }) as const;
-const scope = () => ({ accountId: fixture.accountId, windowMs: RETENTION_MS, retentionMs: RETENTION_MS });
-const jobs = (filter: object) => ({ accountId: fixture.accountId, filter, windowMs: RETENTION_MS });
+const scope = () => ({ accountId: fixture.accountId, windowMs: RETENTION_MS, periods });
+const jobs = (filter: object) => ({ accountId: fixture.accountId, filter, windowMs: RETENTION_MS, periods });
 const page = { limit: 25, offset: 0 };
 const range = { after: '', before: 'g', limit: 500 };
 const from = new Date(Date.now() - RETENTION_MS);
@@ -93,7 +93,7 @@ const CASES: Case[] = [
   ['the clock', 0, () => databaseTime(db)],
   ['an account by its key', 20, () => accountByKeyHash(db, 'f'.repeat(64))],
   ['revoke a key', 20, () => revokeApiKey(db, by().actor, by().id, NONE)],
-  ['job documents', 500, () => jobDocuments(db, [job.id], RETENTION_MS)],
+  ['job documents', 500, () => jobDocuments(db, [job.id], periods)],
   // A first page and its exact number: all ids, by index alone.
   ['list completed jobs of a queue', JOBS + 25_000, () => listed('completed', { status: 'completed' })],
   ['list all, page 1 and its total', JOBS * 0.5 + 25_000, () => listed('completed')],
@@ -127,41 +127,39 @@ const CASES: Case[] = [
   ['a page of dead letters', 5000, () => deadLetterIds(db, scope(), {}, { ascending: false, limit: 26 })],
   ['count dead letters', 50_000, () => countDeadLetters(db, scope(), { queueIds: [q.dead.id] }, 10_000)],
   ['error groups', JOBS * 0.8, () => errorGroups(db, scope(), { queueIds: [q.dead.id] }, 10)],
-  ['depths', JOBS * 1.5, () => queueDepths(db, by().id, [q.dead.id], RETENTION_MS)],
+  ['depths', JOBS * 1.5, () => queueDepths(db, by().id, [q.dead.id], periods)],
   ['uses', 2000, () => queueUses(db, by().id, [q.small.id])],
-  ['why a job waits', 2000, () => waitingJobs(db, by().id, [job.id], RETENTION_MS)],
+  ['why a job waits', 2000, () => waitingJobs(db, by().id, [job.id])],
   ['statistics', 60_000, () => queueStats(db, by().id, [q.completed.id], null, RETENTION_MS)],
   ['roll up', 400_000, () => rollUp(db, RETENTION_MS)],
   ['index attempts', 5000, () => indexAttempts(db)],
   ['usage', 1000, () => accountUsage(db, by().id)],
-  ['stored jobs', 500, () => stored.findJobs(db, [job.id], RETENTION_MS)],
+  ['stored jobs', 500, () => stored.findJobs(db, [job.id], periods)],
   ['stored jobs by ids', 500, () => stored.jobsByIds(db, [job.id])],
   ['overdue jobs', 3000, () => stored.overdueJobs(db, q.small.id, 500)],
   ['jobs of dead workers', 3000, () => stored.jobsOfWorkers(db, [77], 500)],
-  ['jobs past their lifetime', 10_000, () => stored.jobsPastLifetime(db, 500)],
+  ['jobs past their lifetime', 10_000, () => stored.jobsPastLifetime(db, live(), 500)],
   ['pending jobs of a deleted queue', 5000, () => stored.pendingJobs(db, q.pending.id, 500)],
-  ['queues with work', 10_000, () => queuesWithWork(db)],
+  ['a page of queues', 5000, () => firstPage('live')],
+  ['a page of tombstones', 5000, () => firstPage('deleted')],
+  ['queues with work', 10_000, () => queuesWithWork(db, live())],
   ['next deadline', 3000, () => nextDeadlineMs(db, q.small.id)],
-  ['request a sweep', 3000, () => requestSweep(db, 'retention', 60_000)],
   ['lease locks', 0, () => workersWithLock(db)],
   ['claiming workers', 3000, () => workersWithClaims(db)],
-  ['sweep by retention', 10_000, () => sweep.sweepRetention(db, RETENTION_MS, sweep.SWEEP_START)],
+  ['sweep jobs', 10_000, () => swept('jobs')],
+  ['sweep search documents', 10_000, () => swept('documents')],
+  ['sweep tombstones', 5000, () => sweep.sweepQueues(db, '')],
   ['sweep dead letters', 5000, () => sweep.sweepDeadLetters(db, NONE)],
-  ['sweep statistics', 5000, () => sweep.sweepStatistics(db, RETENTION_MS)],
-  ['sweep audit entries', 5000, () => sweep.sweepAudit(db)],
-  ['sweep bulk actions', 5000, () => sweep.sweepBulkActions(db)],
+  ['sweep statistics', 5000, () => sweep.sweepByTime(db, 'statistics', Date.now(), periods)],
+  ['sweep audit entries', 5000, () => sweep.sweepByTime(db, 'audit', Date.now(), periods)],
+  ['sweep bulk actions', 5000, () => sweep.sweepByTime(db, 'bulkActions', Date.now(), periods)],
   ['count what a purge is about', JOBS * 0.25, () => selection.countPending(db, q.pending.id)],
   ['next of a purge', 2000, () => selection.nextPending(db, q.pending.id, 'g', 500)],
-  ['count what a replay is about', JOBS * 0.5, () => selection.countReplayable(db, q.dead.id, {}, RETENTION_MS)],
+  ['count what a replay is about', JOBS * 0.5, () => selection.countReplayable(db, q.dead.id, {}, periods)],
   [
     'next of a bulk replay',
     120_000,
-    () =>
-      selection.nextReplayable(
-        db,
-        { queueId: q.dead.id, filter: { errorContains: 'none' }, retentionMs: RETENTION_MS },
-        range,
-      ),
+    () => selection.nextReplayable(db, { queueId: q.dead.id, filter: { errorContains: 'none' }, periods }, range),
   ],
   ['whether a limit is reached', 50, () => selection.isLimitReached(db, by().id, 1000)],
   ['a bulk action from start to end', 15_000, bulkAction],
@@ -180,10 +178,21 @@ const CASES: Case[] = [
   ['notify', 0, () => notify(db, 'none', ['x'])],
 ];
 
+const live = () => Object.values(q).map(({ id }) => id);
+
+async function firstPage(kind: 'live' | 'deleted'): Promise<void> {
+  for await (const _page of eachQueuePage(db, kind, { after: '' })) return;
+}
+
+function swept(what: sweep.SweptById) {
+  const range = { after: '', below: sweep.sweepsBelow(Date.now(), periods) };
+  return sweep.sweepById(db, what, range, Date.now(), periods);
+}
+
 const INSTANCE = { role: 'api', version: '0', inFlight: 0, capacity: 0 } as const;
 
 function letters(includeReplayed: boolean) {
-  return listDeadLetterDocuments(db, { queueId: q.dead.id, from, includeReplayed, retentionMs: RETENTION_MS }, page);
+  return listDeadLetterDocuments(db, { queueId: q.dead.id, from, includeReplayed, periods }, page);
 }
 
 function replayed(ids: string[] | null) {

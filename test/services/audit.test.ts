@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { settle } from '../../src/db/settle.ts';
-import { sweepAudit } from '../../src/db/sweep.ts';
+import { sweepByTime } from '../../src/db/sweep.ts';
 import type { Account } from '../../src/services/index.ts';
-import { openFixture, settlementOf } from '../db/fixture.ts';
+import { openFixture, PERIODS, settlementOf } from '../db/fixture.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type AuditRow, type Operations, openOperations } from '../support/operations.ts';
@@ -274,8 +274,8 @@ describe('entries of the audit log', () => {
       );
     await insert(366.1, 501);
     await insert(365.9, 2);
-    expect(await sweepAudit(db)).toBe(true);
-    expect(await sweepAudit(db)).toBe(false);
+    const sweep = () => sweepByTime(db, 'audit', Date.now(), PERIODS);
+    expect([await sweep(), await sweep(), await sweep()]).toEqual([500, 1, 0]);
     const left = await db.query<{ id: string }>('select id from audit_entry');
     expect(left).toEqual([{ id: ID }, { id: ID }]);
   });

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { databaseTime } from '../../src/db/clock.ts';
 import { settle } from '../../src/db/settle.ts';
-import { sweepBulkActions } from '../../src/db/sweep.ts';
+import { sweepByTime } from '../../src/db/sweep.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
 import type { DeadLetterFilter } from '../../src/domain/job-filter.ts';
 import { DEFAULT_PLANS, type Plan } from '../../src/domain/plan.ts';
@@ -532,7 +533,7 @@ describe('the sweep', () => {
       op.db.one<{ id: string }>(age, [old, '31 days']),
       op.db.one<{ id: string }>(age, [late, '29 days']),
     ]);
-    expect(await sweepBulkActions(op.db)).toBe(false);
+    expect(await sweepByTime(op.db, 'bulkActions', await databaseTime(op.db), op.context.periods)).toBe(1);
     const left = await op.db.query<{ id: string }>('select id from bulk_action where queue_id = $1 order by id', [
       queueId,
     ]);

@@ -1,7 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { settle } from '../../src/db/settle.ts';
+import { isLastBatch, type SweptBatch, sweepQueues } from '../../src/db/sweep.ts';
 import { queuesWithWork } from '../../src/db/wake-ups.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
+import { NO_CHANGES } from '../../src/services/live.ts';
 import { emptyDeletedQueue, endLifetimes } from '../../src/services/recover.ts';
 import { DELIVERED, settlementOf, takeOverClock } from '../db/fixture.ts';
 import { claimOf } from '../support/claim.ts';
@@ -36,6 +38,12 @@ beforeEach(async () => {
 async function pass(ms: number): Promise<void> {
   now += ms;
   await setClock(now);
+}
+
+async function endAllLifetimes(): Promise<void> {
+  const queues = await op.db.query<{ id: string }>('select id from queue');
+  const ids = queues.map(({ id }) => id);
+  await endLifetimes(op.db, NO_CHANGES, ids);
 }
 
 function createQueue(settings: Partial<CreateQueueInput> = {}) {
@@ -93,6 +101,31 @@ describe('what is not the account’s live queue', () => {
   });
 });
 
+it('an account that has 1000 deleted queues with jobs gets no further one until some are swept', async () => {
+  await op.db.query(`insert into account (name, plan) values ('deletes', 'pro')`);
+  const own = await op.db.one<Omit<Account, 'actor'>>(`select id, name, plan from account where name = 'deletes'`);
+  const other = { ...account, ...own } as Account;
+  await op.db.query(
+    `insert into queue (account_id, name, webhook_url, signing_secret, max_attempts, max_defers, concurrency, dlq_enabled,
+                        mode, rate_limit_window, ack_timeout, ack_timeout_action, backoff_type, backoff_delay, deleted_at)
+     select $1, 'q', webhook_url, signing_secret, max_attempts, max_defers, concurrency, dlq_enabled, mode,
+            rate_limit_window, ack_timeout, ack_timeout_action, backoff_type, backoff_delay, jobferry_now()
+       from queue, generate_series(1, 1000) where queue.id = $2`,
+    [other.id, (await createQueue()).id],
+  );
+  const input = { name: 'another', webhookUrl: 'http://127.0.0.1:9/' };
+  await expect(op.services.createQueue(other, input)).rejects.toMatchObject({
+    kind: 'forbidden',
+    message: expect.stringMatching(/^1000 deleted queues are kept/),
+  });
+  await expect(createQueue()).resolves.toMatchObject({ name: expect.any(String) });
+  for (let after: string | null = ''; after !== null; ) {
+    const batch: SweptBatch = await sweepQueues(op.db, after);
+    after = isLastBatch(batch) ? null : batch.last;
+  }
+  await expect(op.services.createQueue(other, input)).resolves.toMatchObject({ name: 'another' });
+});
+
 describe('a paused queue', () => {
   it('says since when, and by whom; asked again it stays as it is', async () => {
     const { signingSecret: _, ...queue } = await createQueue();
@@ -112,13 +145,13 @@ describe('a paused queue', () => {
     await op.pauseQueue(account, queue.id);
     const during = await publish(queue.name);
     expect(await take(queue.id)).toMatchObject({ jobs: [], waitMs: null });
-    expect((await queuesWithWork(op.db)).due).not.toContain(queue.id);
+    expect((await queuesWithWork(op.db, [queue.id])).due).not.toContain(queue.id);
     await op.db.query('delete from graphile_worker._private_jobs');
     const { signingSecret: _, ...shown } = queue;
     expect(await op.resumeQueue(account, queue.id)).toEqual(shown);
     const keys = await op.db.query<{ key: string }>('select key from graphile_worker.jobs');
     expect(keys).toEqual([{ key: expect.stringMatching(`^deliver:${queue.id}:\\d+$`) }]);
-    expect((await queuesWithWork(op.db)).due).toContain(queue.id);
+    expect((await queuesWithWork(op.db, [queue.id])).due).toContain(queue.id);
     expect((await take(queue.id)).jobs.map((job) => job.id)).toEqual([before, during]);
   });
 
@@ -130,19 +163,19 @@ describe('a paused queue', () => {
     await op.pauseQueue(account, queue.id);
     const late = await publish(queue.name, 3 * 60);
     await pass(5 * LIFETIME);
-    await endLifetimes(op.db);
+    await endAllLifetimes();
     expect(await statusOf(lost)).toBe('dead: delivery_lifetime_exceeded');
     expect([await statusOf(early), await statusOf(late)]).toEqual(['pending', 'pending']);
 
     await op.resumeQueue(account, queue.id);
     expect((await columns(queue.id)).lifetime_floor).toEqual(new Date(now + LIFETIME));
     await pass(LIFETIME - 1);
-    await endLifetimes(op.db);
+    await endAllLifetimes();
     const claimed = (await take(queue.id, 1)).jobs;
     expect(claimed).toMatchObject([{ id: early, state: { deliverBy: now + 1 } }]);
     expect(await statusOf(late)).toBe('pending');
     await pass(1);
-    await endLifetimes(op.db);
+    await endAllLifetimes();
     expect(await statusOf(late)).toBe('dead: delivery_lifetime_exceeded');
   });
 
@@ -153,7 +186,7 @@ describe('a paused queue', () => {
     await pass(LIFETIME / 2);
     const id = await publish(queue.name);
     await pass(LIFETIME - 1);
-    await endLifetimes(op.db);
+    await endAllLifetimes();
     expect(await statusOf(id)).toBe('pending');
   });
 
@@ -221,7 +254,7 @@ describe('a paused queue', () => {
     const id = await publish(queue.name);
     await op.pauseQueue(account, queue.id);
     await op.services.deleteQueue(account, queue.id);
-    expect((await queuesWithWork(op.db)).due).toContain(queue.id);
+    expect((await queuesWithWork(op.db, [queue.id])).due).toContain(queue.id);
     expect(await take(queue.id)).toMatchObject({ queueDeleted: true });
     await emptyDeletedQueue(op.db, queue.id);
     expect(await statusOf(id)).toBe('dead: queue_deleted');

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/db/database.ts';
-import { type CallReason, queuesWithWork } from '../../src/db/wake-ups.ts';
+import { type CallReason, eachQueuePage, queuesWithWork } from '../../src/db/wake-ups.ts';
 import type { Sender } from '../../src/delivery/send.ts';
 import type { Logger } from '../../src/log.ts';
 import type { Context } from '../../src/services/context.ts';
@@ -126,11 +126,17 @@ export class Process implements Host {
     );
     this.#stopLooking.push(
       repeat(RECONCILE_MS, this.#log, 'reconciling', async () => {
-        for (const queueId of await endLifetimes(this.db, NO_CHANGES)) this.dispatcher.wake(queueId);
+        for await (const queueIds of eachQueuePage(this.db, 'live', { after: '' })) {
+          for (const queueId of await endLifetimes(this.db, NO_CHANGES, queueIds)) this.dispatcher.wake(queueId);
+        }
         if (!this.#setup.reconciler) return;
-        const { due, overdue } = await queuesWithWork(this.db);
-        for (const queueId of due) this.dispatcher.wake(queueId);
-        for (const queueId of overdue) await this.deadlines.check(queueId);
+        for (const kind of ['live', 'deleted'] as const) {
+          for await (const queueIds of eachQueuePage(this.db, kind, { after: '' })) {
+            const { due, overdue } = await queuesWithWork(this.db, queueIds);
+            for (const queueId of due) this.dispatcher.wake(queueId);
+            for (const queueId of overdue) await this.deadlines.check(queueId);
+          }
+        }
       }),
     );
   }

@@ -31,7 +31,11 @@ const DAY_MS = 86_400_000;
  */
 export function openOperations(
   databaseUrl: string,
-  { lifetimeMs = DAY_MS, encryptionKeys = [] }: { lifetimeMs?: number; encryptionKeys?: Uint8Array[] } = {},
+  {
+    retentionMs = 3 * DAY_MS,
+    lifetimeMs = DAY_MS,
+    encryptionKeys = [],
+  }: { retentionMs?: number; lifetimeMs?: number; encryptionKeys?: Uint8Array[] } = {},
 ) {
   const db = new Database(databaseUrl, { warn: () => undefined }, new SecretBox(encryptionKeys));
   const prisma = createPrisma(db);
@@ -50,12 +54,12 @@ export function openOperations(
     readingPrisma,
     plans: DEFAULT_PLANS,
     templates: {},
-    periods: { retentionMs: 3 * DAY_MS, lifetimeMs },
+    periods: { retentionMs, lifetimeMs },
     server: { version: '0.0.0', environment: 'test', webhookTimeoutMs: 15_000 },
     wake: (queueId, reason) => calls.call(queueId, reason),
     changes: { changed: (change) => changes.push(change) },
   };
-  const { services, operations } = createUseCases(context);
+  const { services, dashboard, operations } = createUseCases(context);
 
   return {
     db,
@@ -63,6 +67,7 @@ export function openOperations(
     /** What live subscribers would have been told so far. */
     changes,
     services,
+    dashboard,
     ...operations,
 
     /** The account that was made first, as one of its keys would find it. */

@@ -5,7 +5,7 @@ import { JobferryError } from '../../src/domain/errors.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import { createLog } from '../../src/log.ts';
 import { BulkActions } from '../../src/worker/bulk-actions.ts';
-import { type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
+import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS } from '../db/fixture.ts';
 import { insertDeadLetters } from '../support/bulk.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -113,7 +113,7 @@ describe('the next of a bulk replay', () => {
     const queue = await fixture.createQueue();
     await insertDeadLetters(fixture.db, queue.id, 20_000, { error: 'other' });
     const [wanted] = await insertDeadLetters(fixture.db, queue.id, 1, { error: 'wanted' });
-    const selection = { queueId: queue.id, filter: { errorContains: 'wanted' }, retentionMs: RETENTION_MS };
+    const selection = { queueId: queue.id, filter: { errorContains: 'wanted' }, periods: PERIODS };
     const first = await nextReplayable(fixture.db, selection, { after: '', before: 'g', limit: 500 });
     expect(first.ids).toEqual([]);
     const second = await nextReplayable(fixture.db, selection, {

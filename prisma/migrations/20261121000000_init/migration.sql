@@ -23,6 +23,11 @@ create function jobferry_first_id(at timestamptz) returns text
 language sql immutable
 as $$ select rpad(lpad(to_hex(greatest(0, extract(epoch from at) * 1000)::bigint), 12, '0'), 24, '0') $$;
 
+-- When something with this id was created: its first 12 digits are milliseconds.
+create function jobferry_created_at(p_id text) returns timestamptz
+language sql immutable parallel safe
+as $$ select to_timestamp(('x' || left(p_id, 12))::bit(48)::bigint::float8 / 1000)::timestamptz(3) $$;
+
 -- One number per claim. Gaps are fine, repeats are not.
 create sequence jobferry_claim_token_seq;
 -- One number per running worker process; it holds a session advisory lock on it.
@@ -104,6 +109,9 @@ create table queue (
 create index queue_account_id_id_idx on queue (account_id, id);
 -- A name is free again as soon as its queue is deleted (spec "Deleting a queue").
 create unique index queue_live_name_key on queue (account_id, name) where deleted_at is null;
+-- What the reconciler and the sweep go through, with tombstones apart: there can be many of them.
+create index queue_deleted_idx on queue (id) where deleted_at is not null;
+create index queue_live_idx on queue (id) where deleted_at is null;
 
 -- queue_id is no foreign key, nor is attempt.job_id: checking them took a sixth of the database's time for a
 -- job (docs/decisions/0008). Jobs come from jobferry_publish and jobferry_replay, which read the queue they
@@ -127,6 +135,7 @@ create table job (
   last_error         text,
   created_at         timestamptz(3) not null,
   completed_at       timestamptz(3),
+  dead_at            timestamptz(3),
   dead_reason        text,
   replay_of          text collate "C",
   claim_token        bigint not null default 0,
@@ -166,8 +175,8 @@ create index job_wait_reason_idx on job (queue_id, wait_reason, scheduled_for, i
   where status = 'pending' and wait_reason is not null;
 create index job_dead_idx on job (queue_id, id) where status = 'dead';
 create index job_replay_of_idx on job (replay_of) where replay_of is not null;
--- What the lifetime sweep looks for (D8).
-create index job_deliver_by_idx on job (deliver_by) where status = 'pending';
+-- Pending jobs of a queue in the order in which their lifetimes end (D8).
+create index job_deliver_by_idx on job (queue_id, deliver_by) where status = 'pending';
 -- Which keys encrypted payloads need, and until when (docs/decisions/0007).
 create index job_payload_key_idx on job (payload_key, id) where payload_key is not null;
 create unique index job_idempotency_key_key on job (queue_id, idempotency_key) where idempotency_key is not null;
@@ -208,11 +217,11 @@ create table dead_letter (
 );
 create unique index dead_letter_job_id_key on dead_letter (job_id);
 -- The job's id is in the indexes for what is counted by index alone: a dead letter goes with its job.
-create index dead_letter_queue_id_id_idx on dead_letter (queue_id, id) include (job_id);
+create index dead_letter_queue_id_id_idx on dead_letter (queue_id, id) include (job_id, dead_at);
 -- Error groups.
 create index dead_letter_fingerprint_idx on dead_letter (queue_id, fingerprint, id);
 -- `all: true` takes the oldest not yet replayed.
-create index dead_letter_open_idx on dead_letter (queue_id, id) include (job_id) where replayed_at is null;
+create index dead_letter_open_idx on dead_letter (queue_id, id) include (job_id, dead_at) where replayed_at is null;
 
 create table usage (
   account_id text collate "C" not null,
@@ -688,6 +697,7 @@ begin
                            else job.scheduled_for end,
       deadline = case when d.final = 'awaiting_ack' then v_now + d."waitMs" * interval '1 millisecond' end,
       completed_at = case when d.final = 'completed' then v_now end,
+      dead_at = case when d.final = 'dead' then v_now end,
       wait_reason = case when d.final <> 'pending' then null
                          when d."entryStatus" = 'deferred' then 'hold'
                          when d."entryStatus" is not null then 'backoff' end,
@@ -803,7 +813,8 @@ begin
     -- Entries that a racing call is replaying are its own.
     v_taken := array(
       select id from dead_letter
-       where queue_id = p_queue and replayed_at is null and (job_id >= v_first) is true
+       where queue_id = p_queue and replayed_at is null
+         and (job_id >= v_first or dead_at >= greatest(jobferry_created_at(job_id) + p_retention, v_now - p_lifetime))
        order by id limit p_max for no key update skip locked);
   else
     -- Wait for racing calls instead: the loser then sees "already replayed".
@@ -811,7 +822,7 @@ begin
     v_taken := array(
       select id from dead_letter
        where queue_id = p_queue and id = any (p_ids) and replayed_at is null
-         and (job_id >= v_first) is true
+         and (job_id >= v_first or dead_at >= greatest(jobferry_created_at(job_id) + p_retention, v_now - p_lifetime))
        order by id);
   end if;
   v_taken := array(
@@ -847,14 +858,16 @@ begin
                         else 'already_replayed' end) order by asked.n), '[]')
                   from unnest(p_ids) with ordinality as asked(id, n)
                   left join dead_letter d on d.id = asked.id and d.queue_id = p_queue
-                        and (d.job_id >= v_first) is true
+                        and (d.job_id >= v_first
+                             or d.dead_at >= greatest(jobferry_created_at(d.job_id) + p_retention, v_now - p_lifetime))
                  where not exists (select from unnest(v_taken) as taken(id) where taken.id = asked.id)),
     -- Those that were taken are marked by now. Not "id <> all (v_taken)": a plan that is kept compares each of
     -- the others with each of these.
     'remaining', (select count(*) from (
                     select from dead_letter
                      where queue_id = p_queue and replayed_at is null
-                       and (job_id >= v_first) is true
+                       and (job_id >= v_first
+                            or dead_at >= greatest(jobferry_created_at(job_id) + p_retention, v_now - p_lifetime))
                      limit p_count) left_over));
 end
 $$;

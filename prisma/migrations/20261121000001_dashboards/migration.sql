@@ -353,11 +353,6 @@ create function jobferry_bucket(at timestamptz) returns timestamptz
 language sql immutable parallel safe
 as $$ select date_bin('300 s', at, to_timestamp(0)) $$;
 
--- When something with this id was created: its first 12 digits are milliseconds.
-create function jobferry_created_at(p_id text) returns timestamptz
-language sql immutable parallel safe
-as $$ select to_timestamp(('x' || left(p_id, 12))::bit(48)::bigint::float8 / 1000)::timestamptz(3) $$;
-
 -- In which element of a histogram a value counts: floor(4 * log2(max(value, 1))) (src/domain/histogram). The last
 -- summand is for powers of two, whose logarithms may come out a trifle too small.
 create function jobferry_histogram_element(p_value integer) returns integer

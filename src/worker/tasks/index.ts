@@ -7,7 +7,6 @@ export interface Tasks {
   deliver: Task;
   timeout: Task;
   bulk: Task;
-  retention: Task;
 }
 
 /** The queue that a wake-up is about; null for a row that somebody wrote by hand. */

@@ -6,10 +6,11 @@ import { pauseQueue, resumeQueue } from '../../../src/db/queue-operations.ts';
 import { deleteQueue } from '../../../src/db/queues.ts';
 import { settle, settleCancelled, settleOverdue } from '../../../src/db/settle.ts';
 import { findJob, jobsPastLifetime, overdueJobs, type StoredJob } from '../../../src/db/stored-job.ts';
-import { nextDeadlineMs, queuesWithWork } from '../../../src/db/wake-ups.ts';
+import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../../src/db/wake-ups.ts';
 import { workersWithClaims, workersWithLock } from '../../../src/db/workers.ts';
 import { type Author, OPERATOR } from '../../../src/domain/audit.ts';
 import { type JobEvent, transition } from '../../../src/domain/transition.ts';
+import { NO_CHANGES } from '../../../src/services/live.ts';
 import { emptyDeletedQueue, endLifetimes, expireDeadlines, takeBack } from '../../../src/services/recover.ts';
 import { CLAIM_BYTES } from '../../support/claim.ts';
 import type { Random } from '../random.ts';
@@ -172,7 +173,7 @@ function anyJob(random: Random, retentionMs: number): (side: Side) => Promise<St
   const back = random.chance(0.7) ? random.int(1, 4) : null;
   return (side) => {
     const id = back === null ? side.jobIds[n % side.jobIds.length] : side.claims.at(-back)?.id;
-    return findJob(side.db, id ?? 'none', side.accountId, retentionMs);
+    return findJob(side.db, id ?? 'none', side.accountId, { retentionMs, lifetimeMs: LIFETIME_MS });
   };
 }
 
@@ -183,9 +184,9 @@ function recover(random: Random): Operation {
     (side) => expireDeadlines(side.db, side.queueIds[n] ?? ''),
     (side) => expireDeadlines(side.db, side.queueIds[n] ?? ''),
     (side) => takeBack(side.db, [worker], LOCK_HOLDER),
-    (side) => endLifetimes(side.db),
+    (side) => endLifetimes(side.db, NO_CHANGES, side.queueIds),
     async (side) => (await overdueJobs(side.db, side.queueIds[n] ?? '', 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
-    async (side) => (await jobsPastLifetime(side.db, 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    async (side) => (await jobsPastLifetime(side.db, side.queueIds, 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
     (side) => nextDeadlineMs(side.db, side.queueIds[n] ?? ''),
   ]);
 }
@@ -195,9 +196,13 @@ async function workers(side: Side): Promise<{ claiming: Set<number>; locked: Set
 }
 
 const look: Operation = async (side) => {
-  const { due, overdue } = await queuesWithWork(side.db);
+  const pages: string[] = [];
+  for (const kind of ['live', 'deleted'] as const) {
+    for await (const page of eachQueuePage(side.db, kind, { after: '' })) pages.push(kind, ...page);
+  }
+  const { due, overdue } = await queuesWithWork(side.db, side.queueIds);
   const accounts = await accountsOfQueues(side.db, [...side.queueIds, 'no queue']);
-  return { due: new Set(due), overdue: new Set(overdue), accounts, ...(await workers(side)) };
+  return { pages, due: new Set(due), overdue: new Set(overdue), accounts, ...(await workers(side)) };
 };
 
 export function anyOperation(random: Random): Operation {

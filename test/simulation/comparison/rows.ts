@@ -20,7 +20,7 @@ export const DUMP = `
   select
     (select json_agg(json_build_object('id', id, 'status', status, 'attempts', attempts, 'deferCount', defer_count,
               'key', idempotency_key, 'scheduledFor', jobferry_ms(scheduled_for), 'deliverBy', jobferry_ms(deliver_by),
-              'lastError', last_error, 'completedAt', jobferry_ms(completed_at), 'deadReason', dead_reason,
+              'lastError', last_error, 'completedAt', jobferry_ms(completed_at), 'deadAt', jobferry_ms(dead_at), 'deadReason', dead_reason,
               'workerId', worker_id, 'claimedAt', jobferry_ms(claimed_at), 'deadline', jobferry_ms(deadline),
               'shortHolds', short_holds, 'interruptions', interruptions, 'mode', mode, 'maxDefers', max_defers,
               'ackTimeoutAction', ack_timeout_action, 'answerCode', answer_status_code, 'waitReason', wait_reason,

@@ -85,6 +85,7 @@ function write(tables: Tables, { job, queue, item }: Applied, now: number): void
     scheduledFor: status === 'pending' ? now + item.waitMs : job.scheduledFor,
     deadline: status === 'awaiting_ack' ? now + item.waitMs : null,
     completedAt: status === 'completed' ? now : null,
+    deadAt: status === 'dead' ? now : null,
     waitReason: status === 'pending' && entryStatus ? (entryStatus === 'deferred' ? 'hold' : 'backoff') : null,
     workerId: null,
     answerCode: status === 'awaiting_ack' ? (item.answerCode ?? null) : null,

@@ -28,10 +28,15 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
 
   'settle-cancelled': (tables, [json]) => [{ applied: settle(tables, itemsOf(json)) }],
 
-  'stored-jobs-kept': (tables, [ids, retentionMs]) => {
-    const since = tables.clock() - (retentionMs as number);
+  'stored-jobs-kept': (tables, [ids, retentionMs, lifetimeMs]) => {
+    const now = tables.clock();
     const found = [...new Set(ids as string[])].map((id) => tables.jobs.get(id));
-    return found.flatMap((job) => (job === undefined || job.createdAt <= since ? [] : [toRow(tables, job)]));
+    const isKept = (job: JobRow) => {
+      const pastRetention = job.createdAt + (retentionMs as number);
+      if (now < pastRetention || (job.status !== 'completed' && job.status !== 'dead')) return true;
+      return (job.completedAt ?? job.deadAt ?? 0) >= Math.max(pastRetention, now - (lifetimeMs as number));
+    };
+    return found.flatMap((job) => (job === undefined || !isKept(job) ? [] : [toRow(tables, job)]));
   },
 
   'stored-jobs-overdue': (tables, [queueId, limit]) => {
@@ -48,11 +53,12 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
     return first(tables, theirs, () => 0, limit);
   },
 
-  'stored-jobs-past-lifetime': (tables, [limit]) => {
+  'stored-jobs-past-lifetime': (tables, [queueIds, limit]) => {
     const now = tables.clock();
     const past = [...tables.jobs.values()].filter((job) => {
-      const paused = tables.queues.get(job.queueId)?.pausedAt != null;
-      return job.status === 'pending' && !paused && tables.deliverBy(job) <= now;
+      const queue = tables.queues.get(job.queueId);
+      const lives = queue?.pausedAt == null && queue?.deletedAt == null && (queueIds as string[]).includes(job.queueId);
+      return job.status === 'pending' && lives && tables.deliverBy(job) <= now;
     });
     return first(tables, past, (job) => job.deliverBy, limit);
   },
@@ -66,9 +72,13 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
       return queue === undefined ? [] : [{ id, account_id: queue.accountId }];
     }),
 
-  'queues-with-work': (tables) => {
+  'live-queues-page': (tables, [after, limit]) => pageOf(tables, false, after, limit),
+  'deleted-queues-page': (tables, [after, limit]) => pageOf(tables, true, after, limit),
+
+  'queues-with-work': (tables, [queueIds]) => {
     const now = tables.clock();
-    return [...tables.queues.values()].map(({ id, pausedAt, deletedAt }) => {
+    const asked = [...tables.queues.values()].filter(({ id }) => (queueIds as string[]).includes(id));
+    return asked.map(({ id, pausedAt, deletedAt }) => {
       const head = tables.line(id)[0];
       const inFlight = tables.jobsOf(id, 'processing', 'awaiting_ack');
       return {
@@ -148,6 +158,12 @@ export const execute: Execute = (tables, name, values) => {
   tables.before.clear();
   return statement(tables, values);
 };
+
+function pageOf(tables: Tables, deleted: boolean, after: unknown, limit: unknown): object[] {
+  const ids = [...tables.queues.values()].filter((queue) => (queue.deletedAt !== null) === deleted).map(({ id }) => id);
+  const rest = ids.filter((id) => id > (after as string)).sort();
+  return rest.slice(0, limit as number).map((id) => ({ id }));
+}
 
 function first(tables: Tables, jobs: JobRow[], by: (job: JobRow) => number, limit: unknown): object[] {
   const sorted = jobs.sort((a, b) => by(a) - by(b) || (a.id < b.id ? -1 : 1));

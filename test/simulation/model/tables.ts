@@ -46,6 +46,7 @@ export interface JobRow {
   lastError: string | null;
   createdAt: number;
   completedAt: number | null;
+  deadAt: number | null;
   deadReason: DeadReason | null;
   token: number;
   workerId: number | null;

@@ -1584,6 +1584,7 @@ export const JobScalarFieldEnum = {
   lastError: 'lastError',
   createdAt: 'createdAt',
   completedAt: 'completedAt',
+  deadAt: 'deadAt',
   deadReason: 'deadReason',
   replayOf: 'replayOf',
   claimToken: 'claimToken',

@@ -162,6 +162,7 @@ export const JobScalarFieldEnum = {
   lastError: 'lastError',
   createdAt: 'createdAt',
   completedAt: 'completedAt',
+  deadAt: 'deadAt',
   deadReason: 'deadReason',
   replayOf: 'replayOf',
   claimToken: 'claimToken',

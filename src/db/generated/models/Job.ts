@@ -74,6 +74,7 @@ export type JobMinAggregateOutputType = {
   lastError: string | null
   createdAt: Date | null
   completedAt: Date | null
+  deadAt: Date | null
   deadReason: string | null
   replayOf: string | null
   claimToken: bigint | null
@@ -112,6 +113,7 @@ export type JobMaxAggregateOutputType = {
   lastError: string | null
   createdAt: Date | null
   completedAt: Date | null
+  deadAt: Date | null
   deadReason: string | null
   replayOf: string | null
   claimToken: bigint | null
@@ -150,6 +152,7 @@ export type JobCountAggregateOutputType = {
   lastError: number
   createdAt: number
   completedAt: number
+  deadAt: number
   deadReason: number
   replayOf: number
   claimToken: number
@@ -220,6 +223,7 @@ export type JobMinAggregateInputType = {
   lastError?: true
   createdAt?: true
   completedAt?: true
+  deadAt?: true
   deadReason?: true
   replayOf?: true
   claimToken?: true
@@ -258,6 +262,7 @@ export type JobMaxAggregateInputType = {
   lastError?: true
   createdAt?: true
   completedAt?: true
+  deadAt?: true
   deadReason?: true
   replayOf?: true
   claimToken?: true
@@ -296,6 +301,7 @@ export type JobCountAggregateInputType = {
   lastError?: true
   createdAt?: true
   completedAt?: true
+  deadAt?: true
   deadReason?: true
   replayOf?: true
   claimToken?: true
@@ -421,6 +427,7 @@ export type JobGroupByOutputType = {
   lastError: string | null
   createdAt: Date
   completedAt: Date | null
+  deadAt: Date | null
   deadReason: string | null
   replayOf: string | null
   claimToken: bigint
@@ -482,6 +489,7 @@ export type JobWhereInput = {
   lastError?: Prisma.StringNullableFilter<"Job"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Job"> | Date | string
   completedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  deadAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   deadReason?: Prisma.StringNullableFilter<"Job"> | string | null
   replayOf?: Prisma.StringNullableFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntFilter<"Job"> | bigint | number
@@ -523,6 +531,7 @@ export type JobOrderByWithRelationInput = {
   lastError?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  deadAt?: Prisma.SortOrderInput | Prisma.SortOrder
   deadReason?: Prisma.SortOrderInput | Prisma.SortOrder
   replayOf?: Prisma.SortOrderInput | Prisma.SortOrder
   claimToken?: Prisma.SortOrder
@@ -567,6 +576,7 @@ export type JobWhereUniqueInput = Prisma.AtLeast<{
   lastError?: Prisma.StringNullableFilter<"Job"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Job"> | Date | string
   completedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  deadAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   deadReason?: Prisma.StringNullableFilter<"Job"> | string | null
   replayOf?: Prisma.StringNullableFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntFilter<"Job"> | bigint | number
@@ -608,6 +618,7 @@ export type JobOrderByWithAggregationInput = {
   lastError?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  deadAt?: Prisma.SortOrderInput | Prisma.SortOrder
   deadReason?: Prisma.SortOrderInput | Prisma.SortOrder
   replayOf?: Prisma.SortOrderInput | Prisma.SortOrder
   claimToken?: Prisma.SortOrder
@@ -654,6 +665,7 @@ export type JobScalarWhereWithAggregatesInput = {
   lastError?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Job"> | Date | string
   completedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
+  deadAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Job"> | Date | string | null
   deadReason?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   replayOf?: Prisma.StringNullableWithAggregatesFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntWithAggregatesFilter<"Job"> | bigint | number
@@ -691,6 +703,7 @@ export type JobCreateInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -732,6 +745,7 @@ export type JobUncheckedCreateInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -771,6 +785,7 @@ export type JobUpdateInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -812,6 +827,7 @@ export type JobUncheckedUpdateInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -852,6 +868,7 @@ export type JobCreateManyInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -889,6 +906,7 @@ export type JobUpdateManyMutationInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -927,6 +945,7 @@ export type JobUncheckedUpdateManyInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -975,6 +994,7 @@ export type JobCountOrderByAggregateInput = {
   lastError?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  deadAt?: Prisma.SortOrder
   deadReason?: Prisma.SortOrder
   replayOf?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
@@ -1028,6 +1048,7 @@ export type JobMaxOrderByAggregateInput = {
   lastError?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  deadAt?: Prisma.SortOrder
   deadReason?: Prisma.SortOrder
   replayOf?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
@@ -1066,6 +1087,7 @@ export type JobMinOrderByAggregateInput = {
   lastError?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   completedAt?: Prisma.SortOrder
+  deadAt?: Prisma.SortOrder
   deadReason?: Prisma.SortOrder
   replayOf?: Prisma.SortOrder
   claimToken?: Prisma.SortOrder
@@ -1201,6 +1223,7 @@ export type JobCreateWithoutQueueInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1240,6 +1263,7 @@ export type JobUncheckedCreateWithoutQueueInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1309,6 +1333,7 @@ export type JobScalarWhereInput = {
   lastError?: Prisma.StringNullableFilter<"Job"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Job"> | Date | string
   completedAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
+  deadAt?: Prisma.DateTimeNullableFilter<"Job"> | Date | string | null
   deadReason?: Prisma.StringNullableFilter<"Job"> | string | null
   replayOf?: Prisma.StringNullableFilter<"Job"> | string | null
   claimToken?: Prisma.BigIntFilter<"Job"> | bigint | number
@@ -1346,6 +1371,7 @@ export type JobCreateWithoutHistoryInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1386,6 +1412,7 @@ export type JobUncheckedCreateWithoutHistoryInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1440,6 +1467,7 @@ export type JobUpdateWithoutHistoryInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1480,6 +1508,7 @@ export type JobUncheckedUpdateWithoutHistoryInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1518,6 +1547,7 @@ export type JobCreateWithoutDeadLetterInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1558,6 +1588,7 @@ export type JobUncheckedCreateWithoutDeadLetterInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1612,6 +1643,7 @@ export type JobUpdateWithoutDeadLetterInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1652,6 +1684,7 @@ export type JobUncheckedUpdateWithoutDeadLetterInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1690,6 +1723,7 @@ export type JobCreateManyQueueInput = {
   lastError?: string | null
   createdAt: Date | string
   completedAt?: Date | string | null
+  deadAt?: Date | string | null
   deadReason?: string | null
   replayOf?: string | null
   claimToken?: bigint | number
@@ -1727,6 +1761,7 @@ export type JobUpdateWithoutQueueInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1766,6 +1801,7 @@ export type JobUncheckedUpdateWithoutQueueInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1805,6 +1841,7 @@ export type JobUncheckedUpdateManyWithoutQueueInput = {
   lastError?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   completedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deadAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deadReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replayOf?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   claimToken?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1874,6 +1911,7 @@ export type JobSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   lastError?: boolean
   createdAt?: boolean
   completedAt?: boolean
+  deadAt?: boolean
   deadReason?: boolean
   replayOf?: boolean
   claimToken?: boolean
@@ -1916,6 +1954,7 @@ export type JobSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   lastError?: boolean
   createdAt?: boolean
   completedAt?: boolean
+  deadAt?: boolean
   deadReason?: boolean
   replayOf?: boolean
   claimToken?: boolean
@@ -1955,6 +1994,7 @@ export type JobSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   lastError?: boolean
   createdAt?: boolean
   completedAt?: boolean
+  deadAt?: boolean
   deadReason?: boolean
   replayOf?: boolean
   claimToken?: boolean
@@ -1994,6 +2034,7 @@ export type JobSelectScalar = {
   lastError?: boolean
   createdAt?: boolean
   completedAt?: boolean
+  deadAt?: boolean
   deadReason?: boolean
   replayOf?: boolean
   claimToken?: boolean
@@ -2014,7 +2055,7 @@ export type JobSelectScalar = {
   payloadKey?: boolean
 }
 
-export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "status" | "attempts" | "maxAttempts" | "backoffType" | "backoffDelay" | "deferCount" | "shortHolds" | "idempotencyKey" | "payload" | "scheduledFor" | "deliverBy" | "lastError" | "createdAt" | "completedAt" | "deadReason" | "replayOf" | "claimToken" | "workerId" | "claimedAt" | "deadline" | "interruptions" | "historyCount" | "mode" | "maxDefers" | "ackTimeoutAction" | "answerStatusCode" | "answerMs" | "answerBody" | "waitReason" | "progress" | "progressAt" | "payloadKey", ExtArgs["result"]["job"]>
+export type JobOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "accountId" | "queueId" | "status" | "attempts" | "maxAttempts" | "backoffType" | "backoffDelay" | "deferCount" | "shortHolds" | "idempotencyKey" | "payload" | "scheduledFor" | "deliverBy" | "lastError" | "createdAt" | "completedAt" | "deadAt" | "deadReason" | "replayOf" | "claimToken" | "workerId" | "claimedAt" | "deadline" | "interruptions" | "historyCount" | "mode" | "maxDefers" | "ackTimeoutAction" | "answerStatusCode" | "answerMs" | "answerBody" | "waitReason" | "progress" | "progressAt" | "payloadKey", ExtArgs["result"]["job"]>
 export type JobInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   queue?: boolean | Prisma.QueueDefaultArgs<ExtArgs>
   history?: boolean | Prisma.Job$historyArgs<ExtArgs>
@@ -2065,6 +2106,7 @@ export type $JobPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     lastError: string | null
     createdAt: Date
     completedAt: Date | null
+    deadAt: Date | null
     deadReason: string | null
     replayOf: string | null
     /**
@@ -2550,6 +2592,7 @@ export interface JobFieldRefs {
   readonly lastError: Prisma.FieldRef<"Job", 'String'>
   readonly createdAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly completedAt: Prisma.FieldRef<"Job", 'DateTime'>
+  readonly deadAt: Prisma.FieldRef<"Job", 'DateTime'>
   readonly deadReason: Prisma.FieldRef<"Job", 'String'>
   readonly replayOf: Prisma.FieldRef<"Job", 'String'>
   readonly claimToken: Prisma.FieldRef<"Job", 'BigInt'>

@@ -1,0 +1,111 @@
+import { beforeAll, expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { jobsPastLifetime } from '../../src/db/stored-job.ts';
+import { eachQueuePage, queuesWithWork } from '../../src/db/wake-ups.ts';
+import { createLog } from '../../src/log.ts';
+import { NO_CHANGES } from '../../src/services/live.ts';
+import { startReconciling } from '../../src/worker/reconcile.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type Fixture, openFixture, type TestQueue } from './fixture.ts';
+
+const EXPIRED = 20_000;
+
+let fixture: Fixture;
+let due: TestQueue;
+let late: TestQueue;
+let deleted: TestQueue;
+let ids: string[];
+
+beforeAll(async () => {
+  fixture = await openFixture();
+  const { db, accountId } = fixture;
+  for (const table of ['job', 'queue']) await db.query(`alter table ${table} set (autovacuum_enabled = off)`);
+  const [paused, resumed] = [await fixture.createQueue(), await fixture.createQueue()];
+  for (let n = 0; n < 20; n += 1) await fixture.createQueue();
+  [due, late, deleted] = [await fixture.createQueue(), await fixture.createQueue(), await fixture.createQueue()];
+  await db.query(`update queue set paused_at = jobferry_now(), paused_by = 'test' where id = $1`, [paused.id]);
+  await db.query(`update queue set lifetime_floor = jobferry_now() + interval '1 day' where id = $1`, [resumed.id]);
+  const insert = (queue: TestQueue, count: number, agoHours: number) =>
+    db.query(
+      `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for,
+                        deliver_by, created_at)
+       select jobferry_id(at), $1, $2, 3, 'fixed', 0, '{}', at, at + interval '1 day', at
+         from (select jobferry_now() - $4::float8 * interval '1 hour' + n * interval '1 ms' as at
+                 from generate_series(1, $3::integer) n) s`,
+      [accountId, queue.id, count, agoHours],
+    );
+  await insert(paused, EXPIRED, 60);
+  await insert(resumed, EXPIRED, 60);
+  await insert(due, 1000, 1);
+  await insert(late, 3, 30);
+  await insert(deleted, 1, 1);
+  await db.query('update queue set deleted_at = jobferry_now() where id = $1', [deleted.id]);
+  ids = (await db.query<{ id: string }>('select id from queue order by id')).map(({ id }) => id);
+});
+
+/** Rows of jobs that a piece of work read. */
+async function rowsRead(work: () => Promise<unknown>): Promise<number> {
+  const read = async () => {
+    await fixture.db.query('select pg_stat_force_next_flush()');
+    const text = `select idx_tup_fetch + seq_tup_read as rows from pg_stat_user_tables where relname = 'job'`;
+    return Number((await fixture.db.one<{ rows: string }>(text))?.rows);
+  };
+  const before = await read();
+  await work();
+  return (await read()) - before;
+}
+
+it.each(['as it was never analysed', 'analysed'])('looks at the heads of queues only, %s', async (state) => {
+  const { db } = fixture;
+  // Each connection has counters and plans of its own.
+  db.pool.options.max = 1;
+  if (state === 'analysed') await db.query('analyze');
+  for (const mode of ['force_generic_plan', 'auto']) {
+    await db.query(`set plan_cache_mode = ${mode}`);
+    const lifetimes = await rowsRead(async () => {
+      expect(await jobsPastLifetime(db, ids, 500)).toHaveLength(3);
+    });
+    expect(lifetimes, `lifetimes, ${mode}`).toBeLessThan(50);
+    const work = await rowsRead(async () => {
+      const found = await queuesWithWork(db, ids);
+      expect(found.due.sort()).toEqual(expect.arrayContaining([due.id, late.id, deleted.id]));
+    });
+    expect(work, `work, ${mode}`).toBeLessThan(100);
+    await db.query('discard plans');
+  }
+  db.pool.options.max = 16;
+});
+
+it('goes through all queues page by page, live and deleted ones', async () => {
+  const pages: string[][] = [];
+  for await (const page of eachQueuePage(fixture.db, 'live', { after: '' })) pages.push(page);
+  expect(pages.flat()).toEqual(ids.filter((id) => id !== deleted.id));
+  const cursor = { after: pages.flat()[3] ?? '' };
+  const rest: string[] = [];
+  for await (const page of eachQueuePage(fixture.db, 'live', cursor)) rest.push(...page);
+  expect(rest).toEqual(pages.flat().slice(4));
+  expect(cursor.after).toBe('');
+  for await (const page of eachQueuePage(fixture.db, 'deleted', { after: '' })) expect(page).toEqual([deleted.id]);
+});
+
+it.each([
+  ['fails', () => Promise.reject(new Error('on purpose'))],
+  ['never ends', () => new Promise<never>(() => undefined)],
+])('a step that %s keeps no other from its work', async (_what, instead) => {
+  const woken = new Set<string>();
+  const db = Object.create(fixture.db) as Database;
+  db.query = (async (statement: { name?: string }, values: unknown[]) =>
+    statement.name === 'stored-jobs-past-lifetime'
+      ? instead()
+      : fixture.db.query(statement as never, values)) as Database['query'];
+  const stop = startReconciling({
+    db,
+    log: createLog({ level: 'fatal' }),
+    changes: NO_CHANGES,
+    wake: (queueId) => woken.add(queueId),
+    deadlines: { check: async () => undefined },
+    bulkActions: { takeIdle: () => instead() as Promise<never> },
+  });
+  await waitFor(() => woken.has(due.id) && woken.has(deleted.id));
+  stop();
+});

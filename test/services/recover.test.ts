@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import type { Database, Statement } from '../../src/db/database.ts';
+import { NO_CHANGES } from '../../src/services/live.ts';
+import { emptyDeletedQueue } from '../../src/services/recover.ts';
+import { openFixture } from '../db/fixture.ts';
+
+it('a job that cannot be settled stops no other of its batch', async () => {
+  const fixture = await openFixture();
+  const queue = await fixture.createQueue();
+  const ids = await fixture.publishJobs(queue, 5);
+  const poisoned = ids[2] ?? '';
+  const warnings: object[] = [];
+  const db = Object.create(fixture.db) as Database;
+  db.query = ((statement: Statement, values: unknown[] = []) =>
+    statement.name === 'settle' && String(values[0]).includes(poisoned)
+      ? Promise.reject(new Error('this row cannot be written'))
+      : fixture.db.query(statement, values)) as Database['query'];
+  Object.assign(db, { log: { warn: (fields: object) => warnings.push(fields) } });
+  await emptyDeletedQueue(db, queue.id, NO_CHANGES);
+  const rows = await fixture.db.query<{ id: string }>(`select id from job where status = 'pending'`);
+  expect(rows).toEqual([{ id: poisoned }]);
+  expect(warnings).toEqual([{ err: expect.any(Error), jobId: poisoned }]);
+});
