@@ -171,6 +171,20 @@ describe('error groups', () => {
     ]);
   });
 
+  it('are as old as their oldest member, also when only the latest time is asked for', async () => {
+    const dead = { from: new Date(START + 3 * MINUTE) };
+    const groups = await insight.errorGroups(insight.account, { queueIds: [orders.id], dead }, 10);
+    // The one that died at minutes 0, 1 and 3, and the one of minute 4; not the timeout of minute 2.
+    expect(groups.get(orders.id)).toEqual([
+      expect.objectContaining({
+        count: 1,
+        firstSeen: new Date(START + 4 * MINUTE),
+        lastSeen: new Date(START + 4 * MINUTE),
+      }),
+      expect.objectContaining({ count: 1, firstSeen: new Date(START), lastSeen: new Date(START + 3 * MINUTE) }),
+    ]);
+  });
+
   it('are of the asked queues and dead letters, and no more than asked for', async () => {
     const open = await insight.errorGroups(insight.account, { queueIds: [orders.id], replayed: false }, 1);
     expect([...open.entries()].map(([id, groups]) => [id, groups.map(({ count }) => count)])).toEqual([
