@@ -180,6 +180,15 @@ async function entriesAt(
 /** Counting them takes some two seconds. */
 const MAX_PENDING = 10_000_000;
 
+// With the range of ids outside, the planner takes the index of what is pending or in flight, and not that of all jobs.
+const PENDING = `
+  select id from (select id from job where queue_id = $1 and status = 'pending' offset 0) pending
+   where id >= $2 and id < $3`;
+const IN_FLIGHT = `
+  select id, status
+    from (select id, status from job where queue_id = $1 and status in ('processing', 'awaiting_ack') offset 0) flying
+   where id >= $2 and id < $3`;
+
 // Constants, and not parameters: only with them are partial indexes found by plans that are kept.
 const COUNT_DEAD: Statement = {
   name: 'count-dead-jobs',
@@ -190,33 +199,24 @@ const COUNT_DEAD: Statement = {
 };
 const COUNT_PENDING: Statement = {
   name: 'count-pending-jobs',
-  text: `
-    select count(*) as jobs
-      from (select from job where queue_id = $1 and status = 'pending' and id >= $2 and id < $3 limit ${MAX_PENDING}) pending`,
+  text: `select count(*) as jobs from (${PENDING} limit ${MAX_PENDING}) counted`,
 };
 const COUNT_IN_FLIGHT: Statement = {
   name: 'count-jobs-in-flight',
-  text: `
-    select count(*) as jobs, count(*) filter (where status = 'processing') as processing from job
-     where queue_id = $1 and status in ('processing', 'awaiting_ack') and id >= $2 and id < $3`,
+  text: `select count(*) as jobs, count(*) filter (where status = 'processing') as processing from (${IN_FLIGHT}) counted`,
 };
 
 const OF_STATUS: Record<JobStatus, string> = {
   dead: `select id from job where status = 'dead' and ${IN_RANGE} ${NEWEST}`,
   // The index of pending jobs has their ids, but in the order in which they are due.
-  pending: `
-    select id from (select id from job where queue_id = $1 and status = 'pending' and id >= $2 and id < $3 offset 0) pending
-     order by id desc`,
+  pending: `${PENDING} order by id desc`,
   processing: inFlight('processing'),
   awaiting_ack: inFlight('awaiting_ack'),
   completed: `select id from job where status = 'completed' and ${IN_RANGE} ${NEWEST}`,
 };
 
 function inFlight(status: JobStatus): string {
-  return `
-    select id from (select id, status from job
-                     where queue_id = $1 and status in ('processing', 'awaiting_ack') and id >= $2 and id < $3 offset 0) flying
-     where status = '${status}' order by id desc`;
+  return `${IN_FLIGHT} and status = '${status}' order by id desc`;
 }
 
 async function findByStatus(
