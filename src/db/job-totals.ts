@@ -26,7 +26,8 @@ interface Remembered {
   spans: Map<number, number>;
 }
 
-const remembered = new WeakMap<Database, Map<string, Remembered>>();
+/** By pool: those who read in the turn of an account share it. */
+const remembered = new WeakMap<Database['pool'], Map<string, Remembered>>();
 
 /** Jobs with an id in a range. */
 export interface CountedRange extends IdRange {
@@ -113,8 +114,8 @@ function millisecondsOf(id: string): number {
 
 /** What the process remembers of a queue; nothing when the database's clock went back, for then the past changes. */
 function recall(db: Database, queueId: string, now: number): Remembered {
-  const queues = remembered.get(db) ?? new Map<string, Remembered>();
-  remembered.set(db, queues);
+  const queues = remembered.get(db.pool) ?? new Map<string, Remembered>();
+  remembered.set(db.pool, queues);
   let known = queues.get(queueId);
   if (known === undefined || known.at > now) known = { at: now, spans: new Map() };
   known.at = now;

@@ -157,8 +157,9 @@ function countSockets(connector: buildConnector.connector): { connect: buildConn
     open: 0,
     connect: ((target, callback) => {
       connector(target, (...args) => {
-        const [, socket] = args;
-        if (socket !== null) {
+        // Types say null without a socket; with some errors of TLS it is undefined.
+        const [error, socket] = args;
+        if (error === null && socket) {
           counted.open += 1;
           socket.once('close', () => {
             counted.open -= 1;

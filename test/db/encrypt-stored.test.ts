@@ -154,8 +154,8 @@ describe('a start', () => {
     const store = (key: string, age: string) =>
       opened.plain.query(
         `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, payload_key,
-                          scheduled_for, deliver_by, created_at)
-         select jobferry_id(at), 'a', 'q1', 3, 'fixed', 0, 'enc:v1:' || $1 || ':AAAA', $1, at, at, at
+                          scheduled_for, deliver_by, created_at, status, completed_at)
+         select jobferry_id(at), 'a', 'q1', 3, 'fixed', 0, 'enc:v1:' || $1 || ':AAAA', $1, at, at, at, 'completed', at
            from (select jobferry_now() - $2::interval as at) moment`,
         [key, age],
       );

@@ -106,7 +106,11 @@ describe.concurrent('what is not the account’s job', () => {
   it('nor is one past retention', async () => {
     const queue = await createQueue();
     const id = await publish(queue.name, { delay: 60 });
-    await op.db.query(`update job set created_at = created_at - interval '73 hours' where id = $1`, [id]);
+    await op.db.query(
+      `update job set status = 'completed', completed_at = created_at - interval '73 hours',
+                      created_at = created_at - interval '73 hours' where id = $1`,
+      [id],
+    );
     await expect(op.cancelJob(account, id)).rejects.toMatchObject(NOT_FOUND);
     await expect(op.runNow(account, id)).rejects.toMatchObject(NOT_FOUND);
   });
