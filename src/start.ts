@@ -131,7 +131,10 @@ async function startParts(
     },
     changes,
   };
-  await warnOfUnknownPlans(db, config.plans, log);
+  // Only a hint: what keeps it from being told is no reason not to start.
+  await warnOfUnknownPlans(db, config.plans, log).catch((error: unknown) => {
+    log.warn({ err: error }, 'the plans of the accounts could not be looked at');
+  });
   const useCases = config.role === 'worker' ? null : createUseCases(context);
   const stored = createStoredText(db);
   const keys = new KeyWatch(db);

@@ -25,8 +25,8 @@ const MAX_READING_CONNECTIONS = 4;
 const READING = {
   atOnce: MAX_READING_CONNECTIONS,
   atOnceOfOne: 2,
-  waiting: 1000,
-  waitingOfOne: 200,
+  waiting: 4000,
+  waitingOfOne: 1000,
   maxWaitMs: 4000,
 };
 

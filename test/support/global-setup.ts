@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -13,6 +13,10 @@ const quiet = { info: () => undefined, warn: () => undefined };
 /** One PostgreSQL server for the whole run, with a migrated database that test files clone. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-test-'));
+  // Many processes at once, with two dozen connections each.
+  const first = await startEmbedded({ dataDir, log: quiet });
+  await appendFile(join(dataDir, 'postgres', 'local.conf'), 'max_connections = 400\n');
+  await first.stop();
   const server = await startEmbedded({ dataDir, log: quiet });
   const stop = async () => {
     await server.stop();
