@@ -20,6 +20,8 @@ export function authentication(services: Services, unread: UnreadAnswers): Reque
     }
     services.authenticate(key).then(
       (account) => {
+        // The client has gone meanwhile, and `close` of this answer with it: what is counted from here on would count for ever.
+        if (res.destroyed) return;
         if (account === null) {
           next(unauthorized());
           return;

@@ -63,13 +63,13 @@ export class KeyWatch {
 
   async #lookNow(): Promise<void> {
     const startedAt = performance.now();
-    const asked = [...this.#followers.keys()];
-    const inForce = await keysInForce(this.#db, asked);
+    const asked = new Set(this.#followers.keys());
+    const inForce = await keysInForce(this.#db, [...asked]);
     for (const keyId of asked) {
       if (inForce.has(keyId)) continue;
       for (const revoked of [...(this.#followers.get(keyId) ?? [])]) revoked();
     }
-    // A key that came meanwhile was not asked for.
-    if ([...this.#followers.keys()].every((keyId) => inForce.has(keyId))) this.#seenAt = startedAt;
+    // A key that came meanwhile was not asked for. Whoever follows a revoked one was told, and may take a moment to leave.
+    if ([...this.#followers.keys()].every((keyId) => asked.has(keyId))) this.#seenAt = startedAt;
   }
 }

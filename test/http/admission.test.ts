@@ -1,7 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { JobferryError } from '../../src/domain/errors.ts';
 import { Admission } from '../../src/http/admission.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { testApi } from './support/api.ts';
+import { account, KEY } from './support/fake-services.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -64,4 +67,31 @@ it.each([
   const authenticate = () => Promise.reject(new JobferryError('unavailable', 'gone', { stored: 'unknown' }));
   const api = await testApi({ services: { authenticate } });
   expect(await api.send(method, path, { body: '{"payload":{}}' })).toMatchObject({ status: 503, json: { error } });
+});
+
+it('forgets publishes of clients that went while their key was looked up', async () => {
+  vi.useRealTimers();
+  let isSlow = true;
+  let waiting = 0;
+  const open: (() => void)[] = [];
+  const authenticate = async () => {
+    waiting += 1;
+    if (isSlow) await new Promise<void>((resolve) => open.push(resolve));
+    return account;
+  };
+  const api = await testApi({ services: { authenticate } });
+  // More than are ever too many at once.
+  const gone = Array.from({ length: 120 }, () =>
+    api.raw(
+      `POST /v1/queues/mails/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Length: 14\r\n\r\n{"payload":{}}`,
+    ),
+  );
+  await waitFor(() => waiting === 120);
+  for (const { socket } of gone) socket.resetAndDestroy();
+  await wait(200);
+  isSlow = false;
+  for (const resolve of open) resolve();
+  // Longer than a burst.
+  await wait(700);
+  expect((await api.send('POST', '/v1/queues/mails/jobs', { body: '{"payload":{}}' })).status).toBe(201);
 });

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { KeyWatch } from '../../src/services/key-watch.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+/** A database in which these keys are in force, and how often it was asked. */
+function databaseWith(...inForce: string[]) {
+  const asked: string[][] = [];
+  const query = async (_statement: unknown, [ids]: [string[]]) => {
+    asked.push(ids);
+    // Answers take a moment: a loop that asks again and again would otherwise never let this test go on.
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    return inForce.filter((id) => ids.includes(id)).map((id) => ({ id }));
+  };
+  return { db: { query } as unknown as Database, asked };
+}
+
+describe('the watch of keys', () => {
+  it('confirms keys in force while a stream of a revoked one has not left yet', async () => {
+    const { db, asked } = databaseWith('good');
+    const keys = new KeyWatch(db);
+    const revoked = vi.fn();
+    const leave = [keys.follow('revoked', revoked), keys.follow('good', () => expect.unreachable())];
+    let isConfirmed = false;
+    const ending = new AbortController();
+    void keys.confirmed(ending.signal).then(() => {
+      isConfirmed = true;
+    });
+    await vi.advanceTimersByTimeAsync(100);
+    ending.abort();
+    expect(isConfirmed).toBe(true);
+    expect(revoked).toHaveBeenCalled();
+    expect(asked.length).toBe(1);
+    for (const end of leave) end();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('asks again for a key that came while it looked', async () => {
+    const { db, asked } = databaseWith('one', 'two');
+    const keys = new KeyWatch(db);
+    const leave = [keys.follow('one', () => expect.unreachable())];
+    const { signal } = new AbortController();
+    const first = keys.confirmed(signal);
+    leave.push(keys.follow('two', () => expect.unreachable()));
+    const second = keys.confirmed(signal);
+    await vi.advanceTimersByTimeAsync(100);
+    await Promise.all([first, second]);
+    expect(asked).toEqual([['one'], ['one', 'two']]);
+    for (const end of leave) end();
+  });
+});
