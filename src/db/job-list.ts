@@ -77,17 +77,20 @@ async function find(db: Database, filter: JobFilter, range: IdRange, slice: Slic
   return { total: sumOf(counted), entries: await entriesAt(db, queueId, range, counted, slice) };
 }
 
-/** Of jobs that outlast their retention; more are not counted, which takes a second or two. */
-const MAX_KEPT = 1_000_000;
-const KEPT = `
-  (queue_id, id) >= ($1, $2) and (queue_id, id) < ($1, $3)
-  and ${outlastsRetention({ now: '(select jobferry_now())', retention: `$4 * interval '1 ms'`, lifetime: `$5 * interval '1 ms'` })}
+const IS_KEPT = `
+  ${outlastsRetention({ now: '(select jobferry_now())', retention: `$4 * interval '1 ms'`, lifetime: `$5 * interval '1 ms'` })}
   and ($6::text is null or status = $6) and ($7::text is null or position(lower($7) in lower(idempotency_key)) > 0)`;
+const KEPT_RANGE = '(queue_id, id) >= ($3, $1) and (queue_id, id) < ($3, $2)';
+/** No index tells which jobs outlast their retention, so each is read: some tenths of a second for so many. */
+const KEPT_SLICE = 100_000;
 const COUNT_KEPT: Statement = {
   name: 'count-kept-jobs',
-  text: `select count(*) as jobs from (select from job j where ${KEPT} limit ${MAX_KEPT}) kept`,
+  text: `
+    select count(*) as walked, count(*) filter (where is_kept) as n, min(id) as last
+      from (select id, ${IS_KEPT} as is_kept from job j where ${KEPT_RANGE}
+             order by queue_id desc, id desc limit ${KEPT_SLICE}) walk`,
 };
-const KEPT_IDS = `select id from job j where ${KEPT} order by queue_id desc, id desc`;
+const KEPT_IDS = `select id from job j where ${KEPT_RANGE} and ${IS_KEPT} order by queue_id desc, id desc`;
 
 /** The list goes on below the young jobs with those that are kept although they are older. */
 async function findWithKept(
@@ -101,13 +104,14 @@ async function findWithKept(
   const found = young.from < young.below ? await find(db, filter, young, { limit, offset }) : { entries: [], total: 0 };
   const below = young.from < young.below ? young.from : range.below;
   const { retentionMs, lifetimeMs } = kept.periods;
-  const values = [queueId, range.from, below, retentionMs, lifetimeMs, status, idempotencyKey];
-  const counted = await db.one<{ jobs: number }>(COUNT_KEPT, values);
-  const total = found.total + (counted?.jobs ?? 0);
-  const missing = limit - found.entries.length;
-  if (missing === 0 || offset + found.entries.length >= total) return { entries: found.entries, total };
-  const slice = { limit: missing, offset: Math.max(0, offset - found.total) };
-  return { entries: [...found.entries, ...(await db.query<Row>(pageOf(KEPT_IDS, slice), values))], total };
+  const values = [queueId, retentionMs, lifetimeMs, status, idempotencyKey];
+  const total = found.total + (await countDown(db, COUNT_KEPT, { from: range.from, below }, values, KEPT_SLICE));
+  const first = Math.max(offset, found.total);
+  // Not more than were counted: to find another, or that there is none, may take long.
+  const missing = Math.min(limit - found.entries.length, total - first);
+  if (missing <= 0) return { entries: found.entries, total };
+  const text = pageOf(KEPT_IDS, { limit: missing, offset: first - found.total });
+  return { entries: [...found.entries, ...(await db.query<Row>(text, [range.from, below, ...values]))], total };
 }
 
 const FEW_OR_MORE: Statement = {

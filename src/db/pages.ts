@@ -77,7 +77,7 @@ interface Counted {
 }
 
 /**
- * Counts by a statement that looks at entries from the greatest id down, from `$1` to below `$2` and at most a million, and returns
+ * Counts by a statement that looks at entries from the greatest id down, from `$1` to below `$2` and at most `slice`, and returns
  * how many there were (`walked`), how many count (`n`), and the least id (`last`). Exact when it takes up to 2.5 s,
  * which are some ten million entries; a lower bound otherwise.
  */
@@ -86,6 +86,7 @@ export async function countDown(
   statement: Statement,
   { from, below }: IdRange,
   values: readonly unknown[],
+  slice = COUNT_SLICE,
 ): Promise<number> {
   const endsAt = performance.now() + MAX_COUNT_MS;
   let total = 0;
@@ -94,7 +95,7 @@ export async function countDown(
     const row: Counted | null = await db.one(statement, [from, upTo, ...values]);
     if (row === null) break;
     total += row.n;
-    if (row.walked < COUNT_SLICE || row.last === null) break;
+    if (row.walked < slice || row.last === null) break;
     upTo = row.last;
   } while (performance.now() < endsAt);
   return total;

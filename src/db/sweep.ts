@@ -113,11 +113,13 @@ export async function sweepQueues(db: Database, after: string): Promise<SweptBat
   return (await db.one<SweptBatch>(QUEUES, [after])) ?? { looked: 0, swept: 0, last: null };
 }
 
+// As rows: by "queue_id = $1" the order would be that of the primary key, which has the letters of all queues.
 const DEAD_LETTERS: Statement = {
   name: 'sweep-dead-letters',
   text: `
     delete from dead_letter where id = any (array(
-      select d.id from dead_letter d where d.queue_id = $1 order by d.id limit ${BATCH} for update skip locked))
+      select d.id from dead_letter d where (d.queue_id, d.id) >= ($1, '') and (d.queue_id, d.id) < ($1, 'g')
+       order by d.queue_id, d.id limit ${BATCH} for update skip locked))
     returning 1 as swept`,
 };
 

@@ -73,7 +73,7 @@ function createForeignKeys(db: Context['db']): (apiKey: string) => Promise<boole
   let known = { prefixes: Promise.resolve<Set<string> | null>(null), until: 0 };
   return async (apiKey) => {
     if (known.until < performance.now()) {
-      const asked = { prefixes: foreignKeyPrefixes(db, API_KEY_PREFIX), until: performance.now() + CACHE_MS };
+      const asked = { prefixes: foreignKeyPrefixes(db), until: performance.now() + CACHE_MS };
       known = asked;
       asked.prefixes.catch(() => {
         asked.until = 0;

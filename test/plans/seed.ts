@@ -10,7 +10,7 @@ export interface Seeded {
   pending: TestQueue;
   /** A fifth, dead, each with a dead letter that is not replayed. */
   dead: TestQueue;
-  /** The rest, past its lifetime and paused. */
+  /** The rest, paused since before their retention and lifetime ended, so they are kept. */
   paused: TestQueue;
   /** A few jobs. */
   small: TestQueue;
@@ -36,13 +36,12 @@ export async function seed(fixture: Fixture): Promise<Seeded> {
   // Statistics know nothing of a queue that came last, and of few of the others.
   for (let n = 0; n < 20; n += 1) await fixture.publishJobs(await fixture.createQueue(), 20);
   await insertJobs(db, queues.completed, JOBS * 0.5, 'completed');
-  await insertJobs(db, queues.pending, JOBS * 0.2, 'pending', '12 hours');
+  await insertJobs(db, queues.pending, JOBS * 0.2, 'pending', { due: '12 hours' });
   await insertJobs(db, queues.dead, JOBS * 0.2, 'dead');
-  await insertJobs(db, queues.paused, JOBS * 0.1, 'pending', '-20 hours');
-  await db.query(
-    `update queue set paused_at = jobferry_now() - interval '30 hours', paused_by = 'test' where id = $1`,
-    [queues.paused.id],
-  );
+  await insertJobs(db, queues.paused, JOBS * 0.1, 'pending', { due: '-20 hours', since: '5 days' });
+  await db.query(`update queue set paused_at = jobferry_now() - interval '5 days', paused_by = 'test' where id = $1`, [
+    queues.paused.id,
+  ]);
   await db.query(`update job set deliver_by = created_at + interval '1 second' where queue_id = $1`, [
     queues.paused.id,
   ]);
@@ -61,6 +60,11 @@ export async function seed(fixture: Fixture): Promise<Seeded> {
     [queues.small.id],
   );
   await db.query(`update follower set position = 'f' where name = 'search'`);
+  await db.query(
+    `insert into api_key (account_id, hash, prefix, last_four)
+     select id, encode(sha256(n::text::bytea), 'hex'), 'jf_' || n, 'last' from account, generate_series(1, $1::integer) n`,
+    [JOBS / 10],
+  );
   await fixture.publishJobs(queues.small, 200);
   await db.query('vacuum analyze');
   await db.end();
@@ -72,7 +76,7 @@ async function insertJobs(
   queue: TestQueue,
   count: number,
   status: 'completed' | 'pending' | 'dead',
-  due = '0',
+  { due = '0', since = '2 days' } = {},
 ): Promise<void> {
   for (let from = 0; from < count; from += BATCH) {
     await db.query(
@@ -81,10 +85,10 @@ async function insertJobs(
        select jobferry_id(at), q.account_id, q.id, $2, 3, 'fixed', 0, 'key-' || n, '{"n":' || n || '}', at + $5::interval,
               at + interval '3 days', at, case when $2 = 'completed' then at end, case when $2 = 'dead' then 'nacked' end, 1,
               case when $2 = 'pending' then 0 else 1 end
-         from queue q, (select n, jobferry_now() - interval '2 days' + n * (interval '1.9 days' / $4::float8) as at
+         from queue q, (select n, jobferry_now() - $6::interval + n * (interval '1.9 days' / $4::float8) as at
                           from generate_series($3::integer, least($3::integer + ${BATCH} - 1, $4::integer - 1)) n) s
         where q.id = $1`,
-      [queue.id, status, from, Math.floor(count), due],
+      [queue.id, status, from, Math.floor(count), due, since],
     );
   }
 }

@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accountByKeyHash, revokeApiKey } from '../../src/db/accounts.ts';
+import { accountByKeyHash, foreignKeyPrefixes, keysInForce, noteKeyUse, revokeApiKey } from '../../src/db/accounts.ts';
 import * as actions from '../../src/db/bulk-actions.ts';
 import * as selection from '../../src/db/bulk-selection.ts';
+import { accountsOfQueues } from '../../src/db/claim.ts';
 import { databaseTime } from '../../src/db/clock.ts';
 import type { Database, Statement } from '../../src/db/database.ts';
 import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/dead-letter-search.ts';
@@ -11,17 +12,20 @@ import { removeInstance, reportInstance } from '../../src/db/instances.ts';
 import { listJobDocuments } from '../../src/db/job-list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/job-operations.ts';
 import { countJobs, findJobs } from '../../src/db/job-search.ts';
-import { jobDocuments } from '../../src/db/jobs.ts';
+import { jobDocuments, listStart } from '../../src/db/jobs.ts';
 import { notify } from '../../src/db/notifications.ts';
 import { samplePayloads } from '../../src/db/payload-sample.ts';
+import { payloadsWithin } from '../../src/db/payloads.ts';
 import { queueDepths, queueUses, waitingJobs } from '../../src/db/queue-insight.ts';
-import { encryptPayloads, pauseQueue, resumeQueue, rotateSigningSecret } from '../../src/db/queue-operations.ts';
+import * as operations from '../../src/db/queue-operations.ts';
 import { deleteQueue, queueState } from '../../src/db/queues.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search-index.ts';
-import { settleCancelled, settleOverdue } from '../../src/db/settle.ts';
+import { isWritable } from '../../src/db/server.ts';
+import { settleCancelled, settleLost, settleOverdue } from '../../src/db/settle.ts';
 import { indexAttempts, queueStats, rollUp } from '../../src/db/statistics.ts';
 import * as stored from '../../src/db/stored-job.ts';
 import * as sweep from '../../src/db/sweep.ts';
+import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/sweep-turn.ts';
 import { accountUsage } from '../../src/db/usage.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
 import { workersWithClaims, workersWithLock } from '../../src/db/workers.ts';
@@ -72,6 +76,13 @@ const range = { after: '', before: 'g', limit: 500 };
 const from = new Date(Date.now() - RETENTION_MS);
 const listed = (queue: keyof Seeded, filter: object = {}, slice = page) =>
   listJobDocuments(db, { queueId: q[queue].id, from, ...filter }, slice);
+/** From before retention, as those see the list whose plan shows all that is kept. */
+const listedWithKept = async (filter: object, slice = page) => {
+  const { now, oldestKept } = await listStart(db, q.paused.id, periods);
+  if (oldestKept === null) throw new Error('no job is kept');
+  const kept = { youngFrom: new Date(now.getTime() - RETENTION_MS), periods };
+  return listJobDocuments(db, { queueId: q.paused.id, from: oldestKept, kept, ...filter }, slice);
+};
 const running = async () => {
   const id = await actions.startBulkAction(db, by(), {
     ...{
@@ -99,7 +110,13 @@ const CASES: Case[] = [
   ['claim from a backlog and settle', 6000, claimAndSettle],
   ['the clock', 0, () => databaseTime(db)],
   ['an account by its key', 20, () => accountByKeyHash(db, 'f'.repeat(64))],
+  ['note the use of a key', 20, () => noteKeyUse(db, NONE)],
+  ['keys in force', 20, () => keysInForce(db, [NONE])],
+  ['how keys of others begin', 100, () => foreignKeyPrefixes(db)],
+  ['accounts of queues', 200, () => accountsOfQueues(db, live())],
+  ['whether the server takes writes', 0, () => isWritable(db)],
   ['revoke a key', 20, () => revokeApiKey(db, by().actor, by().id, NONE)],
+  ['payloads within', 500, () => payloadsWithin(db, by().id, [job.id], 1e6)],
   ['job documents', 500, () => jobDocuments(db, [job.id], periods)],
   // A first page and its exact number: all ids, by index alone.
   // The first time, its jobs are counted as well.
@@ -113,6 +130,13 @@ const CASES: Case[] = [
   ['list awaiting_ack jobs', 50_000, () => listed('completed', { status: 'awaiting_ack' })],
   ['list by a rare key', JOBS * 0.5 + 25_000, () => listed('completed', { idempotencyKey: 'KEY-12345' })],
   ['list by a frequent key', JOBS * 1.5 + 25_000, () => listed('completed', { idempotencyKey: 'key-' })],
+  ['where a list begins', 100, () => listStart(db, q.paused.id, periods)],
+  ['where a list of young jobs begins', 100, () => listStart(db, q.completed.id, periods)],
+  // Each is read, to count it; and again up to the page that is asked for.
+  ['list kept jobs', JOBS * 0.3 + 5000, () => listedWithKept({})],
+  ['list kept jobs, far page', JOBS * 0.5 + 5000, () => listedWithKept({}, { limit: 25, offset: JOBS * 0.09 })],
+  ['list kept dead jobs', JOBS * 0.3 + 5000, () => listedWithKept({ status: 'dead' })],
+  ['list kept jobs by a rare key', JOBS * 0.5 + 5000, () => listedWithKept({ idempotencyKey: 'KEY-1234' })],
   ['list dead letters', JOBS * 0.4 + 5000, () => letters(true)],
   ['list open dead letters', JOBS * 0.4 + 5000, () => letters(false)],
   ['replay the oldest', JOBS * 0.6, () => replayed(null)],
@@ -156,6 +180,7 @@ const CASES: Case[] = [
   ['claiming workers', 3000, () => workersWithClaims(db)],
   ['sweep jobs', 10_000, () => swept('jobs')],
   ['sweep search documents', 10_000, () => swept('documents')],
+  ['the turn of a sweep', 50, sweepTurn],
   ['sweep tombstones', 5000, () => sweep.sweepQueues(db, '')],
   ['sweep dead letters', 5000, () => sweep.sweepDeadLetters(db, NONE)],
   ['sweep statistics', 5000, () => sweep.sweepByTime(db, 'statistics', Date.now(), periods)],
@@ -176,11 +201,14 @@ const CASES: Case[] = [
   ['extend an ack', 500, () => extendAckDeadline(db, { ...job, id: NONE }, { ms: 1, progress: null })],
   ['cancel a job', 500, () => settleCancelled(db, by(), cancellation())],
   ['settle overdue', 500, () => settleOverdue(db, [cancellation()])],
+  ['settle what dead workers claimed', 500, () => settleLost(db, 77, [cancellation()])],
   ['state of a queue', 200, () => queueState(db, by().id, q.small.id)],
-  ['pause a queue', 200, () => pauseQueue(db, by(), NONE)],
-  ['resume a queue', 200, () => resumeQueue(db, by(), NONE, LIFETIME_MS)],
-  ['rotate a secret', 200, () => rotateSigningSecret(db, by(), NONE, { secret: 'x', overlapMs: 0 })],
-  ['encrypt payloads', 200, () => encryptPayloads(db, by(), NONE, false)],
+  ['pause a queue', 200, () => operations.pauseQueue(db, by(), NONE)],
+  ['resume a queue', 200, () => operations.resumeQueue(db, by(), NONE, LIFETIME_MS)],
+  ['rotate a secret', 200, () => operations.rotateSigningSecret(db, by(), NONE, { secret: 'x', overlapMs: 0 })],
+  ['finish a rotation', 200, () => operations.finishSecretRotation(db, by(), NONE)],
+  ['end a hold', 500, endHold],
+  ['encrypt payloads', 200, () => operations.encryptPayloads(db, by(), NONE, false)],
   ['delete a queue', 200, () => deleteQueue(db, by(), NONE)],
   ['report an instance', 50, async () => removeInstance(db, (await reportInstance(db, null, INSTANCE)).id)],
   ['notify', 0, () => notify(db, 'none', ['x'])],
@@ -195,6 +223,19 @@ async function firstPage(kind: 'live' | 'deleted'): Promise<void> {
 function swept(what: sweep.SweptById) {
   const range = { after: '', below: sweep.sweepsBelow(Date.now(), periods) };
   return sweep.sweepById(db, what, range, Date.now(), periods);
+}
+
+async function endHold(): Promise<void> {
+  await db.query(`update queue set hold_until = jobferry_now() where id = $1`, [q.pending.id]);
+  await operations.endHold(db, by(), q.pending.id);
+}
+
+async function sweepTurn(): Promise<void> {
+  await saveSweepPosition(db, 'jobs', await sweepPosition(db, 'jobs'));
+  // A turn has a connection of its own.
+  db.pool.options.max = 2;
+  await inSweepTurn(db, 0, async () => undefined);
+  db.pool.options.max = 1;
 }
 
 const INSTANCE = { role: 'api', version: '0', inFlight: 0, capacity: 0 } as const;

@@ -10,8 +10,18 @@ import { installWakeUps } from '../../src/worker/runner.ts';
 const TEMPLATE = 'jobferry_template';
 const quiet = { info: () => undefined, warn: () => undefined };
 
-/** One PostgreSQL server for the whole run, with a migrated database that test files clone. */
+/**
+ * One PostgreSQL server for the whole run, with a migrated database that test files clone. `TEST_DATABASE_URL` names
+ * another server, of another version for instance, whose database `jobferry_template` is replaced.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env.TEST_DATABASE_URL;
+  if (given !== undefined) {
+    await createTemplate(given);
+    project.provide('postgresUrl', given);
+    project.provide('templateDatabase', TEMPLATE);
+    return async () => undefined;
+  }
   const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-test-'));
   // Many processes at once, with two dozen connections each.
   const first = await startEmbedded({ dataDir, log: quiet });
@@ -36,6 +46,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function createTemplate(serverUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
+  await client.query(`drop database if exists ${TEMPLATE}`);
   await client.query(`create database ${TEMPLATE}`);
   await client.end();
 

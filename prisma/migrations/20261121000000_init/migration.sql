@@ -58,6 +58,8 @@ create table api_key (
 );
 create unique index api_key_hash_key on api_key (hash);
 create index api_key_account_id_idx on api_key (account_id);
+-- Keys that Jobferry has not made itself (BOOTSTRAP_API_KEY): asked for once a second while keys are guessed.
+create index api_key_foreign_idx on api_key (prefix) where revoked_at is null and prefix not like 'jf\_%';
 
 create table queue (
   id                 text collate "C" not null default jobferry_id() primary key,
