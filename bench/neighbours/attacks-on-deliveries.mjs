@@ -101,6 +101,23 @@ export const deliveries = {
     },
   },
 
+  /** A long backlog to a webhook that answers at once: as many claims, deliveries and outcomes as the process can do. */
+  backlog: {
+    async prepare(context) {
+      const [client] = context.clients;
+      const url = await receiver(ok);
+      context.queues = [];
+      for (const name of ['one', 'two']) {
+        const { id } = await client.createQueue(name, url, { concurrency: 500 });
+        await client.graphql('mutation ($id: ID!) { pauseQueue(id: $id) { __typename } }', { id });
+        context.queues.push(id);
+      }
+    },
+    async run({ clients: [client], queues }) {
+      for (const id of queues) await client.graphql('mutation ($id: ID!) { resumeQueue(id: $id) { __typename } }', { id });
+    },
+  },
+
   /** Jobs in ack mode, each reported on many times. */
   reports: {
     async prepare({ clients: [client] }) {
@@ -115,6 +132,24 @@ export const deliveries = {
         const { id } = JSON.parse(text);
         for (let n = 0; n < 10; n += 1) await client.send('POST', `/v1/jobs/${id}/ack`);
         return true;
+      });
+    },
+  },
+
+  /** Thirty reports on a job in one request, which comes before its delivery has been settled. */
+  reportsByGraphql: {
+    async prepare({ clients: [client] }) {
+      const url = await receiver(ok);
+      await client.createQueue('ack', url, { mode: 'ack', concurrency: 500, ackTimeout: 60 });
+    },
+    async run(context) {
+      const [client] = context.clients;
+      await inLoops(context, 64, async () => {
+        const { status, text } = await client.publish('ack');
+        if (status !== 201) return false;
+        const { id } = JSON.parse(text);
+        const reports = Array.from({ length: 30 }, (_, n) => `a${n}: ackJob(id: "${id}") { __typename }`);
+        return (await client.graphql(`mutation { ${reports.join(' ')} }`)).errors === undefined;
       });
     },
   },

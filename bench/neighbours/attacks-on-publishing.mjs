@@ -8,9 +8,11 @@ const SURROGATES = `{"payload":{"a":"${'\\udc00'.repeat(10_900)}"}}`;
 const PUBLISH_JOBS = 'mutation ($jobs: [PublishJobsInput!]!) { publishJobs(jobs: $jobs) { __typename } }';
 
 /** A paused queue: what is published is stored, and nothing else happens. */
-async function pausedQueue({ clients: [client] }) {
+async function pausedQueue(context) {
+  const [client] = context.clients;
   const { id } = await client.createQueue('flood', NOWHERE);
   await client.graphql('mutation ($id: ID!) { pauseQueue(id: $id) { __typename } }', { id });
+  context.queue = { id };
 }
 
 export const publishing = {
@@ -41,6 +43,22 @@ export const publishing = {
       inLoops(context, 2, async () => {
         const { status } = await context.clients[0].send('POST', '/v1/queues/flood/jobs', SURROGATES);
         return status === 201;
+      }),
+  },
+
+  /** Edits, pauses and what they write into the audit log. */
+  queueEdits: {
+    prepare: pausedQueue,
+    run: (context) =>
+      inLoops(context, 32, async (n, round) => {
+        const { clients: [client], queue } = context;
+        if (n % 2 === 0) {
+          const edited = await client.send('PUT', `/v1/queues/${queue.id}`, { concurrency: 1 + (round % 50) });
+          return edited.status === 200;
+        }
+        const name = round % 2 === 0 ? 'resumeQueue' : 'pauseQueue';
+        const { errors } = await client.graphql(`mutation ($id: ID!) { ${name}(id: $id) { __typename } }`, queue);
+        return errors === undefined;
       }),
   },
 

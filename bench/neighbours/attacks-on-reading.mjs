@@ -17,10 +17,10 @@ async function pausedQueue(context, jobs, payload) {
 
 /** As many aliases of a field as the service takes in one request: the price may forbid thirty. */
 async function repeated(context, field) {
-  for (let aliases = 30; aliases > 1; aliases = Math.floor(aliases / 2)) {
+  for (let aliases = 30; aliases > 1; aliases -= 1) {
     const query = aliased(field, aliases);
     const { errors } = await context.clients[0].graphql(query);
-    if (errors === undefined) return query;
+    if (errors?.[0].extensions?.code !== 'TOO_COMPLEX') return query;
   }
   return aliased(field, 1);
 }
@@ -48,6 +48,20 @@ function withoutReading(context, connections, requestText) {
   };
   for (let n = 0; n < connections; n += 1) open();
   return inLoops(context, 1, async () => false);
+}
+
+/** Sends a request, reads the beginning of its answer, and leaves. */
+function shortStream(context, requestText) {
+  const { hostname, port } = new URL(context.url);
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(requestText));
+    socket.once('data', (data) => {
+      context.clients[0].count(`stream ${data.toString('latin1', 9, 12)}`);
+      socket.destroy();
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(true));
+  });
 }
 
 function subscriptionRequest(context, query) {
@@ -86,6 +100,48 @@ export const reading = {
       }),
   },
 
+  deepDeadLetters: {
+    prepare: oneQueue,
+    run: (context) =>
+      inLoops(context, 16, async (_, round) => {
+        const path = `/v1/queues/${context.queue.id}/dlq?page=${2900 + (round % 100)}&limit=100`;
+        return (await context.clients[0].send('GET', path)).status === 200;
+      }),
+  },
+
+  errorGroups: {
+    prepare: oneQueue,
+    run: (context) => asking(context, 'errorGroups { count sample { id } }', 8),
+  },
+
+  statistics: {
+    prepare: oneQueue,
+    run: (context) => {
+      const { id } = context.queue;
+      const from = new Date(Date.now() - 86_400_000).toISOString();
+      const fields = `depth { due } health { answered2xx duration { p99 } } timeline(from: "${from}") { success duration { p99 } }`;
+      return asking(context, `queue(id: "${id}") { ${fields} }`, 8);
+    },
+  },
+
+  /** Single jobs of a mebibyte. */
+  largeDocuments: {
+    prepare: async (context) => {
+      await pausedQueue(context, 0);
+      const [client] = context.clients;
+      context.jobs = [];
+      await each(Array.from({ length: 20 }), 4, async () => {
+        const { text } = await client.publish('attacker', { text: MEBIBYTE });
+        context.jobs.push(JSON.parse(text).id);
+      });
+    },
+    run: (context) =>
+      inLoops(context, 64, async (n, round) => {
+        const id = context.jobs[(n + round) % context.jobs.length];
+        return (await context.clients[0].send('GET', `/v1/jobs/${id}`)).status === 200;
+      }),
+  },
+
   unreadLists: {
     prepare: (context) => pausedQueue(context, 100, { text: MEBIBYTE }),
     run: (context) => {
@@ -107,6 +163,20 @@ export const reading = {
     },
   },
 
+  /** Subscriptions that come and go: what each watches is told to all processes. */
+  watches: {
+    prepare: (context) => pausedQueue(context, 0),
+    async run(context) {
+      const ids = Array.from({ length: 100 }, (_, n) => `"${String(n).padStart(24, '0')}"`);
+      const watch = `{ queueIds: ["${context.queue.id}"], jobIds: [${ids}] }`;
+      const query = `subscription { live(minIntervalMs: 100, watch: ${watch}) { __typename } }`;
+      await Promise.all([
+        inLoops(context, 100, () => shortStream(context, subscriptionRequest(context, query))),
+        inLoops(context, 16, async () => (await context.clients[0].publish('attacker')).status === 201),
+      ]);
+    },
+  },
+
   unreadStreams: {
     prepare: oneQueue,
     async run(context) {
@@ -116,6 +186,16 @@ export const reading = {
         inLoops(context, 16, async () => (await context.clients[0].publish('attacker', { text: 'x'.repeat(10_000) })).status === 201),
       ]);
     },
+  },
+
+  /** All dead letters of a queue, a mebibyte each, a thousand a call. */
+  largeReplays: {
+    prepare: (context) => pausedQueue(context, 0),
+    run: (context) =>
+      inLoops(context, 4, async () => {
+        const path = `/v1/queues/${context.queue.id}/dlq/replay`;
+        return (await context.clients[0].send('POST', path, { all: true })).status === 200;
+      }),
   },
 
   bulkActions: {

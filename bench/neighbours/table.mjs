@@ -24,14 +24,23 @@ export const TABLE = [
   { name: 'publish-rest', resource: 'publish queue, REST', attack: 'publishFlood' },
   { name: 'publish-bulk', resource: 'publish queue, 1000 jobs a call', attack: 'bulkPublish' },
   { name: 'publish-bytes', resource: 'publish queue, 1 MiB payloads', attack: 'largePublishes' },
+  { name: 'backlog', resource: 'claims, deliveries and settle batches', attack: 'backlog', seed: pendingJobs(40_000) },
   { name: 'reports', resource: 'reports of ack mode', attack: 'reports' },
+  { name: 'reports-graphql', resource: 'reports of ack mode, 30 a request', attack: 'reportsByGraphql' },
   { name: 'searches', resource: 'searches, 30 aliases over 300 000 jobs', attack: 'searches', seed: completedJobs(300_000) },
   { name: 'event-loop', resource: 'event loop, payload samples', attack: 'payloadSamples' },
   { name: 'lists', resource: 'list pages of 300 000 jobs', attack: 'deepLists', seed: completedJobs(300_000) },
+  { name: 'dlq-lists', resource: 'pages of 300 000 dead letters', attack: 'deepDeadLetters', seed: deadLetters(300_000) },
+  { name: 'error-groups', resource: 'groups of 300 000 dead letters', attack: 'errorGroups', seed: deadLetters(300_000) },
+  { name: 'statistics', resource: 'charts of a queue', attack: 'statistics', seed: attempts(300_000) },
+  { name: 'large-documents', resource: 'single jobs of 1 MiB', attack: 'largeDocuments' },
   { name: 'unread-answers', resource: 'memory of answers that nobody reads', attack: 'unreadLists' },
   { name: 'subscriptions', resource: 'subscriptions', attack: 'subscriptions' },
+  { name: 'watches', resource: 'announcements of what is watched', attack: 'watches' },
   { name: 'unread-streams', resource: 'live streams that nobody reads', attack: 'unreadStreams' },
   { name: 'bulk-actions', resource: 'bulk actions', attack: 'bulkActions', seed: deadLetters(50_000) },
+  { name: 'large-replays', resource: 'replays of 1 MiB payloads', attack: 'largeReplays', seed: deadLetters(1000, 2 ** 20 - 20) },
+  { name: 'edits', resource: 'queue edits and the audit log', attack: 'queueEdits' },
   { name: 'tombstones', resource: 'tombstones, a million', attack: 'deletedQueues', seed: tombstones(1_000_000) },
   { name: 'payload-index', resource: 'payload index, hostile payloads', attack: 'hostilePayloads' },
   { name: 'junk-keys', resource: 'look-ups of API keys', attack: 'junkKeys' },
@@ -64,15 +73,40 @@ function completedJobs(count) {
   };
 }
 
-function deadLetters(count) {
+/** In both queues of the attacker. */
+function pendingJobs(count) {
+  return async ({ accounts: [{ id: account }], query }) => {
+    await query(
+      `${JOBS} select jobferry_id(), $1, queue.id, 'pending', 0, 3, 'fixed', 1, '{"n":' || n || '}', now(),
+                      now() + interval '1 day', now(), null, null, null
+                 from generate_series(1, $2::integer) n, queue where queue.account_id = $1`,
+      [account, count],
+    );
+    await indexed(query);
+  };
+}
+
+function attempts(count) {
+  return async ({ accounts: [{ id: account }], query }) => {
+    const queue = await queueOf(query, account);
+    await query(
+      `insert into attempt (job_id, ordinal, queue_id, attempt, status, webhook_status_code, "timestamp", duration_ms, wait_ms)
+       select jobferry_id(), 1, $1, 1, 'success', 200, now(), n % 500, n % 700 from generate_series(1, $2::integer) n`,
+      [queue, count],
+    );
+  };
+}
+
+/** @param bytes of each payload */
+function deadLetters(count, bytes = 2) {
   return async ({ accounts: [{ id: account }], query }) => {
     await query(
       `with died as (
-         ${JOBS} select jobferry_id(), $1, $2, 'dead', 3, 3, 'fixed', 1, '{}', now(), now() + interval '1 day', now(), null,
+         ${JOBS} select jobferry_id(), $1, $2, 'dead', 3, 3, 'fixed', 1, $4, now(), now() + interval '1 day', now(), null,
                         'attempts_exhausted', 'HTTP 500' from generate_series(1, $3::integer) n returning id, queue_id)
        insert into dead_letter (job_id, queue_id, reason, error, webhook_status_code, fingerprint, dead_at)
        select id, queue_id, 'attempts_exhausted', 'HTTP 500', 500, 'same', now() from died`,
-      [account, await queueOf(query, account), count],
+      [account, await queueOf(query, account), count, bytes === 2 ? '{}' : `{"text":"${'x'.repeat(bytes - 11)}"}`],
     );
     await indexed(query);
   };
