@@ -1,88 +1,186 @@
-import type { Request, RequestHandler, Response } from 'express';
-import { contract } from '../contract/index.ts';
-import { accountOf } from './authentication.ts';
+import { WaitingLines } from '../services/waiting-lines.ts';
 
-/** So much work may lie before the process, in seconds of what it does at the moment. */
-const WORTH_SECONDS = 0.3;
-/** Fewer are never too many. */
-const MIN_LIMIT = 100;
-/** What is above the limit for less than this is a burst, and is waited out. */
-const BURST_MS = 500;
-const RATE_WINDOW_MS = 250;
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** So many under way are no load: below this nothing waits. */
+const CALM = 128;
+/** So many at most: a batch that is being written, and what gathers for the next one meanwhile. */
+const MOST = 256;
+/** An account that has fewer under way does not wait at all, unless twice as many as usual are under way. */
+const FEW = 4;
+/** What goes on in one turn of the event loop, so that deliveries and answers of the database get theirs. */
+const TURN = { items: 32, bytes: 256 * KIB };
+/** How much may wait. Of a request that waits for its turn the body lies with the system, not here. */
+const ROOM = { items: 10_000, bytes: 64 * MIB };
+const ROOM_OF_ONE = { items: 5000, bytes: 32 * MIB };
+/** As in the queue of the batcher, and for the same reasons (decision 15). */
+const PATIENCE = { calmMs: 3500, busyMs: 400, busyAfterMs: 1000 };
+const LOOK_EVERY_MS = 25;
+/**
+ * A refusal is told so much later. Clients that come again at once would otherwise make the process do nothing but
+ * refuse; each of their connections waits meanwhile. Beyond so many at once they are told at once.
+ */
+const HELD = { ms: 500, atOnce: 10_000 };
+
+/** Bytes of bodies that are being received, as announced. */
+const BODIES = { ofAll: 256 * MIB, ofOne: 64 * MIB, alwaysOfOne: 2 * MIB };
+/** What a request counts for whose body is smaller. */
+const SMALLEST_BODY = 64 * KIB;
+
+/** A publish whose key is known, until it is answered. */
+export interface Publish {
+  account: string;
+  stage: 'receiving' | 'waiting' | 'under way' | 'over';
+  /** What it takes of the room for bodies. */
+  bytes: number;
+}
+
+interface Entry {
+  account: string;
+  bytes: number;
+  since: number;
+  proceed(): void;
+  refuse(): void;
+}
 
 /**
- * How many publishes a process takes on. When they come faster than they are answered, more of them only make each answer
- * later, until none comes in time; so what is too many is turned away before its body is read, which costs less than
- * doing it. Of the accounts those go first that have the most under way.
+ * How many publishes a process works on at once. What is beyond waits before anything is done for it, in lines of which
+ * each account has one, and is served in turn; what has waited too long is refused, and its answer is all that it costs.
+ * A publish counts from the last byte of its body on, so whoever sends bodies slowly takes nobody's place.
  */
 export class Admission {
-  readonly #ofAccount = new Map<string, number>();
+  readonly #lines = new WaitingLines<Entry>(ROOM, ROOM_OF_ONE);
+  readonly #bodies = new Map<string, number>();
+  #bodiesOfAll = 0;
+  readonly #underWayOf = new Map<string, number>();
   #underWay = 0;
-  #answered = 0;
-  #windowStart = performance.now();
-  #perSecond = 0;
-  /** When there was last no more than the limit. */
-  #calmAt = performance.now();
+  /** When nothing waited last. */
+  #emptyAt = 0;
+  /** Refusals that are yet to be told, the oldest first. */
+  readonly #held: { refuse(): void; at: number }[] = [];
+  #turnIsDue = false;
+  #timer: NodeJS.Timeout | null = null;
+  /** The number of the present turn. */
+  turn = 1;
 
-  /** False: turn it away. True: `leave` has to be called in the end. */
-  enter(account: string): boolean {
-    const own = this.#ofAccount.get(account) ?? 0;
-    const limit = Math.max(this.#perSecond * WORTH_SECONDS, MIN_LIMIT);
-    const now = performance.now();
-    if (this.#underWay < limit) this.#calmAt = now;
-    else if (now - this.#calmAt > BURST_MS && own >= limit / Math.max(this.#ofAccount.size, 1)) return false;
-    this.#ofAccount.set(account, own + 1);
+  /** Whether a publish that comes now has to wait for its turn. */
+  get isBusy(): boolean {
+    return this.#underWay >= CALM || this.#lines.count > 0;
+  }
+
+  /** Before anything is done for a request: one of the two is called, at some time. */
+  wait(account: string, bytes: number, proceed: () => void, refuse: () => void): void {
+    if (this.#underWay < 2 * MOST && (this.#underWayOf.get(account) ?? 0) < FEW) {
+      proceed();
+      return;
+    }
+    const since = performance.now();
+    if (this.#lines.count === 0) this.#emptyAt = since;
+    const displaced = this.#lines.add({ account, bytes, since, proceed, refuse });
+    if (displaced !== null) this.#hold(displaced.refuse);
+    this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS);
+    this.#planTurn();
+  }
+
+  /**
+   * Before the body is read.
+   * @param announced bytes
+   * @returns null when the account, or all together, are sending more than there is memory for
+   */
+  receive(account: string, announced: number): Publish | null {
+    const bytes = Math.max(announced, SMALLEST_BODY);
+    const own = this.#bodies.get(account) ?? 0;
+    const part = Math.max(BODIES.ofAll / Math.max(this.#bodies.size, 1), BODIES.alwaysOfOne);
+    // When all is full those are refused that have their part; who has little is let in.
+    const isFull = this.#bodiesOfAll + bytes > BODIES.ofAll && own + bytes > part;
+    if (own > 0 && (isFull || own + bytes > BODIES.ofOne)) return null;
+    this.#bodies.set(account, own + bytes);
+    this.#bodiesOfAll += bytes;
+    return { account, stage: 'receiving', bytes };
+  }
+
+  /**
+   * When the body is there.
+   * @param turn in which the request went on, if it waited before
+   * @returns true when it goes on, else a promise, of false when it is to be refused
+   */
+  received(publish: Publish, length: number, turn?: number): true | Promise<boolean> {
+    this.#freeBody(publish);
+    if (!this.isBusy || turn === this.turn) {
+      this.#begin(publish);
+      return true;
+    }
+    publish.stage = 'waiting';
+    return new Promise((resolve) => {
+      const proceed = () => {
+        if (publish.stage === 'waiting') this.#begin(publish);
+        resolve(true);
+      };
+      this.wait(publish.account, length, proceed, () => resolve(false));
+    });
+  }
+
+  /** When it was answered, or its client has gone. */
+  end(publish: Publish): void {
+    if (publish.stage === 'receiving') this.#freeBody(publish);
+    if (publish.stage === 'under way') {
+      this.#underWay -= 1;
+      const left = (this.#underWayOf.get(publish.account) ?? 1) - 1;
+      if (left > 0) this.#underWayOf.set(publish.account, left);
+      else this.#underWayOf.delete(publish.account);
+      if (this.#lines.count > 0) this.#planTurn();
+    }
+    publish.stage = 'over';
+  }
+
+  #freeBody({ account, bytes }: Publish): void {
+    const left = (this.#bodies.get(account) ?? 0) - bytes;
+    if (left > 0) this.#bodies.set(account, left);
+    else this.#bodies.delete(account);
+    this.#bodiesOfAll -= bytes;
+  }
+
+  #begin(publish: Publish): void {
+    publish.stage = 'under way';
     this.#underWay += 1;
-    return true;
+    this.#underWayOf.set(publish.account, (this.#underWayOf.get(publish.account) ?? 0) + 1);
   }
 
-  leave(account: string): void {
-    const left = (this.#ofAccount.get(account) ?? 1) - 1;
-    if (left === 0) this.#ofAccount.delete(account);
-    else this.#ofAccount.set(account, left);
-    this.#underWay -= 1;
-    this.#answered += 1;
+  #planTurn(): void {
+    if (this.#turnIsDue || this.#underWay >= MOST) return;
+    this.#turnIsDue = true;
+    setImmediate(() => this.#takeTurn());
+  }
+
+  #takeTurn(): void {
+    this.#turnIsDue = false;
+    this.turn += 1;
+    this.#refuseLate();
+    const items = Math.max(Math.min(TURN.items, MOST - this.#underWay), 0);
+    for (const { proceed } of this.#lines.take(items, TURN.bytes)) proceed();
+    if (this.#lines.count === 0) this.#emptyAt = performance.now();
+    else this.#planTurn();
+  }
+
+  #look(): void {
+    this.#refuseLate();
     const now = performance.now();
-    const elapsed = now - this.#windowStart;
-    if (elapsed < RATE_WINDOW_MS) return;
-    this.#perSecond = this.#perSecond / 2 + (this.#answered * 1000) / elapsed / 2;
-    this.#answered = 0;
-    this.#windowStart = now;
+    const due = this.#held.findIndex(({ at }) => at > now);
+    for (const { refuse } of this.#held.splice(0, due === -1 ? this.#held.length : due)) refuse();
+    const isIdle = this.#lines.count === 0 && this.#held.length === 0;
+    this.#timer = isIdle ? null : setTimeout(() => this.#look(), LOOK_EVERY_MS);
   }
-}
 
-const REFUSAL = JSON.stringify({
-  error: 'too many jobs are being published at the moment; nothing was stored, try again',
-});
+  #refuseLate(): void {
+    const now = performance.now();
+    const { calmMs, busyMs, busyAfterMs } = PATIENCE;
+    const patience = now - this.#emptyAt > busyAfterMs ? busyMs : calmMs;
+    for (const { refuse } of this.#lines.removeWhile(({ since }) => now - since > patience)) this.#hold(refuse);
+  }
 
-/** Comes after the key, which says whose request it is, and before the body. */
-export function admission(): RequestHandler {
-  const publishes = new Admission();
-  return (req, res, next) => {
-    if (!isPublish(req)) {
-      next();
-      return;
-    }
-    const { id } = accountOf(res);
-    if (!publishes.enter(id)) {
-      refuse(res);
-      return;
-    }
-    res.once('close', () => publishes.leave(id));
-    next();
-  };
-}
-
-function isPublish(req: Request): boolean {
-  return (req as { tsRestRoute?: unknown }).tsRestRoute === contract.jobs.publish;
-}
-
-/** As cheap as can be: it is what an overloaded process does most of the time. */
-function refuse(res: Response): void {
-  res.writeHead(503, {
-    'retry-after': '1',
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': REFUSAL.length,
-  });
-  res.end(REFUSAL);
+  #hold(refuse: () => void): void {
+    if (this.#held.length < HELD.atOnce) this.#held.push({ refuse, at: performance.now() + HELD.ms });
+    else refuse();
+  }
 }

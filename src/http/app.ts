@@ -1,8 +1,8 @@
+import type { RequestListener } from 'node:http';
 import { createExpressEndpoints } from '@ts-rest/express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { contract, writeJson } from '../contract/index.ts';
 import type { Account, Services } from '../services/index.ts';
-import { admission } from './admission.ts';
 import { authentication, TOO_MUCH_UNREAD } from './authentication.ts';
 import { bodyReader } from './body.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
@@ -11,6 +11,7 @@ import { errorHandler, HttpRefusal, type Log, refuseInvalidRequest } from './err
 import { type GraphQLEndpoint, mountGraphQL } from './graphql.ts';
 import { jobRoutes } from './jobs.ts';
 import type { OpenApiOptions } from './openapi/index.ts';
+import { createPublishTurns } from './publish-turns.ts';
 import { parseQuery } from './query.ts';
 import { queueRoutes } from './queues.ts';
 import { LONG_ANSWER, UnreadAnswers } from './unread-answers.ts';
@@ -60,6 +61,9 @@ export function createApp({ services, config, log, readiness, graphql = null }: 
 }
 
 function mountApi(app: Express, authenticated: RequestHandler, services: Services, maxBodyBytes: number): void {
+  const turns = createPublishTurns(services, maxBodyBytes);
+  const listener = app as unknown as { handle: RequestListener };
+  listener.handle = turns.before(listener.handle.bind(app));
   createExpressEndpoints(
     contract,
     { queues: queueRoutes(services), jobs: jobRoutes(services), deadLetters: deadLetterRoutes(services) },
@@ -67,7 +71,7 @@ function mountApi(app: Express, authenticated: RequestHandler, services: Service
     {
       logInitialization: false,
       responseValidation: true,
-      globalMiddleware: [authenticated, admission(), bodyReader(maxBodyBytes)],
+      globalMiddleware: [authenticated, turns.admission, bodyReader(maxBodyBytes, turns.bodyRead)],
       requestValidationErrorHandler: refuseInvalidRequest,
     },
   );

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { RequestHandler, Response } from 'express';
 import { JobferryError, unavailable } from '../domain/errors.ts';
 import type { Account, Services } from '../services/index.ts';
@@ -13,7 +14,7 @@ export const TOO_MUCH_UNREAD =
 /** Runs before the body is read: a stranger costs no memory, and who does not read is given nothing more to read. */
 export function authentication(services: Services, unread: UnreadAnswers): RequestHandler {
   return (req, res, next) => {
-    const key = BEARER.exec(req.headers.authorization ?? '')?.[1];
+    const key = keyIn(req);
     if (key === undefined) {
       next(unauthorized());
       return;
@@ -36,6 +37,11 @@ export function authentication(services: Services, unread: UnreadAnswers): Reque
       (error: unknown) => next(req.method === 'GET' ? error : nothingStored(error)),
     );
   };
+}
+
+/** Undefined when there is none in the right form. */
+export function keyIn({ headers }: IncomingMessage): string | undefined {
+  return BEARER.exec(headers.authorization ?? '')?.[1];
 }
 
 /** Without a key nothing was begun, whatever became of looking for it. */

@@ -5,39 +5,48 @@ import { type BodyRule, VerbatimJson } from '../contract/index.ts';
 import { scanJson } from '../domain/json-source.ts';
 import { LIMITS } from '../domain/queue.ts';
 import { HttpRefusal, metadataOf } from './errors.ts';
+import type { PublishTurns } from './publish-turns.ts';
 
 /**
  * Reads the body as the route's metadata asks for. Express's own JSON reader will not do: it decodes
  * invalid UTF-8 to U+FFFD, inflates, and forgets the source text that D26 wants kept.
  */
-export function bodyReader(maxBytes: number): RequestHandler {
-  return (req, _res, next) => {
+export function bodyReader(maxBytes: number, bodyRead: PublishTurns['bodyRead']): RequestHandler {
+  return (req, res, next) => {
     const rule = metadataOf(req)?.body;
     if (rule === undefined) {
       next();
       return;
     }
-    readBody(req, rule, maxBytes).then((body) => {
-      req.body = body;
+    const read = async () => {
+      const bytes = await receiveBody(req, rule, maxBytes);
+      const goesOn = bodyRead(req, res, bytes.length);
+      if (goesOn !== true && !(await goesOn)) return;
+      req.body = understand(bytes, rule);
       next();
-    }, next);
+    };
+    read().catch(next);
   };
 }
 
 /** The same for a path without a contract: a JSON body is required. */
 export function jsonBodyReader(maxBytes: number): RequestHandler {
   return (req, _res, next) => {
-    readBody(req, 'required', maxBytes).then((body) => {
-      req.body = body;
-      next();
-    }, next);
+    receiveBody(req, 'required', maxBytes)
+      .then((bytes) => {
+        req.body = understand(bytes, 'required');
+      })
+      .then(next, next);
   };
 }
 
-async function readBody(req: IncomingMessage, rule: BodyRule, maxBytes: number): Promise<unknown> {
+async function receiveBody(req: IncomingMessage, rule: BodyRule, maxBytes: number): Promise<Buffer> {
   const isAsked = rule !== 'ignored' && rule !== 'glanced';
   if (isAsked && announcesBody(req)) assertPlainJson(req);
-  const bytes = await readBytes(req, maxBytes);
+  return readBytes(req, maxBytes);
+}
+
+function understand(bytes: Buffer, rule: BodyRule): unknown {
   if (rule === 'ignored') return undefined;
   if (rule === 'glanced') return objectIn(bytes);
   if (bytes.length === 0) {

@@ -2,7 +2,7 @@ import { accountByKeyHash, foreignKeyPrefixes, type KeyHolder, noteKeyUse } from
 import { FairTurns } from '../db/fair-turns.ts';
 import { API_KEY_PREFIX, describeApiKey, hashApiKey, isPlausibleApiKey } from './api-key.ts';
 import type { Context } from './context.ts';
-import type { Account } from './index.ts';
+import type { Account, Services } from './index.ts';
 
 /** Below the second in which every process must refuse a revoked key (reliability I-33). */
 const CACHE_MS = 900;
@@ -13,11 +13,13 @@ const NOTE_USE_EVERY_MS = 60_000;
 
 interface Cached {
   account: Promise<Account | null>;
+  /** What was found, by this look-up or the one before it. */
+  found: Account | null;
   until: number;
 }
 
 /** Finds the account of an API key; null when it is malformed, unknown or revoked. */
-export function createAuthenticate({ db }: Pick<Context, 'db'>): (apiKey: string) => Promise<Account | null> {
+export function createAuthenticate({ db }: Pick<Context, 'db'>): Pick<Services, 'authenticate' | 'knownAccount'> {
   const good = new Map<string, Cached>();
   /** What was not found, or not yet. */
   const others = new Map<string, Cached>();
@@ -37,10 +39,11 @@ export function createAuthenticate({ db }: Pick<Context, 'db'>): (apiKey: string
     others.delete(hash);
     keep(good, hash, cached);
     if (holder.isUseUnnoted) noteUse(holder.key.id);
-    return toAccount(holder);
+    cached.found = toAccount(holder);
+    return cached.found;
   };
 
-  return async (apiKey) => {
+  const authenticate = async (apiKey: string) => {
     if (!isPlausibleApiKey(apiKey)) return null;
     const hash = hashApiKey(apiKey);
     const known = good.get(hash);
@@ -48,7 +51,8 @@ export function createAuthenticate({ db }: Pick<Context, 'db'>): (apiKey: string
     if (present !== undefined && present.until > performance.now()) return present.account;
     if (!known && !apiKey.startsWith(API_KEY_PREFIX) && !(await mayBeForeign(apiKey))) return null;
 
-    const cached: Cached = { account: Promise.resolve(null), until: Number.POSITIVE_INFINITY };
+    const found = known?.found ?? null;
+    const cached: Cached = { account: Promise.resolve(null), found, until: Number.POSITIVE_INFINITY };
     const place = known === undefined ? others : good;
     keep(place, hash, cached);
     cached.account = known ? lookUp(hash, cached) : strangers.run('', () => lookUp(hash, cached));
@@ -57,6 +61,15 @@ export function createAuthenticate({ db }: Pick<Context, 'db'>): (apiKey: string
       cached.until = 0;
     });
     return cached.account;
+  };
+
+  return {
+    authenticate,
+    // Once it is too old somebody has to ask, and so nobody who comes with this key is kept waiting.
+    knownAccount: (apiKey) => {
+      const known = good.get(hashApiKey(apiKey));
+      return known !== undefined && known.until > performance.now() ? known.found : null;
+    },
   };
 }
 

@@ -36,7 +36,7 @@ export function createUseCases(context: Context): UseCases {
   const { createQueue, updateQueue, deleteQueue, ...queues } = createManageQueues(context);
   return {
     services: {
-      authenticate: createAuthenticate(context),
+      ...createAuthenticate(context),
       publishJob,
       ...createListJobs(context, jobs),
       ...queues,

@@ -1,61 +1,153 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { JobferryError } from '../../src/domain/errors.ts';
-import { Admission } from '../../src/http/admission.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { Admission, type Publish } from '../../src/http/admission.ts';
 import { testApi } from './support/api.ts';
-import { account, KEY } from './support/fake-services.ts';
+import { CREATED_AT, ID } from './support/fake-services.ts';
+
+const MIB = 1024 * 1024;
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** Answers so many a second for a while, and asks for so many more; answers how many were turned away. */
-function load(admission: Admission, account: string, options: { seconds: number; answered: number; asked: number }) {
-  let underWay = 0;
-  let refused = 0;
-  for (let tick = 0; tick < options.seconds * 100; tick += 1) {
-    vi.advanceTimersByTime(10);
-    for (let n = 0; n < options.asked / 100; n += 1) {
-      if (admission.enter(account)) underWay += 1;
-      else refused += 1;
-    }
-    for (let n = 0; n < options.answered / 100 && underWay > 0; n += 1, underWay -= 1) admission.leave(account);
+/** Publishes of one account that come through the whole way, and how they fare. */
+class Client {
+  readonly #admission: Admission;
+  readonly #account: string;
+  readonly underWay: Publish[] = [];
+  refused = 0;
+
+  constructor(admission: Admission, account: string) {
+    this.#admission = admission;
+    this.#account = account;
   }
-  return { underWay, refused };
+
+  publish(times: number): void {
+    for (let n = 0; n < times; n += 1) {
+      const proceed = () => this.#proceed();
+      const refuse = () => this.#refuse();
+      if (this.#admission.isBusy) this.#admission.wait(this.#account, 0, proceed, refuse);
+      else this.#proceed();
+    }
+  }
+
+  /** Ends the oldest that are under way. */
+  finish(times: number): void {
+    for (const publish of this.underWay.splice(0, times)) this.#admission.end(publish);
+  }
+
+  #proceed(): void {
+    const publish = this.#admission.receive(this.#account, 200);
+    if (publish === null || this.#admission.received(publish, 200, this.#admission.turn) !== true) this.#refuse();
+    else this.underWay.push(publish);
+  }
+
+  #refuse(): void {
+    this.refused += 1;
+  }
+}
+
+/** So many seconds in which so many a second come and so many are answered. */
+async function pass(seconds: number, perSecond: { come: [Client, number][]; answered: number }): Promise<void> {
+  for (let tick = 0; tick < seconds * 100; tick += 1) {
+    await vi.advanceTimersByTimeAsync(10);
+    for (const [client, count] of perSecond.come) client.publish(count / 100);
+    let left = perSecond.answered / 100;
+    for (const [client] of perSecond.come.toReversed()) {
+      const count = Math.min(left, client.underWay.length);
+      client.finish(count);
+      left -= count;
+    }
+  }
 }
 
 describe('admission', () => {
-  it('waits a burst out', () => {
+  it('waits a burst out', async () => {
     const admission = new Admission();
-    const entered = Array.from({ length: 5000 }, () => admission.enter('a'));
-    expect(entered).not.toContain(false);
+    const client = new Client(admission, 'a');
+    client.publish(1500);
+    await pass(3, { come: [[client, 0]], answered: 2000 });
+    expect(client.refused).toBe(0);
+    expect(client.underWay).toEqual([]);
   });
 
-  it('turns nothing away that is answered as fast as it comes', () => {
-    expect(load(new Admission(), 'a', { seconds: 10, answered: 1000, asked: 1000 })).toEqual({
-      underWay: 0,
-      refused: 0,
-    });
+  it('refuses nothing that is answered as fast as it comes', async () => {
+    const client = new Client(new Admission(), 'a');
+    await pass(5, { come: [[client, 1000]], answered: 1000 });
+    expect(client.refused).toBe(0);
   });
 
-  it('keeps what lies before the process below a second of work, whatever comes', () => {
-    const { underWay, refused } = load(new Admission(), 'a', { seconds: 10, answered: 1000, asked: 3000 });
-    expect(underWay).toBeLessThan(1000);
-    expect(refused).toBeGreaterThan(15_000);
+  it('has a bounded number under way, and refuses what is too much', async () => {
+    const client = new Client(new Admission(), 'a');
+    await pass(5, { come: [[client, 6000]], answered: 2000 });
+    expect(client.underWay.length).toBeLessThanOrEqual(256);
+    expect(client.refused).toBeGreaterThan(15_000);
   });
 
-  it('turns away who has the most, and nobody who has little', () => {
+  it('refuses nothing of who has little, beside one and beside many that have much', async () => {
+    for (const accounts of [1, 10]) {
+      const admission = new Admission();
+      const quiet = new Client(admission, 'quiet');
+      const loud = Array.from({ length: accounts }, (_, n) => new Client(admission, `loud-${n}`));
+      const come = loud.map((client): [Client, number] => [client, 10_000 / accounts]);
+      await pass(5, { come: [...come, [quiet, 100]], answered: 2000 });
+      expect(quiet.refused).toBe(0);
+      expect(loud.every(({ refused }) => refused > 0)).toBe(true);
+    }
+  });
+
+  it('takes all again when the load has gone', async () => {
+    const client = new Client(new Admission(), 'a');
+    await pass(3, { come: [[client, 6000]], answered: 2000 });
+    await pass(1, { come: [[client, 0]], answered: 2000 });
+    const before = client.refused;
+    await pass(3, { come: [[client, 1500]], answered: 2000 });
+    expect(client.refused).toBe(before);
+  });
+
+  it('lets an account that has nothing under way go on at once', async () => {
     const admission = new Admission();
-    load(admission, 'loud', { seconds: 10, answered: 1000, asked: 3000 });
-    expect(admission.enter('loud')).toBe(false);
-    expect(Array.from({ length: 20 }, () => admission.enter('quiet'))).not.toContain(false);
+    const loud = new Client(admission, 'loud');
+    loud.publish(1000);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(loud.underWay).toHaveLength(256);
+    const quiet = new Client(admission, 'quiet');
+    quiet.publish(10);
+    expect(quiet.underWay).toHaveLength(4);
   });
 
-  it('takes all again when the load has gone', () => {
+  it('tells a refusal half a second later, so that nobody can be refused all the time', async () => {
     const admission = new Admission();
-    const { underWay } = load(admission, 'a', { seconds: 10, answered: 1000, asked: 3000 });
-    for (let n = 0; n < underWay; n += 1) admission.leave('a');
-    expect(Array.from({ length: 90 }, () => admission.enter('a'))).not.toContain(false);
+    const client = new Client(admission, 'a');
+    client.publish(1000);
+    await vi.advanceTimersByTimeAsync(1400);
+    expect(client.refused).toBe(0);
+    await vi.advanceTimersByTimeAsync(700);
+    expect(client.refused).toBe(1000 - 256);
+  });
+
+  it('gives no place to bodies that are on their way, however many accounts send them slowly', () => {
+    const admission = new Admission();
+    for (let n = 0; n < 2000; n += 1) expect(admission.receive(`slow-${n}`, 1000)).not.toBeNull();
+    expect(admission.isBusy).toBe(false);
+    const quiet = Array.from({ length: 20 }, () => admission.receive('quiet', 1000));
+    expect(quiet).not.toContain(null);
+  });
+
+  it('lets no account send more at once than its part', () => {
+    const admission = new Admission();
+    const sent = Array.from({ length: 100 }, () => admission.receive('a', MIB));
+    expect(sent.filter((publish) => publish !== null)).toHaveLength(64);
+    for (const publish of sent) if (publish !== null) admission.end(publish);
+    expect(admission.receive('a', MIB)).not.toBeNull();
+  });
+
+  it('makes bodies that came slowly wait for their turn as the others do', async () => {
+    const admission = new Admission();
+    const slow = Array.from({ length: 1000 }, () => admission.receive('slow', 1000) as Publish);
+    const goOn = slow.map((publish) => admission.received(publish, 1000));
+    expect(goOn.filter((on) => on === true)).toHaveLength(128);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(slow.filter(({ stage }) => stage === 'under way')).toHaveLength(256);
   });
 });
 
@@ -69,29 +161,29 @@ it.each([
   expect(await api.send(method, path, { body: '{"payload":{}}' })).toMatchObject({ status: 503, json: { error } });
 });
 
-it('forgets publishes of clients that went while their key was looked up', async () => {
+it('what has waited too long is refused before anything is done for it, and the rest goes on', async () => {
   vi.useRealTimers();
-  let isSlow = true;
-  let waiting = 0;
-  const open: (() => void)[] = [];
-  const authenticate = async () => {
-    waiting += 1;
-    if (isSlow) await new Promise<void>((resolve) => open.push(resolve));
-    return account;
+  let write = () => {};
+  const written = new Promise<void>((resolve) => {
+    write = resolve;
+  });
+  const publishJob = async () => {
+    await written;
+    return { created: true, job: { id: ID, status: 'pending' as const, createdAt: CREATED_AT } };
   };
-  const api = await testApi({ services: { authenticate } });
-  // More than are ever too many at once.
-  const gone = Array.from({ length: 120 }, () =>
-    api.raw(
-      `POST /v1/queues/mails/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Length: 14\r\n\r\n{"payload":{}}`,
-    ),
-  );
-  await waitFor(() => waiting === 120);
-  for (const { socket } of gone) socket.resetAndDestroy();
-  await wait(200);
-  isSlow = false;
-  for (const resolve of open) resolve();
-  // Longer than a burst.
-  await wait(700);
-  expect((await api.send('POST', '/v1/queues/mails/jobs', { body: '{"payload":{}}' })).status).toBe(201);
+  const api = await testApi({ services: { publishJob } });
+  const publish = () => api.send('POST', '/v1/queues/mails/jobs', { body: '{"payload":{}}' });
+  const answers = Array.from({ length: 280 }, publish);
+  const done = await Promise.race([Promise.any(answers), written]);
+  expect(done).toMatchObject({
+    status: 503,
+    headers: { 'retry-after': '1', 'cache-control': 'no-store' },
+    json: { error: 'too many jobs are being published at the moment; nothing was stored, try again' },
+  });
+  write();
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  const begun = api.calls.filter(({ method }) => method === 'publishJob').length;
+  expect(statuses.filter((status) => status === 201)).toHaveLength(begun);
+  expect(statuses.filter((status) => status === 503).length).toBe(280 - begun);
+  expect((await publish()).status).toBe(201);
 });

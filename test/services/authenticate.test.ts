@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 let url: string;
 let account: TestAccount;
-let authenticate: ReturnType<typeof createAuthenticate>;
+let authenticate: ReturnType<typeof createAuthenticate>['authenticate'];
 let op: ReturnType<typeof openOperations>;
 /** Which were sent, but for the note that a key is in use, which goes beside the requests. */
 let statements: unknown[];
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   statements = [];
-  authenticate = createAuthenticate(op.context);
+  ({ authenticate } = createAuthenticate(op.context));
 });
 
 const wrong: [what: string, change: (key: string) => string][] = [
@@ -91,7 +91,7 @@ describe('a key of another form than ours', () => {
       prefix,
       lastFour,
     ]);
-    expect(await createAuthenticate(op.context)(key)).toMatchObject({ id: account.id });
+    expect(await createAuthenticate(op.context).authenticate(key)).toMatchObject({ id: account.id });
   });
 });
 
@@ -115,7 +115,7 @@ it('strangers take two look-ups at once, and keep no known key waiting', async (
       },
     },
   });
-  const asked = createAuthenticate({ db: slow });
+  const { authenticate: asked } = createAuthenticate({ db: slow });
   expect(await asked(account.key)).not.toBeNull();
   const strangers = Promise.allSettled(Array.from({ length: 600 }, () => asked(generateApiKey())));
   await waitFor(async () => (await asked(account.key)) !== null && most === 2);
@@ -134,7 +134,7 @@ it('a key is found in a database that is read-only', async () => {
   await admin.query(`alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`);
   await admin.end();
   const readOnly = openOperations(url);
-  expect(await createAuthenticate(readOnly.context)(key)).toMatchObject({ id });
+  expect(await createAuthenticate(readOnly.context).authenticate(key)).toMatchObject({ id });
 });
 
 it('that a key is in use is noted, though not by each request', async () => {

@@ -51,7 +51,11 @@ describe('a bulk replay whose second commit fails', () => {
     plant(() => {
       throw unavailable('the database is not available', 'nothing');
     });
-    const failure = { kind: 'unavailable', stored: 'unknown', message: expect.stringContaining('may have been stored') };
+    const failure = {
+      kind: 'unavailable',
+      stored: 'unknown',
+      message: expect.stringContaining('may have been stored'),
+    };
     await expect(op.services.replayDeadLetters(account, queueId, ids)).rejects.toMatchObject(failure);
     expect(await replayed(queueId)).toBeGreaterThan(0);
   });

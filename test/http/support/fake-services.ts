@@ -53,6 +53,7 @@ export function fakeServices(overrides: Partial<Services>): { services: Services
   const deadLetter = { ...job, originalJobId: ID, deadAt: CREATED_AT, replayedAt: null, replayedJobId: null };
   const services: Services = {
     authenticate: async (key) => (key === KEY ? account : null),
+    knownAccount: (key) => (key === KEY ? account : null),
     publishJob: async () => ({ created: true, job: published }),
     getJob: async () => job,
     listQueues: async () => [createdQueue],
