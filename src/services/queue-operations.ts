@@ -40,12 +40,12 @@ export function createQueueOperations(context: Context): QueueOperations {
         context.wake(queueId, 'change');
         changed(account, queueId);
       }
-      return liveQueue(account, queueId);
+      return liveQueue(account, queueId).catch(afterCommit);
     },
 
     async finishSecretRotation(account, queueId) {
       if (isId(queueId) && (await operations.finishSecretRotation(db, account, queueId))) changed(account, queueId);
-      return liveQueue(account, queueId);
+      return liveQueue(account, queueId).catch(afterCommit);
     },
 
     async rotateSigningSecret(account, queueId, overlapSeconds) {

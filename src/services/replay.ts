@@ -5,6 +5,7 @@ import { LIMITS } from '../domain/queue.ts';
 import { type Context, limitReached, planOf } from './context.ts';
 import type { Account, Services } from './index.ts';
 import { assertDeadLettersExist, queueDeleted } from './list-jobs.ts';
+import { afterCommit } from './told-what-was-stored.ts';
 
 type Replay = Pick<Services, 'replayDeadLetter' | 'replayDeadLetters'>;
 type Done = Extract<ReplayAnswer, { outcome: 'done' }>;
@@ -13,6 +14,7 @@ type Replayed = Omit<Done, 'skipped'> & { skipped: Skipped[] };
 const SKIPPED = {
   not_found: 'dead letter not found',
   already_replayed: 'already replayed',
+  limit_reached: "the plan's delivery attempts of this month are used up",
 } as const;
 type Skipped = { id: string; reason: keyof typeof SKIPPED };
 
@@ -54,7 +56,12 @@ export function createReplay(context: Context): Replay {
         else skipped.push({ id, reason });
       }
       if (postponed.length === 0) return { ...answer, jobs, skipped };
-      answer = await once(account, queueId, postponed, options);
+      const next = await once(account, queueId, postponed, options).catch(unlessLimitReached);
+      if (next === null) {
+        skipped.push(...postponed.map((id): Skipped => ({ id, reason: 'limit_reached' })));
+        return { ...answer, jobs, skipped };
+      }
+      answer = next;
       jobs.push(...answer.jobs);
     }
   };
@@ -90,4 +97,10 @@ export function createReplay(context: Context): Replay {
       };
     },
   };
+}
+
+/** Of a commit after the first: a refusal would hide that jobs were replayed. */
+function unlessLimitReached(error: unknown): null {
+  if (error instanceof JobferryError && error.kind === 'limit_reached') return null;
+  return afterCommit(error);
 }

@@ -1,0 +1,71 @@
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { unavailable } from '../../src/domain/errors.ts';
+import type { Account } from '../../src/services/index.ts';
+import { insertDeadLetters } from '../support/bulk.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { type Operations, openOperations } from '../support/operations.ts';
+
+/** A bulk replay with so many bytes that it takes two commits, of which the second fails. */
+const LETTERS = 34;
+const PAYLOAD = `{"fill":"${'x'.repeat(1024 * 1024 - 20)}"}`;
+
+let op: Operations;
+let account: Account;
+let queues = 0;
+
+beforeAll(async () => {
+  const { url } = await createTestDatabase();
+  op = openOperations(url);
+  await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
+  account = await op.firstAccount();
+});
+
+async function deadLetters(): Promise<{ queueId: string; ids: string[] }> {
+  const name = `queue-${++queues}`;
+  const { id: queueId } = await op.services.createQueue(account, { name, webhookUrl: 'http://127.0.0.1:9/' });
+  return { queueId, ids: await insertDeadLetters(op.db, queueId, LETTERS, { payload: PAYLOAD }) };
+}
+
+/** From the second commit of a replay on. */
+function plant(instead: () => unknown[]): void {
+  const query = op.db.query.bind(op.db);
+  let commits = 0;
+  op.db.query = (async (...args: Parameters<typeof query>) => {
+    const [statement] = args;
+    const isReplay = typeof statement === 'object' && statement.name === 'replay-audited';
+    return isReplay && ++commits > 1 ? instead() : query(...args);
+  }) as typeof query;
+  onTestFinished(() => {
+    op.db.query = query;
+  });
+}
+
+async function replayed(queueId: string): Promise<number> {
+  const text = 'select count(*) as n from dead_letter where queue_id = $1 and replayed_at is not null';
+  return (await op.db.one<{ n: number }>(text, [queueId]))?.n ?? 0;
+}
+
+describe('a bulk replay whose second commit fails', () => {
+  it('does not say that nothing was stored', async () => {
+    const { queueId, ids } = await deadLetters();
+    plant(() => {
+      throw unavailable('the database is not available', 'nothing');
+    });
+    const failure = {
+      kind: 'unavailable',
+      stored: 'unknown',
+      message: expect.stringContaining('may have been stored'),
+    };
+    await expect(op.services.replayDeadLetters(account, queueId, ids)).rejects.toMatchObject(failure);
+    expect(await replayed(queueId)).toBeGreaterThan(0);
+  });
+
+  it('answers what was replayed when the plan allows no more', async () => {
+    const { queueId, ids } = await deadLetters();
+    plant(() => [{ answer: { outcome: 'limit_reached' } }]);
+    const answer = await op.services.replayDeadLetters(account, queueId, ids);
+    expect(answer.replayed).toBe(await replayed(queueId));
+    expect(answer.replayed + answer.skipped).toBe(LETTERS);
+    expect(answer.errors[0]?.error).toContain('plan');
+  });
+});
