@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Express } from 'express';
 import { createMessageClasses, giveMessagesTo } from './message-classes.ts';
 import { RunningRequests } from './running-requests.ts';
-import { cutStalledAnswers } from './stalled-answers.ts';
+import { cutStalledAnswers, type SLOWEST } from './stalled-answers.ts';
 
 /** Milliseconds. Tests shorten them. */
 const TIMEOUTS = {
@@ -24,6 +24,7 @@ export interface ListenOptions {
   host: string;
   port: number;
   timeouts?: Partial<typeof TIMEOUTS>;
+  slowest?: typeof SLOWEST;
 }
 
 export interface Listening {
@@ -72,7 +73,7 @@ export async function bind(options: ListenOptions): Promise<Bound> {
   });
   server.once(
     'close',
-    cutStalledAnswers(() => running.sockets(), timeouts),
+    cutStalledAnswers(() => running.sockets(), timeouts, options.slowest),
   );
   server.on('checkExpectation', (_req, res) => refuse(res, 417, 'only Expect: 100-continue is supported'));
   server.on('connect', (_req, socket) => socket.end(rawAnswer(404, 'not found')));

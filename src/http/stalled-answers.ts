@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 
-/** An answer may take this long, and a second more for each so many bytes: who takes a byte now and then is no reader. */
-const SLOWEST = { startMs: 60_000, bytesPerSecond: 64 * 1024 };
+/** Answers may take this long, and a second more for each so many bytes: who takes a byte now and then is no reader. */
+export const SLOWEST = { startMs: 60_000, bytesPerSecond: 64 * 1024 };
 
 interface Unread {
   /** What the connection has yet to take: of the process, and of that the part that is on its way. */
@@ -9,7 +9,10 @@ interface Unread {
   onItsWay: number;
   /** When some of it was taken last. */
   movedAt: number;
-  endsAt: number;
+  /** Since then there always was something to take at a look: of one answer, or of several. */
+  since: number;
+  /** What had been written to the connection before that. */
+  writtenBefore: number;
 }
 
 /**
@@ -21,6 +24,7 @@ interface Unread {
 export function cutStalledAnswers(
   sockets: () => Iterable<Socket>,
   { stalled, check }: { stalled: number; check: number },
+  slowest = SLOWEST,
 ): () => void {
   let seen = new Map<Socket, Unread>();
   const look = () => {
@@ -33,9 +37,12 @@ export function cutStalledAnswers(
       const before = seen.get(socket);
       const hasMoved = before === undefined || before.waiting !== waiting || before.onItsWay !== onItsWay;
       const movedAt = hasMoved ? now : before.movedAt;
-      const endsAt = before?.endsAt ?? now + SLOWEST.startMs + (waiting / SLOWEST.bytesPerSecond) * 1000;
+      const { since, writtenBefore } = before ?? { since: now, writtenBefore: socket.bytesWritten - waiting };
+      // Also of what is written only now, because what came before it was taken.
+      const bytes = socket.bytesWritten - writtenBefore;
+      const endsAt = since + slowest.startMs + (bytes / slowest.bytesPerSecond) * 1000;
       if (now - movedAt >= stalled || now >= endsAt) socket.destroy();
-      else present.set(socket, { waiting, onItsWay, movedAt, endsAt });
+      else present.set(socket, { waiting, onItsWay, movedAt, since, writtenBefore });
     }
     seen = present;
   };

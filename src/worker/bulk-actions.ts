@@ -9,6 +9,8 @@ const AT_ONCE = 2;
 const RETRY_MS = 1000;
 /** An action that no process has kept for so long is taken by another. */
 const IDLE_MS = 5000;
+/** Of a whole batch: less than a row would take long to grow again, and below some limit for ever. */
+const MIN_SHARE = 1 / 500;
 const INTERNAL_ERROR = 'internal error: the log of the service has the details';
 
 interface KnownAction {
@@ -129,7 +131,7 @@ export class BulkActions {
       if (error instanceof JobferryError && error.kind === 'unavailable') {
         this.#log.warn({ err: error, actionId }, 'a batch of a bulk action failed, and is tried again');
         // It may have been too large to end in time.
-        action.share /= 2;
+        action.share = Math.max(action.share / 2, MIN_SHARE);
         return RETRY_MS;
       }
       this.#log.error({ err: error, actionId }, 'a bulk action cannot go on');

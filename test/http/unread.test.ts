@@ -92,3 +92,38 @@ describe('a client that does not read', () => {
     await waitFor(async () => (await api.send('GET', path)).status === 200, { message: 'room again' });
   });
 });
+
+describe('a client that reads steadily', () => {
+  it('gets an answer that is written bit by bit to its end, however long that is', async () => {
+    const app = express();
+    const piece = Buffer.alloc(4 * MIB);
+    let isComplete = false;
+    app.get('/', (_req, res) => {
+      res.once('close', () => {
+        isComplete = res.writableFinished;
+      });
+      let left = 12;
+      const write = () => {
+        if (left-- === 0) res.end();
+        else res.write(piece, () => setImmediate(write));
+      };
+      write();
+    });
+    const slowest = { startMs: 100, bytesPerSecond: 8 * MIB };
+    const server = await listen(app, { host: '127.0.0.1', port: 0, timeouts: { check: 20 }, slowest });
+    onTestFinished(() => server.close());
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    let received = 0;
+    // Twice as fast as it has to be.
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      socket.pause();
+      setTimeout(() => socket.resume(), (chunk.length / (16 * MIB)) * 1000);
+    });
+    socket.on('error', () => undefined);
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    await once(socket, 'close');
+    expect(received).toBeGreaterThan(48 * MIB);
+    expect(isComplete).toBe(true);
+  }, 30_000);
+});

@@ -1,13 +1,16 @@
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startBulkAction } from '../../src/db/bulk-actions.ts';
 import { nextReplayable } from '../../src/db/bulk-selection.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import { createLog } from '../../src/log.ts';
+import * as running from '../../src/services/run-bulk-action.ts';
 import { BulkActions } from '../../src/worker/bulk-actions.ts';
 import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS } from '../db/fixture.ts';
 import { insertDeadLetters } from '../support/bulk.ts';
 import { waitFor } from '../support/wait-for.ts';
+
+vi.mock('../../src/services/run-bulk-action.ts', { spy: true });
 
 let fixture: Fixture;
 
@@ -105,6 +108,33 @@ describe('bulk actions', () => {
     await open().run(id);
     await waitFor(async () => (await status(id)) === 'completed', { timeoutMs: 20_000 });
     expect(sizes.slice(0, 3)).toEqual([500, 250, 300]);
+  });
+});
+
+describe('a bulk action after a long outage', () => {
+  it('does whole batches again soon', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    let isAway = true;
+    const shares: number[] = [];
+    const action = { id: 'a', accountId: 'b' };
+    const db = { query: async () => [action], one: async () => action } as unknown as Fixture['db'];
+    vi.spyOn(running, 'runBulkAction').mockImplementation(async (_context, _id, share = 1) => {
+      if (isAway) throw new JobferryError('unavailable', 'planted');
+      shares.push(share);
+      return 1;
+    });
+    const context = { db, plans: DEFAULT_PLANS, periods: PERIODS, wake: () => true, changes: { changed: () => {} } };
+    const bulkActions = new BulkActions(context, createLog({ level: 'silent' }));
+    await bulkActions.run('a');
+    // A thousand halvings and some more are 0.
+    await vi.advanceTimersByTimeAsync(1200 * 1000);
+    isAway = false;
+    await vi.advanceTimersByTimeAsync(5000);
+    await bulkActions.stop();
+    expect(shares[50]).toBe(1);
   });
 });
 

@@ -77,7 +77,8 @@ export function readOptions(options: WebhookOptions): Settings {
     maxBodyBytes,
     onError,
     signatureHeaders: [signatureHeader.toLowerCase(), `${signatureHeader.toLowerCase()}-next`],
-    ackTimeoutMs: ackTimeout === undefined ? null : ackTimeout * 1000,
+    // Timers take whole milliseconds.
+    ackTimeoutMs: ackTimeout === undefined ? null : Math.max(1, Math.floor(ackTimeout * 1000)),
     secrets: async () => {
       const secrets = options.secrets === undefined ? [await given(options.secret)] : await given(options.secrets);
       if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isText)) {
