@@ -111,7 +111,7 @@ export const reading = {
 
   errorGroups: {
     prepare: oneQueue,
-    run: (context) => asking(context, 'errorGroups { count sample { id } }', 8),
+    run: (context) => asking(context, 'errorGroups(first: 100) { count fingerprint }', 8),
   },
 
   statistics: {

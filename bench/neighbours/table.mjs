@@ -39,7 +39,7 @@ export const TABLE = [
   { name: 'watches', resource: 'announcements of what is watched', attack: 'watches' },
   { name: 'unread-streams', resource: 'live streams that nobody reads', attack: 'unreadStreams' },
   { name: 'bulk-actions', resource: 'bulk actions', attack: 'bulkActions', seed: deadLetters(50_000) },
-  { name: 'large-replays', resource: 'replays of 1 MiB payloads', attack: 'largeReplays', seed: deadLetters(1000, 2 ** 20 - 20) },
+  { name: 'large-replays', resource: 'replays of 1 MiB payloads', attack: 'largeReplays', seed: deadLetters(4000, 2 ** 20 - 20) },
   { name: 'edits', resource: 'queue edits and the audit log', attack: 'queueEdits' },
   { name: 'tombstones', resource: 'tombstones, a million', attack: 'deletedQueues', seed: tombstones(1_000_000) },
   { name: 'payload-index', resource: 'payload index, hostile payloads', attack: 'hostilePayloads' },

@@ -30,6 +30,12 @@ const READING = {
   maxWaitMs: 4000,
 };
 
+/**
+ * Changes that are no publish, report or outcome: edits, keys, replays, bulk actions. Those of one account wait for the same
+ * rows, each with a connection, so they get a part of the connections only.
+ */
+const CHANGING = { atOnce: 8, atOnceOfOne: 3, waiting: 2000, waitingOfOne: 500, maxWaitMs: 3000 };
+
 /** The pools of the process, shared by the hand-written SQL, Prisma and graphile-worker. */
 export class Database {
   readonly pool: pg.Pool;
@@ -37,6 +43,8 @@ export class Database {
   readonly readingPool: pg.Pool;
   /** Who may use the connections for reading. */
   readonly readingTurns = new FairTurns(READING);
+  /** Who may change what is changed one by one. */
+  readonly changingTurns = new FairTurns(CHANGING);
   readonly log: DatabaseLog;
   /** What is stored encrypted goes in and comes out through this. */
   readonly box: SecretBox;

@@ -1,10 +1,11 @@
+import type { FairTurns } from '../db/fair-turns.ts';
 import { SearchBudget } from '../db/search-budget.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { createBulkOperations } from './bulk-actions.ts';
 import type { Context } from './context.ts';
 import type { Dashboard } from './dashboard.ts';
 import { createDeadLetterSearch } from './dead-letter-search.ts';
-import type { Services } from './index.ts';
+import type { Account, Services } from './index.ts';
 import { createJobBatches } from './job-batches.ts';
 import { createJobOperations } from './job-operations.ts';
 import { createKeyOperations } from './key-operations.ts';
@@ -34,14 +35,16 @@ export function createUseCases(context: Context): UseCases {
   const jobs = createJobBatches(context);
   const publishJob = toldWhatWasStored(createPublishJob(context), 'publish');
   const { createQueue, updateQueue, deleteQueue, ...queues } = createManageQueues(context);
+  const { publishJobs, extendAck, ...jobOperations } = createJobOperations(context, publishJob, jobs);
+  const inTurn = <T extends object>(writes: T) => allInTurn(context.db.changingTurns, writes);
   return {
     services: {
       ...createAuthenticate(context),
       publishJob,
       ...createListJobs(context, jobs),
       ...queues,
-      ...allTold({ createQueue, updateQueue, deleteQueue }),
-      ...allTold(createReplay(context)),
+      ...inTurn({ createQueue, updateQueue, deleteQueue }),
+      ...inTurn(createReplay(context)),
       ...allTold(createReportOutcome(context, jobs)),
     },
     dashboard: {
@@ -55,15 +58,26 @@ export function createUseCases(context: Context): UseCases {
       },
     },
     operations: {
-      ...allTold(createQueueOperations(context)),
-      ...allTold(createJobOperations(context, publishJob, jobs)),
-      ...allTold(createKeyOperations(context)),
-      ...allTold(createBulkOperations(context)),
+      ...inTurn(createQueueOperations(context)),
+      ...inTurn(jobOperations),
+      // Jobs that are published have turns of their own, and the extension waits for its delivery before it takes one.
+      ...allTold({ publishJobs, extendAck }),
+      ...inTurn(createKeyOperations(context)),
+      ...inTurn(createBulkOperations(context)),
     },
   };
 }
 
-type Writes = Readonly<Record<string, (...input: unknown[]) => Promise<unknown>>>;
+type Writes = Readonly<Record<string, (account: Account, ...input: unknown[]) => Promise<unknown>>>;
+
+/** What one account changes waits for its turn: it must not take all connections, or wait in front of publishes. */
+function allInTurn<T extends object>(turns: FairTurns, writes: T): T {
+  const inTurn = Object.entries(writes as Writes).map(([name, write]) => {
+    const turned: Writes[string] = (account, ...input) => turns.run(account.id, () => write(account, ...input));
+    return [name, turned] as const;
+  });
+  return allTold(Object.fromEntries(inTurn) as T);
+}
 
 function allTold<T extends object>(writes: T): T {
   const told = Object.entries(writes as Writes).map(([name, write]) => [name, toldWhatWasStored(write)] as const);

@@ -93,7 +93,8 @@ async function extendAck(
   if (!isId(jobId)) throw notFound('job');
   const job = await findReportable(jobs, account, jobId, attempt);
   if (job.state.status !== 'awaiting_ack') throw notAwaitingAck(job.rules.mode, job.state.status);
-  const deadline = await extendAckDeadline(db, job, { ms: Math.ceil(seconds * 1000), progress });
+  const extension = { ms: Math.ceil(seconds * 1000), progress };
+  const deadline = await db.changingTurns.run(account.id, () => extendAckDeadline(db, job, extension));
   if (deadline === null) {
     throw new JobferryError('invalid_request', 'the job is no longer awaiting_ack: a report or its timeout came first');
   }

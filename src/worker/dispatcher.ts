@@ -12,6 +12,7 @@ import { LastTry } from './last-try.ts';
 import { QueueAccounts } from './queue-accounts.ts';
 import { createQueueState, isOwned, type News, NOTHING, type OwnedQueue, type QueueState } from './queue-state.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
+import { Starts } from './starts.ts';
 import { UnderWay } from './under-way.ts';
 
 export interface DispatcherOptions {
@@ -59,6 +60,7 @@ export class Dispatcher {
   readonly #planner: ClaimPlanner<OwnedQueue>;
   readonly #accounts: QueueAccounts;
   readonly #queues = new Map<string, QueueState>();
+  readonly #starts = new Starts();
   #draining = false;
   #pumping = false;
   readonly #deliveries = new UnderWay();
@@ -265,8 +267,9 @@ export class Dispatcher {
     let news: News | null = null;
     this.#deliveries.begin();
     // What may not start goes back at once, without an attempt counted.
-    void deliver(sender, job, claimed, mayStart ? leaseMs : 0)
-      .then(async (delivery: Delivery) => {
+    const start = () => deliver(sender, job, claimed, mayStart ? leaseMs : 0);
+    void new Promise<Delivery>((resolve) => this.#starts.add(queue.accountId, () => resolve(start())))
+      .then(async (delivery) => {
         const giveUpAt = claimed.asked.monotonic + leaseMs;
         await this.#settles.add({ job, delivery, giveUpAt });
         const { status } = delivery.settlement.transition;

@@ -3,6 +3,7 @@ import type { Database } from '../db/database.ts';
 import { settle } from '../db/settle.ts';
 import { JobferryError } from '../domain/errors.ts';
 import type { Delivery } from '../services/deliver.ts';
+import { WaitingLines } from '../services/waiting-lines.ts';
 import { LastTry } from './last-try.ts';
 
 export interface SettledDelivery {
@@ -15,17 +16,22 @@ export interface SettledDelivery {
 }
 
 interface Waiting {
+  account: string;
+  /** Only their number counts here. */
+  bytes: 0;
   settled: SettledDelivery;
   resolve(): void;
   reject(error: unknown): void;
 }
 
 const MAX_BATCH = 500;
+/** The capacity of the dispatcher is the bound. */
+const UNBOUNDED = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 const RETRY_MS = 200;
 
 /**
  * Writes outcomes of all queues of the process in one statement; what ends while one is under way
- * rides the next. An outcome is precious (losing it means delivering again), so with the database
+ * rides the next, accounts in turn. An outcome is precious (losing it means delivering again), so with the database
  * gone it is kept and tried again until the lease is over. The dispatcher's capacity bounds how
  * many can wait here.
  */
@@ -33,7 +39,7 @@ export class SettleBatcher {
   readonly lastTry = new LastTry();
   readonly #db: Database;
   readonly #onSettled: (settled: SettledDelivery, applied: boolean) => void;
-  #waiting: Waiting[] = [];
+  readonly #waiting = new WaitingLines<Waiting>(UNBOUNDED, UNBOUNDED);
   #running: Promise<void> | null = null;
 
   constructor(db: Database, onSettled: (settled: SettledDelivery, applied: boolean) => void) {
@@ -44,7 +50,7 @@ export class SettleBatcher {
   /** Resolves when the outcome is committed, or is known to have lost against another. */
   add(settled: SettledDelivery): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ settled, resolve, reject });
+      this.#waiting.add({ account: settled.job.accountId, bytes: 0, settled, resolve, reject });
       this.#running ??= this.#run();
     });
   }
@@ -56,7 +62,7 @@ export class SettleBatcher {
   async #run(): Promise<void> {
     // One turn of the event loop: answers that were read together ride together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) await this.#flush(this.#waiting.splice(0, MAX_BATCH));
+    while (this.#waiting.count > 0) await this.#flush(this.#waiting.take(MAX_BATCH, UNBOUNDED.bytes));
     // At once, and not when the promise has ended: what is added in between would wait for the next one.
     this.#running = null;
   }
@@ -88,7 +94,7 @@ export class SettleBatcher {
     }
     const now = performance.now();
     for (const waiting of batch) {
-      if (canHeal && waiting.settled.giveUpAt > now) this.#waiting.push(waiting);
+      if (canHeal && waiting.settled.giveUpAt > now) this.#waiting.add(waiting);
       else waiting.reject(error);
     }
     if (canHeal) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));

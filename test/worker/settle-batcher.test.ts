@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { SecretBox } from '../../src/db/secret-box.ts';
+import { SettleBatcher, type SettledDelivery } from '../../src/worker/settle-batcher.ts';
+
+/** Notes what each statement carries, and says that all of it was applied. */
+function recordingDatabase() {
+  const batches: string[][] = [];
+  const db = {
+    box: new SecretBox(),
+    async one(_statement: unknown, [items]: [string]) {
+      const ids = (JSON.parse(items) as { id: string }[]).map(({ id }) => id);
+      batches.push(ids);
+      return { applied: ids };
+    },
+  };
+  return { batches, db: db as unknown as Database };
+}
+
+function outcomeOf(accountId: string, id: string): SettledDelivery {
+  const transition = { status: 'completed', shortHolds: 0 };
+  const settlement = { id, expected: 'processing', token: '1', transition, answer: null };
+  const settled = { job: { accountId, id }, delivery: { settlement }, giveUpAt: Number.POSITIVE_INFINITY };
+  return settled as unknown as SettledDelivery;
+}
+
+it('writes the outcome of a quiet account before the rest of a thousand of another', async () => {
+  const { batches, db } = recordingDatabase();
+  const settles = new SettleBatcher(db, () => undefined);
+  for (let n = 0; n < 1000; n += 1) void settles.add(outcomeOf('flooding', `flood-${n}`));
+  await settles.add(outcomeOf('quiet', 'quiet'));
+  await settles.idle();
+  expect(batches[0]).toContain('quiet');
+  expect(batches.flat()).toHaveLength(1001);
+});
