@@ -7,6 +7,8 @@ const MIB = 1024 * KIB;
 const CALM = 128;
 /** So many at most: a batch that is being written, and what gathers for the next one meanwhile. */
 const MOST = 256;
+/** A body counts as one more for each so many bytes: reading it takes the event loop for longer. */
+const BYTES_OF_ONE = 16 * KIB;
 /** An account that has fewer under way does not wait at all, unless twice as many as usual are under way. */
 const FEW = 4;
 /** What goes on in one turn of the event loop, so that deliveries and answers of the database get theirs. */
@@ -34,6 +36,8 @@ export interface Publish {
   stage: 'receiving' | 'waiting' | 'under way' | 'over';
   /** What it takes of the room for bodies. */
   bytes: number;
+  /** As how many it counts while it is under way. */
+  weight: number;
 }
 
 interface Entry {
@@ -97,7 +101,7 @@ export class Admission {
     if (own > 0 && (isFull || own + bytes > BODIES.ofOne)) return null;
     this.#bodies.set(account, own + bytes);
     this.#bodiesOfAll += bytes;
-    return { account, stage: 'receiving', bytes };
+    return { account, stage: 'receiving', bytes, weight: 1 };
   }
 
   /**
@@ -107,6 +111,7 @@ export class Admission {
    */
   received(publish: Publish, length: number, turn?: number): true | Promise<boolean> {
     this.#freeBody(publish);
+    publish.weight += Math.floor(length / BYTES_OF_ONE);
     if (!this.isBusy || turn === this.turn) {
       this.#begin(publish);
       return true;
@@ -125,10 +130,11 @@ export class Admission {
   end(publish: Publish): void {
     if (publish.stage === 'receiving') this.#freeBody(publish);
     if (publish.stage === 'under way') {
-      this.#underWay -= 1;
-      const left = (this.#underWayOf.get(publish.account) ?? 1) - 1;
-      if (left > 0) this.#underWayOf.set(publish.account, left);
-      else this.#underWayOf.delete(publish.account);
+      const { account, weight } = publish;
+      this.#underWay -= weight;
+      const left = (this.#underWayOf.get(account) ?? 0) - weight;
+      if (left > 0) this.#underWayOf.set(account, left);
+      else this.#underWayOf.delete(account);
       if (this.#lines.count > 0) this.#planTurn();
     }
     publish.stage = 'over';
@@ -142,9 +148,10 @@ export class Admission {
   }
 
   #begin(publish: Publish): void {
+    const { account, weight } = publish;
     publish.stage = 'under way';
-    this.#underWay += 1;
-    this.#underWayOf.set(publish.account, (this.#underWayOf.get(publish.account) ?? 0) + 1);
+    this.#underWay += weight;
+    this.#underWayOf.set(account, (this.#underWayOf.get(account) ?? 0) + weight);
   }
 
   #planTurn(): void {

@@ -29,7 +29,8 @@ const MAX_SEALING = 10_000;
 export function createPublishJob(context: Context): PublishJob {
   const batcher = new Batcher<PublishItem, PublishAnswer>((items) => publish(context.db, items, context.periods), {
     maxItems: 200,
-    maxBytes: 4 * MIB,
+    // All that come meanwhile wait for it, of whatever account.
+    maxBytes: MIB,
     sizeOf: (item) => item.payload.length,
     maxWaiting: { items: 5000, bytes: 64 * MIB },
     maxWaitingOfOne: { items: 2500, bytes: 32 * MIB },

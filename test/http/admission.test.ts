@@ -115,6 +115,14 @@ describe('admission', () => {
     expect(quiet.underWay).toHaveLength(4);
   });
 
+  it('counts large bodies for more, so that a few of them are enough', async () => {
+    const admission = new Admission();
+    const large = Array.from({ length: 32 }, () => admission.receive('loud', MIB) as Publish);
+    for (const publish of large) void admission.received(publish, MIB);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(large.filter(({ stage }) => stage === 'under way')).toHaveLength(4);
+  });
+
   it('tells a refusal half a second later, so that nobody can be refused all the time', async () => {
     const admission = new Admission();
     const client = new Client(admission, 'a');
