@@ -17,7 +17,7 @@ const TURN = { items: 32, bytes: 256 * KIB };
 const ROOM = { items: 10_000, bytes: 64 * MIB };
 const ROOM_OF_ONE = { items: 5000, bytes: 32 * MIB };
 /** As in the queue of the batcher, and for the same reasons (decision 15). */
-const PATIENCE = { calmMs: 3500, busyMs: 400, busyAfterMs: 1000 };
+const PATIENCE = { busyMs: 400, busyAfterMs: 1000 };
 const LOOK_EVERY_MS = 25;
 /**
  * A refusal is told so much later. Clients that come again at once would otherwise make the process do nothing but
@@ -181,8 +181,8 @@ export class Admission {
 
   #refuseLate(): void {
     const now = performance.now();
-    const { calmMs, busyMs, busyAfterMs } = PATIENCE;
-    const patience = now - this.#emptyAt > busyAfterMs ? busyMs : calmMs;
+    const { busyMs, busyAfterMs } = PATIENCE;
+    const patience = now - this.#emptyAt > busyAfterMs ? busyMs : busyAfterMs;
     for (const { refuse } of this.#lines.removeWhile(({ since }) => now - since > patience)) this.#hold(refuse);
   }
 

@@ -3,7 +3,7 @@ import { createExpressEndpoints } from '@ts-rest/express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { contract, writeJson } from '../contract/index.ts';
 import type { Account, Services } from '../services/index.ts';
-import { authentication, TOO_MUCH_UNREAD } from './authentication.ts';
+import { accountOf, authentication, TOO_MUCH_UNREAD } from './authentication.ts';
 import { bodyReader } from './body.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { mountDocumentation } from './docs.ts';
@@ -44,7 +44,8 @@ export function createApp({ services, config, log, readiness, graphql = null }: 
 
   app.use(commonHeaders);
   if (services !== null) {
-    mountApi(app, authentication(services, unread), services, config.maxBodyBytes);
+    const authenticated = authentication(services, unread);
+    mountApi(app, { services, authenticated, unread, maxBodyBytes: config.maxBodyBytes });
     mountDocumentation(app, config);
   }
   app.get('/healthz', (_req, res) => {
@@ -60,7 +61,19 @@ export function createApp({ services, config, log, readiness, graphql = null }: 
   return app;
 }
 
-function mountApi(app: Express, authenticated: RequestHandler, services: Services, maxBodyBytes: number): void {
+interface ApiParts {
+  services: Services;
+  authenticated: RequestHandler;
+  unread: UnreadAnswers;
+  maxBodyBytes: number;
+}
+
+function mountApi(app: Express, { services, authenticated, unread, maxBodyBytes }: ApiParts): void {
+  // A list may be a stream, of which a slice waits here for as long as its client likes.
+  const watched: RequestHandler = (req, res, next) => {
+    if (req.method === 'GET') unread.watch(res, accountOf(res).id);
+    next();
+  };
   const turns = createPublishTurns(services, maxBodyBytes);
   const listener = app as unknown as { handle: RequestListener };
   listener.handle = turns.before(listener.handle.bind(app));
@@ -71,7 +84,7 @@ function mountApi(app: Express, authenticated: RequestHandler, services: Service
     {
       logInitialization: false,
       responseValidation: true,
-      globalMiddleware: [authenticated, turns.admission, bodyReader(maxBodyBytes, turns.bodyRead)],
+      globalMiddleware: [authenticated, watched, turns.admission, bodyReader(maxBodyBytes, turns.bodyRead)],
       requestValidationErrorHandler: refuseInvalidRequest,
     },
   );

@@ -42,7 +42,8 @@ export function mountGraphQL(
       return;
     }
     const account = accountOf(res);
-    noteWrites(res, account, unread);
+    // The answer is written by a library, in one piece or as events.
+    unread.watch(res, account.id);
     const hasRoom = () => unread.hasRoom(account.id);
     endpoint.execute(req, res, body, { account, hasRoom }).catch(next);
   });
@@ -50,14 +51,4 @@ export function mountGraphQL(
     res.setHeader('allow', 'POST');
     next(new HttpRefusal(405, 'GraphQL is asked by POST with a JSON body'));
   });
-}
-
-/** The answer is written by a library, in one piece or as events. */
-function noteWrites(res: ServerResponse, { id }: Account, unread: UnreadAnswers): void {
-  const write = res.write.bind(res) as (...args: unknown[]) => boolean;
-  res.write = (...args: unknown[]) => {
-    const isTaken = write(...args);
-    unread.note(res, id);
-    return isTaken;
-  };
 }

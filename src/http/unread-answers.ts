@@ -17,15 +17,29 @@ export class UnreadAnswers {
     this.#limits = { ...LIMITS, ...limits };
   }
 
-  /** Whether the account may be answered. One that has nothing waiting always may, whatever others have. */
+  /** Whether the account may be answered. One that has less than its part waiting always may, whatever others have. */
   hasRoom(accountId: string): boolean {
     if (this.#total === 0) return true;
     const own = this.#ofAccount.get(accountId) ?? 0;
-    return own === 0 || (own < this.#limits.perAccount && this.#total < this.#limits.perProcess);
+    const { perAccount, perProcess } = this.#limits;
+    // When all is full those go without who have their part of it.
+    return own === 0 || (own < perAccount && (this.#total < perProcess || own < perProcess / this.#ofAccount.size));
+  }
+
+  /** For answers that are written bit by bit: counts with each write. */
+  watch(res: ServerResponse, accountId: string): void {
+    const write = res.write.bind(res) as (...args: unknown[]) => boolean;
+    res.write = (...args: unknown[]) => {
+      const isTaken = write(...args);
+      this.note(res, accountId);
+      return isTaken;
+    };
   }
 
   /** To be called after each write: counts what the connection did not take at once, until it has. */
   note(res: ServerResponse, accountId: string): void {
+    // Its "close" may have been.
+    if (res.destroyed) return;
     const known = this.#ofAnswer.get(res);
     const bytes = res.writableLength;
     if (known === undefined && bytes < LONG_ANSWER) return;

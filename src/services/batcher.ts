@@ -11,9 +11,9 @@ export interface BatcherOptions<In> {
   /** The same for what one account has in the queue. */
   maxWaitingOfOne: Room;
   /**
-   * How long an item may wait to be flushed. What has waited longer is dropped, and surely not written. A queue that was
-   * empty lately has met a pause of the database, and waits it out; one that never gets empty has more work than can be
-   * done, and waiting only makes every answer late.
+   * How long an item may wait to be flushed. What has waited longer is dropped, and surely not written. A flush that takes
+   * longer than `busyMs` is a pause of the database, which is waited out; a queue that never gets empty although flushes
+   * end has more work than can be done, and waiting only makes every answer late.
    */
   patience: { calmMs: number; busyMs: number };
   /** A caller hears "unavailable" after this time, whatever becomes of a flush that is under way. */
@@ -45,8 +45,10 @@ export class Batcher<In, Out> {
   readonly #lines: WaitingLines<Entry<In, Out>>;
   #underWay: Entry<In, Out>[] = [];
   #flushing = false;
-  /** When the queue was last seen empty. */
+  /** When the queue was last seen empty, or a pause of the database ended. */
   #emptyAt = 0;
+  /** When the flush under way began. */
+  #flushedFrom = 0;
   /** One for all: a timer for each item would cost more than the rest of this. */
   #timer: NodeJS.Timeout | null = null;
 
@@ -80,7 +82,9 @@ export class Batcher<In, Out> {
       if (this.#lines.count === 0) this.#emptyAt = performance.now();
       if (batch.length === 0) break;
       this.#underWay = batch;
+      this.#flushedFrom = performance.now();
       await this.#flushBatch(batch);
+      if (this.#isPaused) this.#emptyAt = performance.now();
       this.#underWay = [];
     }
     this.#flushing = false;
@@ -125,10 +129,14 @@ export class Batcher<In, Out> {
     this.#timer = isIdle ? null : setTimeout(() => this.#look(), LOOK_EVERY_MS);
   }
 
+  get #isPaused(): boolean {
+    return this.#underWay.length > 0 && performance.now() - this.#flushedFrom > this.#options.patience.busyMs;
+  }
+
   #dropLate(): void {
     const now = performance.now();
     const { calmMs, busyMs } = this.#options.patience;
-    const patience = now - this.#emptyAt > BUSY_AFTER_MS ? busyMs : calmMs;
+    const patience = now - this.#emptyAt > BUSY_AFTER_MS && !this.#isPaused ? busyMs : calmMs;
     const late = this.#lines.removeWhile(({ since, giveUpAt }) => now - since > patience || now >= giveUpAt);
     for (const entry of late) entry.reject(tooLate());
   }

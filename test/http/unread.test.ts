@@ -93,6 +93,19 @@ describe('a client that does not read', () => {
   });
 });
 
+describe('lists that are streams and that nobody reads', () => {
+  it('take the room of their account, too', async () => {
+    async function* rest() {
+      for (let n = 0; n < 8; n += 1) yield (await pageOf(4)()).jobs;
+    }
+    const api = await testApi({
+      services: { listJobs: async () => ({ ...(await pageOf(4)()), rest: rest() }) },
+    });
+    for (let n = 0; n < 10; n += 1) api.raw(LIST).socket.pause();
+    await waitFor(async () => (await api.send('GET', '/v1/queues')).status === 503, { message: 'a refusal' });
+  });
+});
+
 describe('a client that reads steadily', () => {
   it('gets an answer that is written bit by bit to its end, however long that is', async () => {
     const app = express();

@@ -50,6 +50,18 @@ function held(options: Partial<BatcherOptions<number>> = {}) {
 const statuses = (settled: PromiseSettledResult<unknown>[]) => settled.map(({ status }) => status);
 
 describe('Batcher', () => {
+  it('waits out a pause of the database, which is no overload', async () => {
+    const { batcher, batches, release } = held({ patience: { calmMs: 5000, busyMs: 50 } });
+    const first = batcher.add('a', 1);
+    await waitFor(() => batches.length === 1);
+    const second = batcher.add('a', 2);
+    const from = performance.now();
+    // Longer than a queue that is not empty counts as overloaded.
+    await waitFor(() => performance.now() - from > 1200);
+    release();
+    expect(await Promise.all([first, second])).toEqual([1, 2]);
+  });
+
   it('lets what arrives together ride together, up to the bound, each with its own answer', async () => {
     const { batcher, batches } = doubling();
     expect(await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.add('a', item)))).toEqual([2, 4, 6, 8, 10]);
