@@ -88,9 +88,13 @@ const PENDING: Statement = {
   name: 'stored-jobs-pending',
   text: `${SELECT} where j.queue_id = $1 and j.status = 'pending' order by j.scheduled_for limit $2`,
 };
+// One by one: of a small table PostgreSQL 15 reads all rather than to look for some hundreds.
 const BY_IDS: Statement = {
   name: 'stored-jobs-by-ids',
-  text: `${SELECT} where j.id = any ($1) order by j.id`,
+  text: `
+    ${COLUMNS}
+      from unnest($1::text[]) as asked(id) cross join lateral (select * from job where job.id = asked.id offset 0) j
+      join queue q on q.id = j.queue_id order by j.id`,
 };
 
 /** Those of the jobs that are kept, by id, of whichever accounts. */
