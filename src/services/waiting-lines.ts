@@ -54,22 +54,26 @@ export class WaitingLines<Entry extends Waiting> {
     return displaced;
   }
 
-  /** The next ones, an entry of each account in turn; at least one if any waits. */
+  /**
+   * The next ones, an entry of each account in turn; at least one if any waits. An account whose next one is too large to
+   * come along keeps its turn, and the others do not wait for it.
+   */
   take(maxItems: number, maxBytes: number): Entry[] {
     const taken: Entry[] = [];
     let bytes = 0;
-    while (taken.length < maxItems) {
-      const next = this.#lines.entries().next();
-      if (next.done === true) break;
-      const [account, line] = next.value;
-      const [entry] = line.entries;
-      if (entry === undefined) throw new Error('an empty line is no line');
-      if (taken.length > 0 && bytes + entry.bytes > maxBytes) break;
-      bytes += entry.bytes;
-      taken.push(entry);
-      this.#shift(account, line, entry);
-      // To the end, unless it is the only one.
-      if (this.#lines.size > 1 && this.#lines.delete(account)) this.#lines.set(account, line);
+    // A line that goes to the end is met again.
+    for (const [account, line] of this.#lines) {
+      for (let [entry] = line.entries; entry !== undefined; [entry] = line.entries) {
+        if (taken.length >= maxItems) return taken;
+        if (taken.length > 0 && bytes + entry.bytes > maxBytes) break;
+        bytes += entry.bytes;
+        taken.push(entry);
+        this.#shift(account, line, entry);
+        if (this.#lines.size === 1 || line.entries.length === 0) continue;
+        this.#lines.delete(account);
+        this.#lines.set(account, line);
+        break;
+      }
     }
     return taken;
   }

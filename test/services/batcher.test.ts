@@ -139,6 +139,17 @@ describe('accounts that share a batcher', () => {
     expect(batches).toEqual([[1], [2, 9, 3], [4, 5]]);
   });
 
+  it('do not wait for one whose items are too large to come along', async () => {
+    const { batcher, batches, release } = held({ maxBytes: 100, maxItems: 10 });
+    const first = batcher.add('a', 1);
+    await waitFor(() => batches.length === 1);
+    const large = [90, 91].map((item) => batcher.add('large', item));
+    const small = [2, 3, 4, 5].map((item) => batcher.add('small', item));
+    release();
+    await Promise.all([first, ...large, ...small]);
+    expect(batches).toEqual([[1], [90, 2, 3, 4], [91, 5]]);
+  });
+
   it('are bounded each, in items and in bytes', async () => {
     const { batcher, release } = held({ maxWaitingOfOne: { items: 2, bytes: 1000 } });
     const items = [1, 2, 3].map((item) => batcher.add('a', item));
