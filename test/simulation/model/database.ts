@@ -1,4 +1,5 @@
 import { Database } from '../../../src/db/database.ts';
+import { FairTurns } from '../../../src/db/fair-turns.ts';
 import { SecretBox } from '../../../src/db/secret-box.ts';
 
 export interface NamedQuery {
@@ -9,6 +10,8 @@ export interface NamedQuery {
 /** The service's own `Database`, with its judgement of errors, on something that answers statements by their names. */
 export function databaseOn(query: (query: NamedQuery) => Promise<{ rows: object[] }>): Database {
   const run = async (statement: NamedQuery) => (await query(statement)).rows;
-  const members = { run, log: { warn: () => undefined }, box: new SecretBox() };
+  // Nobody has to wait: what a sequence is about is not who comes first at a connection.
+  const changingTurns = new FairTurns({ atOnce: 1e6, atOnceOfOne: 1e6, waiting: 0, waitingOfOne: 0, maxWaitMs: 0 });
+  const members = { run, changingTurns, log: { warn: () => undefined }, box: new SecretBox() };
   return Object.assign(Object.create(Database.prototype) as Database, members);
 }
