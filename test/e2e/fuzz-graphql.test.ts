@@ -75,6 +75,7 @@ beforeAll(async () => {
     path: quoted(['a', 'a.b', 'items.0.sku', '', '\\', '..', 'a'.repeat(300)]),
     first: ['1', '5', '100', '101', '0', '-1'],
     after: quoted(['nonsense', '', 'MTIz']),
+    attempt: ['1', '1', 'null', '2'],
     retryAfter: ['0', '0.5', '1e9', '-1'],
     seconds: ['1', '0.001', '86400', '0'],
     bucketSeconds: ['60', '300', '3600', '7', '0'],
