@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Database, DatabaseLog, Statement } from './database.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
+import type { OriginGuard } from './origin.ts';
 
 /** PostgreSQL takes messages of less than 8000 bytes. */
 export const MAX_MESSAGE_BYTES = 7900;
@@ -21,6 +22,8 @@ export async function notify(db: Database, channel: string, messages: readonly s
 export interface ListenOptions {
   url: string;
   log: DatabaseLog;
+  /** Of the process: a server of the past tells nothing of what happens. */
+  origin: OriginGuard;
   channels: readonly string[];
   /** Sent on the new connection each time it listens, so that whoever is connected has also said so. */
   greeting: { channel: string; message: string };
@@ -82,7 +85,7 @@ export class Listener {
 
   /** Resolves when it listens; `lost` when it no longer does. */
   async #connect(): Promise<{ lost: Promise<void> }> {
-    const { url, log, channels, greeting, onMessage, pingMs } = this.#options;
+    const { url, log, origin, channels, greeting, onMessage, pingMs } = this.#options;
     const client = new pg.Client({
       connectionString: url,
       application_name: 'jobferry live updates',
@@ -100,6 +103,7 @@ export class Listener {
     client.on('notification', ({ channel, payload }) => onMessage(channel, payload ?? ''));
     try {
       await client.connect();
+      await origin.check(client);
       await client.query(channels.map((channel) => `listen ${client.escapeIdentifier(channel)}`).join(';'));
       await client.query(NOTIFY.text, [greeting.channel, [greeting.message]]);
     } catch (error) {

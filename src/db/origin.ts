@@ -14,6 +14,8 @@ export interface Origin {
   timeline: number;
 }
 
+type Checked = Pick<pg.Client, 'query' | 'once' | 'connection'>;
+
 interface OriginRow {
   system: string;
   timeline: number;
@@ -28,14 +30,16 @@ const ASK = `
 /**
  * Notices when the same address leads to another or an older database: a leader that was replaced and took itself
  * back, say. What was accepted since it was replaced is missing there, and what it would accept now would be lost
- * next. So each new connection is asked where its server stands, and one that is behind the highest that this
- * process has seen is refused. The memory is the process's: after a restart the server that is there counts.
+ * next. So each new connection, of a pool or alone, is asked where its server stands, and one that is behind the highest
+ * that this process has seen is refused, or closed when that is seen later. The memory is the process's: after a restart the server that is there counts.
  */
 export class OriginGuard {
   readonly #log: OriginLog;
   #highest: Origin | null = null;
   #refusal: string | null = null;
   #isBlind = false;
+  /** Connections that are open, and the timelines that their servers had. */
+  readonly #open = new Map<Checked, number>();
 
   constructor(log: OriginLog) {
     this.#log = log;
@@ -50,8 +54,11 @@ export class OriginGuard {
     return this.#highest;
   }
 
-  /** @throws Error when the server must not be used */
-  async check(client: Pick<pg.ClientBase, 'query'>): Promise<void> {
+  /**
+   * Closes the connection later when its server turns out to be one of the past.
+   * @throws Error when the server must not be used
+   */
+  async check(client: Checked): Promise<void> {
     const origin = await this.#originOf(client);
     if (origin === null) return;
     const problem = this.#highest === null ? null : stepBack(this.#highest, origin);
@@ -62,6 +69,18 @@ export class OriginGuard {
     if (this.#refusal !== null) this.#log.warn({ ...origin }, 'the database is again the one that it was');
     this.#refusal = null;
     this.#highest = origin;
+    this.#open.set(client, origin.timeline);
+    client.once('end', () => this.#open.delete(client));
+    this.#closePast(origin.timeline);
+  }
+
+  /** What such a server still has to answer, nobody can rely on. */
+  #closePast(present: number): void {
+    for (const [client, timeline] of this.#open) {
+      if (timeline >= present) continue;
+      this.#open.delete(client);
+      client.connection.stream.destroy(new Error('another server has taken over from the one that was connected'));
+    }
   }
 
   #refuse(problem: string, origin: Origin): void {
@@ -73,7 +92,7 @@ export class OriginGuard {
     else this.#log.error(fields, message);
   }
 
-  async #originOf(client: Pick<pg.ClientBase, 'query'>): Promise<Origin | null> {
+  async #originOf(client: Checked): Promise<Origin | null> {
     if (this.#isBlind) return null;
     try {
       const { rows } = await client.query<OriginRow>(ASK);

@@ -4,6 +4,7 @@ import pg from 'pg';
 import type { Database, DatabaseLog, Statement } from './database.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import { notify } from './notifications.ts';
+import type { OriginGuard } from './origin.ts';
 import { CALL_CHANNEL, type CallReason, readCall } from './wake-ups.ts';
 
 /** First key of the advisory locks that worker processes hold; the second is their number. */
@@ -42,6 +43,8 @@ interface Session {
 export interface LeaseLockOptions {
   url: string;
   log: DatabaseLog;
+  /** Of the process: claims go to the server that it accepts, so the lock must be there. */
+  origin: OriginGuard;
   /** Another process says that a queue may have work. What is said while the connection is lost is lost, too. */
   onCall(queueId: string, reason: CallReason): void;
   /** Another process says that it has taken back this worker's claims, because it saw no lock. */
@@ -67,14 +70,16 @@ export async function takeLeaseLock(
     ...KEEP_ALIVE,
     stream: () => socket,
   });
-  let reason = 'the connection was closed';
+  let reason: string | null = null;
   client.on('error', (error) => {
-    reason = error.message;
+    // The first one is the cause; the driver then says that the connection has ended.
+    reason ??= error.message;
     socket.destroy();
   });
-  const lost = new Promise<string>((resolve) => client.once('end', () => resolve(reason)));
+  const lost = new Promise<string>((resolve) => client.once('end', () => resolve(reason ?? 'the connection was closed')));
   try {
     await client.connect();
+    await options.origin.check(client);
     const workerId = former?.workerId ?? (await newNumber(client));
     const session = await takeShared(client, workerId);
     client.on('notification', ({ payload }) => hear(payload ?? '', workerId, options));

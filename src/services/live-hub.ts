@@ -102,10 +102,11 @@ class LiveHub implements Live, ChangeFeed {
   }
 
   async start(): Promise<void> {
-    const { url, log } = this.#options;
+    const { db, url, log } = this.#options;
     this.#listener = await Listener.start({
       url,
       log,
+      origin: db.origin,
       channels: [WATCH_CHANNEL, CHANGE_CHANNEL],
       greeting: { channel: WATCH_CHANNEL, message: encodeHello(this.#id) },
       pingMs: this.#timings.ping,

@@ -62,6 +62,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   const liveness = await Liveness.start({
     url: options.databaseUrl,
     log,
+    origin: db.origin,
     onCall: (queueId, reason) => listening?.wake(queueId, reason),
     onConfirmedAgain: () => listening?.resume(),
   });

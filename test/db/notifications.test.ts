@@ -29,6 +29,7 @@ async function listen(options: Partial<ListenOptions> = {}) {
   const listener = await Listener.start({
     url,
     log,
+    origin: db.origin,
     channels: ['one', 'other'],
     greeting: { channel: 'greetings', message: 'hello' },
     onMessage: (channel, message) => heard.push(`${channel}: ${message}`),

@@ -1,8 +1,20 @@
 import { expect, it } from 'vitest';
+import { Database } from '../../src/db/database.ts';
+import { Listener } from '../../src/db/notifications.ts';
 import { type Origin, OriginGuard, stepBack } from '../../src/db/origin.ts';
+import { type LeaseLock, takeLeaseLock } from '../../src/db/workers.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { openFixture } from './fixture.ts';
 
 const SEEN: Origin = { system: '7', timeline: 11 };
+
+/** As if another connection of the process led to such a server. */
+async function sees(guard: OriginGuard, origin: Origin): Promise<void> {
+  const connection = { stream: { destroy: () => undefined } };
+  const query = () => Promise.resolve({ rows: [origin] });
+  await guard.check({ query, connection, once: () => undefined } as never);
+}
 
 it('asks the server where it stands, also as a user without rights', async () => {
   const { db } = await openFixture();
@@ -35,7 +47,7 @@ it('refuses what is behind or another, says so once, and takes what is not', asy
     warn: (_fields, message) => said.push(`warn ${message}`),
     error: (_fields, message) => said.push(`error ${message}`),
   });
-  const at = (origin: Origin) => guard.check({ query: () => Promise.resolve({ rows: [origin] }) } as never);
+  const at = (origin: Origin) => sees(guard, origin);
   await at(SEEN);
   const problem = 'the database went back from timeline 11 to 10';
   for (let n = 0; n < 3; n += 1) await expect(at({ ...SEEN, timeline: 10 })).rejects.toThrow(problem);
@@ -44,6 +56,48 @@ it('refuses what is behind or another, says so once, and takes what is not', asy
   await at({ ...SEEN, timeline: 12 });
   expect(guard.refusal).toBeNull();
   await expect(at(SEEN)).rejects.toThrow('from timeline 12 to 11');
+});
+
+it('closes connections to the server of before when another has taken over, also one that waits for an answer', async () => {
+  const { url } = await createTestDatabase();
+  const db = new Database(url, { warn: () => undefined });
+  await Promise.all([db.query('select 1'), db.query('select pg_sleep(0.1)')]);
+  expect(db.pool.totalCount).toBe(2);
+  const waiting = expect(db.query('select pg_sleep(3)')).rejects.toThrow('the database is not available');
+  const { system = '', timeline = 0 } = db.origin.highest ?? {};
+  await sees(db.origin, { system, timeline: timeline + 1 });
+  await waiting;
+  await waitFor(() => db.pool.totalCount === 0, { message: 'an empty pool' });
+  await expect(db.query('select 1')).rejects.toThrow('the database is not available');
+  expect(db.origin.refusal).toContain('the database went back');
+  await db.close();
+});
+
+it('takes no lease lock of a server of the past, and does not listen to it', async () => {
+  const { url } = await createTestDatabase();
+  const { db } = await openFixture();
+  const { origin, log } = db;
+  await db.query('select 1');
+  const { system = '', timeline = 0 } = origin.highest ?? {};
+  const takeLock = (former: LeaseLock | null) =>
+    takeLeaseLock({ url, log, origin, onCall: () => undefined, onDeclaredDead: () => undefined }, former, 2000);
+  let listening = 0;
+  const listen = () =>
+    Listener.start({
+      ...{ url, log, origin, channels: ['one'], greeting: { channel: 'one', message: 'hello' }, pingMs: 60_000 },
+      onMessage: () => undefined,
+      onListening: () => void (listening += 1),
+    });
+  const [lock, listener] = [await takeLock(null), await listen()];
+  expect(listening).toBe(1);
+
+  await sees(origin, { system, timeline: timeline + 1 });
+  expect(await lock.lost).toContain('another server has taken over');
+  await expect(takeLock(null)).rejects.toThrow('the database went back');
+  await expect(takeLock(lock)).rejects.toThrow('the database went back');
+  await listener.stop();
+  await (await listen()).stop();
+  expect(listening).toBe(1);
 });
 
 it.each<[Origin, string | null]>([

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Database } from '../../src/db/database.ts';
+import { OriginGuard } from '../../src/db/origin.ts';
 import { tellDeclaredDead } from '../../src/db/workers.ts';
 import { createLog } from '../../src/log.ts';
 import { Liveness } from '../../src/worker/liveness.ts';
@@ -25,6 +26,8 @@ async function start(options: { url?: string } = {}) {
   const liveness = await Liveness.start({
     url: options.url ?? url,
     log,
+    // It has seen nothing yet, and so accepts every server.
+    origin: new OriginGuard(log),
     onCall: () => undefined,
     onConfirmedAgain: () => void calls.push('claims again'),
   });
