@@ -76,7 +76,9 @@ export async function takeLeaseLock(
     reason ??= error.message;
     socket.destroy();
   });
-  const lost = new Promise<string>((resolve) => client.once('end', () => resolve(reason ?? 'the connection was closed')));
+  const lost = new Promise<string>((resolve) =>
+    client.once('end', () => resolve(reason ?? 'the connection was closed')),
+  );
   try {
     await client.connect();
     await options.origin.check(client);

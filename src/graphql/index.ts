@@ -57,6 +57,7 @@ export function createGraphQL(shared: GraphQLServices & { keys: KeyWatch }, { gr
       ...(graphiql ? [] : [blockFieldSuggestionsPlugin(), withoutIntrospection]),
       affordable,
       withRoom,
+      stillAllowed,
       badRequests,
       unbuffered,
     ],
@@ -115,6 +116,13 @@ const withRoom: Plugin<GraphQLContext & ServerContext> = {
       },
     };
   },
+};
+
+/** What a subscription sends is held back until its key is known to be in force still. */
+export const stillAllowed: Plugin<GraphQLContext> = {
+  onSubscribe: ({ args: { contextValue } }) => ({
+    onSubscribeResult: () => ({ onNext: () => contextValue.streams.confirmed(contextValue) }),
+  }),
 };
 
 function tooMuchUnread(): GraphQLError {

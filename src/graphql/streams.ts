@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JobferryError } from '../domain/errors.ts';
 import type { KeyWatch } from '../services/key-watch.ts';
-import type { GraphQLContext } from './context.ts';
+import type { Connection, GraphQLContext } from './context.ts';
 
 /** A stream rests for so many times as long as its last event took, so it keeps a database connection busy a fifth of the time. */
 const REST = 4;
@@ -11,6 +11,8 @@ const MAX_REST_MS = 60_000;
 export class Streams {
   readonly #keys: KeyWatch;
   readonly #open = new Set<AbortController>();
+  /** Tells of the end of the stream that a connection has. */
+  readonly #endOf = new WeakMap<Connection, AbortSignal>();
 
   constructor(keys: KeyWatch) {
     this.#keys = keys;
@@ -19,6 +21,14 @@ export class Streams {
   /** Ends them all. */
   stop(): void {
     for (const ending of this.#open) ending.abort();
+  }
+
+  /**
+   * For what was made of an event, before it is sent: making it may have taken seconds, and the key was looked at
+   * before.
+   */
+  async confirmed({ connection, signal }: Pick<GraphQLContext, 'connection' | 'signal'>): Promise<void> {
+    await this.#keys.confirmed(this.#endOf.get(connection) ?? signal);
   }
 
   /**
@@ -44,6 +54,7 @@ export class Streams {
             if (isSending || context.connection.hasUnread()) context.connection.cut();
           });
     this.#open.add(ending);
+    this.#endOf.set(context.connection, ending.signal);
     // One listener, taken off again: a signal joined to one that lives as long as the process would never be freed.
     context.signal.addEventListener('abort', end);
     if (context.signal.aborted) end();

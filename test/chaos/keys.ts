@@ -35,8 +35,9 @@ export function holdKeys(options: {
     let isListening = true;
     const listening = (async () => {
       while (isListening) {
-        await stream.next(LISTEN_MS);
-        heard.lastEventAt = Date.now();
+        const { errors } = await stream.next(LISTEN_MS);
+        // That the key was revoked is all that it may be told, whenever that is known.
+        if (errors === undefined) heard.lastEventAt = Date.now();
       }
     })().catch(() => undefined);
     const asking = (async () => {

@@ -86,7 +86,9 @@ it('takes no lease lock of a server of the past, and does not listen to it', asy
     Listener.start({
       ...{ url, log, origin, channels: ['one'], greeting: { channel: 'one', message: 'hello' }, pingMs: 60_000 },
       onMessage: () => undefined,
-      onListening: () => void (listening += 1),
+      onListening: () => {
+        listening += 1;
+      },
     });
   const [lock, listener] = [await takeLock(null), await listen()];
   expect(listening).toBe(1);

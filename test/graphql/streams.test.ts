@@ -1,5 +1,8 @@
 import { getEventListeners } from 'node:events';
+import { createSchema, createYoga } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
+import type { GraphQLContext } from '../../src/graphql/context.ts';
+import { stillAllowed } from '../../src/graphql/index.ts';
 import { Streams } from '../../src/graphql/streams.ts';
 import type { Account } from '../../src/services/index.ts';
 import type { KeyWatch } from '../../src/services/key-watch.ts';
@@ -38,5 +41,52 @@ describe('a stream', () => {
     // What has ended is not ended again.
     streams.stop();
     expect(inner.map(({ aborted }) => aborted)).toEqual(Array(20).fill(false));
+  });
+
+  it('looks at its key again when an event was made, which may have taken seconds', async () => {
+    const happened: string[] = [];
+    const keys = {
+      follow: () => () => undefined,
+      confirmed: async () => void happened.push('confirmed'),
+    } as unknown as KeyWatch;
+    const streams = new Streams(keys);
+    async function* events() {
+      yield { n: 1 };
+      yield { n: 2 };
+    }
+    const yoga = createYoga<object, GraphQLContext>({
+      schema: createSchema<GraphQLContext>({
+        typeDefs: 'type Query { n: Int } type Subscription { n: Int }',
+        resolvers: {
+          Subscription: {
+            n: {
+              subscribe: (_root, _args, context) => streams.follow(context, events),
+              resolve: ({ n }: { n: number }) => {
+                happened.push(`made ${n}`);
+                return n;
+              },
+            },
+          },
+        },
+      }),
+      context: ({ request }) => ({ account, connection, streams, signal: request.signal }) as GraphQLContext,
+      plugins: [stillAllowed],
+    });
+    const answer = await yoga.fetch('http://localhost/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+      body: JSON.stringify({ query: 'subscription { n }' }),
+    });
+    const decoder = new TextDecoder();
+    for await (const chunk of answer.body ?? []) {
+      const sent = /"n":(\d)/.exec(decoder.decode(chunk as Uint8Array))?.[1];
+      if (sent !== undefined) happened.push(`sent ${sent}`);
+    }
+    expect(happened.filter((what) => what !== 'sent 1' && what !== 'sent 2')).toEqual([
+      ...['confirmed', 'made 1', 'confirmed', 'confirmed', 'made 2', 'confirmed'],
+    ]);
+    for (const n of [1, 2]) {
+      expect(happened.slice(happened.indexOf(`made ${n}`), happened.indexOf(`sent ${n}`))).toContain('confirmed');
+    }
   });
 });
