@@ -11,14 +11,18 @@ export interface DnsLookupOptions {
 }
 
 export interface LookupTimes {
-  /** A query that has got no answer is repeated once, after this: one lost packet must not cost an attempt. */
+  /**
+   * A query that has got no answer is repeated after about twice this (Node looks at its queries so often, and finds the
+   * first time that a moment is missing), and again after twice this. Where every second packet is lost, two of one
+   * family may be lost in a row, and that must not cost an attempt.
+   */
   repeatMs: number;
   /** Bound of a look-up, search domains and both families together. */
   limitMs: number;
 }
 
-const TIMES: LookupTimes = { repeatMs: 1000, limitMs: 3000 };
-const TRIES = 2;
+const TIMES: LookupTimes = { repeatMs: 500, limitMs: 3000 };
+const TRIES = 3;
 /** How long the answer for one family waits for the other. Some name servers never answer AAAA. */
 const OTHER_FAMILY_MS = 500;
 
