@@ -26,8 +26,10 @@ export interface Readings {
   /** Has every change of a job written down. Only tests do so. */
   installTrigger(): Promise<void>;
   claimsOf(workerId: number): Promise<string[]>;
-  /** @param dueWithinMs without those that wait for longer */
+  /** @param dueWithinMs without those that wait for longer, or whose lifetime is over by the database's clock */
   unfinished(dueWithinMs?: number): Promise<number>;
+  /** How far from the machine's clock the next pending job is due whose lifetime is not over; null without one. */
+  nextDueMs(): Promise<number | null>;
   snapshot(): Promise<Snapshot[]>;
   finished(): Promise<TerminalRead[]>;
   jobs(): Promise<JobRow[]>;
@@ -68,10 +70,19 @@ export function openReadings(url: string): Readings {
       const rows = await query<{ n: number }>(
         `select count(*)::int as n from job j join queue q on q.id = j.queue_id
           where j.status in ('processing', 'awaiting_ack') or (j.status = 'pending' and ($1::float8 is null
-            or greatest(j.scheduled_for, q.hold_until) < jobferry_now() + $1 * interval '1 ms'))`,
+            or greatest(j.scheduled_for, q.hold_until) < jobferry_now() + $1 * interval '1 ms'
+               and j.deliver_by > jobferry_now()))`,
         [dueWithinMs ?? null],
       );
       return rows[0]?.n ?? 0;
+    },
+    nextDueMs: async () => {
+      const rows = await query<{ ms: number | null }>(
+        `select ${ms('min(greatest(j.scheduled_for, q.hold_until))')} - ${ms('clock_timestamp()')} as ms
+           from job j join queue q on q.id = j.queue_id
+          where j.status = 'pending' and j.deliver_by > jobferry_now()`,
+      );
+      return rows[0]?.ms ?? null;
     },
     snapshot: async () => {
       const rows = await query<{ queueId: string; inFlight: number }>(

@@ -48,6 +48,10 @@ const WEBHOOK_TIMEOUT_MS = 1000;
 const LEASE_MARGIN_MS = 5000;
 /** A clock that was moved leaves work for later than anybody waits. */
 const FAR_MS = 60_000;
+/** A leap takes along what is due so soon after. */
+const LEAP_MS = 5000;
+/** Of processes that believe in such a clock, as they would had the time really passed; what has ended is still read. */
+const BELIEVING = { MAX_CLOCK_JUMP_SECONDS: '1000000', JOB_RETENTION_SECONDS: '1000000' };
 
 const PLAIN = {
   mode: 'standard' as const,
@@ -152,23 +156,35 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   const probes: ProbeRecord[] = [];
   const pastWrites: Run['pastWrites'] = [];
 
-  /** Work that waits for a moment which the database's clock has been at and gone back from. */
+  /**
+   * Work that waits for a moment which the database's clock has been at and gone back from: moves the clock from one such
+   * moment to the next, because a job of an hour ahead would not live to see one of a hundred.
+   */
   async function catchUp(withinMs: number): Promise<void> {
-    const far = await readings.query<{ ms: number }>(`
-      select (extract(epoch from max(due) - jobferry_now()) * 1000)::float8 as ms from (
-        select greatest(j.scheduled_for, q.hold_until) as due from job j join queue q on q.id = j.queue_id
-         where j.status = 'pending') as waiting`);
-    const ms = far[0]?.ms ?? 0;
-    if (ms < FAR_MS) return;
-    const shiftMs = Math.ceil(ms) + 1000;
-    const fault: FaultRecord = {
-      ...{ kind: 'clock', pid: 0, at: Date.now(), healedAt: null, interrupted: [], underWay: 0, shiftMs },
+    const leap = async (shiftMs: number, isDone: () => Promise<boolean>) => {
+      const fault: FaultRecord = {
+        ...{ kind: 'clock', pid: 0, at: Date.now(), healedAt: null, interrupted: [], underWay: 0, shiftMs },
+      };
+      faults.push(fault);
+      await readings.shiftClock(shiftMs);
+      await untilDone(withinMs, isDone);
+      fault.healedAt = Date.now();
     };
-    faults.push(fault);
-    await readings.shiftClock(shiftMs);
-    await untilDone(withinMs);
+    let shiftMs = 0;
+    for (;;) {
+      const dueMs = await readings.nextDueMs();
+      // What is due and does not end is the checker's to report.
+      if (dueMs === null || dueMs < shiftMs) break;
+      shiftMs = Math.ceil(dueMs) + LEAP_MS;
+      await leap(shiftMs, async () => (await readings.unfinished(FAR_MS)) === 0);
+    }
+    if ((await readings.unfinished()) > 0) {
+      // Nobody ends a lifetime by a clock that has just been moved.
+      Object.assign(settings, BELIEVING);
+      await Promise.all(workerSlots.map((slot) => slot.end('SIGTERM').then(slot.ready)));
+      await leap(shiftMs, async () => (await readings.unfinished()) === 0);
+    }
     await readings.shiftClock(0);
-    fault.healedAt = Date.now();
   }
 
   // What did not end in time is what the checker looks for.
