@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { POSTGRES_MAJOR } from '../../src/db/embedded/binaries.ts';
@@ -27,14 +27,14 @@ export interface Unfinished {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** Relative to the repository; a trial run writes elsewhere. */
+/** Within the repository, unless it is an absolute path; a trial run writes elsewhere. */
 const FOLDER = process.env.CHAOS_EVIDENCE ?? 'docs/evidence';
 
 /** Writes down what a run has shown, for people and for programs. It names no path and no machine. */
 export async function writeEvidence(evidence: Evidence): Promise<void> {
   const date = new Date().toISOString().slice(0, 10);
   const about = { date, ...(await versions()), ...evidence, totals: totalsOf(evidence.phases) };
-  const folder = join(ROOT, FOLDER);
+  const folder = resolve(ROOT, FOLDER);
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, `${date}-${evidence.file}.json`), `${JSON.stringify(about, null, 2)}\n`);
   await writeFile(join(folder, `${date}-${evidence.file}.md`), describe(about));
