@@ -3,7 +3,7 @@ import { createExpressEndpoints } from '@ts-rest/express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { contract, writeJson } from '../contract/index.ts';
 import type { Account, Services } from '../services/index.ts';
-import { accountOf, authentication, TOO_MUCH_UNREAD } from './authentication.ts';
+import { accountOf, authentication, isToLookAgain, keyIn, TOO_MUCH_UNREAD, unauthorized } from './authentication.ts';
 import { bodyReader } from './body.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { mountDocumentation } from './docs.ts';
@@ -40,7 +40,7 @@ export function createApp({ services, config, log, readiness, graphql = null }: 
   app.enable('case sensitive routing');
   app.set('query parser', parseQuery);
   const unread = new UnreadAnswers();
-  app.response.json = sendJson(unread);
+  app.response.json = sendJson(unread, services);
 
   app.use(commonHeaders);
   if (services !== null) {
@@ -109,8 +109,24 @@ function readyz(readiness: AppOptions['readiness']): RequestHandler {
  * Replaces Express's `res.json`, which knows nothing of source text that must not change (D26). What was read is not
  * sent where other answers of the account wait to be read already; what was done is told all the same.
  */
-function sendJson(unread: UnreadAnswers): Response['json'] {
+function sendJson(unread: UnreadAnswers, services: Services | null): Response['json'] {
   return function (this: Response, body: unknown): Response {
+    if (services !== null && isToLookAgain(this)) {
+      const refuse = () => {
+        const { status, message } = unauthorized();
+        this.setHeader('www-authenticate', 'Bearer');
+        this.status(status).json({ error: message });
+      };
+      services
+        .authenticate(keyIn(this.req) ?? '')
+        .then(
+          (account) => (account === null ? refuse() : this.json(body)),
+          // Nobody knows; what was done is told.
+          () => this.json(body),
+        )
+        .catch(() => this.destroy());
+      return this;
+    }
     const text = writeJson(body);
     const bytes = Buffer.byteLength(text);
     const { account } = this.locals as { account?: Account };

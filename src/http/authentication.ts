@@ -32,6 +32,7 @@ export function authentication(services: Services, unread: UnreadAnswers): Reque
           return;
         }
         res.locals.account = account;
+        res.locals.knownAt = performance.now();
         next();
       },
       (error: unknown) => next(req.method === 'GET' ? error : nothingStored(error)),
@@ -51,8 +52,22 @@ function nothingStored(error: unknown): unknown {
 }
 
 /** One answer for every reason, so that nothing can be learned from it. */
-function unauthorized(): HttpRefusal {
+export function unauthorized(): HttpRefusal {
   return new HttpRefusal(401, 'missing or invalid API key');
+}
+
+/** So long after it was looked up a key is looked up once more before the answer (I-45); most answers are faster. */
+const KNOWN_FOR_MS = 100;
+
+/**
+ * Whether the key must be looked up again before the answer is sent: a request that had to wait may belong to a key that
+ * was revoked meanwhile. Says so once.
+ */
+export function isToLookAgain(res: Response): boolean {
+  const { knownAt } = res.locals as { knownAt?: number };
+  if (knownAt === undefined || performance.now() - knownAt <= KNOWN_FOR_MS) return false;
+  res.locals.knownAt = Number.POSITIVE_INFINITY;
+  return true;
 }
 
 /** Of the caller; every route of the contract is authenticated. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { JobferryError } from '../../src/domain/errors.ts';
 import { testApi } from './support/api.ts';
-import { ID, KEY } from './support/fake-services.ts';
+import { account, ID, KEY } from './support/fake-services.ts';
 
 const ROUTES: [method: string, path: string][] = [
   ['GET', '/v1/queues'],
@@ -89,5 +89,20 @@ describe('authentication', () => {
       headers: { 'retry-after': '1' },
       json: { error: 'the database does not answer' },
     });
+  });
+
+  it('looks at the key once more before an answer that took long: it may be revoked by then (I-45)', async () => {
+    let isRevoked = false;
+    const api = await testApi({
+      services: {
+        authenticate: async () => (isRevoked ? null : account),
+        listQueues: async () => {
+          isRevoked = true;
+          await new Promise((resolve) => setTimeout(resolve, 150));
+          return [];
+        },
+      },
+    });
+    expect(await api.send('GET', '/v1/queues')).toMatchObject(unauthorized);
   });
 });
