@@ -48,6 +48,22 @@ function bothQueues(respond) {
   };
 }
 
+/** A queue in ack mode, whose jobs are reported on as soon as they are published. */
+function reportsBy(report) {
+  return {
+    async prepare({ clients: [client] }) {
+      await client.createQueue('ack', await receiver(ok), { mode: 'ack', concurrency: 500, ackTimeout: 60 });
+    },
+    async run(context) {
+      const [client] = context.clients;
+      await inLoops(context, 64, async () => {
+        const { status, text } = await client.publish('ack');
+        return status === 201 && report(client, JSON.parse(text).id);
+      });
+    },
+  };
+}
+
 export const deliveries = {
   hangingReceiver: bothQueues(never),
   floodingReceiver: bothQueues(endlessly),
@@ -119,38 +135,14 @@ export const deliveries = {
   },
 
   /** Jobs in ack mode, each reported on many times. */
-  reports: {
-    async prepare({ clients: [client] }) {
-      const url = await receiver(ok);
-      await client.createQueue('ack', url, { mode: 'ack', concurrency: 500, ackTimeout: 60 });
-    },
-    async run(context) {
-      const [client] = context.clients;
-      await inLoops(context, 64, async () => {
-        const { status, text } = await client.publish('ack');
-        if (status !== 201) return false;
-        const { id } = JSON.parse(text);
-        for (let n = 0; n < 10; n += 1) await client.send('POST', `/v1/jobs/${id}/ack`);
-        return true;
-      });
-    },
-  },
+  reports: reportsBy(async (client, id) => {
+    for (let n = 0; n < 10; n += 1) await client.send('POST', `/v1/jobs/${id}/ack`);
+    return true;
+  }),
 
   /** Thirty reports on a job in one request, which comes before its delivery has been settled. */
-  reportsByGraphql: {
-    async prepare({ clients: [client] }) {
-      const url = await receiver(ok);
-      await client.createQueue('ack', url, { mode: 'ack', concurrency: 500, ackTimeout: 60 });
-    },
-    async run(context) {
-      const [client] = context.clients;
-      await inLoops(context, 64, async () => {
-        const { status, text } = await client.publish('ack');
-        if (status !== 201) return false;
-        const { id } = JSON.parse(text);
-        const reports = Array.from({ length: 30 }, (_, n) => `a${n}: ackJob(id: "${id}") { __typename }`);
-        return (await client.graphql(`mutation { ${reports.join(' ')} }`)).errors === undefined;
-      });
-    },
-  },
+  reportsByGraphql: reportsBy(async (client, id) => {
+    const reports = Array.from({ length: 30 }, (_, n) => `a${n}: ackJob(id: "${id}") { __typename }`);
+    return (await client.graphql(`mutation { ${reports.join(' ')} }`)).errors === undefined;
+  }),
 };
