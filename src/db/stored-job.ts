@@ -78,8 +78,8 @@ const PAST_LIFETIME: Statement = {
   text: `${COLUMNS}
     from queue q cross join lateral (
       select job.* from job
-       where job.queue_id = q.id and job.deliver_by <= (select jobferry_now()) and job.status = 'pending'
-       order by job.queue_id, job.deliver_by limit $2) j
+       where job.queue_id || '' = q.id and job.deliver_by <= (select jobferry_now()) and job.status = 'pending'
+       order by job.queue_id || '', job.deliver_by limit $2) j
    where q.id = any ($1::text[]) and q.deleted_at is null and q.paused_at is null
      and (q.lifetime_floor is null or q.lifetime_floor <= (select jobferry_now()))
    order by j.deliver_by limit $2`,

@@ -107,7 +107,8 @@ describe('claim', () => {
     await pass(1);
     const taken = await fixture.claim(queue);
     expect(ids(taken)).toEqual([fresh]);
-    expect(taken.waitMs).toBe(NOTHING_LEFT);
+    // Asked again until the reconciler has ended the lifetime of the other.
+    expect(taken.waitMs).toBe(250);
   });
 
   it('gives nothing of a deleted queue', async () => {

@@ -177,8 +177,10 @@ create index job_wait_reason_idx on job (queue_id, wait_reason, scheduled_for, i
   where status = 'pending' and wait_reason is not null;
 create index job_dead_idx on job (queue_id, id) where status = 'dead';
 create index job_replay_of_idx on job (replay_of) where replay_of is not null;
--- Pending jobs of a queue in the order in which their lifetimes end (D8).
-create index job_deliver_by_idx on job (queue_id, deliver_by) where status = 'pending';
+-- Pending jobs of a queue in the order in which their lifetimes end (D8). For those who ask for `queue_id || ''` only:
+-- with the column itself, the planner took it for whatever it was asked of pending jobs while the table was small or
+-- new, and sorted all of a queue's.
+create index job_deliver_by_idx on job ((queue_id || ''), deliver_by) where status = 'pending';
 -- Which keys encrypted payloads need, and until when (docs/decisions/0007).
 create index job_payload_key_idx on job (payload_key, id) where payload_key is not null;
 create unique index job_idempotency_key_key on job (queue_id, idempotency_key) where idempotency_key is not null;
@@ -386,6 +388,32 @@ end
 $$;
 
 -- Claim -------------------------------------------------------------------------------------------
+-- Up to p_max due jobs of a queue, locked, that can still be delivered in time, while the queue has pending jobs that
+-- cannot, and maybe a million. So it looks at no more than some hundreds of those that are due for longest, and of those
+-- whose lifetimes end next: the latter are found behind any number whose lifetimes have ended.
+create function jobferry_pick_in_time(p_queue text, p_at timestamptz, p_max integer, p_bytes integer) returns text[]
+language sql
+as $$
+  with due as (
+    select job.id, job.deliver_by > p_at as is_in_time from job
+     where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= p_at
+     order by job.scheduled_for, job.id limit p_max + 500
+  ), in_time as (
+    select job.id, job.scheduled_for <= p_at as is_due from job
+     where job.queue_id || '' = p_queue and job.status = 'pending' and job.deliver_by > p_at
+     order by job.queue_id || '', job.deliver_by limit p_max + 500
+  ), found as materialized (
+    select id from due where is_in_time union select id from in_time where is_due
+  ), taken as (
+    select job.id, job.scheduled_for, octet_length(job.payload) as bytes
+      from found join job on job.id = found.id and job.status = 'pending'
+     order by job.scheduled_for, job.id limit p_max for no key update of job skip locked
+  ), sized as (
+    select id, scheduled_for, sum(bytes) over (order by scheduled_for, id) - bytes as bytes_before from taken
+  )
+  select coalesce(array_agg(id order by scheduled_for, id), '{}') from sized where bytes_before < p_bytes
+$$;
+
 -- What a queue lets go: `ids` of up to p_capacity due jobs, which are locked, never more than concurrency, rate
 -- window, hold and probe allow, over any number of workers. `wait_ms` says when another claim can give
 -- something without any other event; null means that only an event (a settle, an edit) can, and infinity
@@ -407,6 +435,7 @@ declare
   v_slots integer;
   v_room integer;
   v_waits_for_event boolean := false;
+  v_past_lifetime boolean;
   v_window_end timestamptz;
   v_not_before timestamptz;
   v_next timestamptz;
@@ -480,7 +509,10 @@ begin
     end;
   end if;
 
-  if v_room > 0 then
+  v_past_lifetime := coalesce(q.lifetime_floor <= picked_at, true) and coalesce(picked_at >= (
+    select job.deliver_by from job where job.queue_id || '' = p_queue and job.status = 'pending'
+     order by job.queue_id || '', job.deliver_by limit 1), false);
+  if v_room > 0 and not v_past_lifetime then
     -- Large payloads come a few at a time: a worker's memory is bounded, whatever customers publish.
     ids := array(
       select due.id
@@ -488,12 +520,13 @@ begin
                      sum(taken.bytes) over (order by taken.scheduled_for, taken.id) - taken.bytes as bytes_before
                 from (select job.id, job.scheduled_for, octet_length(job.payload) as bytes from job
                        where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= picked_at
-                         and greatest(job.deliver_by, q.lifetime_floor) > picked_at
                        order by job.scheduled_for, job.id
                        limit v_room
                          for no key update skip locked) taken) due
        where due.bytes_before < p_bytes
        order by due.scheduled_for, due.id);
+  elsif v_room > 0 then
+    ids := jobferry_pick_in_time(p_queue, picked_at, v_room, p_bytes);
   end if;
 
   if cardinality(ids) > 0 then
@@ -514,9 +547,14 @@ begin
   if q.rate_limit_max is not null and q.rate_window_used >= q.rate_limit_max then
     v_not_before := greatest(v_not_before, v_window_end);
   end if;
+  if v_past_lifetime then
+    -- Whatever is found now; the reconciler ends the lifetimes of the others meanwhile.
+    wait_ms := case when cardinality(ids) > 0 and cardinality(ids) = v_room then 0 else 250 end;
+    if v_not_before > picked_at then wait_ms := greatest(wait_ms, extract(epoch from v_not_before - picked_at) * 1000); end if;
+    return;
+  end if;
   select job.scheduled_for into v_next from job
-   where job.queue_id = p_queue and job.status = 'pending' and greatest(job.deliver_by, q.lifetime_floor) > picked_at
-     and job.id <> all (ids)
+   where job.queue_id = p_queue and job.status = 'pending' and job.id <> all (ids)
    order by job.scheduled_for limit 1;
   if v_next is null then
     wait_ms := 'infinity';
@@ -550,6 +588,7 @@ language plpgsql
 set enable_seqscan = off -- as in jobferry_settle
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 as $$
 #variable_conflict use_column
 declare
@@ -650,10 +689,13 @@ as $$ select left(md5(p_reason || '|' || coalesce(p_code::text, '') || '|' || jo
 create function jobferry_settle(p_items json) returns text[]
 language plpgsql
 -- A batch is small and the table is not: without this the planner, which guesses 100 rows for any
--- JSON, reads the whole table while that is still small enough to look cheap.
+-- JSON, reads the whole table while that is still small enough to look cheap. A session keeps the plans of its first
+-- deliveries; those of a new database sorted all pending jobs, because few rows in a small index looked cheaper than
+-- the first one in a larger index that has the order.
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
+set enable_sort = off
 as $$
 declare
   v_now timestamptz;
