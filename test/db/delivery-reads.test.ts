@@ -18,7 +18,8 @@ beforeAll(async () => {
   // A session keeps the plans that it made for the first deliveries of a new database.
   await fixture.publishJobs(busy, 200);
   for (const job of (await fixture.claim(busy, 12)).jobs) await fixture.settle(job, DELIVERED);
-  for (let n = 0; n < 8; n += 1) for (const job of (await fixture.claim(busy, 1)).jobs) await fixture.settle(job, DELIVERED);
+  for (let n = 0; n < 8; n += 1)
+    for (const job of (await fixture.claim(busy, 1)).jobs) await fixture.settle(job, DELIVERED);
   const insert = (queue: TestQueue, count: number, agoHours: number) =>
     db.query(
       `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for,
