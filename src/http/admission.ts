@@ -9,7 +9,7 @@ const CALM = 128;
 const MOST = 256;
 /** A body counts as one more for each so many bytes: reading it takes the event loop for longer. */
 const BYTES_OF_ONE = 16 * KIB;
-/** An account that has fewer under way does not wait at all, unless twice as many as usual are under way. */
+/** The least share of an account, however many there are. */
 const FEW = 4;
 /** What goes on in one turn of the event loop, so that deliveries and answers of the database get theirs. */
 const TURN = { items: 32, bytes: 256 * KIB };
@@ -75,7 +75,7 @@ export class Admission {
 
   /** Before anything is done for a request: one of the two is called, at some time. */
   wait(account: string, bytes: number, proceed: () => void, refuse: () => void): void {
-    if (this.#underWay < 2 * MOST && (this.#underWayOf.get(account) ?? 0) < FEW) {
+    if (this.#isBelowShare(account)) {
       proceed();
       return;
     }
@@ -112,7 +112,8 @@ export class Admission {
   received(publish: Publish, length: number, turn?: number): true | Promise<boolean> {
     this.#freeBody(publish);
     publish.weight += Math.floor(length / BYTES_OF_ONE);
-    if (!this.isBusy || turn === this.turn) {
+    // The turn was given to a body that was not known yet: a large one takes the places of many.
+    if (!this.isBusy || (turn === this.turn && publish.weight === 1)) {
       this.#begin(publish);
       return true;
     }
@@ -138,6 +139,15 @@ export class Admission {
       if (this.#lines.count > 0) this.#planTurn();
     }
     publish.stage = 'over';
+  }
+
+  /**
+   * Whoever is below the share does not wait behind those above it, unless twice as many as usual are under way. The share
+   * is what each has when all that have something under way have as much, and one more comes.
+   */
+  #isBelowShare(account: string): boolean {
+    if (this.#underWay >= 2 * MOST) return false;
+    return (this.#underWayOf.get(account) ?? 0) < Math.max(MOST / (this.#underWayOf.size + 1), FEW);
   }
 
   #freeBody({ account, bytes }: Publish): void {

@@ -51,11 +51,13 @@ async function pass(seconds: number, perSecond: { come: [Client, number][]; answ
   for (let tick = 0; tick < seconds * 100; tick += 1) {
     await vi.advanceTimersByTimeAsync(10);
     for (const [client, count] of perSecond.come) client.publish(count / 100);
-    let left = perSecond.answered / 100;
-    for (const [client] of perSecond.come.toReversed()) {
-      const count = Math.min(left, client.underWay.length);
-      client.finish(count);
-      left -= count;
+    const busy = () => perSecond.come.map(([client]) => client).filter(({ underWay }) => underWay.length > 0);
+    // One of each in turn.
+    for (let left = perSecond.answered / 100; left > 0 && busy().length > 0; ) {
+      for (const client of busy().slice(0, left)) {
+        client.finish(1);
+        left -= 1;
+      }
     }
   }
 }
@@ -104,15 +106,19 @@ describe('admission', () => {
     expect(client.refused).toBe(before);
   });
 
-  it('lets an account that has nothing under way go on at once', async () => {
+  it('lets an account go on at once that has less than its share under way', async () => {
     const admission = new Admission();
     const loud = new Client(admission, 'loud');
     loud.publish(1000);
     await vi.advanceTimersByTimeAsync(100);
     expect(loud.underWay).toHaveLength(256);
     const quiet = new Client(admission, 'quiet');
-    quiet.publish(10);
-    expect(quiet.underWay).toHaveLength(4);
+    quiet.publish(100);
+    expect(quiet.underWay).toHaveLength(86);
+    // Of all together no more than twice as many as of one.
+    const others = Array.from({ length: 100 }, (_, n) => new Client(admission, `other-${n}`));
+    for (const other of others) other.publish(10);
+    expect(others.reduce((sum, { underWay }) => sum + underWay.length, 0)).toBe(512 - 256 - 86);
   });
 
   it('counts large bodies for more, so that a few of them are enough', async () => {
@@ -121,6 +127,21 @@ describe('admission', () => {
     for (const publish of large) void admission.received(publish, MIB);
     await vi.advanceTimersByTimeAsync(100);
     expect(large.filter(({ stage }) => stage === 'under way')).toHaveLength(4);
+  });
+
+  it('keeps who has little from waiting behind large bodies that all got their turn together', async () => {
+    const admission = new Admission();
+    const [loud, quiet] = [new Client(admission, 'loud'), new Client(admission, 'quiet')];
+    loud.publish(256);
+    const large: Publish[] = [];
+    const come = () => large.push(admission.receive('loud', MIB) as Publish);
+    for (let n = 0; n < 32; n += 1) admission.wait('loud', 0, come, () => undefined);
+    loud.finish(256);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(large).toHaveLength(32);
+    for (const publish of large) void admission.received(publish, MIB, admission.turn);
+    quiet.publish(10);
+    expect(quiet.underWay).toHaveLength(10);
   });
 
   it('tells a refusal half a second later, so that nobody can be refused all the time', async () => {
