@@ -4,7 +4,7 @@ import { type Settlement, settle, settleLost, settleOverdue } from '../db/settle
 import { jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs, type StoredJob } from '../db/stored-job.ts';
 import { sweepDeadLetters } from '../db/sweep.ts';
 import { nextDeadlineMs } from '../db/wake-ups.ts';
-import { JobferryError } from '../domain/errors.ts';
+import { isUnavailable } from '../domain/errors.ts';
 import { type JobEvent, transition } from '../domain/transition.ts';
 import { type ChangeFeed, NO_CHANGES } from './live.ts';
 
@@ -96,7 +96,7 @@ async function writeEach(db: Database, settlements: Settlement[], write: Write):
       for (const id of await write(db, [settlement])) applied.add(id);
     } catch (error) {
       // The database itself, which would refuse the others as well.
-      if (error instanceof JobferryError && error.kind === 'unavailable') throw error;
+      if (isUnavailable(error)) throw error;
       db.log.warn({ err: error, jobId: settlement.id }, 'a job cannot be settled');
     }
   }
