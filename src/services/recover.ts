@@ -48,11 +48,12 @@ export async function takeBack(
   );
 }
 
-/** Pending jobs of the queues that can no longer be delivered in time (D8). */
+/** Pending jobs of the queues that can no longer be delivered in time (D8). Asks before each further batch whether to go on. */
 export async function endLifetimes(
   db: Database,
   changes: ChangeFeed,
   queueIds: readonly string[],
+  goesOn: () => boolean = () => true,
 ): Promise<Set<string>> {
   if (!isClockTrusted(db)) return new Set();
   return inBatches(
@@ -60,6 +61,8 @@ export async function endLifetimes(
     changes,
     () => jobsPastLifetime(db, queueIds, BATCH),
     () => ({ type: 'lifetime_ended' }),
+    settle,
+    goesOn,
   );
 }
 
@@ -109,6 +112,7 @@ async function inBatches(
   next: () => Promise<StoredJob[]>,
   eventFor: (job: StoredJob) => JobEvent,
   write: Write = settle,
+  goesOn: () => boolean = () => true,
 ): Promise<Set<string>> {
   const touched = new Set<string>();
   for (;;) {
@@ -125,6 +129,6 @@ async function inBatches(
       changes.changed({ accountId, queueId, jobId });
     }
     // A batch of which nothing applied would come again for ever: somebody else is at it.
-    if (jobs.length < BATCH || applied.size === 0) return touched;
+    if (jobs.length < BATCH || applied.size === 0 || !goesOn()) return touched;
   }
 }
