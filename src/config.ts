@@ -205,11 +205,15 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
 /** PLANS over the built-in table, field by field; a new plan must be complete. */
 function mergePlans(overrides: Record<string, object>): PlanTable {
   const merged: Record<string, Plan> = { ...DEFAULT_PLANS };
+  const builtIn = Object.keys(DEFAULT_PLANS).join(', ');
+  const missing: string[] = [];
   for (const [name, fields] of Object.entries(overrides)) {
-    const complete = plan.safeParse({ ...DEFAULT_PLANS[name], ...fields });
-    if (!complete.success) throw new ConfigError(`PLANS: ${name}: ${problems(complete.error)}`);
-    merged[name] = complete.data;
+    const whole = { ...DEFAULT_PLANS[name], ...fields };
+    merged[name] = whole as Plan;
+    const absent = Object.keys(plan.shape).filter((field) => !Object.hasOwn(whole, field));
+    missing.push(...absent.map((field) => `PLANS.${name}.${field}: must be given: the plan is none of ${builtIn}`));
   }
+  if (missing.length > 0) throw new ConfigError(missing.join('\n'));
   return table(merged);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { type Config, parseConfig, type Role } from './config.ts';
 import { createAccount, createApiKey, revokeApiKey } from './db/accounts.ts';
 import { createPrisma } from './db/prisma.ts';
@@ -156,26 +156,39 @@ async function admin(config: Config, log: Logger, work: (database: OpenDatabase)
 }
 
 /** @throws UsageError for what the command does not know: one that was misspelt must not be ignored */
-function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options'] & object>(
-  args: string[],
-  options: T,
-  maxPositionals = 0,
-) {
+function parse<T extends Options>(args: string[], options: T, maxPositionals = 0) {
   const parsed = parsedOrRefused(args, options);
   const excess = parsed.positionals[maxPositionals];
   if (excess !== undefined) throw new UsageError(`unexpected argument "${excess}"`);
   return parsed;
 }
 
-function parsedOrRefused<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options'] & object>(
-  args: string[],
-  options: T,
-) {
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+function parsedOrRefused<T extends Options>(args: string[], options: T) {
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(complaintOf(args, options) ?? (error instanceof Error ? error.message : String(error)));
   }
+}
+
+/** What is wrong with the arguments; null for what only Node knows. Its own message speaks of positional arguments. */
+function complaintOf(args: string[], options: Options): string | null {
+  const known = Object.keys(options).map((name) => `--${name}`);
+  const { tokens } = parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    if (!known.includes(token.rawName)) {
+      const takes = known.length === 0 ? 'the command takes no options' : `the command takes ${known.join(' and ')}`;
+      return `unknown option ${token.rawName}: ${takes}`;
+    }
+    const { value = '-', inlineValue } = token;
+    if (value.startsWith('-') && inlineValue !== true) {
+      return `${token.rawName} needs a value; one that begins with "-" is given as ${token.rawName}=-…`;
+    }
+  }
+  return null;
 }
 
 function required(value: string | undefined, what: string): string {

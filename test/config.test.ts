@@ -175,6 +175,21 @@ describe('refusals', () => {
     expect(complaintOf({ [name]: value })).toMatch(new RegExp(`^${name}\\b`));
   });
 
+  it('names the plan and the field in every line about PLANS', () => {
+    const plans = { team: { queues: 20, maxDefers: 10 }, free: {}, gold: {} };
+    const lines = complaintOf({ PLANS: JSON.stringify(plans) }).split('\n');
+    const missing = ['monthlyAttempts', 'includedAttempts', 'maxAttempts', 'window'];
+    const ofTeam = missing.map((field) => `PLANS.team.${field}: must be given: the plan is none of free, pro`);
+    expect(lines.slice(0, 4)).toEqual(ofTeam);
+    expect(lines.slice(4).map((line) => /^PLANS\.gold\.(\w+): /.exec(line)?.[1])).toEqual(
+      Object.keys(DEFAULT_PLANS.free ?? {}),
+    );
+    expect(complaintOf({ PLANS: '{"free":{"maxAttempts":26,"attempts":3}}' }).split('\n')).toEqual([
+      expect.stringMatching(/^PLANS\.free\.maxAttempts: /),
+      expect.stringMatching(/^PLANS\.free: .*'attempts'/),
+    ]);
+  });
+
   it('lists every wrong variable, one a line', () => {
     const lines = complaintOf({ PORT: 'x', ROLE: 'boss', LOG_LEVEL: 'loud' }).split('\n');
     expect(lines.map((line) => line.split(':')[0]).sort()).toEqual(['LOG_LEVEL', 'PORT', 'ROLE']);

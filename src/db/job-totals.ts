@@ -1,4 +1,4 @@
-import { JobferryError } from '../domain/errors.ts';
+import { type JobferryError, unavailable } from '../domain/errors.ts';
 import { firstIdAt } from '../domain/id.ts';
 import type { Database, Statement } from './database.ts';
 import { maxOf, minOf } from './job-scan.ts';
@@ -130,5 +130,5 @@ function recall(db: Database, queueId: string, now: number): Remembered {
 }
 
 function tooMany(): JobferryError {
-  return new JobferryError('unavailable', 'the jobs of the queue are still being counted, try again');
+  return unavailable('the jobs of the queue are still being counted, try again', 'nothing');
 }

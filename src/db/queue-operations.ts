@@ -93,24 +93,30 @@ export async function endHold(db: Database, by: Author, queueId: string): Promis
   return (await db.query(END_HOLD, [queueId, by.id, actorJson(by.actor), MAX_RELEASED])).length > 0;
 }
 
-// A rotation whose overlap is over but which no claim has yet carried out is carried out here.
+// What another rotation had planned is lost, so the audit log keeps it. A rotation whose overlap is over but which no claim has yet carried out is carried out here.
 const ROTATE: Statement = {
   name: 'rotate-signing-secret',
   text: `
-    with clock as materialized (select jobferry_now() as now), rotated as (
+    with clock as materialized (select jobferry_now() as now), present as materialized (
+      select id, case when next_signing_secret_at > clock.now then next_signing_secret_at end as planned
+        from queue cross join clock
+       where id = $1 and account_id = $2 and deleted_at is null
+         and ($5::float8 = 0 or next_signing_secret_at is null or next_signing_secret_at <= clock.now)
+         for no key update of queue
+    ), rotated as (
       update queue set
         signing_secret = case when $5::float8 = 0 then $4
                               when next_signing_secret_at is null then signing_secret
                               else next_signing_secret end,
         next_signing_secret = case when $5::float8 > 0 then $4 end,
         next_signing_secret_at = case when $5::float8 > 0 then clock.now + $5::float8 * interval '1 ms' end
-        from clock
-       where queue.id = $1 and account_id = $2 and deleted_at is null
-         and ($5::float8 = 0 or next_signing_secret_at is null or next_signing_secret_at <= clock.now)
-      returning queue.id, queue.name, coalesce(next_signing_secret_at, clock.now)::timestamptz as takes_over_at
+        from present cross join clock where queue.id = present.id
+      returning queue.id, queue.name, present.planned,
+                coalesce(next_signing_secret_at, clock.now)::timestamptz as takes_over_at
     )
     select takes_over_at,
-           jobferry_audit($2, $3::json, 'queue.rotate_secret', 'queue', id, name, null,
+           jobferry_audit($2, $3::json, 'queue.rotate_secret', 'queue', id, name,
+                          case when planned is not null then jsonb_build_object('takesOverAt', jobferry_iso(planned)) end,
                           jsonb_build_object('takesOverAt', jobferry_iso(takes_over_at)))
       from rotated`,
 };

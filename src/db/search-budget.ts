@@ -1,4 +1,4 @@
-import { JobferryError } from '../domain/errors.ts';
+import { JobferryError, unavailable } from '../domain/errors.ts';
 
 /** For how long the searches of one request may keep the database busy, all together. */
 const SEARCH_BUDGET_MS = 2000;
@@ -45,7 +45,7 @@ export class SearchBudget {
   }
 
   #assertLeft(): void {
-    if (this.#signal?.aborted === true) throw new JobferryError('unavailable', 'nobody waits for this search any more');
+    if (this.#signal?.aborted === true) throw unavailable('nobody waits for this search any more', 'nothing');
     if (this.#leftMs <= 0) throw tooBroad();
   }
 

@@ -2,6 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import type { Dispatcher } from 'undici';
 import type { DeliveryAnswer } from '../domain/outcome.ts';
 import { classifyError } from './delivery-error.ts';
+import type { InterimUse } from './interim-answers.ts';
 
 /** How one send ended. `abandoned`: the claim was gone before the request was written. */
 export type SendResult =
@@ -21,7 +22,7 @@ const BODY_GRACE_MS = 500;
 const STALE_CONNECTION_MS = 1000;
 
 /** The part of a connection that an exchange has to know. */
-export interface ConnectionUse {
+export interface ConnectionUse extends InterimUse {
   /** Requests written since the socket was opened. */
   requests: number;
   /** Of the last request that was given to it. */
@@ -99,7 +100,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     const { connection } = this.#setup.options;
-    this.#isReused = connection !== null && connection.requests++ > 0;
+    if (connection !== null) {
+      this.#isReused = connection.requests > 0;
+      connection.requests += 1;
+      connection.awaitsAnswer = true;
+      connection.interimBytes = 0;
+    }
     this.#writtenAt = performance.now();
   }
 
@@ -172,6 +178,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#isReused &&
       !this.#isRetry &&
       !this.#hasAnswerByte &&
+      (this.#setup.options.connection?.interimBytes ?? 0) === 0 &&
       performance.now() - this.#writtenAt < STALE_CONNECTION_MS &&
       classifyError(error) === 'reset'
     );

@@ -8,6 +8,8 @@ import { sign } from './signature.ts';
 
 export type { SendResult } from './exchange.ts';
 
+import { passOverInterimAnswers } from './interim-answers.ts';
+
 export interface SenderOptions {
   /** One deadline over connect, headers and body (spec "Receiver response rules"). */
   timeoutMs: number;
@@ -177,11 +179,15 @@ class Connection extends Client {
   readonly #use: ConnectionUse;
 
   constructor(origin: URL, options: Client.Options, asking: Asking) {
-    const use: ConnectionUse = { requests: 0, accountId: '' };
+    const use: ConnectionUse = { requests: 0, accountId: '', awaitsAnswer: false, interimBytes: 0 };
     const open = options.connect as buildConnector.connector;
     const connect: buildConnector.connector = (target, callback) => {
       asking.accountId = use.accountId;
-      open(target, callback);
+      open(target, (...args) => {
+        const [, socket] = args;
+        if (socket) passOverInterimAnswers(socket, use, MAX_HEADER_BYTES);
+        callback(...args);
+      });
       asking.accountId = '';
     };
     super(origin, { ...options, connect });

@@ -29,24 +29,33 @@ export class JobferryError extends Error {
   override readonly name = 'JobferryError';
   readonly kind: ErrorKind;
   readonly fields: FieldErrors;
-  /** Of an `unavailable`. */
-  readonly stored: Stored;
+  /** Of an `unavailable`; null of every other kind. */
+  readonly stored: Stored | null;
 
-  constructor(
-    kind: ErrorKind,
-    message: string,
-    options: { fields?: FieldErrors; cause?: unknown; stored?: Stored } = {},
-  ) {
+  constructor(...[kind, message, options = {}]: ErrorArguments) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.fields = options.fields ?? {};
-    this.stored = options.stored ?? 'nothing';
+    this.stored = options.stored ?? null;
   }
 }
+
+/** `stored` has no default: "nothing was stored" must be known where the error is made, or else a client repeats a write. */
+type ErrorArguments =
+  | [
+      kind: Exclude<ErrorKind, 'unavailable'>,
+      message: string,
+      options?: { fields?: FieldErrors; cause?: unknown; stored?: never },
+    ]
+  | [kind: 'unavailable', message: string, options: { fields?: never; cause?: unknown; stored: Stored }];
 
 /** "Not now", and what the statement has left behind. */
 export function unavailable(message: string, stored: Stored, cause?: unknown): JobferryError {
   return new JobferryError('unavailable', message, { stored, cause });
+}
+
+export function isUnavailable(error: unknown): error is JobferryError & { stored: Stored } {
+  return error instanceof JobferryError && error.kind === 'unavailable';
 }
 
 /** A 400 on one field of a body. */

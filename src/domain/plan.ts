@@ -53,6 +53,13 @@ export function strictestPlan(plans: PlanTable): Plan {
   };
 }
 
+/** Defaults that the caller did not ask for, lowered to the plan's ceilings. */
+export function withinCeilings<S extends Pick<QueueSettings, 'maxAttempts' | 'maxDefers'>>(plan: Plan, defaults: S): S {
+  const maxAttempts = Math.min(defaults.maxAttempts, plan.maxAttempts);
+  const maxDefers = Math.min(defaults.maxDefers, plan.maxDefers);
+  return { ...defaults, maxAttempts, maxDefers };
+}
+
 /**
  * Refuses settings above the plan's ceilings.
  * @throws JobferryError `forbidden` (spec "Errors", 403)

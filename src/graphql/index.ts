@@ -9,10 +9,11 @@ import { type ExecutionResult, GraphQLError, getOperationAST, NoSchemaIntrospect
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Account } from '../services/index.ts';
 import type { KeyWatch } from '../services/key-watch.ts';
+import { acceptable, wantsEvents } from './acceptable.ts';
 import { type Connection, createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
 import { exposed } from './errors.ts';
 import { explorerPage } from './explorer.ts';
-import { tooExpensive } from './price.ts';
+import { TOO_COMPLEX, tooExpensive } from './price.ts';
 import { schema } from './schema.ts';
 import { Streams } from './streams.ts';
 
@@ -20,6 +21,11 @@ export type { GraphQLServices } from './context.ts';
 
 /** Far above what a dashboard needs, far below what hurts; introspection counts for nothing. */
 const LIMITS = { depth: 14, aliases: 30, directives: 50, tokens: 3000 };
+
+/** The same code as of a price that is too high: the client has to ask for less. */
+const onReject = [
+  (_context: unknown, error: GraphQLError) => void Object.assign(error.extensions, { code: TOO_COMPLEX }),
+];
 
 export interface GraphQLOptions {
   /** The explorer, and introspection, which it needs. */
@@ -50,10 +56,11 @@ export function createGraphQL(shared: GraphQLServices & { keys: KeyWatch }, { gr
     logging: false,
     maskedErrors: { maskError: (error) => masked(error, log) },
     plugins: [
-      maxTokensPlugin({ n: LIMITS.tokens }),
-      maxDepthPlugin({ n: LIMITS.depth, ignoreIntrospection: true }),
-      maxAliasesPlugin({ n: LIMITS.aliases }),
-      maxDirectivesPlugin({ n: LIMITS.directives }),
+      acceptable(),
+      maxTokensPlugin({ n: LIMITS.tokens, onReject }),
+      maxDepthPlugin({ n: LIMITS.depth, ignoreIntrospection: true, onReject }),
+      maxAliasesPlugin({ n: LIMITS.aliases, onReject }),
+      maxDirectivesPlugin({ n: LIMITS.directives, onReject }),
       ...(graphiql ? [] : [blockFieldSuggestionsPlugin(), withoutIntrospection]),
       affordable,
       withRoom,
@@ -70,7 +77,9 @@ export function createGraphQL(shared: GraphQLServices & { keys: KeyWatch }, { gr
       body: object,
       caller: { account: Account; hasRoom: () => boolean },
     ): Promise<void> {
-      await yoga.handle(Object.assign(req, { body }), res, { ...caller, res });
+      // Yoga would read the request itself, and find nothing left, if the body had no members.
+      const asked = Object.keys(body).length === 0 ? { query: null } : body;
+      await yoga.handle(Object.assign(req, { body: asked }), res, { ...caller, res });
     },
     page: graphiql ? explorerPage() : null,
     /** Ends all subscriptions. */
@@ -137,18 +146,17 @@ const badRequests: Plugin = {
   onResultProcess({ result, request }) {
     if (Array.isArray(result) || !('errors' in result)) return;
     for (const error of result.errors ?? []) {
-      // Yoga has its own opinion here, which is 200 for some clients.
-      if (!('data' in result) && error.extensions.code !== 'UNAVAILABLE') error.extensions.http = { status: 400 };
+      if (!('data' in result)) {
+        // Of variables, which GraphQL gives none.
+        error.extensions.code ??= 'BAD_USER_INPUT';
+        // Yoga has its own opinion here, which is 200 for some clients.
+        if (error.extensions.code !== 'UNAVAILABLE') error.extensions.http = { status: 400 };
+      }
       // Readers of event streams take any other status for a broken connection, and never see the reason.
       if (wantsEvents(request)) delete error.extensions.http;
     }
   },
 };
-
-function wantsEvents({ headers }: Request): boolean {
-  const accept = headers.get('accept') ?? '';
-  return accept.includes('text/event-stream') && !/json|\*\/\*/.test(accept);
-}
 
 function connectionOf(res: ServerResponse): Connection {
   return { hasUnread: () => res.writableLength > 0, cut: () => void res.destroy() };

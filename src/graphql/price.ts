@@ -45,13 +45,16 @@ interface Pricing {
   known: Map<SelectionSetNode, Map<GraphQLNamedType, SelectionPrice>>;
 }
 
+/** The code of refusals of requests that ask for too much. */
+export const TOO_COMPLEX = 'TOO_COMPLEX';
+
 /** The refusal of what costs too much; null for what does not. */
 export function tooExpensive(operation: PricedOperation): GraphQLError | null {
   const price = priceOf(operation);
   if (price <= MAX_PRICE) return null;
   return new GraphQLError(
     `the query costs ${price}, above the limit of ${MAX_PRICE}: ask for fewer items or fields, or in several requests`,
-    { extensions: { code: 'TOO_COMPLEX', price, limit: MAX_PRICE, http: { status: 400 } } },
+    { extensions: { code: TOO_COMPLEX, price, limit: MAX_PRICE, http: { status: 400 } } },
   );
 }
 

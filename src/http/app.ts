@@ -46,7 +46,7 @@ export function createApp({ services, config, log, readiness, graphql = null }: 
   app.use(commonHeaders);
   if (services !== null) {
     const authenticated = authentication(services, unread);
-    mountApi(app, { services, authenticated, unread, maxBodyBytes: config.maxBodyBytes });
+    mountApi(app, { services, log, authenticated, unread, maxBodyBytes: config.maxBodyBytes });
     mountDocumentation(app, config);
   }
   app.get('/healthz', (_req, res) => {
@@ -64,12 +64,13 @@ export function createApp({ services, config, log, readiness, graphql = null }: 
 
 interface ApiParts {
   services: Services;
+  log: Log;
   authenticated: RequestHandler;
   unread: UnreadAnswers;
   maxBodyBytes: number;
 }
 
-function mountApi(app: Express, { services, authenticated, unread, maxBodyBytes }: ApiParts): void {
+function mountApi(app: Express, { services, log, authenticated, unread, maxBodyBytes }: ApiParts): void {
   // A list may be a stream, of which a slice waits here for as long as its client likes.
   const watched: RequestHandler = (req, res, next) => {
     if (req.method === 'GET') unread.watch(res, accountOf(res).id);
@@ -80,7 +81,7 @@ function mountApi(app: Express, { services, authenticated, unread, maxBodyBytes 
   listener.handle = turns.before(listener.handle.bind(app));
   createExpressEndpoints(
     contract,
-    { queues: queueRoutes(services), jobs: jobRoutes(services), deadLetters: deadLetterRoutes(services) },
+    { queues: queueRoutes(services), jobs: jobRoutes(services, log), deadLetters: deadLetterRoutes(services, log) },
     app,
     {
       logInitialization: false,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler, Response } from 'express';
-import { JobferryError, unavailable } from '../domain/errors.ts';
+import { isUnavailable, unavailable } from '../domain/errors.ts';
 import type { Account, Services } from '../services/index.ts';
 import { HttpRefusal } from './errors.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
@@ -47,7 +47,7 @@ export function keyIn({ headers }: IncomingMessage): string | undefined {
 
 /** Without a key nothing was begun, whatever became of looking for it. */
 function nothingStored(error: unknown): unknown {
-  if (!(error instanceof JobferryError) || error.kind !== 'unavailable') return error;
+  if (!isUnavailable(error)) return error;
   return unavailable(`${error.message}; nothing was stored, try again`, 'nothing', error.cause);
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, DatabaseLog } from '../db/database.ts';
 import { Listener, notify } from '../db/notifications.ts';
-import { JobferryError } from '../domain/errors.ts';
+import { JobferryError, unavailable } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import { PendingChanges, RemoteInterests } from './change-feed.ts';
 import type { Change, ChangeFeed, Changes, Live, Watch } from './live.ts';
@@ -187,11 +187,11 @@ class LiveHub implements Live, ChangeFeed {
   }
 
   admit(accountId: string): () => void {
-    if (this.#ending) throw new JobferryError('unavailable', 'the service stops');
-    if (this.#admitted >= MAX_SUBSCRIBERS) throw new JobferryError('unavailable', 'too many live subscribers');
+    if (this.#ending) throw unavailable('the service stops', 'nothing');
+    if (this.#admitted >= MAX_SUBSCRIBERS) throw unavailable('too many live subscribers', 'nothing');
     const ofAccount = this.#admittedOf.get(accountId) ?? 0;
     if (ofAccount >= MAX_SUBSCRIBERS_OF_ACCOUNT) {
-      throw new JobferryError('unavailable', 'the account has too many live subscribers');
+      throw unavailable('the account has too many live subscribers', 'nothing');
     }
     this.#admitted += 1;
     this.#admittedOf.set(accountId, ofAccount + 1);

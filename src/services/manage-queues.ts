@@ -1,6 +1,13 @@
 import * as queues from '../db/queues.ts';
 import { invalidField, notFound } from '../domain/errors.ts';
-import { assertAccountConcurrency, assertPlanAllows, assertQueueCount, assertTombstones } from '../domain/plan.ts';
+import {
+  assertAccountConcurrency,
+  assertPlanAllows,
+  assertQueueCount,
+  assertTombstones,
+  type Plan,
+  withinCeilings,
+} from '../domain/plan.ts';
 import { QUEUE_DEFAULTS, type QueueSettings } from '../domain/queue.ts';
 import { type Context, planOf } from './context.ts';
 import type { Account, CreateQueueInput, Services } from './index.ts';
@@ -19,7 +26,7 @@ export function createManageQueues(context: Context): ManageQueues {
 
     async createQueue(account, input) {
       const plan = planOf(context, account);
-      const settings = settingsOf(context, input);
+      const settings = settingsOf(context, plan, input);
       assertPlanAllows(plan, settings);
       const signingSecret = generateSigningSecret();
       const row = { ...settings, name: input.name, signingSecret };
@@ -58,14 +65,18 @@ export function createManageQueues(context: Context): ManageQueues {
   };
 }
 
-/** Explicit fields over the template's over the defaults (spec "Queue"). */
-function settingsOf(context: Context, input: CreateQueueInput): QueueSettings {
+/**
+ * Explicit fields over the template's over the defaults (spec "Queue"). The plan's ceilings bound the last two: otherwise
+ * an account whose plan allows less than a default could create no queue without naming that setting.
+ */
+function settingsOf(context: Context, plan: Plan, input: CreateQueueInput): QueueSettings {
   const { name: _name, template, ...explicit } = input;
   const prefilled = template === undefined ? {} : context.templates[template];
   if (prefilled === undefined) {
     throw invalidField('template', `must be one of ${Object.keys(context.templates).join(', ')}`);
   }
-  return { ...QUEUE_DEFAULTS, ...prefilled, ...defined(explicit) } as QueueSettings;
+  const defaults = withinCeilings(plan, { ...QUEUE_DEFAULTS, ...prefilled });
+  return { ...defaults, ...defined(explicit) } as QueueSettings;
 }
 
 /** Without the fields that were not sent: `undefined` must not overwrite. */

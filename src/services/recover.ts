@@ -4,7 +4,7 @@ import { type Settlement, settle, settleLost, settleOverdue } from '../db/settle
 import { jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs, type StoredJob } from '../db/stored-job.ts';
 import { sweepDeadLetters } from '../db/sweep.ts';
 import { nextDeadlineMs } from '../db/wake-ups.ts';
-import { JobferryError } from '../domain/errors.ts';
+import { isUnavailable } from '../domain/errors.ts';
 import { type JobEvent, transition } from '../domain/transition.ts';
 import { type ChangeFeed, NO_CHANGES } from './live.ts';
 
@@ -48,11 +48,12 @@ export async function takeBack(
   );
 }
 
-/** Pending jobs of the queues that can no longer be delivered in time (D8). */
+/** Pending jobs of the queues that can no longer be delivered in time (D8). Asks before each further batch whether to go on. */
 export async function endLifetimes(
   db: Database,
   changes: ChangeFeed,
   queueIds: readonly string[],
+  goesOn: () => boolean = () => true,
 ): Promise<Set<string>> {
   if (!isClockTrusted(db)) return new Set();
   return inBatches(
@@ -60,6 +61,8 @@ export async function endLifetimes(
     changes,
     () => jobsPastLifetime(db, queueIds, BATCH),
     () => ({ type: 'lifetime_ended' }),
+    settle,
+    goesOn,
   );
 }
 
@@ -96,7 +99,7 @@ async function writeEach(db: Database, settlements: Settlement[], write: Write):
       for (const id of await write(db, [settlement])) applied.add(id);
     } catch (error) {
       // The database itself, which would refuse the others as well.
-      if (error instanceof JobferryError && error.kind === 'unavailable') throw error;
+      if (isUnavailable(error)) throw error;
       db.log.warn({ err: error, jobId: settlement.id }, 'a job cannot be settled');
     }
   }
@@ -109,6 +112,7 @@ async function inBatches(
   next: () => Promise<StoredJob[]>,
   eventFor: (job: StoredJob) => JobEvent,
   write: Write = settle,
+  goesOn: () => boolean = () => true,
 ): Promise<Set<string>> {
   const touched = new Set<string>();
   for (;;) {
@@ -125,6 +129,6 @@ async function inBatches(
       changes.changed({ accountId, queueId, jobId });
     }
     // A batch of which nothing applied would come again for ever: somebody else is at it.
-    if (jobs.length < BATCH || applied.size === 0) return touched;
+    if (jobs.length < BATCH || applied.size === 0 || !goesOn()) return touched;
   }
 }

@@ -1,4 +1,4 @@
-import { JobferryError, unavailable } from '../domain/errors.ts';
+import { isUnavailable, unavailable } from '../domain/errors.ts';
 
 const NOTHING = 'nothing was stored, try again';
 /** How to find out, or not to have to. */
@@ -17,7 +17,7 @@ export function toldWhatWasStored<In extends unknown[], Out>(
 ): (...input: In) => Promise<Out> {
   return (...input) =>
     write(...input).catch((error: unknown) => {
-      if (!(error instanceof JobferryError) || error.kind !== 'unavailable') throw error;
+      if (!isUnavailable(error)) throw error;
       const { message, stored, cause } = error;
       throw unavailable(`${message}; ${stored === 'nothing' ? NOTHING : UNKNOWN[advice]}`, stored, cause);
     });
@@ -25,6 +25,6 @@ export function toldWhatWasStored<In extends unknown[], Out>(
 
 /** For statements after the one that stored something: when they fail, it is there all the same. */
 export function afterCommit(error: unknown): never {
-  if (!(error instanceof JobferryError) || error.kind !== 'unavailable') throw error;
+  if (!isUnavailable(error)) throw error;
   throw unavailable(error.message, 'unknown', error.cause);
 }

@@ -1,5 +1,5 @@
 import { accountOfBulkAction, type BulkActionRef, idleBulkActions, keepBulkActions } from '../db/bulk-actions.ts';
-import { JobferryError } from '../domain/errors.ts';
+import { isUnavailable, JobferryError } from '../domain/errors.ts';
 import type { Logger } from '../log.ts';
 import { type BulkContext, failBulkAction, runBulkAction } from '../services/run-bulk-action.ts';
 
@@ -128,7 +128,7 @@ export class BulkActions {
       action.share = Math.min(action.share * 1.2, 1);
       return nextMs;
     } catch (error) {
-      if (error instanceof JobferryError && error.kind === 'unavailable') {
+      if (isUnavailable(error)) {
         this.#log.warn({ err: error, actionId }, 'a batch of a bulk action failed, and is tried again');
         // It may have been too large to end in time.
         action.share = Math.max(action.share / 2, MIN_SHARE);

@@ -118,8 +118,8 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     },
     inFlight: () => dispatcher.inFlight,
     stop: async () => {
+      const reconciling = stopReconciling();
       stopWatching();
-      stopReconciling();
       stopKeeping();
       stopSweeping();
       sweeper.stop();
@@ -128,7 +128,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
       stopSearchIndexing();
       searchIndexing.stop();
       deadlines.stop();
-      await Promise.all([runner.stop(), bulkActions.stop(), dispatcher.drain()]);
+      await Promise.all([runner.stop(), bulkActions.stop(), dispatcher.drain(), reconciling]);
       await liveness.stop();
     },
   };

@@ -23,15 +23,18 @@ interface Parts {
 
 /**
  * Finds what no wake-up told: reads the tables again and again. Each kind of work has a round of its own, so one
- * that fails or takes long keeps no other waiting.
+ * that fails or takes long keeps no other waiting. The function that it returns stops them, and resolves when none uses
+ * the database any more.
  */
-export function startReconciling({ db, log, changes, wake, deadlines, bulkActions }: Parts): () => void {
+export function startReconciling({ db, log, changes, wake, deadlines, bulkActions }: Parts): () => Promise<void> {
   const overdue = new OverdueQueues((queueId) => deadlines.check(queueId));
+  let stopped = false;
   const ofLifetimes = { after: '' };
   const ofWork = { after: '' };
   const ofTombstones = { after: '' };
   const lookForWork = async (kind: 'live' | 'deleted', cursor: { after: string }) => {
     for await (const queueIds of eachQueuePage(db, kind, cursor)) {
+      if (stopped) return;
       const found = await queuesWithWork(db, queueIds);
       for (const queueId of found.due) wake(queueId);
       for (const queueId of found.overdue) overdue.add(queueId);
@@ -40,7 +43,8 @@ export function startReconciling({ db, log, changes, wake, deadlines, bulkAction
   const stops = [
     repeat(RECONCILE_MS, log, 'ending lifetimes', async () => {
       for await (const queueIds of eachQueuePage(db, 'live', ofLifetimes)) {
-        for (const queueId of await endLifetimes(db, changes, queueIds)) wake(queueId);
+        if (stopped) return;
+        for (const queueId of await endLifetimes(db, changes, queueIds, () => !stopped)) wake(queueId);
       }
     }),
     repeat(RECONCILE_MS, log, 'looking for queues with work', () => lookForWork('live', ofWork)),
@@ -48,9 +52,10 @@ export function startReconciling({ db, log, changes, wake, deadlines, bulkAction
     repeat(RECONCILE_MS, log, 'looking for deleted queues with jobs', () => lookForWork('deleted', ofTombstones)),
     repeat(RECONCILE_MS, log, 'looking for idle bulk actions', () => bulkActions.takeIdle()),
   ];
-  return () => {
-    for (const stop of stops) stop();
+  return async () => {
+    stopped = true;
     overdue.stop();
+    await Promise.all(stops.map((stop) => stop()));
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Logger } from '../log.ts';
 
 /**
- * Does something at once and then again and again, never twice at a time, until the answer is called.
+ * Does something at once and then again and again, never twice at a time, until the function that it returns is called.
+ * That one resolves when the round that is under way, if any, has ended.
  * @param everyMs between two rounds; asked after each round when it is a function
  */
 export function repeat(
@@ -9,7 +10,7 @@ export function repeat(
   log: Logger,
   what: string,
   work: () => Promise<void>,
-): () => void {
+): () => Promise<void> {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   const round = async () => {
@@ -19,11 +20,16 @@ export function repeat(
       log.warn({ err: error }, `${what} failed, and is tried again`);
     }
     const waitMs = typeof everyMs === 'number' ? everyMs : everyMs();
-    if (!stopped) timer = setTimeout(() => void round(), waitMs);
+    if (!stopped) timer = setTimeout(begin, waitMs);
   };
-  void round();
+  let lastRound = Promise.resolve();
+  const begin = () => {
+    lastRound = round();
+  };
+  begin();
   return () => {
     stopped = true;
     clearTimeout(timer);
+    return lastRound;
   };
 }

@@ -1,7 +1,7 @@
 import type { ClaimedJob } from '../db/claim.ts';
 import type { Database } from '../db/database.ts';
 import { settle } from '../db/settle.ts';
-import { JobferryError } from '../domain/errors.ts';
+import { isUnavailable } from '../domain/errors.ts';
 import type { Delivery } from '../services/deliver.ts';
 import { WaitingLines } from '../services/waiting-lines.ts';
 import { LastTry } from './last-try.ts';
@@ -86,7 +86,7 @@ export class SettleBatcher {
   }
 
   async #retry(batch: Waiting[], error: unknown): Promise<void> {
-    const canHeal = error instanceof JobferryError && error.kind === 'unavailable';
+    const canHeal = isUnavailable(error);
     if (!canHeal && batch.length > 1) {
       // One outcome that cannot be written must not keep its neighbours from being settled.
       for (const waiting of batch) await this.#flush([waiting]);

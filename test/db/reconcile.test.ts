@@ -18,30 +18,32 @@ let ids: string[];
 
 beforeAll(async () => {
   fixture = await openFixture();
-  const { db, accountId } = fixture;
+  const { db } = fixture;
   for (const table of ['job', 'queue']) await db.query(`alter table ${table} set (autovacuum_enabled = off)`);
   const [paused, resumed] = [await fixture.createQueue(), await fixture.createQueue()];
   for (let n = 0; n < 20; n += 1) await fixture.createQueue();
   [due, late, deleted] = [await fixture.createQueue(), await fixture.createQueue(), await fixture.createQueue()];
   await db.query(`update queue set paused_at = jobferry_now(), paused_by = 'test' where id = $1`, [paused.id]);
   await db.query(`update queue set lifetime_floor = jobferry_now() + interval '1 day' where id = $1`, [resumed.id]);
-  const insert = (queue: TestQueue, count: number, agoHours: number) =>
-    db.query(
-      `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for,
-                        deliver_by, created_at)
-       select jobferry_id(at), $1, $2, 3, 'fixed', 0, '{}', at, at + interval '1 day', at
-         from (select jobferry_now() - $4::float8 * interval '1 hour' + n * interval '1 ms' as at
-                 from generate_series(1, $3::integer) n) s`,
-      [accountId, queue.id, count, agoHours],
-    );
-  await insert(paused, EXPIRED, 60);
-  await insert(resumed, EXPIRED, 60);
-  await insert(due, 1000, 1);
-  await insert(late, 3, 30);
-  await insert(deleted, 1, 1);
+  await insertJobs(paused, EXPIRED, 60);
+  await insertJobs(resumed, EXPIRED, 60);
+  await insertJobs(due, 1000, 1);
+  await insertJobs(late, 3, 30);
+  await insertJobs(deleted, 1, 1);
   await db.query('update queue set deleted_at = jobferry_now() where id = $1', [deleted.id]);
   ids = (await db.query<{ id: string }>('select id from queue order by id')).map(({ id }) => id);
 });
+
+function insertJobs(queue: TestQueue, count: number, agoHours: number): Promise<unknown> {
+  return fixture.db.query(
+    `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for,
+                      deliver_by, created_at)
+     select jobferry_id(at), $1, $2, 3, 'fixed', 0, '{}', at, at + interval '1 day', at
+       from (select jobferry_now() - $4::float8 * interval '1 hour' + n * interval '1 ms' as at
+               from generate_series(1, $3::integer) n) s`,
+    [fixture.accountId, queue.id, count, agoHours],
+  );
+}
 
 /** Rows of jobs that a piece of work read. */
 async function rowsRead(work: () => Promise<unknown>): Promise<number> {
@@ -108,4 +110,34 @@ it.each([
   });
   await waitFor(() => woken.has(due.id) && woken.has(deleted.id));
   stop();
+});
+
+it('stops between two batches, and uses the database no more once it has stopped', async () => {
+  const { db } = fixture;
+  const many = await fixture.createQueue();
+  await insertJobs(many, 1200, 30);
+  const used: string[] = [];
+  const stopped: Promise<void>[] = [];
+  const watched = Object.create(db) as Database;
+  watched.query = (async (statement: { name: string }, values: unknown[]) => {
+    used.push(statement.name);
+    if (statement.name === 'settle' && stopped.length === 0) stopped.push(stop());
+    return db.query(statement as never, values);
+  }) as Database['query'];
+  const stop = startReconciling({
+    db: watched,
+    log: createLog({ level: 'fatal' }),
+    changes: NO_CHANGES,
+    wake: () => true,
+    deadlines: { check: async () => undefined },
+    bulkActions: { takeIdle: async () => undefined },
+  });
+  await waitFor(() => stopped.length === 1);
+  await stopped[0];
+  const usedBefore = used.length;
+  const pending = 'select count(*)::integer as count from job where queue_id = any ($1) and status = $2';
+  // Of 1203 one batch of 500 has ended.
+  expect(await db.one(pending, [[many.id, late.id], 'pending'])).toEqual({ count: 703 });
+  expect(used.slice(usedBefore)).toEqual([]);
+  expect(used.filter((name) => name === 'settle')).toHaveLength(1);
 });

@@ -175,6 +175,8 @@ describe('F-13: large bodies', () => {
 
 const answered = (statusCode: number) => ({ kind: 'answered', statusCode });
 const noAnswer = (error: string) => ({ kind: 'no_answer', error });
+const INTERIM = [100, 103, 102, 100, 199].map((status) => `HTTP/1.1 ${status} Wait\r\nlink: x\r\n\r\n`).join('');
+const SWITCHING = 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n';
 
 describe('F-14: broken answers', () => {
   it.each([
@@ -184,8 +186,15 @@ describe('F-14: broken answers', () => {
     ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n', noAnswer('invalid_response')],
     ['status 000', 'HTTP/1.1 000 Zero\r\ncontent-length: 0\r\n\r\n', noAnswer('invalid_response')],
     ['status 42', 'HTTP/1.1 042 Low\r\ncontent-length: 0\r\n\r\n', noAnswer('invalid_response')],
-    ['status 100', 'HTTP/1.1 100 Continue\r\n\r\n', noAnswer('invalid_response')],
-    ['status 101', 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', noAnswer('invalid_response')],
+    ['status 100', 'HTTP/1.1 100 Continue\r\n\r\n', noAnswer('reset')],
+    ['half a status 100', 'HTTP/1.1 100 Con', noAnswer('reset')],
+    ['100 and then 204', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No\r\n\r\n', answered(204)],
+    ['100 without a reason', 'HTTP/1.1 100\r\nx: 1\r\n\r\nHTTP/1.1 503 No\r\n\r\n', answered(503)],
+    ['all kinds of 1xx', `${INTERIM}HTTP/1.1 204 No\r\n\r\n`, answered(204)],
+    ['a 100 of 20 kB', `HTTP/1.1 100 Go\r\nx: ${'x'.repeat(20_000)}\r\n\r\n${HEAD}\r\n`, noAnswer('invalid_response')],
+    ['100 again and again', 'HTTP/1.1 100 Go\r\n\r\n'.repeat(2000), noAnswer('invalid_response')],
+    ['100 and then 101', `HTTP/1.1 100 Go\r\n\r\n${SWITCHING}`, noAnswer('invalid_response')],
+    ['status 101', SWITCHING, noAnswer('invalid_response')],
     ['103 and then 204', 'HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 204 No\r\n\r\n', answered(204)],
     ['status 999', 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', answered(999)],
     ['a header of 20 kB', `${HEAD}x: ${'x'.repeat(20_000)}\r\n\r\n`, noAnswer('invalid_response')],
@@ -208,6 +217,36 @@ describe('F-14: broken answers', () => {
     const server = await answering(bytes, (socket) => socket.end());
     expect(await post(setup(), server.url)).toMatchObject({ answer });
     expect(server.connections).toBe(1);
+  });
+
+  it('a 100 that nobody asked for is passed over on every request of a connection, however it is cut', async () => {
+    const bytes = `${INTERIM}${HEAD}content-length: 12\r\n\r\nHTTP/1.1 100`;
+    const server = await rawServer((socket) => {
+      socket.setNoDelay(true);
+      socket.on('data', async () => {
+        for (const byte of bytes) await new Promise((resolve) => socket.write(byte, resolve));
+      });
+    });
+    const sender = setup();
+    for (let n = 0; n < 3; n += 1) {
+      expect(await post(sender, server.url)).toMatchObject({ answer: answered(200), responseBody: 'HTTP/1.1 100' });
+    }
+    expect(server.connections).toBe(1);
+  });
+
+  it('a connection lost after a 100 is not tried again: the receiver has the request', async () => {
+    let requests = 0;
+    const server = await rawServer((socket) => {
+      socket.on('data', () => {
+        requests += 1;
+        if (requests === 1) socket.write(`${HEAD}content-length: 0\r\n\r\n`);
+        else socket.write('HTTP/1.1 100 Continue\r\n\r\n', () => socket.resetAndDestroy());
+      });
+    });
+    const sender = setup();
+    expect(await post(sender, server.url)).toMatchObject({ answer: answered(200) });
+    expect(await post(sender, server.url)).toMatchObject({ answer: noAnswer('reset') });
+    expect([requests, server.connections]).toEqual([2, 1]);
   });
 
   it('a reset instead of an answer', async () => {

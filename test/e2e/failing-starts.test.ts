@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -92,5 +92,23 @@ describe.concurrent('a start', () => {
     await writeFile(file, '');
     const result = await runJobferry(['serve'], { DATA_DIR: join(file, 'data') });
     expectOneLine(result, /^jobferry: DATA_DIR .*file\/data cannot be used: /);
+    expectOneLine(await runJobferry(['serve'], { DATA_DIR: file }), /^jobferry: DATA_DIR .*file cannot be used: /);
+  });
+
+  // Node makes no folder there and does not give up either: it looks for a parent that is missing.
+  it.runIf(existsSync('/proc/self'))('names a folder that nobody can make', async () => {
+    const result = await runJobferry(['migrate'], { DATA_DIR: '/proc/jobferry/data' });
+    expectOneLine(result, /^jobferry: DATA_DIR \/proc\/jobferry\/data cannot be used: ENOENT.* '\/proc\/jobferry'$/);
+  });
+
+  // Root may write everywhere but to a file system that is read-only.
+  it.runIf(process.getuid?.() !== 0)('names a folder that it may not write to, empty or with a database', async () => {
+    const dataDir = await emptyFolder();
+    await chmod(dataDir, 0o555);
+    const refusal = /^jobferry: DATA_DIR .* cannot be used: EACCES/;
+    expectOneLine(await runJobferry(['serve'], { DATA_DIR: dataDir }), refusal);
+    await chmod(dataDir, 0o755);
+    await mkdir(join(dataDir, 'postgres'), { mode: 0o555 });
+    expectOneLine(await runJobferry(['serve'], { DATA_DIR: dataDir }), refusal);
   });
 });

@@ -11,34 +11,53 @@ const graphql = createGraphQLClient(jobferry.baseUrl, KEY);
 
 const nested = (depth: number) =>
   `{ queues { nodes ${'{ jobs { nodes '.repeat(depth)}{ id }${' } }'.repeat(depth)} } }`;
-const DOCUMENTS: [name: string, document: string, variables?: object][] = [
-  ['G1 a document 5000 levels deep', `{ queues ${'{ nodes '.repeat(5000)}${'}'.repeat(5000)} }`],
-  ['G1 a document deeper than the limit', nested(8)],
-  ['G2 10 000 aliases', `{ ${Array.from({ length: 10_000 }, (_, i) => `a${i}: __typename`).join(' ')} }`],
-  ['G2 more aliases than the limit', `{ ${Array.from({ length: 40 }, (_, i) => `a${i}: me { label }`).join(' ')} }`],
-  ['G3 20 000 times the same field', `{ ${'__typename '.repeat(20_000)} }`],
-  ['G4 5000 directives', `{ me { label ${'@skip(if: false) '.repeat(5000)} } }`],
-  ['G4 more directives than the limit', `{ me { label ${'@skip(if: false) '.repeat(60)} } }`],
-  ['G5 more than 3000 tokens', `{ ${'me { label } '.repeat(1000)} }`],
-  ['G6 fragments in a circle', '{ me { ...A } } fragment A on Me { ...B } fragment B on Me { ...A }'],
-  ['G16 no query', ''],
-  ['G16 a malformed query', '{ me { label }'],
-  ['G16 an unknown field', '{ nobody }'],
-  ['G16 a missing variable', 'query Q($id: ID!) { job(id: $id) { id } }'],
-  ['G16 a variable of the wrong type', 'query Q($first: Int) { queues(first: $first) { totalCount } }', { first: 'x' }],
-  ['G17 an Int that is none', '{ queues(first: 99999999999) { totalCount } }'],
+const DOCUMENTS: [name: string, code: string, document: string, variables?: object][] = [
+  ['G1 a document 5000 levels deep', 'TOO_COMPLEX', `{ queues ${'{ nodes '.repeat(5000)}${'}'.repeat(5000)} }`],
+  ['G1 a document deeper than the limit', 'TOO_COMPLEX', nested(8)],
+  [
+    'G2 10 000 aliases',
+    'TOO_COMPLEX',
+    `{ ${Array.from({ length: 10_000 }, (_, i) => `a${i}: __typename`).join(' ')} }`,
+  ],
+  [
+    'G2 more aliases than the limit',
+    'TOO_COMPLEX',
+    `{ ${Array.from({ length: 40 }, (_, i) => `a${i}: me { label }`).join(' ')} }`,
+  ],
+  ['G3 20 000 times the same field', 'TOO_COMPLEX', `{ ${'__typename '.repeat(20_000)} }`],
+  ['G4 5000 directives', 'TOO_COMPLEX', `{ me { label ${'@skip(if: false) '.repeat(5000)} } }`],
+  ['G4 more directives than the limit', 'TOO_COMPLEX', `{ me { label ${'@skip(if: false) '.repeat(60)} } }`],
+  ['G5 more than 3000 tokens', 'TOO_COMPLEX', `{ ${'me { label } '.repeat(1000)} }`],
+  [
+    'G6 fragments in a circle',
+    'GRAPHQL_VALIDATION_FAILED',
+    '{ me { ...A } } fragment A on Me { ...B } fragment B on Me { ...A }',
+  ],
+  ['G16 no query', 'GRAPHQL_PARSE_FAILED', ''],
+  ['G16 a malformed query', 'GRAPHQL_PARSE_FAILED', '{ me { label }'],
+  ['G16 an unknown field', 'GRAPHQL_VALIDATION_FAILED', '{ nobody }'],
+  ['G16 a missing variable', 'BAD_USER_INPUT', 'query Q($id: ID!) { job(id: $id) { id } }'],
+  [
+    'G16 a variable of the wrong type',
+    'BAD_USER_INPUT',
+    'query Q($first: Int) { queues(first: $first) { totalCount } }',
+    { first: 'x' },
+  ],
+  ['G17 an Int that is none', 'GRAPHQL_VALIDATION_FAILED', '{ queues(first: 99999999999) { totalCount } }'],
   [
     'a query that costs too much',
+    'TOO_COMPLEX',
     '{ queues(first: 100) { nodes { jobs(first: 100) { nodes { attempts { error } } } } } }',
   ],
 ];
 
 describe('a hostile document', () => {
-  it.each(DOCUMENTS)('%s is answered with 400', async (_name, document, variables) => {
+  it.each(DOCUMENTS)('%s is answered with 400', async (_name, code, document, variables) => {
     const answer = await graphql.send(document, variables);
     expect(answer.status).toBe(400);
     expect(answer.data ?? null).toBeNull();
     expect(answer.errors?.[0]?.message).toMatch(/\S/);
+    expect(answer.errors?.map((error) => error.extensions?.code)).toEqual([code]);
   });
 
   it('G20 that makes keys by the dozen makes none', async () => {
@@ -144,6 +163,49 @@ describe('the way in', () => {
     expect(response.status).toBe(status);
     expect(response.headers.get('content-type')).toMatch(/^application\/(graphql-response\+)?json/);
     await response.json();
+  });
+
+  it.each([
+    ['{}', 'Must provide query string.'],
+    ['{"variables":{}}', 'Must provide query string.'],
+    ['{"query":null}', 'Must provide query string.'],
+    ['{"query":"{me{label}}","q":1}', 'Unexpected parameter "q" in the request body.'],
+  ])('G16 %s is told what is wrong with it', async (body, message) => {
+    const response = await fetch(url, { method: 'POST', headers: json, body });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] });
+  });
+
+  const SUBSCRIPTION = 'subscription { queueStats { queues { id } } }';
+  it.each([
+    ['a query for a picture', 'image/png', '{ me { label } }'],
+    ['a change for a page', 'text/html;q=0.9, application/json;charset=latin1', mutation],
+    ['a subscription for one document', 'application/json', SUBSCRIPTION],
+    ['a subscription in parts', 'multipart/mixed', SUBSCRIPTION],
+  ])('refuses %s with 406 in the shape of GraphQL, and runs nothing', async (_name, accept, query) => {
+    const before = await graphql.query('{ account { apiKeys { id } } }');
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { ...json, accept },
+      body: JSON.stringify({ query }),
+    });
+    expect(response.status).toBe(406);
+    expect(await response.json()).toEqual({
+      errors: [{ message: expect.stringContaining('text/event-stream'), extensions: { code: 'NOT_ACCEPTABLE' } }],
+    });
+    expect(await graphql.query('{ account { apiKeys { id } } }')).toEqual(before);
+  });
+
+  it.each([
+    'application/json',
+    'application/graphql-response+json; charset=utf-8',
+    'application/*;q=0.5',
+    'image/png, */*;q=0.1',
+  ])('takes a query with accept: %s', async (accept) => {
+    const body = JSON.stringify({ query: '{ me { label } }' });
+    const response = await fetch(url, { method: 'POST', headers: { ...json, accept }, body });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toHaveProperty('data.me.label');
   });
 
   it('G18 shows nothing of an error of ours', async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Api, ApiAnswer, ApiQueue } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -10,7 +11,11 @@ let cluster: Cluster;
 let receiver: Receiver;
 
 beforeAll(async () => {
-  const env = { PLANS: JSON.stringify({ free: { monthlyAttempts: MONTHLY_ATTEMPTS } }) };
+  const small = { ...DEFAULT_PLANS.free, queues: null, maxAttempts: 2, maxDefers: 10 };
+  const env = {
+    PLANS: JSON.stringify({ free: { monthlyAttempts: MONTHLY_ATTEMPTS }, small }),
+    TEMPLATES: JSON.stringify({ openai: { mode: 'ack', ackTimeout: 900, maxAttempts: 25, maxDefers: 1000 } }),
+  };
   [cluster, receiver] = await Promise.all([startCluster({ workers: 1, env }), startReceiver()]);
 });
 
@@ -63,6 +68,28 @@ describe('concurrency summed over an account', () => {
     expect(statuses(await createCalls(api, 1, settings))).toEqual({ 201: 1 });
     const another = await cluster.addAccount('pro');
     expect(statuses(await createCalls(another, 2, settings))).toEqual({ 201: 2 });
+  });
+});
+
+describe('a plan whose ceilings are below the defaults', () => {
+  it('gives a new queue its ceilings, also instead of values of a template', async () => {
+    const api = await cluster.addAccount('small');
+    const [plain] = await createCalls(api, 1, {});
+    expect(plain).toMatchObject({ status: 201, body: { maxAttempts: 2, maxDefers: 10 } });
+    const templated = await api.call('POST', '/v1/queues', {
+      name: 'templated',
+      webhookUrl: HOOK,
+      template: 'openai',
+    });
+    expect(templated).toMatchObject({ status: 201, body: { maxAttempts: 2, maxDefers: 10, ackTimeout: 900 } });
+  });
+
+  it.each([
+    ['maxAttempts', 3],
+    ['maxDefers', 50],
+  ])('refuses %s at its default when a client asks for it', async (field, value) => {
+    const api = await cluster.addAccount('small');
+    expect(statuses(await createCalls(api, 1, { [field]: value }))).toEqual({ 403: 1 });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JobferryError } from '../../src/domain/errors.ts';
+import { unavailable } from '../../src/domain/errors.ts';
 import { testApi } from './support/api.ts';
 import { account, ID, KEY } from './support/fake-services.ts';
 
@@ -82,7 +82,7 @@ describe('authentication', () => {
   });
 
   it('answers 503 when it cannot be decided', async () => {
-    const authenticate = () => Promise.reject(new JobferryError('unavailable', 'the database does not answer'));
+    const authenticate = () => Promise.reject(unavailable('the database does not answer', 'nothing'));
     const api = await testApi({ services: { authenticate } });
     expect(await api.send('GET', '/v1/queues')).toMatchObject({
       status: 503,

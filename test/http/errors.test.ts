@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ERROR_KINDS, JobferryError } from '../../src/domain/errors.ts';
+import { ERROR_KINDS, JobferryError, unavailable } from '../../src/domain/errors.ts';
 import type { GraphQLEndpoint } from '../../src/http/index.ts';
 import { testApi } from './support/api.ts';
 import { createdQueue, ID } from './support/fake-services.ts';
@@ -19,7 +19,11 @@ const STATUS = {
 
 describe('refusals of the services', () => {
   it.each(ERROR_KINDS)('%s has its status, and its message as the error', async (kind) => {
-    const ackJob = () => Promise.reject(new JobferryError(kind, 'the reason', { fields: { a: ['b'] } }));
+    const error =
+      kind === 'unavailable'
+        ? unavailable('the reason', 'unknown')
+        : new JobferryError(kind, 'the reason', { fields: { a: ['b'] } });
+    const ackJob = () => Promise.reject(error);
     const api = await testApi({ services: { ackJob } });
     const answer = await api.send('POST', `/v1/jobs/${ID}/ack`);
     expect(answer).toMatchObject({ status: STATUS[kind], json: { error: 'the reason' } });

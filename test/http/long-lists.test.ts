@@ -6,7 +6,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Api, startApi } from './support/api.ts';
-import { KEY } from './support/fake-services.ts';
+import { account, KEY } from './support/fake-services.ts';
 
 /** A page has a bound in entries; these pages have more bytes than a process should hold for a client. */
 const MIB = 2 ** 20;
@@ -117,5 +117,13 @@ describe('a page of 20 MiB', () => {
     op.db.query = query;
     expect(received).not.toContain('"total"');
     expect(received.endsWith('0\r\n\r\n')).toBe(false);
+    const { id: accountId } = account;
+    const fields = {
+      err: expect.objectContaining({ message: 'planted' }),
+      method: 'GET',
+      url: path('jobs'),
+      accountId,
+    };
+    expect(api.logged).toEqual([{ fields, message: 'a list was cut off in the middle of its answer' }]);
   });
 });

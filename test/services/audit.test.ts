@@ -102,13 +102,24 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('has rotations', async () => {
+  it('has rotations, and what they ended', async () => {
     const queue = await createQueue();
-    const { takesOverAt } = await op.rotateSigningSecret(account, queue.id, 60);
-    expect((await op.auditOf(queue.id))[1]).toMatchObject({
-      action: 'queue.rotate_secret',
-      after: { takesOverAt: takesOverAt.toISOString() },
-    });
+    const first = await op.rotateSigningSecret(account, queue.id, 60);
+    const second = await op.rotateSigningSecret(account, queue.id, 0);
+    const third = await op.rotateSigningSecret(account, queue.id, 60);
+    // Nothing of a rotation whose overlap is over is lost by the next one.
+    await op.db.query(`update queue set next_signing_secret_at = jobferry_now() - interval '1 s' where id = $1`, [
+      queue.id,
+    ]);
+    const fourth = await op.rotateSigningSecret(account, queue.id, 0);
+    const [, ...entries] = await op.auditOf(queue.id);
+    const planned = ({ takesOverAt }: { takesOverAt: Date }) => ({ takesOverAt: takesOverAt.toISOString() });
+    expect(entries.map(({ action, before, after }) => ({ action, before, after }))).toEqual([
+      { action: 'queue.rotate_secret', before: null, after: planned(first) },
+      { action: 'queue.rotate_secret', before: planned(first), after: planned(second) },
+      { action: 'queue.rotate_secret', before: null, after: planned(third) },
+      { action: 'queue.rotate_secret', before: null, after: planned(fourth) },
+    ]);
   });
 
   it('has what was done to a job', async () => {

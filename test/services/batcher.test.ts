@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { JobferryError } from '../../src/domain/errors.ts';
+import { unavailable } from '../../src/domain/errors.ts';
 import { Batcher, type BatcherOptions } from '../../src/services/batcher.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -21,7 +21,7 @@ function doubling(options: Partial<BatcherOptions<number>> = {}) {
       batches.push(items);
       await new Promise((resolve) => setImmediate(resolve));
       if (items.includes(13)) throw new Error('thirteen');
-      if (items.includes(50)) throw new JobferryError('unavailable', 'gone');
+      if (items.includes(50)) throw unavailable('gone', 'nothing');
       return items.map((item) => item * 2);
     },
     { ...OPTIONS, ...options },

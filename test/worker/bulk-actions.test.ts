@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startBulkAction } from '../../src/db/bulk-actions.ts';
 import { nextReplayable } from '../../src/db/bulk-selection.ts';
-import { JobferryError } from '../../src/domain/errors.ts';
+import { unavailable } from '../../src/domain/errors.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import { createLog } from '../../src/log.ts';
 import * as running from '../../src/services/run-bulk-action.ts';
@@ -98,7 +98,7 @@ describe('bulk actions', () => {
       if (typeof statement === 'object' && statement.name === 'bulk-replay') {
         const size = Array.isArray(values?.[3]) ? values[3].length : 0;
         sizes.push(size);
-        if (size > 400) throw new JobferryError('unavailable', 'planted');
+        if (size > 400) throw unavailable('planted', 'unknown');
       }
       return query(...args);
     }) as typeof query;
@@ -122,7 +122,7 @@ describe('a bulk action after a long outage', () => {
     const action = { id: 'a', accountId: 'b' };
     const db = { query: async () => [action], one: async () => action } as unknown as Fixture['db'];
     vi.spyOn(running, 'runBulkAction').mockImplementation(async (_context, _id, share = 1) => {
-      if (isAway) throw new JobferryError('unavailable', 'planted');
+      if (isAway) throw unavailable('planted', 'unknown');
       shares.push(share);
       return 1;
     });

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
 import {
+  access,
   chmod,
   chown,
   mkdir,
@@ -9,6 +11,7 @@ import {
   realpath,
   rename,
   rm,
+  stat,
   symlink,
   writeFile,
 } from 'node:fs/promises';
@@ -42,17 +45,19 @@ const PG_CTL_TIMEOUT = '60';
 
 /** Opens the cluster of a data directory, and makes it where there is none. */
 export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cluster> {
-  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+  const refuse = (error: Error): never => {
     throw new Error(`DATA_DIR ${dataDir} cannot be used: ${error.message}`, { cause: error });
-  });
+  };
+  await makeFolder(resolve(dataDir)).catch(refuse);
   const present = await realpath(join(dataDir, CLUSTER_NAME)).catch(() => null);
+  await access(present ?? dataDir, constants.W_OK | constants.X_OK).catch(refuse);
   const user = await chooseServerUser(present ?? join(dataDir, CLUSTER_NAME));
   const home = present === null ? await findHome(await realpath(dataDir), user, log) : dirname(present);
   const installed = await findBinaries();
   const binaries = (await canEnter(user, join(installed, 'bin'))) ? installed : await copyBinaries(installed, home);
   const folder = join(home, CLUSTER_NAME);
   if (present === null) await initialise(folder, binaries, user);
-  if (home !== (await realpath(dataDir))) await linkFrom(dataDir, folder);
+  if (home !== (await realpath(dataDir))) await linkFrom(dataDir, folder).catch(refuse);
 
   const version = (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim();
   if (version !== POSTGRES_MAJOR) {
@@ -62,6 +67,23 @@ export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cl
     );
   }
   return { folder, binaries, user, password: (await readFile(join(folder, PASSWORD_FILE), 'utf8')).trim() };
+}
+
+/** With the folders above it. Node's own way never ends where a file system refuses folders with ENOENT, as /proc does. */
+async function makeFolder(path: string): Promise<void> {
+  const isThere = await stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      return false;
+    },
+  );
+  if (isThere) return;
+  await makeFolder(dirname(path));
+  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    // Several may start at once.
+    if (error.code !== 'EEXIST') throw error;
+  });
 }
 
 /** Writes the configuration and starts the server. Returns the port. */
@@ -121,7 +143,7 @@ async function findHome(dataDir: string, user: ServerUser, log: EmbeddedLog): Pr
   if ((await readdir(dataDir)).length === 0) await chown(dataDir, user.uid, user.gid);
   if (await canEnter(user, dataDir)) return dataDir;
   const home = join(FALLBACK_HOME, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 12));
-  await mkdir(home, { recursive: true });
+  await makeFolder(home);
   if (!(await canEnter(user, home))) {
     throw new Error(
       `PostgreSQL refuses to run as root, and user ${user.uid}, which runs it instead, can enter neither ` +

@@ -10,7 +10,8 @@ import { Queue } from '../types/refs.ts';
 import { QueuePayload, queueAfter } from './payloads.ts';
 
 const CreateQueueInput = builder.inputType('CreateQueueInput', {
-  description: 'A new queue. Fields left out get the template’s value, or the default.',
+  description:
+    'A new queue. Fields left out get the template’s value, or the default, or the plan’s ceiling where that is lower.',
   fields: (t) => ({
     name: t.string({ required: true, description: '1 to 64 of a-z, 0-9, - and _.' }),
     webhookUrl: t.string({ required: true, description: 'Where jobs are delivered to; http or https.' }),
