@@ -24,8 +24,21 @@ export type FieldErrors = Readonly<Record<string, readonly string[]>>;
  */
 export type Stored = 'nothing' | 'unknown';
 
+/**
+ * An error that is part of normal work. It has no stack: where it was thrown helps nobody, and to note it takes longer than
+ * all else about a refusal, of which an overloaded process makes thousands a second.
+ */
+export abstract class ExpectedError extends Error {
+  constructor(message: string, cause?: unknown) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    super(message, cause === undefined ? undefined : { cause });
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
 /** An expected refusal: its message is written for the caller and is safe to show. */
-export class JobferryError extends Error {
+export class JobferryError extends ExpectedError {
   override readonly name = 'JobferryError';
   readonly kind: ErrorKind;
   readonly fields: FieldErrors;
@@ -33,7 +46,7 @@ export class JobferryError extends Error {
   readonly stored: Stored | null;
 
   constructor(...[kind, message, options = {}]: ErrorArguments) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(message, options.cause);
     this.kind = kind;
     this.fields = options.fields ?? {};
     this.stored = options.stored ?? null;

@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import { type ErrorKind, type FieldErrors, JobferryError } from '../domain/errors.ts';
+import { type ErrorKind, ExpectedError, type FieldErrors, JobferryError } from '../domain/errors.ts';
 import { builder } from './builder.ts';
 
 /**
@@ -7,7 +7,7 @@ import { builder } from './builder.ts';
  * them apart without reading text. What nobody can plan for (a database that is gone, a mistake of ours)
  * stays an error of the response.
  */
-abstract class Refusal extends Error {
+abstract class Refusal extends ExpectedError {
   /** For refusals that end up among the errors of the response. */
   abstract readonly code: string;
 }

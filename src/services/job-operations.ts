@@ -1,14 +1,14 @@
 import { extendAckDeadline, runJobNow } from '../db/job-operations.ts';
 import { settleCancelled } from '../db/settle.ts';
 import { findJob, type StoredJob } from '../db/stored-job.ts';
-import { invalidField, JobferryError, notFound } from '../domain/errors.ts';
+import { invalidField, isUnavailable, JobferryError, notFound, unavailable } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import { assertPublishable } from '../domain/publish.ts';
 import { LIMITS } from '../domain/queue.ts';
 import { isStorableText } from '../domain/text.ts';
 import { transition } from '../domain/transition.ts';
 import type { Context } from './context.ts';
-import type { Account, ReportInput } from './index.ts';
+import type { Account, PublishInput, ReportInput } from './index.ts';
 import type { JobBatches } from './job-batches.ts';
 import type { JobOperations, PublishOutcome } from './operations.ts';
 import type { PublishJob } from './publish-job.ts';
@@ -16,6 +16,8 @@ import { findReportable, notAwaitingAck } from './report-outcome.ts';
 
 /** Each round means that the job moved on between reading and writing; twice in a row is rare. */
 const MAX_ROUNDS = 5;
+/** Jobs of `publishJobs` that are under way at once. */
+const PORTION = 200;
 
 /** What can be done to a single job beyond reporting on it. */
 export function createJobOperations(context: Context, publishJob: PublishJob, jobs: JobBatches): JobOperations {
@@ -34,6 +36,20 @@ export function createJobOperations(context: Context, publishJob: PublishJob, jo
       return jobId;
     }
     throw new JobferryError('conflict', 'the job keeps changing, try again');
+  };
+
+  const publishOrRefuse = async (
+    account: Account,
+    { queueName, ...input }: PublishInput & { queueName: string },
+  ): Promise<PublishOutcome> => {
+    try {
+      assertPublishable(input);
+      if (!isQueueName(queueName)) throw notFound('queue');
+      const { created, job } = await publishJob(account, queueName, input);
+      return { outcome: created ? 'created' : 'existing', ...job };
+    } catch (error) {
+      return { outcome: 'refused', error: error instanceof Error ? error : new Error(String(error)) };
+    }
   };
 
   return {
@@ -60,19 +76,19 @@ export function createJobOperations(context: Context, publishJob: PublishJob, jo
       if (jobs.length > LIMITS.publishBatch) {
         throw new JobferryError('invalid_request', `at most ${LIMITS.publishBatch} jobs at once, not ${jobs.length}`);
       }
-      // All at once, so that they ride a few batches; what one is refused for does not concern the others.
-      return Promise.all(
-        jobs.map(async ({ queueName, ...input }): Promise<PublishOutcome> => {
-          try {
-            assertPublishable(input);
-            if (!isQueueName(queueName)) throw notFound('queue');
-            const { created, job } = await publishJob(account, queueName, input);
-            return { outcome: created ? 'created' : 'existing', ...job };
-          } catch (error) {
-            return { outcome: 'refused', error: error instanceof Error ? error : new Error(String(error)) };
-          }
-        }),
+      // A portion is what one statement takes: more at once would fill its account's room in the line and be refused.
+      const answers: PublishOutcome[] = [];
+      while (answers.length < jobs.length) {
+        const portion = jobs.slice(answers.length, answers.length + PORTION);
+        answers.push(...(await Promise.all(portion.map((job) => publishOrRefuse(account, job)))));
+        // Nobody waits for the rest of them to fail one after the other.
+        if (answers.slice(-portion.length).every(isOutOfReach)) break;
+      }
+      const rest = unavailable(
+        'the jobs before it could not be written in time; nothing was stored, try again',
+        'nothing',
       );
+      return jobs.map((_, n) => answers[n] ?? { outcome: 'refused', error: rest });
     },
   };
 }
@@ -100,6 +116,10 @@ async function extendAck(
   }
   changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
   return deadline;
+}
+
+function isOutOfReach(outcome: PublishOutcome): boolean {
+  return outcome.outcome === 'refused' && isUnavailable(outcome.error);
 }
 
 function notCancellable({ state: { status } }: StoredJob): JobferryError {

@@ -6,13 +6,13 @@ import { type ClaimTime, type Delivery, deliver } from '../services/deliver.ts';
 import type { ChangeFeed } from '../services/live.ts';
 import { thisMoment } from '../services/moment.ts';
 import { emptyDeletedQueue } from '../services/recover.ts';
+import { Starts } from '../services/starts.ts';
 import { logAttempt } from './attempt-log.ts';
 import { ClaimPlanner, type Plan } from './claim-planner.ts';
 import { LastTry } from './last-try.ts';
 import { QueueAccounts } from './queue-accounts.ts';
 import { createQueueState, isOwned, type News, NOTHING, type OwnedQueue, type QueueState } from './queue-state.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
-import { Starts } from './starts.ts';
 import { UnderWay } from './under-way.ts';
 
 export interface DispatcherOptions {
@@ -44,6 +44,8 @@ const HELD_MS = 25;
  */
 const FIRST_LOOK_MS = 50;
 const LAST_LOOK_MS = 3200;
+/** Of deliveries: each takes a few tenths of a millisecond to begin, and a claim has up to 320. */
+const PACE = { items: 16, ms: 5 };
 /** `setTimeout` above 2^31-1 ms fires at once; and a queue edit may move what a long timer waits for. */
 const MAX_TIMER_MS = 60_000;
 
@@ -60,7 +62,7 @@ export class Dispatcher {
   readonly #planner: ClaimPlanner<OwnedQueue>;
   readonly #accounts: QueueAccounts;
   readonly #queues = new Map<string, QueueState>();
-  readonly #starts = new Starts();
+  readonly #starts = new Starts(PACE);
   #draining = false;
   #pumping = false;
   readonly #deliveries = new UnderWay();

@@ -448,6 +448,13 @@ describe.concurrent('publishJobs', () => {
     expect(await op.publishJobs(account, [])).toEqual([]);
   });
 
+  it('fills no line so that it is refused, however many ask for a thousand at once', { timeout: 60_000 }, async () => {
+    const queue = await createQueue();
+    const jobs = Array.from({ length: 1000 }, () => ({ queueName: queue.name, payload: '{}' }));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => op.publishJobs(account, jobs)));
+    expect(answers.flat().every(({ outcome }) => outcome === 'created')).toBe(true);
+  });
+
   it('refuses each above the plan’s limit', async () => {
     const row = await op.db.one<{ id: string }>(
       `insert into account (name, plan) values ('poor', 'free') returning id`,
@@ -457,5 +464,24 @@ describe.concurrent('publishJobs', () => {
     await op.db.query(`insert into usage values ($1, jobferry_month(jobferry_now()), 30000)`, [poor.id]);
     const jobs = [{ queueName: queue.name, payload: '{}' }];
     expect(await op.publishJobs(poor, jobs)).toMatchObject([{ outcome: 'refused', error: { kind: 'limit_reached' } }]);
+  });
+});
+
+// Not beside the others: it stops the database.
+describe('publishJobs while nothing can be written', () => {
+  it('gives up on the rest when none of a portion could be written', { timeout: 60_000 }, async () => {
+    const queue = await createQueue();
+    const jobs = Array.from({ length: 1000 }, () => ({ queueName: queue.name, payload: '{}' }));
+    const holder = await op.db.pool.connect();
+    try {
+      await holder.query('begin; lock table job in access exclusive mode');
+      const answers = await op.publishJobs(account, jobs);
+      expect(answers).toHaveLength(1000);
+      expect(answers.every((answer) => 'error' in answer && answer.error.message.length > 0)).toBe(true);
+      expect(answers[999]).toMatchObject({ error: { kind: 'unavailable', stored: 'nothing' } });
+    } finally {
+      await holder.query('rollback');
+      holder.release();
+    }
   });
 });

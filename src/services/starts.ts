@@ -1,15 +1,22 @@
-/**
- * What one round of the event loop starts. A delivery takes a few tenths of a millisecond to begin, so a claim of 320
- * would keep publishes, other claims and answers of webhooks waiting for a tenth of a second.
- */
-const PER_ROUND = 16;
-const MS_PER_ROUND = 5;
+/** What one round of the event loop starts at most; the first is always started. */
+export interface Pace {
+  items: number;
+  ms: number;
+}
 
-/** Starts deliveries a few at a time, of accounts in turn; others are served in between. */
+/**
+ * Starts work a few at a time, of accounts in turn; others are served in between. What was read or claimed together would
+ * otherwise keep publishes, answers of webhooks and of the database waiting until all of it is started.
+ */
 export class Starts {
+  readonly #pace: Pace;
   /** In the order in which the accounts are served. */
   readonly #lines = new Map<string, (() => void)[]>();
   #scheduled = false;
+
+  constructor(pace: Pace) {
+    this.#pace = pace;
+  }
 
   /** Calls `start` soon, and after all that the account has added before. */
   add(accountId: string, start: () => void): void {
@@ -23,8 +30,9 @@ export class Starts {
   }
 
   #round(): void {
-    const endsAt = performance.now() + MS_PER_ROUND;
-    for (let n = 0; n < PER_ROUND && this.#lines.size > 0 && performance.now() < endsAt; n += 1) this.#startNext();
+    const endsAt = performance.now() + this.#pace.ms;
+    for (let n = 0; n < this.#pace.items && this.#lines.size > 0 && performance.now() < endsAt; n += 1)
+      this.#startNext();
     this.#scheduled = this.#lines.size > 0;
     if (this.#scheduled) setImmediate(() => this.#round());
   }

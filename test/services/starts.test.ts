@@ -1,12 +1,12 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { Starts } from '../../src/worker/starts.ts';
+import { Starts } from '../../src/services/starts.ts';
 
 const A_CLAIM = 320;
 
 describe('deliveries of a large claim', () => {
   it('leave room for others in each round of the event loop', async () => {
-    const starts = new Starts();
+    const starts = new Starts({ items: 16, ms: 1000 });
     let started = 0;
     for (let n = 0; n < A_CLAIM; n += 1) starts.add('large', () => (started += 1));
     let longest = 0;
@@ -18,7 +18,7 @@ describe('deliveries of a large claim', () => {
   });
 
   it('do not keep those of another account waiting, and begin in their order', async () => {
-    const starts = new Starts();
+    const starts = new Starts({ items: 16, ms: 1000 });
     const order: string[] = [];
     for (let n = 0; n < A_CLAIM; n += 1) starts.add('large', () => order.push(`large ${n}`));
     starts.add('small', () => order.push('small'));
