@@ -36,6 +36,13 @@ const READING = {
  */
 const CHANGING = { atOnce: 8, atOnceOfOne: 3, waiting: 2000, waitingOfOne: 500, maxWaitMs: 3000 };
 
+export interface ReadingOptions {
+  /** Of a request; it is charged for what its statements take, and not for waiting for its account's turn. */
+  budget?: SearchBudget | undefined;
+  /** Whether nobody waits for the answer any more: a statement whose turn comes then is refused. */
+  isGone?: (() => boolean) | undefined;
+}
+
 /** The pools of the process, shared by the hand-written SQL, Prisma and graphile-worker. */
 export class Database {
   readonly pool: pg.Pool;
@@ -69,12 +76,14 @@ export class Database {
   /**
    * The same database, for what an account looks at: its statements go over the connections for reading, when it is the
    * account's turn, and are refused as `unavailable` when that takes too long.
-   * @param budget of a request; it is charged for what its statements take, and not for waiting for its account's turn
    */
-  reading(accountId: string, budget?: SearchBudget): Database {
+  reading(accountId: string, { budget, isGone = () => false }: ReadingOptions = {}): Database {
     const inTurn = <T>(work: () => Promise<T>) => this.readingTurns.run(accountId, work);
     const run = <Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]> => {
-      const read = () => this.readingConnections.run<Row>(statement);
+      const read = async () => {
+        if (isGone()) throw unavailable('nobody waits for this answer any more', 'nothing');
+        return this.readingConnections.run<Row>(statement);
+      };
       return budget === undefined ? inTurn(read) : budget.spend(read, inTurn);
     };
     return Object.create(this, { run: { value: run } });

@@ -56,7 +56,7 @@ const SCOPE: Statement = {
 /** Reads in the account's turn. */
 export async function openSearch(db: Database, selection: JobSelection): Promise<Search> {
   const { accountId, filter, windowMs, periods, budget = new SearchBudget() } = selection;
-  const reading = db.reading(accountId, budget);
+  const reading = db.reading(accountId, { budget });
   const query: Search['query'] = (statement, values) => reading.query(statement, values);
   const { queueIds, queueNames, created, scheduled, completed } = filter;
   const [row] = await query<ScopeRow>(SCOPE, [

@@ -38,7 +38,11 @@ export class SearchBudget {
     await before;
     try {
       this.#assertLeft();
-      return await turn(() => this.#charge(work));
+      return await turn(() => {
+        // The client may have gone, while this waited for its turn.
+        this.#assertLeft();
+        return this.#charge(work);
+      });
     } finally {
       done();
     }

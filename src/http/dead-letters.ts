@@ -10,7 +10,7 @@ export function deadLetterRoutes(services: Services, log: Log) {
     /** The spec gives `includeReplayed` no default; everything is listed unless `false` asks for less. */
     list: async ({ params, query: { includeReplayed, ...asked }, res }) => {
       const input = { ...asked, includeReplayed: includeReplayed ?? true };
-      const page = await services.listDeadLetters(accountOf(res), params.id, input);
+      const page = await services.listDeadLetters(accountOf(res), params.id, input, () => res.destroyed);
       return { status: 200, body: pageBody(res, log, contract.deadLetters.list.responses[200], page) };
     },
     replay: async ({ params, res }) => ({

@@ -12,7 +12,7 @@ export function jobRoutes(services: Services, log: Log) {
       return { status: created ? 201 : 200, body: job };
     },
     list: async ({ params, query, res }) => {
-      const page = await services.listJobs(accountOf(res), params.id, query);
+      const page = await services.listJobs(accountOf(res), params.id, query, () => res.destroyed);
       return { status: 200, body: pageBody(res, log, contract.jobs.list.responses[200], page) };
     },
     get: async ({ params, res }) => ({ status: 200, body: await services.getJob(accountOf(res), params.id) }),

@@ -24,7 +24,7 @@ export function createBulkOperations(context: Context): BulkOperations {
     if (ratePerSecond !== null && !isRate(ratePerSecond)) {
       throw invalid(`ratePerSecond must be a whole number from 1 to ${MAX_RATE_PER_SECOND}`);
     }
-    await assertDeadLettersExist(context, account, queueId);
+    await assertDeadLettersExist(context.db.reading(account.id), account, queueId);
     return countReplayable(db.reading(account.id), queueId, filter, periods);
   };
 

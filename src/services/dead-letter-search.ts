@@ -31,7 +31,7 @@ export function createDeadLetterSearch(
     windowMs: Math.min(planOf(context, account).window * 1000, periods.retentionMs),
     periods,
   });
-  const reading = (account: Account) => db.reading(account.id, request?.budget ?? new SearchBudget());
+  const reading = (account: Account) => db.reading(account.id, { budget: request?.budget ?? new SearchBudget() });
   return {
     async searchDeadLetters(account, asked, { limit, after, before, inverted }) {
       const filter = matchable(asked);

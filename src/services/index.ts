@@ -76,8 +76,20 @@ export interface Services {
   getQueue(account: Account, queueId: string): Promise<Queue>;
   updateQueue(account: Account, queueId: string, input: UpdateQueueInput): Promise<Queue>;
   deleteQueue(account: Account, queueId: string): Promise<void>;
-  listJobs(account: Account, queueId: string, input: ListJobsInput): Promise<Page<JobDocument> & { appliedFrom: Date }>;
-  listDeadLetters(account: Account, queueId: string, input: ListDeadLettersInput): Promise<Page<DeadLetterDocument>>;
+  /** @param isGone whether nobody waits for the list any more: what has not begun is not read then */
+  listJobs(
+    account: Account,
+    queueId: string,
+    input: ListJobsInput,
+    isGone?: () => boolean,
+  ): Promise<Page<JobDocument> & { appliedFrom: Date }>;
+  /** @param isGone as of `listJobs` */
+  listDeadLetters(
+    account: Account,
+    queueId: string,
+    input: ListDeadLettersInput,
+    isGone?: () => boolean,
+  ): Promise<Page<DeadLetterDocument>>;
   replayDeadLetter(account: Account, queueId: string, deadLetterId: string): Promise<PublishedJob>;
   replayDeadLetters(account: Account, queueId: string, ids: string[] | 'all'): Promise<BulkReplayResult>;
   ackJob(account: Account, jobId: string, input?: ReportInput): Promise<JobDocument>;

@@ -1,4 +1,5 @@
 import { databaseTime } from '../db/clock.ts';
+import type { Database } from '../db/database.ts';
 import { listDeadLetterDocuments } from '../db/dead-letters.ts';
 import { type KeptJobs, listJobDocuments } from '../db/job-list.ts';
 import { listStart } from '../db/jobs.ts';
@@ -15,26 +16,27 @@ export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
   return {
     getJob: (account, jobId) => jobs.document(account, jobId),
 
-    async listJobs(account, queueId, input) {
-      const reading = db.reading(account.id);
+    async listJobs(account, queueId, input, isGone) {
+      const reading = db.reading(account.id, { isGone });
       if ((await queueState(reading, account.id, queueId)) !== 'live') throw notFound('queue');
-      const { from: appliedFrom, kept } = await jobsFrom(context, account, queueId, input);
+      const { from: appliedFrom, kept } = await jobsFrom(context, reading, account, queueId, input);
       const { to, status, idempotencyKey } = input;
       const filter = { queueId, from: appliedFrom, to, status, idempotencyKey, kept };
       const found = await listJobDocuments(reading, filter, slice(input));
       return { ...found, page: input.page, limit: input.limit, appliedFrom };
     },
 
-    async listDeadLetters(account, queueId, input) {
-      await assertDeadLettersExist(context, account, queueId);
+    async listDeadLetters(account, queueId, input, isGone) {
+      const reading = db.reading(account.id, { isGone });
+      await assertDeadLettersExist(reading, account, queueId);
       const filter = {
         queueId,
-        from: await clampedFrom(context, account, input),
+        from: await clampedFrom(context, reading, account, input),
         to: input.to,
         includeReplayed: input.includeReplayed ?? true,
         periods,
       };
-      const found = await listDeadLetterDocuments(db.reading(account.id), filter, slice(input));
+      const found = await listDeadLetterDocuments(reading, filter, slice(input));
       return { ...found, page: input.page, limit: input.limit };
     },
   };
@@ -44,8 +46,8 @@ export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
  * The dead letters of a deleted queue are gone, and that is another answer than "never was" (D17).
  * @throws JobferryError `gone` or `not_found`
  */
-export async function assertDeadLettersExist(context: Context, account: Account, queueId: string): Promise<void> {
-  const state = await queueState(context.db.reading(account.id), account.id, queueId);
+export async function assertDeadLettersExist(reading: Database, account: Account, queueId: string): Promise<void> {
+  const state = await queueState(reading, account.id, queueId);
   if (state === 'unknown') throw notFound('queue');
   if (state === 'deleted') throw queueDeleted();
 }
@@ -59,12 +61,13 @@ export function queueDeleted(): JobferryError {
  * it, back to the oldest of them.
  */
 async function jobsFrom(
-  { db, periods, ...context }: Context,
+  { periods, ...context }: Context,
+  reading: Database,
   account: Account,
   queueId: string,
   input: PageInput,
 ): Promise<{ from: Date; kept: KeptJobs | undefined }> {
-  const { now, oldestKept } = await listStart(db.reading(account.id), queueId, periods);
+  const { now, oldestKept } = await listStart(reading, queueId, periods);
   const windowMs = planOf(context, account).window * 1000;
   const young = now.getTime() - periods.retentionMs;
   const showsKept = windowMs >= periods.retentionMs && oldestKept !== null;
@@ -74,9 +77,9 @@ async function jobsFrom(
 }
 
 /** The lower bound actually used: `from`, but not before the plan's window (spec "Job list"). */
-async function clampedFrom(context: Context, account: Account, input: PageInput): Promise<Date> {
+async function clampedFrom(context: Context, reading: Database, account: Account, input: PageInput): Promise<Date> {
   const windowMs = Math.min(planOf(context, account).window * 1000, context.periods.retentionMs);
-  const earliest = (await databaseTime(context.db.reading(account.id))) - windowMs;
+  const earliest = (await databaseTime(reading)) - windowMs;
   return new Date(Math.max(input.from?.getTime() ?? earliest, earliest));
 }
 

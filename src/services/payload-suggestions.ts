@@ -31,7 +31,7 @@ export function createPayloadSuggestions(
     if (queueId !== null && !isId(queueId)) return [];
     const { budget } = request ?? { budget: new SearchBudget() };
     const scope = { accountId: account.id, queueId, windowMs: windowOf(account) };
-    const texts = await samplePayloads(db.reading(account.id, budget), scope);
+    const texts = await samplePayloads(db.reading(account.id, { budget }), scope);
     const payloads: Payload[] = [];
     await inSlices(
       texts.map((value) => ({ size: value.length, value })),

@@ -45,7 +45,7 @@ export function createReplay(context: Context): Replay {
     ids: string[] | null,
     options: { single: boolean },
   ): Promise<Replayed> => {
-    await assertDeadLettersExist(context, account, queueId);
+    await assertDeadLettersExist(context.db.reading(account.id), account, queueId);
     let answer = await once(account, queueId, ids, options);
     const jobs = [...answer.jobs];
     const skipped: Skipped[] = [];

@@ -79,7 +79,7 @@ describe('the job list', () => {
   it.each(['pending', 'processing', 'awaiting_ack', 'completed', 'dead'])('takes status=%s', async (status) => {
     const api = await testApi();
     expect((await api.send('GET', `${JOBS}?status=${status}`)).status).toBe(200);
-    expect(api.calls[1]?.args).toEqual([account, ID, { page: 1, limit: 25, status }]);
+    expect(api.calls[1]?.args.slice(0, 3)).toEqual([account, ID, { page: 1, limit: 25, status }]);
   });
 
   it.each(['held', 'DEAD', '', 'dead&status=dead', 'dead&status=pending'])('H91 refuses status=%s', async (status) => {

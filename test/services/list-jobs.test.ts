@@ -4,6 +4,7 @@ import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Account, ListJobsInput } from '../../src/services/index.ts';
 import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS, takeOverClock } from '../db/fixture.ts';
 import { openOperations } from '../support/operations.ts';
+import { occupyTurns } from '../support/turns.ts';
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -155,4 +156,16 @@ describe.each([[40], [20_010]])('the list of a paused queue with %i young jobs',
       applied: from,
     });
   });
+});
+
+it.each(['listJobs', 'listDeadLetters'] as const)('%s reads nothing once its client has gone', async (list) => {
+  const { id } = await fixture.createQueue();
+  const account = await op.firstAccount();
+  const letGo = occupyTurns(op.db, account);
+  let isGone = false;
+  const asked = op.services[list](account, id, { page: 1, limit: 10 }, () => isGone);
+  isGone = true;
+  letGo();
+  await expect(asked).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('nobody waits') });
+  expect(await op.services[list](account, id, { page: 1, limit: 10 }, () => false)).toMatchObject({ total: 0 });
 });

@@ -5,6 +5,7 @@ import type { Account } from '../../src/services/index.ts';
 import { createJobSearch } from '../../src/services/search-jobs.ts';
 import { RETENTION_MS } from '../db/fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from '../db/search-fixture.ts';
+import { occupyTurns } from '../support/turns.ts';
 
 let fixture: Awaited<ReturnType<typeof openSearchFixture>>;
 let account: Account;
@@ -103,5 +104,25 @@ describe('the searches of one request', () => {
     await search.searchJobs(account, {}, NEWEST_FIRST, slice);
     gone.abort();
     await expect(search.searchJobs(account, {}, NEWEST_FIRST, slice)).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  it('are not made when nobody waits for them by the time their turn comes', async () => {
+    const gone = new AbortController();
+    const search = createJobSearch(context, { budget: new SearchBudget(gone.signal) });
+    const letGo = occupyTurns(context.db, account);
+    const asked = search.searchJobs(account, {}, NEWEST_FIRST, slice);
+    // By then it waits for its turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    let statements = 0;
+    context.db.readingPool.on('acquire', () => {
+      statements += 1;
+    });
+    gone.abort();
+    letGo();
+    await expect(asked).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('nobody waits'),
+    });
+    expect(statements).toBe(0);
   });
 });
