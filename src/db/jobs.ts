@@ -30,12 +30,7 @@ export const HISTORY_OF_J = `(
   select json_agg(json_build_object(
            'attempt', a.attempt, 'status', a.status, 'error', a.error, 'webhookStatusCode', a.webhook_status_code,
            'timestamp', extract(epoch from a."timestamp") * 1000) order by a.ordinal)
-    from attempt a where a.job_id = j.id) as history`;
-
-const DOCUMENT = `
-  select j.id, j.account_id, j.queue_id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count, j.idempotency_key, j.payload,
-         j.scheduled_for, j.last_error, j.created_at, j.completed_at, ${HISTORY_OF_J}
-    from job j join queue q on q.id = j.queue_id`;
+    from attempt a where a.job_id = j.id)`;
 
 const TERMS: KeptTerms = {
   now: '(select jobferry_now())',
@@ -43,9 +38,19 @@ const TERMS: KeptTerms = {
   lifetime: `$3 * interval '1 ms'`,
 };
 
+// Payloads are read as far as they fit, in the order in which they were asked for, and at least one.
 const KEPT: Statement = {
   name: 'job-documents',
-  text: `${DOCUMENT} where j.id = any ($1) and ${isKeptJob(TERMS)}`,
+  text: `
+    select j.id, j.account_id, j.queue_id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count,
+           j.idempotency_key, case when fits then j.payload end as payload, octet_length(j.payload) as payload_bytes,
+           j.scheduled_for, j.last_error, j.created_at, j.completed_at, case when fits then ${HISTORY_OF_J} end as history
+      from (select found.*, coalesce(sum(octet_length(payload)) over before, 0) + octet_length(payload) <= $4 or n = 1 as fits
+              from (select job.*, row_number() over (order by asked.n) as n
+                      from unnest($1::text[]) with ordinality as asked(id, n) join job on job.id = asked.id) found
+            window before as (order by n rows between unbounded preceding and 1 preceding)) j
+      join queue q on q.id = j.queue_id
+     where ${isKeptJob(TERMS)}`,
 };
 
 export interface OwnedDocument {
@@ -53,14 +58,34 @@ export interface OwnedDocument {
   document: JobDocument;
 }
 
-/** Those of the jobs that are kept, by id, of whichever accounts. */
+/** A document that did not fit. */
+export interface PostponedDocument {
+  /** Of its payload. */
+  bytes: number;
+}
+
+/**
+ * Those of the jobs that are kept, by id, of whichever accounts.
+ * @param maxBytes of payloads; the first is read in any case, and those beyond it are told with their size
+ */
 export async function jobDocuments(
   db: Database,
   ids: readonly string[],
   { retentionMs, lifetimeMs }: Periods,
-): Promise<ReadonlyMap<string, OwnedDocument>> {
-  const rows = await db.query<JobRow>(KEPT, [ids, retentionMs, lifetimeMs]);
-  return new Map(rows.map((row) => [row.id, { accountId: row.account_id, document: toDocument(db.box, row) }]));
+  maxBytes: number,
+): Promise<ReadonlyMap<string, OwnedDocument | PostponedDocument>> {
+  const rows = await db.query<Omit<JobRow, 'payload'> & { payload: string | null; payload_bytes: number }>(KEPT, [
+    ids,
+    retentionMs,
+    lifetimeMs,
+    maxBytes,
+  ]);
+  return new Map(
+    rows.map(({ payload, payload_bytes: bytes, ...row }) => [
+      row.id,
+      payload === null ? { bytes } : { accountId: row.account_id, document: toDocument(db.box, { ...row, payload }) },
+    ]),
+  );
 }
 
 export interface ListStart {
@@ -93,7 +118,15 @@ export async function listStart(db: Database, queueId: string, periods: Periods)
   return { now: row.now, oldestKept: row.oldest_kept };
 }
 
-const BY_IDS: Statement = { name: 'jobs-of-page', text: `${DOCUMENT} where j.id = any ($1) order by j.id desc` };
+const BY_IDS: Statement = {
+  name: 'jobs-of-page',
+  text: `
+    select j.id, j.account_id, j.queue_id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count,
+           j.idempotency_key, j.payload, j.scheduled_for, j.last_error, j.created_at, j.completed_at,
+           ${HISTORY_OF_J} as history
+      from job j join queue q on q.id = j.queue_id
+     where j.id = any ($1) order by j.id desc`,
+};
 
 /** Jobs of a page, newest first; those that are gone are left out. */
 export async function documentsOfJobs(db: Database, ids: readonly string[]): Promise<JobDocument[]> {

@@ -30,6 +30,15 @@ const BOUNDS: Omit<BatcherOptions<unknown>, 'maxItems'> = {
   deadlineMs: 4500,
 };
 
+/** Payloads that one statement reads, and the event loop takes in at once. */
+const MAX_BYTES = 1024 * 1024;
+
+interface AskedDocument {
+  id: string;
+  /** Of its payload, or 0 while that is not known. */
+  bytes: number;
+}
+
 export function createJobBatches({ db, periods }: Context): JobBatches {
   const states = new Batcher<string, StoredJob | null>(
     async (ids) => {
@@ -39,12 +48,14 @@ export function createJobBatches({ db, periods }: Context): JobBatches {
     { ...BOUNDS, maxItems: 200 },
   );
   const documents = new Batcher(
-    async (ids: string[]) => {
-      const found = await jobDocuments(db, ids, periods);
-      return ids.map((id) => found.get(id) ?? null);
+    async (asked: AskedDocument[]) => {
+      // Those whose sizes are known fit, whatever the sizes of the others are.
+      const [known, unknown] = [asked.filter(({ bytes }) => bytes > 0), asked.filter(({ bytes }) => bytes === 0)];
+      const ids = [...new Set([...known, ...unknown].map(({ id }) => id))];
+      const found = await jobDocuments(db, ids, periods, MAX_BYTES);
+      return asked.map(({ id }) => found.get(id) ?? null);
     },
-    // Each with its payload.
-    { ...BOUNDS, maxItems: 25 },
+    { ...BOUNDS, maxItems: 25, maxBytes: MAX_BYTES, sizeOf: ({ bytes }) => bytes },
   );
   const settlements = new Batcher<Settlement, boolean>((items) => settleEach(db, items), { ...BOUNDS, maxItems: 200 });
 
@@ -55,9 +66,18 @@ export function createJobBatches({ db, periods }: Context): JobBatches {
       return job;
     },
     async document(account, jobId) {
-      const found = await documents.add(account.id, jobId);
-      if (found?.accountId !== account.id) throw notFound('job');
-      return found.document;
+      const giveUpAt = performance.now() + BOUNDS.deadlineMs;
+      let asked: AskedDocument = { id: jobId, bytes: 0 };
+      for (;;) {
+        const found = await documents.add(account.id, asked, giveUpAt - performance.now());
+        if (found === null) throw notFound('job');
+        if ('document' in found) {
+          if (found.accountId !== account.id) throw notFound('job');
+          return found.document;
+        }
+        // Now that its size is known, it comes with a batch that has room for it.
+        asked = { id: jobId, bytes: found.bytes };
+      }
     },
     settle: (account, settlement) => settlements.add(account.id, settlement),
   };

@@ -69,7 +69,7 @@ const CASES: [string, () => Promise<unknown>][] = [
   ['publish', () => fixture.publishAll(queue, [{ key: 'pending77' }, { key: 'new' }, {}])],
   ['claim and settle', claimAndSettle],
   ['the list of jobs', () => listJobDocuments(fixture.db, { queueId: queue.id, from: new Date(0) }, page)],
-  ['a job', () => jobDocuments(fixture.db, [anyJob], PERIODS)],
+  ['a job', () => jobDocuments(fixture.db, [anyJob], PERIODS, 2 ** 20)],
   [
     'the dead-letter list',
     () =>

@@ -117,7 +117,7 @@ const CASES: Case[] = [
   ['whether the server takes writes', 0, () => isWritable(db)],
   ['revoke a key', 20, () => revokeApiKey(db, by().actor, by().id, NONE)],
   ['payloads within', 500, () => payloadsWithin(db, by().id, [job.id], 1e6)],
-  ['job documents', 500, () => jobDocuments(db, [job.id], periods)],
+  ['job documents', 500, () => jobDocuments(db, [job.id], periods, 2 ** 20)],
   // A first page and its exact number: all ids, by index alone.
   // The first time, its jobs are counted as well.
   ['list completed jobs of a queue', JOBS + 25_000, () => listed('completed', { status: 'completed' })],

@@ -54,6 +54,17 @@ describe('calls about single jobs', () => {
     expect(names).toEqual(['stored-jobs-kept', 'settle', 'job-documents']);
   });
 
+  it('read no more payloads at a time than a mebibyte', async () => {
+    const queue = await fixture.createQueue();
+    const large = await fixture.publishJobs(queue, 6, { payload: JSON.stringify({ text: 'x'.repeat(600_000) }) });
+    const small = await fixture.publishJobs(queue, 2);
+    const { names, batches } = counting();
+    const documents = await Promise.all([...large, ...small].map((id) => batches.document(account(), id)));
+    expect(documents.map(({ id }) => id)).toEqual([...large, ...small]);
+    expect(documents.slice(0, 6).every(({ payload }) => payload.length > 600_000)).toBe(true);
+    expect(names).toEqual(Array(6).fill('job-documents'));
+  });
+
   it('find nothing of other accounts, even beside what is theirs', async () => {
     const [id = ''] = await awaiting(1);
     const { batches } = counting();
