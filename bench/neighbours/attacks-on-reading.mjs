@@ -157,7 +157,11 @@ export const reading = {
     async run(context) {
       const query = `subscription { live(watch: { queueIds: ["${context.queue.id}"] }) { __typename } }`;
       await Promise.all([
-        inLoops(context, 300, () => context.clients[0].send('POST', '/graphql', { query }, { accept: 'text/event-stream' })),
+        // One that is refused has ended at once.
+        inLoops(context, 300, async () => {
+          await context.clients[0].send('POST', '/graphql', { query }, { accept: 'text/event-stream' });
+          return false;
+        }),
         inLoops(context, 4, async () => (await context.clients[0].publish('attacker')).status === 201),
       ]);
     },

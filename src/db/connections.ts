@@ -53,17 +53,33 @@ export class Connections {
     });
   }
 
-  /** @throws JobferryError `unavailable` when no connection is to be had; what the statement fails with is thrown as it is */
-  async run<Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]> {
+  /**
+   * @param maxMs less than what any statement may take
+   * @throws JobferryError `unavailable` when no connection is to be had; what the statement fails with is thrown as it is
+   */
+  async run<Row extends pg.QueryResultRow>(statement: pg.QueryConfig, maxMs?: number): Promise<Row[]> {
+    if (maxMs === undefined) return this.#onConnection(async (client) => (await client.query<Row>(statement)).rows);
+    return this.#onConnection(async (client) => {
+      const within = (ms: number) => client.query(`set statement_timeout = ${ms}`);
+      await within(Math.max(1, Math.floor(maxMs)));
+      const { rows } = await client.query<Row>(statement).catch(async (error: unknown) => {
+        if (isRefusal(error)) await within(STATEMENT_TIMEOUT_MS);
+        throw error;
+      });
+      await within(STATEMENT_TIMEOUT_MS);
+      return rows;
+    });
+  }
+
+  async #onConnection<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.pool.connect().catch((error: unknown) => {
       throw unavailable('the database is not available', 'nothing', error);
     });
     let broken: unknown;
     try {
-      return (await client.query<Row>(statement)).rows;
+      return await work(client);
     } catch (error) {
-      // A statement that the server refused has ended, and its connection is as good as before.
-      if (!(error instanceof pg.DatabaseError && error.severity === 'ERROR')) broken = error;
+      if (!isRefusal(error)) broken = error;
       throw error;
     } finally {
       client.release(broken as Error | undefined);
@@ -74,6 +90,11 @@ export class Connections {
     this.#abandoned.stop();
     await this.pool.end();
   }
+}
+
+/** A statement that the server refused has ended, and its connection is as good as before. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.severity === 'ERROR';
 }
 
 /** In UTC, as servers have it, without the regular expression: a claimed job alone has four. */

@@ -39,6 +39,8 @@ const CHANGING = { atOnce: 8, atOnceOfOne: 3, waiting: 2000, waitingOfOne: 500, 
 export interface ReadingOptions {
   /** Of a request; it is charged for what its statements take, and not for waiting for its account's turn. */
   budget?: SearchBudget | undefined;
+  /** What a statement may take, when it may take less than others. */
+  maxMs?: number | undefined;
   /** Whether nobody waits for the answer any more: a statement whose turn comes then is refused. */
   isGone?: (() => boolean) | undefined;
 }
@@ -77,12 +79,12 @@ export class Database {
    * The same database, for what an account looks at: its statements go over the connections for reading, when it is the
    * account's turn, and are refused as `unavailable` when that takes too long.
    */
-  reading(accountId: string, { budget, isGone = () => false }: ReadingOptions = {}): Database {
+  reading(accountId: string, { budget, maxMs, isGone = () => false }: ReadingOptions = {}): Database {
     const inTurn = <T>(work: () => Promise<T>) => this.readingTurns.run(accountId, work);
     const run = <Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]> => {
       const read = async () => {
         if (isGone()) throw unavailable('nobody waits for this answer any more', 'nothing');
-        return this.readingConnections.run<Row>(statement);
+        return this.readingConnections.run<Row>(statement, budget?.left ?? maxMs);
       };
       return budget === undefined ? inTurn(read) : budget.spend(read, inTurn);
     };

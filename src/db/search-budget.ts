@@ -1,7 +1,10 @@
+import pg from 'pg';
 import { JobferryError, unavailable } from '../domain/errors.ts';
 
 /** For how long the searches of one request may keep the database busy, all together. */
 const SEARCH_BUDGET_MS = 2000;
+/** SQLSTATE */
+const QUERY_CANCELED = '57014';
 
 /**
  * What the searches of one request have left of the database. A search of a million jobs may have to look at all of
@@ -55,12 +58,24 @@ export class SearchBudget {
 
   async #charge<T>(work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
-    try {
-      return await work();
-    } finally {
+    const charge = () => {
       this.#leftMs -= performance.now() - startedAt;
+    };
+    try {
+      const result = await work();
+      charge();
+      return result;
+    } catch (error) {
+      charge();
+      // The server stops a statement when the budget is used up.
+      if (this.#leftMs <= 0 && isStopped(error)) throw tooBroad();
+      throw error;
     }
   }
+}
+
+function isStopped(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === QUERY_CANCELED;
 }
 
 function tooBroad(): JobferryError {

@@ -5,6 +5,7 @@ import { Connections } from '../../src/db/connections.ts';
 import { Database, translated } from '../../src/db/database.ts';
 import { FairTurns } from '../../src/db/fair-turns.ts';
 import { OriginGuard } from '../../src/db/origin.ts';
+import { SearchBudget } from '../../src/db/search-budget.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startTcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -24,6 +25,29 @@ const sessions = async (): Promise<number[]> => {
   const text = `select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
   return (await admin.query<{ pid: number }>(text)).rows.map(({ pid }) => pid);
 };
+
+describe('what an account looks at', () => {
+  it('is stopped when its request has used up its time, and others have theirs on the same connection', async () => {
+    const db = new Database(url, log);
+    db.readingPool.options.max = 1;
+    try {
+      const slow = 'select pg_sleep(30)';
+      const budget = new SearchBudget(undefined, 100);
+      await expect(db.reading('a', { budget }).query(slow)).rejects.toMatchObject({
+        kind: 'invalid_request',
+        message: expect.stringContaining('narrow them down'),
+      });
+      await expect(db.reading('a', { budget }).query('select 1')).rejects.toMatchObject({ kind: 'invalid_request' });
+      await expect(db.reading('a', { maxMs: 100 }).query(slow)).rejects.toMatchObject({ kind: 'unavailable' });
+      const timeout = 'show statement_timeout';
+      expect(await db.reading('a', { maxMs: 1500 }).one(timeout)).toEqual({ statement_timeout: '1500ms' });
+      expect(await db.reading('a').one(timeout)).toEqual({ statement_timeout: '4s' });
+      expect(db.readingPool.totalCount).toBe(1);
+    } finally {
+      await db.close();
+    }
+  });
+});
 
 describe('a connection whose statement was given up', () => {
   it('counts until the server has let it go, and is replaced then', async () => {
