@@ -3,6 +3,7 @@ import type { RequestHandler, Response } from 'express';
 import { isUnavailable, unavailable } from '../domain/errors.ts';
 import type { Account, Services } from '../services/index.ts';
 import { HttpRefusal } from './errors.ts';
+import { belongsTo } from './open-connections.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** Longer or stranger keys are never issued, so no query is made for them. */
@@ -27,6 +28,7 @@ export function authentication(services: Services, unread: UnreadAnswers): Reque
           next(unauthorized());
           return;
         }
+        belongsTo(req.socket, account.id);
         if (!unread.hasRoom(account.id)) {
           next(new HttpRefusal(503, req.method === 'GET' ? TOO_MUCH_UNREAD : `${TOO_MUCH_UNREAD}; nothing was stored`));
           return;

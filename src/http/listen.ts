@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse, S
 import type { AddressInfo, Socket } from 'node:net';
 import type { Express } from 'express';
 import { createMessageClasses, giveMessagesTo } from './message-classes.ts';
+import { OpenConnections } from './open-connections.ts';
 import { RunningRequests } from './running-requests.ts';
 import { cutStalledAnswers, type SLOWEST } from './stalled-answers.ts';
 
@@ -25,6 +26,8 @@ export interface ListenOptions {
   port: number;
   timeouts?: Partial<typeof TIMEOUTS>;
   slowest?: typeof SLOWEST;
+  /** Connections at once; tests have fewer. */
+  connections?: number;
 }
 
 export interface Listening {
@@ -65,6 +68,8 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     // Node would answer 400 without a body; the check is made below instead.
     requireHostHeader: false,
   });
+  const open = new OpenConnections(running, options.connections);
+  server.on('connection', (socket) => open.add(socket));
   server.on('request', (req, res) => {
     running.add(res);
     if (!server.listening) res.shouldKeepAlive = false;

@@ -38,6 +38,7 @@ type Setup = Partial<Omit<AppOptions, 'services' | 'config'>> & {
   services?: Partial<Services>;
   config?: Partial<AppOptions['config']>;
   timeouts?: ListenOptions['timeouts'];
+  connections?: number;
 };
 
 /** The real app on a free port of 127.0.0.1, closed when the test is over. */
@@ -51,7 +52,12 @@ export async function startApi(setup: Setup = {}): Promise<Api> {
     config: { maxBodyBytes: 4096, signatureHeader: 'x-service-signature', templates: { one: {} }, ...setup.config },
     services,
   });
-  const server = await listen(app, { host: '127.0.0.1', port: 0, timeouts: { grace: 1_000, ...setup.timeouts } });
+  const server = await listen(app, {
+    host: '127.0.0.1',
+    port: 0,
+    timeouts: { grace: 1_000, ...setup.timeouts },
+    ...(setup.connections !== undefined && { connections: setup.connections }),
+  });
   const url = new URL(server.url);
   let closed: Promise<void> | undefined;
   const close = () => {
