@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { unavailable } from '../domain/errors.ts';
+import { JobferryError, unavailable } from '../domain/errors.ts';
 import { AbandonedSessions } from './abandoned-sessions.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import type { OriginGuard } from './origin.ts';
@@ -55,10 +55,16 @@ export class Connections {
 
   /**
    * @param maxMs less than what any statement may take
+   * @param assertMaySend looks once more when the connection is there, for which the statement may have waited for seconds
    * @throws JobferryError `unavailable` when no connection is to be had; what the statement fails with is thrown as it is
    */
-  async run<Row extends pg.QueryResultRow>(statement: pg.QueryConfig, maxMs?: number): Promise<Row[]> {
-    if (maxMs === undefined) return this.#onConnection(async (client) => (await client.query<Row>(statement)).rows);
+  async run<Row extends pg.QueryResultRow>(
+    statement: pg.QueryConfig,
+    { maxMs, assertMaySend }: { maxMs?: number | undefined; assertMaySend?: () => void } = {},
+  ): Promise<Row[]> {
+    if (maxMs === undefined) {
+      return this.#onConnection(async (client) => (await client.query<Row>(statement)).rows, assertMaySend);
+    }
     return this.#onConnection(async (client) => {
       const within = (ms: number) => client.query(`set statement_timeout = ${ms}`);
       await within(Math.max(1, Math.floor(maxMs)));
@@ -71,15 +77,16 @@ export class Connections {
     });
   }
 
-  async #onConnection<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async #onConnection<T>(work: (client: pg.PoolClient) => Promise<T>, assertMaySend?: () => void): Promise<T> {
     const client = await this.pool.connect().catch((error: unknown) => {
       throw unavailable('the database is not available', 'nothing', error);
     });
     let broken: unknown;
     try {
+      assertMaySend?.();
       return await work(client);
     } catch (error) {
-      if (!isRefusal(error)) broken = error;
+      if (!isRefusal(error) && !(error instanceof JobferryError)) broken = error;
       throw error;
     } finally {
       client.release(broken as Error | undefined);

@@ -84,10 +84,20 @@ export class Database {
     const run = <Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]> => {
       const read = async () => {
         if (isGone()) throw unavailable('nobody waits for this answer any more', 'nothing');
-        return this.readingConnections.run<Row>(statement, budget?.left ?? maxMs);
+        return this.readingConnections.run<Row>(statement, { maxMs: budget?.left ?? maxMs });
       };
       return budget === undefined ? inTurn(read) : budget.spend(read, inTurn);
     };
+    return Object.create(this, { run: { value: run } });
+  }
+
+  /** The same database, for statements that are refused as `unavailable` when they may not be sent any more. */
+  onlyWhile(maySend: () => boolean, why: string): Database {
+    const assertMaySend = () => {
+      if (!maySend()) throw unavailable(why, 'nothing');
+    };
+    const run = <Row extends pg.QueryResultRow>(statement: pg.QueryConfig) =>
+      this.connections.run<Row>(statement, { assertMaySend });
     return Object.create(this, { run: { value: run } });
   }
 

@@ -58,6 +58,8 @@ const MAX_TIMER_MS = 60_000;
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
+  /** A claim may wait for a connection for seconds, and the lease lock be lost meanwhile. */
+  readonly #claiming: Database;
   readonly #settles: SettleBatcher;
   readonly #planner: ClaimPlanner<OwnedQueue>;
   readonly #accounts: QueueAccounts;
@@ -73,7 +75,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    const { db, log, capacity } = options;
+    const { db, log, capacity, mayClaim } = options;
+    this.#claiming = db.onlyWhile(mayClaim, 'the lease lock is not confirmed, so nothing may be claimed');
     this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
     this.#settles = new SettleBatcher(db, (settled, applied) => this.#settled(settled, applied));
@@ -195,11 +198,11 @@ export class Dispatcher {
   }
 
   async #ask(plans: Plan<OwnedQueue>[]): Promise<Map<string, Claim>> {
-    const { db, log, workerId, leaseMs } = this.#options;
+    const { log, workerId, leaseMs } = this.#options;
     const limits = plans.map(({ queue, jobs, bytes }) => ({ queueId: queue.id, jobs, bytes }));
     this.#asked += 1;
     try {
-      const claims = await claim(db, { limits, workerId, leaseMs });
+      const claims = await claim(this.#claiming, { limits, workerId, leaseMs });
       this.#lastClaim.succeeds();
       return claims;
     } catch (error) {

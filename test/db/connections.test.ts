@@ -49,6 +49,25 @@ describe('what an account looks at', () => {
   });
 });
 
+it('sends no claim that waited for a connection until it was no longer allowed', async () => {
+  const db = new Database(url, log);
+  db.pool.options.max = 1;
+  try {
+    let maySend = true;
+    const guarded = db.onlyWhile(() => maySend, 'not any more');
+    expect(await guarded.query('select 1 as n')).toEqual([{ n: 1 }]);
+    const other = await db.pool.connect();
+    const waiting = guarded.query('create table claimed ()');
+    maySend = false;
+    other.release();
+    await expect(waiting).rejects.toMatchObject({ kind: 'unavailable', message: 'not any more', stored: 'nothing' });
+    expect(await db.one(`select to_regclass('claimed') as name`)).toEqual({ name: null });
+    expect(db.pool.totalCount).toBe(1);
+  } finally {
+    await db.close();
+  }
+});
+
 describe('a connection whose statement was given up', () => {
   it('counts until the server has let it go, and is replaced then', async () => {
     const connections = new Connections(url, 2, log, new OriginGuard(log));

@@ -548,9 +548,10 @@ begin
     v_not_before := greatest(v_not_before, v_window_end);
   end if;
   if v_past_lifetime then
-    -- Whatever is found now; the reconciler ends the lifetimes of the others meanwhile.
-    wait_ms := case when cardinality(ids) > 0 and cardinality(ids) = v_room then 0 else 250 end;
-    if v_not_before > picked_at then wait_ms := greatest(wait_ms, extract(epoch from v_not_before - picked_at) * 1000); end if;
+    -- What is next would be found behind all of those, whose lifetimes the reconciler ends meanwhile.
+    wait_ms := greatest(case when cardinality(ids) > 0 then 0 else 250 end,
+                        extract(epoch from v_not_before - picked_at) * 1000);
+    if v_not_before - picked_at >= interval '2 seconds' then wakes_at := v_not_before; end if;
     return;
   end if;
   select job.scheduled_for into v_next from job

@@ -79,7 +79,8 @@ function take(tables: Tables, queue: QueueRow, now: number, capacity: number): C
   const window = windowAt(queue, now);
   if (window !== null) room = Math.min(room, window.max - window.used);
 
-  const line = tables.line(queue.id).filter((job) => tables.deliverBy(job) > now);
+  const pending = tables.line(queue.id);
+  const line = pending.filter((job) => tables.deliverBy(job) > now);
   const jobs = room <= 0 ? [] : line.filter((job) => job.scheduledFor <= now).slice(0, room);
   if (jobs.length > 0) {
     if (window !== null) window.used += jobs.length;
@@ -98,6 +99,10 @@ function take(tables: Tables, queue: QueueRow, now: number, capacity: number): C
   if (waitsForEvent) return { jobs, isProbe, waitMs: null };
 
   if (window !== null && window.used >= window.max) notBefore = Math.max(notBefore ?? 0, window.end);
+  if (line.length < pending.length) {
+    if (notBefore !== null && notBefore - now >= 2000) tables.wake('deliver', queue.id, notBefore);
+    return { jobs, isProbe, waitMs: Math.max(jobs.length > 0 ? 0 : 250, (notBefore ?? 0) - now) };
+  }
   const next = line.find((job) => !jobs.includes(job));
   if (next === undefined) return { jobs, isProbe, waitMs: Number.POSITIVE_INFINITY };
   if (notBefore !== null && notBefore > next.scheduledFor && notBefore - now >= 2000) {

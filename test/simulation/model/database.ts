@@ -12,6 +12,12 @@ export function databaseOn(query: (query: NamedQuery) => Promise<{ rows: object[
   const run = async (statement: NamedQuery) => (await query(statement)).rows;
   // Nobody has to wait: what a sequence is about is not who comes first at a connection.
   const changingTurns = new FairTurns({ atOnce: 1e6, atOnceOfOne: 1e6, waiting: 0, waitingOfOne: 0, maxWaitMs: 0 });
-  const members = { run, changingTurns, log: { warn: () => undefined }, box: new SecretBox() };
+  const connections = {
+    run: (statement: NamedQuery, { assertMaySend }: { assertMaySend?: () => void } = {}) => {
+      assertMaySend?.();
+      return run(statement);
+    },
+  };
+  const members = { run, connections, changingTurns, log: { warn: () => undefined }, box: new SecretBox() };
   return Object.assign(Object.create(Database.prototype) as Database, members);
 }
