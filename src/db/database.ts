@@ -28,6 +28,7 @@ const READING = {
   waiting: 4000,
   waitingOfOne: 1000,
   maxWaitMs: 4000,
+  slowMs: 300,
 };
 
 /**

@@ -9,7 +9,12 @@ export interface TurnBounds {
   waitingOfOne: number;
   /** What has waited longer is refused. */
   maxWaitMs: number;
+  /** An account whose last one took longer gets one at once, until one took less: several would take all processors. */
+  slowMs?: number;
 }
+
+/** So many are remembered as slow. */
+const MAX_SLOW = 10_000;
 
 interface Turn {
   start(): void;
@@ -21,6 +26,8 @@ export class FairTurns {
   /** In the order in which the accounts are served. */
   readonly #lines = new Map<string, Set<Turn>>();
   readonly #running = new Map<string, number>();
+  /** Accounts whose last one took long. */
+  readonly #slow = new Set<string>();
   #runningInAll = 0;
   #waitingInAll = 0;
 
@@ -32,16 +39,25 @@ export class FairTurns {
   async run<T>(account: string, work: () => Promise<T>): Promise<T> {
     if (!this.#mayRun(account)) await this.#turn(account);
     else this.#begin(account);
+    const startedAt = performance.now();
     try {
       return await work();
     } finally {
+      this.#remember(account, performance.now() - startedAt);
       this.#end(account);
     }
   }
 
+  #remember(account: string, tookMs: number): void {
+    const { slowMs = Number.POSITIVE_INFINITY } = this.#bounds;
+    if (tookMs <= slowMs) this.#slow.delete(account);
+    else if (this.#slow.size < MAX_SLOW) this.#slow.add(account);
+  }
+
   #mayRun(account: string): boolean {
     const { atOnce, atOnceOfOne } = this.#bounds;
-    return this.#runningInAll < atOnce && (this.#running.get(account) ?? 0) < atOnceOfOne;
+    const most = this.#slow.has(account) ? 1 : atOnceOfOne;
+    return this.#runningInAll < atOnce && (this.#running.get(account) ?? 0) < most;
   }
 
   #begin(account: string): void {
@@ -54,6 +70,11 @@ export class FairTurns {
     if (left === 0) this.#running.delete(account);
     else this.#running.set(account, left);
     this.#runningInAll -= 1;
+    // The end of a fast one may give its account two.
+    while (this.#startNext());
+  }
+
+  #startNext(): boolean {
     for (const [next, line] of this.#lines) {
       if (!this.#mayRun(next)) continue;
       const [turn] = line;
@@ -62,8 +83,9 @@ export class FairTurns {
       if (line.size > 0 && this.#lines.delete(next)) this.#lines.set(next, line);
       this.#begin(next);
       turn?.start();
-      return;
+      return true;
     }
+    return false;
   }
 
   #turn(account: string): Promise<void> {

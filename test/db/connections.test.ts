@@ -245,6 +245,20 @@ describe('FairTurns', () => {
     expect(begun).toBe(2);
   });
 
+  it('gives an account one at once after a slow one, and two again after one that was not', async () => {
+    const turns = new FairTurns({ ...bounds, atOnce: 4, atOnceOfOne: 2, slowMs: 200 });
+    await turns.run('a', () => pause(250));
+    const ends: (() => void)[] = [];
+    const held = () => new Promise<void>((resolve) => ends.push(resolve));
+    const all = [turns.run('a', held), turns.run('a', held), turns.run('a', held)];
+    await pause(1);
+    expect(ends).toHaveLength(1);
+    ends[0]?.();
+    await waitFor(() => ends.length === 3);
+    for (const end of ends) end();
+    await Promise.all(all);
+  });
+
   it('gives the place of what fails to the next', async () => {
     const turns = new FairTurns(bounds);
     const failing = turns.run('a', () => Promise.reject(new Error('no')));
