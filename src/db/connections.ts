@@ -15,6 +15,8 @@ export interface DatabaseLog {
  * 5 s of a database that stalls (reliability I-37), and everything long is done in batches.
  */
 const STATEMENT_TIMEOUT_MS = 4000;
+/** Of a statement that may take less: the setting itself has to be made and taken back within it. */
+const SHORTEST_MS = 25;
 const CONNECT_TIMEOUT_MS = 3000;
 /** The client's own bound, for a server that no longer answers at all. */
 const ANSWER_TIMEOUT_MS = 4500;
@@ -67,13 +69,14 @@ export class Connections {
     }
     return this.#onConnection(async (client) => {
       const within = (ms: number) => client.query(`set statement_timeout = ${ms}`);
-      await within(Math.max(1, Math.floor(maxMs)));
-      const { rows } = await client.query<Row>(statement).catch(async (error: unknown) => {
-        if (isRefusal(error)) await within(STATEMENT_TIMEOUT_MS);
-        throw error;
-      });
-      await within(STATEMENT_TIMEOUT_MS);
-      return rows;
+      await within(Math.max(SHORTEST_MS, Math.ceil(maxMs)));
+      const ended = await client.query<Row>(statement).then(
+        ({ rows }) => ({ rows }),
+        (error: unknown) => ({ error }),
+      );
+      if ('rows' in ended || isRefusal(ended.error)) await within(STATEMENT_TIMEOUT_MS).catch(notAsBefore);
+      if ('error' in ended) throw ended.error;
+      return ended.rows;
     });
   }
 
@@ -102,6 +105,11 @@ export class Connections {
 /** A statement that the server refused has ended, and its connection is as good as before. */
 function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity === 'ERROR';
+}
+
+/** No refusal of a statement: the connection would go on with a setting that is not for others, so it is closed. */
+function notAsBefore(cause: unknown): never {
+  throw new Error('a connection could not be given its usual time-out again', { cause });
 }
 
 /** In UTC, as servers have it, without the regular expression: a claimed job alone has four. */

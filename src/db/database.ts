@@ -134,6 +134,8 @@ export class Database {
 const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '55', '57', '58', 'F0', 'XX']);
 /** deadlock_detected, serialization_failure */
 const LOST_AGAINST_ANOTHER = new Set(['40P01', '40001']);
+/** query_canceled: by the time-out of the statement, nearly always. */
+const CANCELLED = '57014';
 /** read_only_sql_transaction: a standby, or an operator who stopped writes. */
 const READ_ONLY = '25006';
 /** connection_exception, transaction_resolution_unknown; admin_shutdown, crash_shutdown: perhaps within the commit. */
@@ -144,6 +146,7 @@ export function translated(error: unknown): unknown {
   if (error instanceof JobferryError) return error;
   const sqlState = sqlStateOf(error);
   if (sqlState === READ_ONLY) return unavailable('the database is read-only at the moment', 'nothing', error);
+  if (sqlState === CANCELLED) return unavailable('the database took too long to answer', 'nothing', error);
   // Without an SQLSTATE the server never judged the statement: reset, or timed out.
   if (sqlState === null || UNAVAILABLE_CLASSES.has(sqlState.slice(0, 2))) {
     const stored: Stored = sqlState === null || MAYBE_COMMITTED.test(sqlState) ? 'unknown' : 'nothing';

@@ -9,7 +9,7 @@ export interface TurnBounds {
   waitingOfOne: number;
   /** What has waited longer is refused. */
   maxWaitMs: number;
-  /** An account whose last one took longer gets one at once, until one took less: several would take all processors. */
+  /** After one that took longer its account gets one at once for as long: several would take all processors. */
   slowMs?: number;
 }
 
@@ -26,37 +26,40 @@ export class FairTurns {
   /** In the order in which the accounts are served. */
   readonly #lines = new Map<string, Set<Turn>>();
   readonly #running = new Map<string, number>();
-  /** Accounts whose last one took long. */
-  readonly #slow = new Set<string>();
+  /** Accounts of which one took long, and until when that counts. */
+  readonly #slow = new Map<string, number>();
+  readonly #now: () => number;
   #runningInAll = 0;
   #waitingInAll = 0;
 
-  constructor(bounds: TurnBounds) {
+  constructor(bounds: TurnBounds, now = () => performance.now()) {
     this.#bounds = bounds;
+    this.#now = now;
   }
 
   /** @throws JobferryError `unavailable` when too many wait, or it had to wait for too long */
   async run<T>(account: string, work: () => Promise<T>): Promise<T> {
     if (!this.#mayRun(account)) await this.#turn(account);
     else this.#begin(account);
-    const startedAt = performance.now();
+    const startedAt = this.#now();
     try {
       return await work();
     } finally {
-      this.#remember(account, performance.now() - startedAt);
+      this.#remember(account, this.#now() - startedAt);
       this.#end(account);
     }
   }
 
   #remember(account: string, tookMs: number): void {
     const { slowMs = Number.POSITIVE_INFINITY } = this.#bounds;
-    if (tookMs <= slowMs) this.#slow.delete(account);
-    else if (this.#slow.size < MAX_SLOW) this.#slow.add(account);
+    if (tookMs <= slowMs) return;
+    if (this.#slow.size >= MAX_SLOW) this.#slow.clear();
+    this.#slow.set(account, this.#now() + tookMs);
   }
 
   #mayRun(account: string): boolean {
     const { atOnce, atOnceOfOne } = this.#bounds;
-    const most = this.#slow.has(account) ? 1 : atOnceOfOne;
+    const most = (this.#slow.get(account) ?? 0) > this.#now() ? 1 : atOnceOfOne;
     return this.#runningInAll < atOnce && (this.#running.get(account) ?? 0) < most;
   }
 
@@ -70,7 +73,7 @@ export class FairTurns {
     if (left === 0) this.#running.delete(account);
     else this.#running.set(account, left);
     this.#runningInAll -= 1;
-    // The end of a fast one may give its account two.
+    // An account may have got two again meanwhile.
     while (this.#startNext());
   }
 

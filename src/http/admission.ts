@@ -76,8 +76,13 @@ export class Admission {
   /** Before anything is done for a request: one of the two is called, at some time. */
   wait(account: string, bytes: number, proceed: () => void, refuse: () => void): void {
     if (this.#isBelowShare(account)) {
-      proceed();
-      return;
+      // Its older ones first, if it had more than its share a moment ago.
+      const oldest = this.#lines.takeFrom(account);
+      if (oldest === null) {
+        proceed();
+        return;
+      }
+      oldest.proceed();
     }
     const since = performance.now();
     if (this.#lines.count === 0) this.#emptyAt = since;
@@ -136,13 +141,14 @@ export class Admission {
       const left = (this.#underWayOf.get(account) ?? 0) - weight;
       if (left > 0) this.#underWayOf.set(account, left);
       else this.#underWayOf.delete(account);
+      if (this.#isBelowShare(account)) this.#lines.takeFrom(account)?.proceed();
       if (this.#lines.count > 0) this.#planTurn();
     }
     publish.stage = 'over';
   }
 
   /**
-   * Whoever is below the share does not wait behind those above it, unless twice as many as usual are under way. The share
+   * An account below the share does not wait behind those above it, unless twice as many as usual are under way. The share
    * is what each has when all that have something under way have as much, and one more comes.
    */
   #isBelowShare(account: string): boolean {

@@ -17,8 +17,8 @@ export function belongsTo(socket: Socket, accountId: string): void {
 
 /**
  * How many connections of clients are open. When all are taken, connections without a request under way make room: those
- * of the account that has the most, where all that never came with a key are one account. So whoever opens thousands
- * loses connections, and nobody else does.
+ * of the account that has the most of all and any of these, where all that never came with a key are one account. An
+ * account with more than half of all also loses those with a request under way, when it is answered.
  */
 export class OpenConnections {
   readonly #running: RunningRequests;
@@ -45,15 +45,24 @@ export class OpenConnections {
   #makeRoom(): boolean {
     const now = performance.now();
     if (now < this.#fullUntil) return false;
-    let largest: Socket[] = [];
-    for (const sockets of this.#ofAccounts().values()) if (sockets.length > largest.length) largest = sockets;
-    const idle = largest.filter((socket) => this.#running.of(socket).length === 0);
-    for (const socket of idle.slice(0, Math.ceil(this.#most * PART))) {
-      this.#open.delete(socket);
-      socket.destroy();
+    const groups = [...this.#ofAccounts().values()].sort((one, other) => other.length - one.length);
+    const [largest = []] = groups;
+    if (largest.length > this.#most / 2) this.#endAfterAnswer(largest);
+    for (const sockets of groups) {
+      const idle = sockets.filter((socket) => this.#running.of(socket).length === 0);
+      for (const socket of idle.slice(0, Math.ceil(this.#most * PART))) {
+        this.#open.delete(socket);
+        socket.destroy();
+      }
+      if (idle.length > 0) return true;
     }
-    if (idle.length === 0) this.#fullUntil = now + LOOK_AGAIN_MS;
-    return idle.length > 0;
+    this.#endAfterAnswer(largest);
+    this.#fullUntil = now + LOOK_AGAIN_MS;
+    return false;
+  }
+
+  #endAfterAnswer(sockets: readonly Socket[]): void {
+    for (const socket of sockets) for (const res of this.#running.of(socket)) res.shouldKeepAlive = false;
   }
 
   #ofAccounts(): Map<string, Socket[]> {

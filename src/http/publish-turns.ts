@@ -4,6 +4,7 @@ import { contract } from '../contract/index.ts';
 import type { Services } from '../services/index.ts';
 import { Admission, type Publish } from './admission.ts';
 import { accountOf, keyIn } from './authentication.ts';
+import { belongsTo } from './open-connections.ts';
 
 const REFUSAL = JSON.stringify({
   error: 'too many jobs are being published at the moment; nothing was stored, try again',
@@ -45,6 +46,7 @@ export function createPublishTurns(
         answer(req, res);
         return;
       }
+      belongsTo(req.socket, account.id);
       const proceed = () => {
         if (res.destroyed) return;
         (res as ServerResponse & { locals?: Locals }).locals = { turn: admission.turn };

@@ -18,6 +18,8 @@ import { findReportable, notAwaitingAck } from './report-outcome.ts';
 const MAX_ROUNDS = 5;
 /** Jobs of `publishJobs` that are under way at once. */
 const PORTION = 200;
+/** After so long no further portion is begun. */
+const PUBLISHING_MS = 4500;
 
 /** What can be done to a single job beyond reporting on it. */
 export function createJobOperations(context: Context, publishJob: PublishJob, jobs: JobBatches): JobOperations {
@@ -78,16 +80,15 @@ export function createJobOperations(context: Context, publishJob: PublishJob, jo
       }
       // A portion is what one statement takes: more at once would fill its account's room in the line and be refused.
       const answers: PublishOutcome[] = [];
-      while (answers.length < jobs.length) {
+      const giveUpAt = performance.now() + PUBLISHING_MS;
+      while (answers.length < jobs.length && performance.now() < giveUpAt) {
         const portion = jobs.slice(answers.length, answers.length + PORTION);
-        answers.push(...(await Promise.all(portion.map((job) => publishOrRefuse(account, job)))));
-        // Nobody waits for the rest of them to fail one after the other.
-        if (answers.slice(-portion.length).every(isOutOfReach)) break;
+        const published = await Promise.all(portion.map((job) => publishOrRefuse(account, job)));
+        answers.push(...published);
+        // The rest would only fail one portion after the other.
+        if (published.some(isOutOfReach) && published.every(({ outcome }) => outcome === 'refused')) break;
       }
-      const rest = unavailable(
-        'the jobs before it could not be written in time; nothing was stored, try again',
-        'nothing',
-      );
+      const rest = unavailable('the jobs before this one took too long; it was not stored, try again', 'nothing');
       return jobs.map((_, n) => answers[n] ?? { outcome: 'refused', error: rest });
     },
   };

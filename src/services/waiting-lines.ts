@@ -78,6 +78,15 @@ export class WaitingLines<Entry extends Waiting> {
     return taken;
   }
 
+  /** The oldest of an account, whosever turn it is; null when none waits. */
+  takeFrom(account: string): Entry | null {
+    const line = this.#lines.get(account);
+    const [entry] = line?.entries ?? [];
+    if (line === undefined || entry === undefined) return null;
+    this.#shift(account, line, entry);
+    return entry;
+  }
+
   /** Removes and answers the entries at the heads of the lines for which this is true. */
   removeWhile(isOver: (entry: Entry) => boolean): Entry[] {
     const removed: Entry[] = [];

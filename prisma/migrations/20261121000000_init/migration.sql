@@ -389,21 +389,23 @@ $$;
 
 -- Claim -------------------------------------------------------------------------------------------
 -- Up to p_max due jobs of a queue, locked, that can still be delivered in time, while the queue has pending jobs that
--- cannot, and maybe a million. So it looks at no more than some hundreds of those that are due for longest, and of those
+-- cannot, and maybe a million. So it looks at few of those that are due for longest, and at some hundreds at most of those
 -- whose lifetimes end next: the latter are found behind any number whose lifetimes have ended.
 create function jobferry_pick_in_time(p_queue text, p_at timestamptz, p_max integer, p_bytes integer) returns text[]
 language sql
 as $$
-  with due as (
-    select job.id, job.deliver_by > p_at as is_in_time from job
-     where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= p_at
-     order by job.scheduled_for, job.id limit p_max + 500
-  ), in_time as (
-    select job.id, job.scheduled_for <= p_at as is_due from job
-     where job.queue_id || '' = p_queue and job.status = 'pending' and job.deliver_by > p_at
-     order by job.queue_id || '', job.deliver_by limit p_max + 500
-  ), found as materialized (
-    select id from due where is_in_time union select id from in_time where is_due
+  with found as materialized (
+    (select due.id from (
+       select job.id, job.deliver_by from job
+        where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= p_at
+        order by job.scheduled_for, job.id limit p_max + 50) due
+      where due.deliver_by > p_at)
+     union
+    (select in_time.id from (
+       select job.id, job.scheduled_for from job
+        where job.queue_id || '' = p_queue and job.status = 'pending' and job.deliver_by > p_at
+        order by job.queue_id || '', job.deliver_by limit p_max + 500) in_time
+      where in_time.scheduled_for <= p_at limit p_max)
   ), taken as (
     select job.id, job.scheduled_for, octet_length(job.payload) as bytes
       from found join job on job.id = found.id and job.status = 'pending'
@@ -520,6 +522,8 @@ begin
                      sum(taken.bytes) over (order by taken.scheduled_for, taken.id) - taken.bytes as bytes_before
                 from (select job.id, job.scheduled_for, octet_length(job.payload) as bytes from job
                        where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= picked_at
+                         -- One that came back from a dead worker since the look above.
+                         and greatest(job.deliver_by, q.lifetime_floor) > picked_at
                        order by job.scheduled_for, job.id
                        limit v_room
                          for no key update skip locked) taken) due

@@ -72,7 +72,10 @@ export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cl
 /** With the folders above it. Node's own way never ends where a file system refuses folders with ENOENT, as /proc does. */
 async function makeFolder(path: string): Promise<void> {
   const isThere = await stat(path).then(
-    () => true,
+    (found) => {
+      if (!found.isDirectory()) throw new Error(`${path} is a file`);
+      return true;
+    },
     (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
       return false;
