@@ -105,6 +105,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       connection.requests += 1;
       connection.awaitsAnswer = true;
       connection.interimBytes = 0;
+      connection.hasAnswerByte = false;
     }
     this.#writtenAt = performance.now();
   }
@@ -178,7 +179,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#isReused &&
       !this.#isRetry &&
       !this.#hasAnswerByte &&
-      (this.#setup.options.connection?.interimBytes ?? 0) === 0 &&
+      this.#setup.options.connection?.hasAnswerByte !== true &&
       performance.now() - this.#writtenAt < STALE_CONNECTION_MS &&
       classifyError(error) === 'reset'
     );

@@ -4,8 +4,10 @@ import type { Socket } from 'node:net';
 export interface InterimUse {
   /** Set when a request is written; the filter ends it when the final answer begins. */
   awaitsAnswer: boolean;
-  /** Of interim answers to the last request. */
+  /** Of whole interim answers to the last request. */
   interimBytes: number;
+  /** The receiver has begun to answer, were it with a part of an interim answer: it has the request. */
+  hasAnswerByte: boolean;
 }
 
 /** Up to the byte behind the status code. 101 is not among them: it is final, and asks for what was never offered. */
@@ -48,6 +50,7 @@ export function passOverInterimAnswers(socket: Socket, use: InterimUse, maxBytes
     for (;;) {
       const chunk = read(size);
       if (chunk === null || !use.awaitsAnswer) return chunk;
+      use.hasAnswerByte = true;
       held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
       const bytes = finalPart();
       if (bytes !== null) return bytes;

@@ -92,7 +92,10 @@ describe.concurrent('a start', () => {
     await writeFile(file, '');
     const result = await runJobferry(['serve'], { DATA_DIR: join(file, 'data') });
     expectOneLine(result, /^jobferry: DATA_DIR .*file\/data cannot be used: /);
-    expectOneLine(await runJobferry(['serve'], { DATA_DIR: file }), /^jobferry: DATA_DIR .*file cannot be used: .* is a file$/);
+    expectOneLine(
+      await runJobferry(['serve'], { DATA_DIR: file }),
+      /^jobferry: DATA_DIR .*file cannot be used: .* is a file$/,
+    );
   });
 
   // Node makes no folder there and does not give up either: it looks for a parent that is missing.
