@@ -179,7 +179,13 @@ class Connection extends Client {
   readonly #use: ConnectionUse;
 
   constructor(origin: URL, options: Client.Options, asking: Asking) {
-    const use: ConnectionUse = { requests: 0, accountId: '', awaitsAnswer: false, interimBytes: 0, hasAnswerByte: false };
+    const use: ConnectionUse = {
+      requests: 0,
+      accountId: '',
+      awaitsAnswer: false,
+      interimBytes: 0,
+      hasAnswerByte: false,
+    };
     const open = options.connect as buildConnector.connector;
     const connect: buildConnector.connector = (target, callback) => {
       asking.accountId = use.accountId;
