@@ -87,7 +87,7 @@ function statementsOf(
 const BY_IDS: Statement = {
   name: 'dead-letters-of-page',
   text: `
-    select d.id, d.job_id, d.queue_id, q.name as queue, j.payload, ${HISTORY_OF_J}, d.dead_at, d.replayed_at, d.replayed_job_id
+    select d.id, d.job_id, d.queue_id, q.name as queue, j.payload, ${HISTORY_OF_J} as history, d.dead_at, d.replayed_at, d.replayed_job_id
       from dead_letter d join job j on j.id = d.job_id join queue q on q.id = d.queue_id
      where d.id = any ($1) order by d.id desc`,
 };

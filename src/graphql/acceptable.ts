@@ -43,12 +43,13 @@ function notAcceptable(fetchAPI: FetchAPI, message: string): Response {
   return new fetchAPI.Response(body, { status: 406, headers });
 }
 
-/** As Yoga reads the header: without weights, and in UTF-8 only. */
+/** As Yoga reads the header: in UTF-8 only, and by weight only what is refused by a weight of 0. */
 function accepts({ headers }: Request, types: readonly string[]): boolean {
   const ranges = (headers.get('accept') || '*/*').replace(/\s/g, '').toLowerCase().split(',');
   return ranges.some((range) => {
     const [asked = '', ...parameters] = range.split(';');
     if (parameters.some((parameter) => parameter.startsWith('charset=') && parameter !== 'charset=utf-8')) return false;
+    if (parameters.some((parameter) => /^q=0(?:\.0{0,3})?$/.test(parameter))) return false;
     return types.some((type) => asked === '*/*' || asked === type || asked === `${type.split('/')[0]}/*`);
   });
 }

@@ -17,9 +17,11 @@ import { findReportable, notAwaitingAck } from './report-outcome.ts';
 /** Each round means that the job moved on between reading and writing; twice in a row is rare. */
 const MAX_ROUNDS = 5;
 /** Jobs of `publishJobs` that are under way at once. */
-const PORTION = 200;
-/** After so long no further portion is begun. */
+const PORTION = 100;
+/** After so long no further portion is begun; what was surely not stored is tried again until then. */
 const PUBLISHING_MS = 4500;
+
+type Given = PublishInput & { queueName: string };
 
 /** What can be done to a single job beyond reporting on it. */
 export function createJobOperations(context: Context, publishJob: PublishJob, jobs: JobBatches): JobOperations {
@@ -40,10 +42,7 @@ export function createJobOperations(context: Context, publishJob: PublishJob, jo
     throw new JobferryError('conflict', 'the job keeps changing, try again');
   };
 
-  const publishOrRefuse = async (
-    account: Account,
-    { queueName, ...input }: PublishInput & { queueName: string },
-  ): Promise<PublishOutcome> => {
+  const publishOrRefuse = async (account: Account, { queueName, ...input }: Given): Promise<PublishOutcome> => {
     try {
       assertPublishable(input);
       if (!isQueueName(queueName)) throw notFound('queue');
@@ -78,15 +77,16 @@ export function createJobOperations(context: Context, publishJob: PublishJob, jo
       if (jobs.length > LIMITS.publishBatch) {
         throw new JobferryError('invalid_request', `at most ${LIMITS.publishBatch} jobs at once, not ${jobs.length}`);
       }
-      // A portion is what one statement takes: more at once would fill its account's room in the line and be refused.
+      // A portion is what half of a statement takes: more at once would wait for longer than a busy line lets it.
       const answers: PublishOutcome[] = [];
       const giveUpAt = performance.now() + PUBLISHING_MS;
-      while (answers.length < jobs.length && performance.now() < giveUpAt) {
-        const portion = jobs.slice(answers.length, answers.length + PORTION);
-        const published = await Promise.all(portion.map((job) => publishOrRefuse(account, job)));
-        answers.push(...published);
-        // The rest would only fail one portion after the other.
-        if (published.some(isOutOfReach) && published.every(({ outcome }) => outcome === 'refused')) break;
+      for (let open = [...jobs.keys()]; open.length > 0 && performance.now() < giveUpAt; ) {
+        const portion = open.splice(0, PORTION);
+        const published = await Promise.all(portion.map((n) => publishOrRefuse(account, jobs[n] as Given)));
+        for (const [index, n] of portion.entries()) answers[n] = published[index] as PublishOutcome;
+        // Nobody can write at the moment, so the rest would only fail one portion after the other.
+        if (published.some(isNotNow) && published.every(({ outcome }) => outcome === 'refused')) break;
+        open = [...portion.filter((_, index) => isNotNow(published[index])), ...open];
       }
       const rest = unavailable('the jobs before this one took too long; it was not stored, try again', 'nothing');
       return jobs.map((_, n) => answers[n] ?? { outcome: 'refused', error: rest });
@@ -119,8 +119,8 @@ async function extendAck(
   return deadline;
 }
 
-function isOutOfReach(outcome: PublishOutcome): boolean {
-  return outcome.outcome === 'refused' && isUnavailable(outcome.error);
+function isNotNow(outcome: PublishOutcome | undefined): boolean {
+  return outcome?.outcome === 'refused' && isUnavailable(outcome.error) && outcome.error.stored === 'nothing';
 }
 
 function notCancellable({ state: { status } }: StoredJob): JobferryError {

@@ -59,7 +59,10 @@ export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cl
   if (present === null) await initialise(folder, binaries, user);
   if (home !== (await realpath(dataDir))) await linkFrom(dataDir, folder).catch(refuse);
 
-  const version = (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim();
+  const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').then(
+    (text) => text.trim(),
+    (error: unknown) => refuse(new Error(`${folder} is no database of Jobferry, and in its way`, { cause: error })),
+  );
   if (version !== POSTGRES_MAJOR) {
     throw new Error(
       `${folder} was made by PostgreSQL ${version} and cannot be opened by ${POSTGRES_MAJOR}: ` +

@@ -49,17 +49,17 @@ const PublishJobPayload = builder.objectRef<{ id: string; created: boolean }>('P
   }),
 });
 
-type PublishAnswer =
-  | { id: string; created: boolean }
-  | ValidationError
-  | NotFoundError
-  | LimitReachedError
-  | UnavailableError;
+const LISTED = [ValidationError, NotFoundError, LimitReachedError, UnavailableError] as const;
+type Refused = InstanceType<(typeof LISTED)[number]>;
+type PublishAnswer = { id: string; created: boolean } | Refused;
+
+/** The types of refusals among answers: these are no errors any more. */
+const typeOfListed = new WeakMap<object, (typeof LISTED)[number]>();
 
 const PublishAnswerRef = builder.unionType('PublishAnswer', {
   description: 'What became of one job of `publishJobs`: as `publishJob` would have answered.',
   types: [PublishJobPayload, ValidationError, NotFoundError, LimitReachedError, UnavailableError],
-  resolveType: (answer) => (answer instanceof Error ? (answer.constructor as typeof NotFoundError) : PublishJobPayload),
+  resolveType: (answer) => typeOfListed.get(answer) ?? PublishJobPayload,
 });
 
 const PublishJobsPayload = builder.objectRef<{ answers: PublishAnswer[] }>('PublishJobsPayload').implement({
@@ -100,25 +100,43 @@ async function publishOne({ operations, account }: GraphQLContext, queue: string
   return { id: answer.id, created: answer.outcome === 'created' };
 }
 
-/** @throws what nobody could expect: then the answer to all of them is an error */
-function refusalOf(error: Error): Exclude<PublishAnswer, { created: boolean }> {
+/**
+ * A refusal with its members and not itself: an `Error` in a list becomes an error of the whole list.
+ * @throws what nobody could expect: then the answer to all of them is an error
+ */
+function listed(error: unknown): Refused {
   const refusal = typed(error);
-  if (refusal instanceof ValidationError || refusal instanceof NotFoundError) return refusal;
-  if (refusal instanceof LimitReachedError || refusal instanceof UnavailableError) return refusal;
-  throw error;
+  const type = LISTED.find((one) => refusal instanceof one);
+  if (type === undefined) throw error;
+  const members = { ...(refusal as Refused), message: (refusal as Refused).message };
+  typeOfListed.set(members, type);
+  return members as Refused;
 }
 
 async function publishMany(
   { operations, account }: GraphQLContext,
   jobs: readonly (typeof PublishJobsInput.$inferInput)[],
-) {
+): Promise<PublishAnswer[]> {
+  const answers: PublishAnswer[] = [];
+  const given: [n: number, job: ReturnType<typeof toPublish>][] = [];
+  for (const [n, { queue, job }] of jobs.entries()) {
+    try {
+      given.push([n, toPublish(queue, job)]);
+    } catch (error) {
+      answers[n] = listed(error);
+    }
+  }
   const published = await operations.publishJobs(
     account,
-    jobs.map(({ queue, job }) => toPublish(queue, job)),
+    given.map(([, job]) => job),
   );
-  return published.map((answer) =>
-    answer.outcome === 'refused' ? refusalOf(answer.error) : { id: answer.id, created: answer.outcome === 'created' },
-  );
+  for (const [index, answer] of published.entries()) {
+    const [n] = given[index] ?? [];
+    if (n === undefined) continue;
+    answers[n] =
+      answer.outcome === 'refused' ? listed(answer.error) : { id: answer.id, created: answer.outcome === 'created' };
+  }
+  return answers;
 }
 
 const ATTEMPT = "The delivery's `attempt`: refused when another one is under way. Without it, whichever is.";
