@@ -14,9 +14,10 @@ export interface DatabaseLog {
  * No statement of the service may take longer than this: a caller must hear "unavailable" within
  * 5 s of a database that stalls (reliability I-37), and everything long is done in batches.
  */
-const STATEMENT_TIMEOUT_MS = 4000;
+export const STATEMENT_TIMEOUT_MS = 4000;
 /** Of a statement that may take less: the setting itself has to be made and taken back within it. */
 const SHORTEST_MS = 25;
+const NEARLY_MS = 250;
 const CONNECT_TIMEOUT_MS = 3000;
 /** The client's own bound, for a server that no longer answers at all. */
 const ANSWER_TIMEOUT_MS = 4500;
@@ -31,13 +32,18 @@ types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
 export class Connections {
   readonly pool: pg.Pool;
   readonly #abandoned: AbandonedSessions;
+  readonly #usualMs: number;
+  /** What a statement may take on a connection, where that is not as usual. Never less once a statement has ended. */
+  readonly #timeOf = new WeakMap<pg.ClientBase, number>();
 
-  constructor(url: string, max: number, log: DatabaseLog, origin: OriginGuard) {
+  /** @param usualMs what a statement may take if nothing else is said */
+  constructor(url: string, max: number, log: DatabaseLog, origin: OriginGuard, usualMs = STATEMENT_TIMEOUT_MS) {
+    this.#usualMs = usualMs;
     this.pool = new pg.Pool({
       connectionString: url,
       max,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
+      statement_timeout: usualMs,
       query_timeout: ANSWER_TIMEOUT_MS,
       idle_in_transaction_session_timeout: 10_000,
       ...KEEP_ALIVE,
@@ -56,28 +62,35 @@ export class Connections {
   }
 
   /**
-   * @param maxMs less than what any statement may take
+   * @param maxMs what the statement may take, if that is not what is usual on these connections
    * @param assertMaySend looks once more when the connection is there, for which the statement may have waited for seconds
    * @throws JobferryError `unavailable` when no connection is to be had; what the statement fails with is thrown as it is
    */
   async run<Row extends pg.QueryResultRow>(
     statement: pg.QueryConfig,
-    { maxMs, assertMaySend }: { maxMs?: number | undefined; assertMaySend?: () => void } = {},
+    { maxMs = this.#usualMs, assertMaySend }: { maxMs?: number | undefined; assertMaySend?: () => void } = {},
   ): Promise<Row[]> {
-    if (maxMs === undefined) {
-      return this.#onConnection(async (client) => (await client.query<Row>(statement)).rows, assertMaySend);
-    }
+    const withinMs = Math.ceil(maxMs);
+    // Setting it takes as long as a small statement, so what is nearly as usual is left as it is.
+    const isShort = withinMs < this.#usualMs - NEARLY_MS;
+    const wanted = isShort ? Math.max(SHORTEST_MS, withinMs) : Math.max(this.#usualMs, withinMs);
     return this.#onConnection(async (client) => {
-      const within = (ms: number) => client.query(`set statement_timeout = ${ms}`);
-      await within(Math.max(SHORTEST_MS, Math.ceil(maxMs)));
+      await this.#giveTime(client, wanted);
+      if (!isShort) return (await client.query<Row>(statement)).rows;
       const ended = await client.query<Row>(statement).then(
         ({ rows }) => ({ rows }),
         (error: unknown) => ({ error }),
       );
-      if ('rows' in ended || isRefusal(ended.error)) await within(STATEMENT_TIMEOUT_MS).catch(notAsBefore);
+      if ('rows' in ended || isRefusal(ended.error)) await this.#giveTime(client, this.#usualMs).catch(notAsBefore);
       if ('error' in ended) throw ended.error;
       return ended.rows;
-    });
+    }, assertMaySend);
+  }
+
+  async #giveTime(client: pg.PoolClient, ms: number): Promise<void> {
+    if ((this.#timeOf.get(client) ?? this.#usualMs) === ms) return;
+    await client.query(`set statement_timeout = ${ms}`);
+    this.#timeOf.set(client, ms);
   }
 
   async #onConnection<T>(work: (client: pg.PoolClient) => Promise<T>, assertMaySend?: () => void): Promise<T> {

@@ -31,6 +31,9 @@ const READING = {
   slowMs: 300,
 };
 
+/** No field of GraphQL keeps a connection for longer. */
+const GRAPHQL_MS = 2000;
+
 /**
  * Changes that are no publish, report or outcome: edits, keys, replays, bulk actions. Those of one account wait for the same
  * rows, each with a connection, so they get a part of the connections only.
@@ -40,7 +43,7 @@ const CHANGING = { atOnce: 8, atOnceOfOne: 3, waiting: 2000, waitingOfOne: 500, 
 export interface ReadingOptions {
   /** Of a request; it is charged for what its statements take, and not for waiting for its account's turn. */
   budget?: SearchBudget | undefined;
-  /** What a statement may take, when it may take less than others. */
+  /** What a statement may take, if that is not 2 s: lists of REST are promised at any size. */
   maxMs?: number | undefined;
   /** Whether nobody waits for the answer any more: a statement whose turn comes then is refused. */
   isGone?: (() => boolean) | undefined;
@@ -70,7 +73,7 @@ export class Database {
     this.box = box;
     this.origin = new OriginGuard(log);
     this.connections = new Connections(url, MAX_CONNECTIONS, log, this.origin);
-    this.readingConnections = new Connections(url, MAX_READING_CONNECTIONS, log, this.origin);
+    this.readingConnections = new Connections(url, MAX_READING_CONNECTIONS, log, this.origin, GRAPHQL_MS);
     this.pool = this.connections.pool;
     this.readingPool = this.readingConnections.pool;
     this.run = (statement) => this.connections.run(statement);

@@ -1,4 +1,5 @@
 import { databaseTime } from '../db/clock.ts';
+import { STATEMENT_TIMEOUT_MS } from '../db/connections.ts';
 import type { Database } from '../db/database.ts';
 import { listDeadLetterDocuments } from '../db/dead-letters.ts';
 import { type KeptJobs, listJobDocuments } from '../db/job-list.ts';
@@ -17,7 +18,7 @@ export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
     getJob: (account, jobId) => jobs.document(account, jobId),
 
     async listJobs(account, queueId, input, isGone) {
-      const reading = db.reading(account.id, { isGone });
+      const reading = db.reading(account.id, { isGone, maxMs: STATEMENT_TIMEOUT_MS });
       if ((await queueState(reading, account.id, queueId)) !== 'live') throw notFound('queue');
       const { from: appliedFrom, kept } = await jobsFrom(context, reading, account, queueId, input);
       const { to, status, idempotencyKey } = input;
@@ -27,7 +28,7 @@ export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
     },
 
     async listDeadLetters(account, queueId, input, isGone) {
-      const reading = db.reading(account.id, { isGone });
+      const reading = db.reading(account.id, { isGone, maxMs: STATEMENT_TIMEOUT_MS });
       await assertDeadLettersExist(reading, account, queueId);
       const filter = {
         queueId,

@@ -15,23 +15,18 @@ import {
 import { whyWaiting } from '../domain/waiting.ts';
 import type { Context } from './context.ts';
 import type { QueueInsight, TimelineInput } from './dashboard.ts';
-import type { Account } from './index.ts';
-
-/** No field of a dashboard keeps a connection for longer. */
-const MAX_MS = 2000;
 
 /** How queues do. Ids that are not of a live queue of the account are left out of every answer. */
 export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'server'>): QueueInsight {
   const { db, periods, server } = context;
   const { retentionMs } = periods;
-  const reading = ({ id }: Account) => db.reading(id, { maxMs: MAX_MS });
   return {
     async depths(account, queueIds) {
-      const rows = await queueDepths(reading(account), account.id, queueIds.filter(isId), periods);
+      const rows = await queueDepths(db.reading(account.id), account.id, queueIds.filter(isId), periods);
       return new Map(rows.map(({ id, oldest, ...counts }) => [id, { ...counts, oldestDueAt: oldest }]));
     },
 
-    uses: (account, queueIds) => queueUses(reading(account), account.id, queueIds.filter(isId)),
+    uses: (account, queueIds) => queueUses(db.reading(account.id), account.id, queueIds.filter(isId)),
 
     async timelines(account, queueIds, input) {
       const grid = gridOf(input, (await recentDatabaseTime(db)) - retentionMs);
@@ -39,17 +34,17 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
         from: new Date(grid.startMs),
         to: new Date(grid.startMs + grid.count * grid.bucketMs),
       };
-      const stats = await queueStats(reading(account), account.id, queueIds.filter(isId), range, retentionMs);
+      const stats = await queueStats(db.reading(account.id), account.id, queueIds.filter(isId), range, retentionMs);
       return new Map([...stats].map(([id, rows]) => [id, timelineOf(grid, rows)]));
     },
 
     async healths(account, queueIds) {
-      const stats = await queueStats(reading(account), account.id, queueIds.filter(isId), null, retentionMs);
+      const stats = await queueStats(db.reading(account.id), account.id, queueIds.filter(isId), null, retentionMs);
       return new Map([...stats].map(([id, rows]) => [id, healthOf(sumOf(rows), server.webhookTimeoutMs)]));
     },
 
     async waitings(account, jobIds) {
-      const jobs = await waitingJobs(reading(account), account.id, jobIds.filter(isId));
+      const jobs = await waitingJobs(db.reading(account.id), account.id, jobIds.filter(isId));
       return new Map(jobs.map(({ id, job, queue, now }) => [id, whyWaiting(job, queue, now)]));
     },
   };

@@ -51,7 +51,8 @@ describe('what an account looks at', () => {
           .reading('a', { maxMs: 0.5 })
           .query('select pg_sleep(0.03)')
           .catch(() => {});
-      expect(await db.reading('a').one(timeout)).toEqual({ statement_timeout: '4s' });
+      expect(await db.reading('a').one(timeout)).toEqual({ statement_timeout: '2s' });
+      expect(await db.reading('a', { maxMs: 4000 }).one(timeout)).toEqual({ statement_timeout: '4s' });
     } finally {
       await db.close();
     }
