@@ -87,7 +87,6 @@ function documentDefaults<Shape extends z.ZodRawShape>(shape: Shape, defaults: R
 const createBody = exactOptional(
   named(
     'QueueCreate',
-
     'A new queue. A default, or a value of the template, that is above a ceiling of the plan is lowered to it.',
     z.object({
       name: queueName('Used in the path of publish. Cannot be changed; free again when the queue is deleted.'),

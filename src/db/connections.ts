@@ -115,6 +115,9 @@ export class Connections {
   }
 }
 
+/** query_canceled: by the time-out of the statement, nearly always. */
+export const CANCELLED = '57014';
+
 /** A statement that the server refused has ended, and its connection is as good as before. */
 function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity === 'ERROR';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { JobferryError, type Stored, unavailable } from '../domain/errors.ts';
-import { Connections, type DatabaseLog } from './connections.ts';
+import { CANCELLED, Connections, type DatabaseLog } from './connections.ts';
 import { FairTurns } from './fair-turns.ts';
 import { OriginGuard } from './origin.ts';
 import type { SearchBudget } from './search-budget.ts';
@@ -137,8 +137,6 @@ export class Database {
 const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '55', '57', '58', 'F0', 'XX']);
 /** deadlock_detected, serialization_failure */
 const LOST_AGAINST_ANOTHER = new Set(['40P01', '40001']);
-/** query_canceled: by the time-out of the statement, nearly always. */
-const CANCELLED = '57014';
 /** read_only_sql_transaction: a standby, or an operator who stopped writes. */
 const READ_ONLY = '25006';
 /** connection_exception, transaction_resolution_unknown; admin_shutdown, crash_shutdown: perhaps within the commit. */

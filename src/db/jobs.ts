@@ -32,6 +32,10 @@ export const HISTORY_OF_J = `(
            'timestamp', extract(epoch from a."timestamp") * 1000) order by a.ordinal)
     from attempt a where a.job_id = j.id)`;
 
+/** Of a document, but for what may be large: the job's payload and its history. */
+const COLUMNS = `j.id, j.account_id, j.queue_id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count,
+           j.idempotency_key, j.scheduled_for, j.last_error, j.created_at, j.completed_at`;
+
 const TERMS: KeptTerms = {
   now: '(select jobferry_now())',
   retention: `$2 * interval '1 ms'`,
@@ -42,9 +46,8 @@ const TERMS: KeptTerms = {
 const KEPT: Statement = {
   name: 'job-documents',
   text: `
-    select j.id, j.account_id, j.queue_id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count,
-           j.idempotency_key, case when fits then j.payload end as payload, octet_length(j.payload) as payload_bytes,
-           j.scheduled_for, j.last_error, j.created_at, j.completed_at, case when fits then ${HISTORY_OF_J} end as history
+    select ${COLUMNS}, octet_length(j.payload) as payload_bytes,
+           case when fits then j.payload end as payload, case when fits then ${HISTORY_OF_J} end as history
       from (select found.*, coalesce(sum(octet_length(payload)) over before, 0) + octet_length(payload) <= $4 or n = 1 as fits
               from (select job.*, row_number() over (order by asked.n) as n
                       from unnest($1::text[]) with ordinality as asked(id, n) join job on job.id = asked.id) found
@@ -121,9 +124,7 @@ export async function listStart(db: Database, queueId: string, periods: Periods)
 const BY_IDS: Statement = {
   name: 'jobs-of-page',
   text: `
-    select j.id, j.account_id, j.queue_id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count,
-           j.idempotency_key, j.payload, j.scheduled_for, j.last_error, j.created_at, j.completed_at,
-           ${HISTORY_OF_J} as history
+    select ${COLUMNS}, j.payload, ${HISTORY_OF_J} as history
       from job j join queue q on q.id = j.queue_id
      where j.id = any ($1) order by j.id desc`,
 };

@@ -31,7 +31,8 @@ const ASK = `
  * Notices when the same address leads to another or an older database: a leader that was replaced and took itself
  * back, say. What was accepted since it was replaced is missing there, and what it would accept now would be lost
  * next. So each new connection, of a pool or alone, is asked where its server stands, and one that is behind the highest
- * that this process has seen is refused, or closed when that is seen later. The memory is the process's: after a restart the server that is there counts.
+ * that this process has seen is refused, or closed when that is seen later. The memory is the process's: after a restart
+ * the server that is there counts.
  */
 export class OriginGuard {
   readonly #log: OriginLog;

@@ -93,7 +93,8 @@ export async function endHold(db: Database, by: Author, queueId: string): Promis
   return (await db.query(END_HOLD, [queueId, by.id, actorJson(by.actor), MAX_RELEASED])).length > 0;
 }
 
-// What another rotation had planned is lost, so the audit log keeps it. A rotation whose overlap is over but which no claim has yet carried out is carried out here.
+// What another rotation had planned is lost, so the audit log keeps it. A rotation whose overlap is over but which no
+// claim has yet carried out is carried out here.
 const ROTATE: Statement = {
   name: 'rotate-signing-secret',
   text: `

@@ -1,10 +1,9 @@
 import pg from 'pg';
 import { JobferryError, unavailable } from '../domain/errors.ts';
+import { CANCELLED } from './connections.ts';
 
 /** For how long the searches of one request may keep the database busy, all together. */
 const SEARCH_BUDGET_MS = 2000;
-/** SQLSTATE */
-const QUERY_CANCELED = '57014';
 
 /**
  * What the searches of one request have left of the database. A search of a million jobs may have to look at all of
@@ -75,7 +74,7 @@ export class SearchBudget {
 }
 
 function isStopped(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === QUERY_CANCELED;
+  return error instanceof pg.DatabaseError && error.code === CANCELLED;
 }
 
 function tooBroad(): JobferryError {

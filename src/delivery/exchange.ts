@@ -70,7 +70,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #isRetry = false;
   #writtenAt = 0;
   #isReused = false;
-  #hasAnswerByte = false;
   #statusCode: number | null = null;
   #retryAfter: string | null = null;
   #chunks: Buffer[] = [];
@@ -108,10 +107,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
       connection.hasAnswerByte = false;
     }
     this.#writtenAt = performance.now();
-  }
-
-  onResponseStarted(): void {
-    this.#hasAnswerByte = true;
   }
 
   onResponseStart(
@@ -178,7 +173,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return (
       this.#isReused &&
       !this.#isRetry &&
-      !this.#hasAnswerByte &&
       this.#setup.options.connection?.hasAnswerByte !== true &&
       performance.now() - this.#writtenAt < STALE_CONNECTION_MS &&
       classifyError(error) === 'reset'

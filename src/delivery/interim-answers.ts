@@ -6,7 +6,7 @@ export interface InterimUse {
   awaitsAnswer: boolean;
   /** Of whole interim answers to the last request. */
   interimBytes: number;
-  /** The receiver has begun to answer, were it with a part of an interim answer: it has the request. */
+  /** The receiver has begun to answer the last request, were it with a part of an interim answer: it has the request. */
   hasAnswerByte: boolean;
 }
 

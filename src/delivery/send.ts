@@ -2,13 +2,12 @@ import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undic
 import { createAddressGuard, createGuardedConnector } from './address-guard.ts';
 import { createDnsLookup } from './dns-lookup.ts';
 import { type ConnectionUse, Exchange, type ExchangeOptions, type SendResult } from './exchange.ts';
+import { passOverInterimAnswers } from './interim-answers.ts';
 import { createProxiedConnector } from './proxy.ts';
 import { type Lookup, shareLookups } from './resolver.ts';
 import { sign } from './signature.ts';
 
 export type { SendResult } from './exchange.ts';
-
-import { passOverInterimAnswers } from './interim-answers.ts';
 
 export interface SenderOptions {
   /** One deadline over connect, headers and body (spec "Receiver response rules"). */

@@ -10,7 +10,7 @@ let late: TestQueue;
 
 beforeAll(async () => {
   fixture = await openFixture();
-  const { db, accountId } = fixture;
+  const { db } = fixture;
   // Each connection has counters and plans of its own.
   db.pool.options.max = 1;
   await db.query('alter table job set (autovacuum_enabled = off)');
@@ -20,34 +20,14 @@ beforeAll(async () => {
   for (const job of (await fixture.claim(busy, 12)).jobs) await fixture.settle(job, DELIVERED);
   for (let n = 0; n < 8; n += 1)
     for (const job of (await fixture.claim(busy, 1)).jobs) await fixture.settle(job, DELIVERED);
-  const insert = (queue: TestQueue, count: number, agoHours: number) =>
-    db.query(
-      `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for,
-                        deliver_by, created_at)
-       select jobferry_id(at), $1, $2, 3, 'fixed', 0, '{}', at, at + interval '1 day', at
-         from (select jobferry_now() - $4::float8 * interval '1 hour' + n * interval '1 ms' as at
-                 from generate_series(1, $3::integer) n) s`,
-      [accountId, queue.id, count, agoHours],
-    );
-  await insert(busy, WAITING, 1);
-  await insert(late, WAITING, 30);
-  await insert(late, 100, 1);
+  await fixture.insertJobs(busy, WAITING, 1);
+  await fixture.insertJobs(late, WAITING, 30);
+  await fixture.insertJobs(late, 100, 1);
 });
-
-async function rowsRead(work: () => Promise<unknown>): Promise<number> {
-  const read = async () => {
-    await fixture.db.query('select pg_stat_force_next_flush()');
-    const text = `select idx_tup_fetch + seq_tup_read as rows from pg_stat_user_tables where relname = 'job'`;
-    return Number((await fixture.db.one<{ rows: string }>(text))?.rows);
-  };
-  const before = await read();
-  await work();
-  return (await read()) - before;
-}
 
 it('reads little with the plans of the first deliveries', async () => {
   for (let round = 0; round < 10; round += 1) {
-    const read = await rowsRead(async () => {
+    const read = await fixture.rowsRead(async () => {
       for (const job of (await fixture.claim(busy, 1)).jobs) await fixture.settle(job, DELIVERED);
     });
     expect(read, `round ${round}`).toBeLessThan(50);
@@ -65,14 +45,14 @@ describe.each(['as it was never analysed', 'analysed'])('a table %s', (state) =>
     await db.query('discard plans');
     for (let round = 0; round < 10; round += 1) {
       let jobs: Awaited<ReturnType<Fixture['claim']>>['jobs'] = [];
-      const claimed = await rowsRead(async () => {
+      const claimed = await fixture.rowsRead(async () => {
         jobs = (await fixture.claim(busy, 10)).jobs;
         expect(jobs).toHaveLength(10);
       });
       expect(claimed, `claim, round ${round}`).toBeLessThan(120);
       const [first] = jobs;
       if (first === undefined) throw new Error('nothing was claimed');
-      const settled = await rowsRead(async () => expect(await fixture.settle(first, DELIVERED)).toBe(true));
+      const settled = await fixture.rowsRead(async () => expect(await fixture.settle(first, DELIVERED)).toBe(true));
       expect(settled, `settle, round ${round}`).toBeLessThan(20);
       for (const job of jobs.slice(1)) await fixture.settle(job, DELIVERED);
     }
@@ -83,7 +63,7 @@ describe.each(['as it was never analysed', 'analysed'])('a table %s', (state) =>
     await db.query(`set plan_cache_mode = ${mode}`);
     await db.query('discard plans');
     for (let round = 0; round < 10; round += 1) {
-      const read = await rowsRead(async () => {
+      const read = await fixture.rowsRead(async () => {
         const { jobs, now } = await fixture.claim(late, 2);
         expect(jobs.map(({ state: { deliverBy } }) => deliverBy > now)).toEqual([true, true]);
         for (const job of jobs) await fixture.settle(job, DELIVERED);

@@ -100,6 +100,30 @@ export async function openFixture() {
       return claimOf(db, queue.id, capacity, workerId);
     },
 
+    /** Pending jobs that were published so many hours ago, a millisecond apart. */
+    insertJobs(queue: TestQueue, count: number, agoHours: number): Promise<unknown> {
+      return db.query(
+        `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for,
+                          deliver_by, created_at)
+         select jobferry_id(at), $1, $2, 3, 'fixed', 0, '{}', at, at + interval '1 day', at
+           from (select jobferry_now() - $4::float8 * interval '1 hour' + n * interval '1 ms' as at
+                   from generate_series(1, $3::integer) n) s`,
+        [accountId, queue.id, count, agoHours],
+      );
+    },
+
+    /** Rows of jobs that a piece of work read. Each connection counts for itself, so there must be one only. */
+    async rowsRead(work: () => Promise<unknown>): Promise<number> {
+      const read = async () => {
+        await db.query('select pg_stat_force_next_flush()');
+        const text = `select idx_tup_fetch + seq_tup_read as rows from pg_stat_user_tables where relname = 'job'`;
+        return Number((await db.one<{ rows: string }>(text))?.rows);
+      };
+      const before = await read();
+      await work();
+      return (await read()) - before;
+    },
+
     /** Makes every connection tell the server what it read, which it does when it likes otherwise. */
     async flushCounters(): Promise<void> {
       const clients = await Promise.all(Array.from({ length: db.pool.totalCount }, () => db.pool.connect()));

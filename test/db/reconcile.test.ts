@@ -25,37 +25,14 @@ beforeAll(async () => {
   [due, late, deleted] = [await fixture.createQueue(), await fixture.createQueue(), await fixture.createQueue()];
   await db.query(`update queue set paused_at = jobferry_now(), paused_by = 'test' where id = $1`, [paused.id]);
   await db.query(`update queue set lifetime_floor = jobferry_now() + interval '1 day' where id = $1`, [resumed.id]);
-  await insertJobs(paused, EXPIRED, 60);
-  await insertJobs(resumed, EXPIRED, 60);
-  await insertJobs(due, 1000, 1);
-  await insertJobs(late, 3, 30);
-  await insertJobs(deleted, 1, 1);
+  await fixture.insertJobs(paused, EXPIRED, 60);
+  await fixture.insertJobs(resumed, EXPIRED, 60);
+  await fixture.insertJobs(due, 1000, 1);
+  await fixture.insertJobs(late, 3, 30);
+  await fixture.insertJobs(deleted, 1, 1);
   await db.query('update queue set deleted_at = jobferry_now() where id = $1', [deleted.id]);
   ids = (await db.query<{ id: string }>('select id from queue order by id')).map(({ id }) => id);
 });
-
-function insertJobs(queue: TestQueue, count: number, agoHours: number): Promise<unknown> {
-  return fixture.db.query(
-    `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for,
-                      deliver_by, created_at)
-     select jobferry_id(at), $1, $2, 3, 'fixed', 0, '{}', at, at + interval '1 day', at
-       from (select jobferry_now() - $4::float8 * interval '1 hour' + n * interval '1 ms' as at
-               from generate_series(1, $3::integer) n) s`,
-    [fixture.accountId, queue.id, count, agoHours],
-  );
-}
-
-/** Rows of jobs that a piece of work read. */
-async function rowsRead(work: () => Promise<unknown>): Promise<number> {
-  const read = async () => {
-    await fixture.db.query('select pg_stat_force_next_flush()');
-    const text = `select idx_tup_fetch + seq_tup_read as rows from pg_stat_user_tables where relname = 'job'`;
-    return Number((await fixture.db.one<{ rows: string }>(text))?.rows);
-  };
-  const before = await read();
-  await work();
-  return (await read()) - before;
-}
 
 it.each(['as it was never analysed', 'analysed'])('looks at the heads of queues only, %s', async (state) => {
   const { db } = fixture;
@@ -64,11 +41,11 @@ it.each(['as it was never analysed', 'analysed'])('looks at the heads of queues 
   if (state === 'analysed') await db.query('analyze');
   for (const mode of ['force_generic_plan', 'auto']) {
     await db.query(`set plan_cache_mode = ${mode}`);
-    const lifetimes = await rowsRead(async () => {
+    const lifetimes = await fixture.rowsRead(async () => {
       expect(await jobsPastLifetime(db, ids, 500)).toHaveLength(3);
     });
     expect(lifetimes, `lifetimes, ${mode}`).toBeLessThan(50);
-    const work = await rowsRead(async () => {
+    const work = await fixture.rowsRead(async () => {
       const found = await queuesWithWork(db, ids);
       expect(found.due.sort()).toEqual(expect.arrayContaining([due.id, late.id, deleted.id]));
     });
@@ -115,7 +92,7 @@ it.each([
 it('stops between two batches, and uses the database no more once it has stopped', async () => {
   const { db } = fixture;
   const many = await fixture.createQueue();
-  await insertJobs(many, 1200, 30);
+  await fixture.insertJobs(many, 1200, 30);
   const used: string[] = [];
   const stopped: Promise<void>[] = [];
   const watched = Object.create(db) as Database;
