@@ -24,15 +24,23 @@ export interface LeaseLock {
   readonly workerId: number;
   /** The server's process behind the connection, as it knows it itself: a proxy may tell the client another one. */
   readonly session: Session;
-  /** Resolves with the reason when the connection is known to be gone. That it is open proves nothing: see `isHeld`. */
+  /** The first answer, when the lock was taken. */
+  readonly confirmation: Confirmed;
+  /** Resolves with the reason when the connection is known to be gone. That it is open proves nothing: see `confirm`. */
   readonly lost: Promise<string>;
-  /** Whether the server has the lock, on this connection. Rejects when the connection ends meanwhile. */
-  isHeld(): Promise<boolean>;
+  /**
+   * Asks the server whether it has the lock, on this connection. Others conclude from the time that the server notes then
+   * that the process is dead, so what could not be noted is no confirmation. Rejects when the connection ends meanwhile.
+   */
+  confirm(): Promise<Confirmed | 'gone'>;
   /** Gives the lock back. Resolves within a second, even when the server does not answer. */
   release(): Promise<void>;
   /** Closes the connection at once, without a word to a server that may not answer. */
   drop(): void;
 }
+
+/** `unwritable`: the server has the lock, and says why it cannot note it. */
+type Confirmed = 'confirmed' | { unwritable: string };
 
 interface Session {
   pid: number;
@@ -85,7 +93,10 @@ export async function takeLeaseLock(
     const workerId = former?.workerId ?? (await newNumber(client));
     const session = await takeShared(client, workerId);
     client.on('notification', ({ payload }) => hear(payload ?? '', workerId, options));
-    await client.query(`listen ${CALL_CHANNEL}`);
+    // What is noted may be lost with the server, but may not wait for a standby that hangs.
+    await client.query(`set synchronous_commit = off; listen ${CALL_CHANNEL}`);
+    const confirmation = await confirm(client, workerId);
+    if (confirmation === 'gone') throw new Error('the server that was asked does not have the lock');
     if (former !== null) {
       await endSession(client, former, options.log).catch((error: unknown) => {
         // The new lock is what matters.
@@ -93,8 +104,8 @@ export async function takeLeaseLock(
       });
     }
     return {
-      ...{ workerId, session, lost },
-      isHeld: async () => (await client.query<{ held: boolean }>(IS_HELD, [workerId])).rows[0]?.held === true,
+      ...{ workerId, session, confirmation, lost },
+      confirm: () => confirm(client, workerId),
       release: async () => {
         const ended = client.end().catch(() => undefined);
         await Promise.race([ended, sleep(GOODBYE_MS, undefined, { ref: false })]);
@@ -151,9 +162,25 @@ async function endSession(client: pg.Client, { workerId, session }: LeaseLock, l
 }
 
 const IS_HELD = `
-  select exists (
-    select from pg_locks where pid = pg_backend_pid() and locktype = 'advisory'
-                           and classid = ${LOCK_CLASS} and objid = $1 and granted) as held`;
+  select from pg_locks where pid = pg_backend_pid() and locktype = 'advisory'
+                         and classid = ${LOCK_CLASS} and objid = $1::integer and granted`;
+
+const CONFIRM = `
+  insert into lease_confirmation (worker_id, confirmed_at)
+  select $1::integer, jobferry_now() where exists (${IS_HELD})
+  on conflict (worker_id) do update set confirmed_at = excluded.confirmed_at`;
+
+async function confirm(client: pg.Client, workerId: number): Promise<Confirmed | 'gone'> {
+  try {
+    const { rowCount } = await client.query(CONFIRM, [workerId]);
+    return rowCount === 1 ? 'confirmed' : 'gone';
+  } catch (error) {
+    // A read-only server has locks as any other.
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    const { rowCount } = await client.query(IS_HELD, [workerId]);
+    return rowCount === 1 ? { unwritable: error.message } : 'gone';
+  }
+}
 
 /** Numbers of the workers whose lease lock this server has. */
 export const HELD_LOCKS = `
@@ -161,12 +188,49 @@ export const HELD_LOCKS = `
    where locktype = 'advisory' and classid = ${LOCK_CLASS} and granted
      and database = (select oid from pg_database where datname = current_database())`;
 
-const LEASE_LOCKS: Statement = { name: 'lease-locks', text: HELD_LOCKS };
+/**
+ * After so long without a confirmation, by the server's clock, a worker without a lock has stopped claiming. What is much
+ * older proves nothing, because that clock may have been set forward.
+ */
+const SILENT_SECONDS = { least: 3, most: 30 };
 
-/** Numbers of the workers whose lease lock the server has that is asked. */
-export async function workersWithLock(db: Database): Promise<Set<number>> {
-  const rows = await db.query<{ worker_id: number }>(LEASE_LOCKS);
-  return new Set(rows.map((row) => row.worker_id));
+const LEASE_LOCKS: Statement = {
+  name: 'lease-locks',
+  text: `
+    with held as materialized (${HELD_LOCKS})
+    select worker_id, true as held from held
+    union all
+    select worker_id, false from lease_confirmation
+     where worker_id not in (select worker_id from held)
+       and confirmed_at between jobferry_now() - interval '${SILENT_SECONDS.most} s'
+                            and jobferry_now() - interval '${SILENT_SECONDS.least} s'`,
+};
+
+export interface LeaseLocks {
+  /** Numbers of the workers whose lease lock the server has that is asked. */
+  held: Set<number>;
+  /** Of those whose lock it does not have, and has not confirmed for three seconds, though lately. */
+  silent: number[];
+}
+
+export async function leaseLocks(db: Database): Promise<LeaseLocks> {
+  const rows = await db.query<{ worker_id: number; held: boolean }>(LEASE_LOCKS);
+  return {
+    held: new Set(rows.flatMap((row) => (row.held ? [row.worker_id] : []))),
+    silent: rows.flatMap((row) => (row.held ? [] : [row.worker_id])),
+  };
+}
+
+const FORGET: Statement = {
+  name: 'forget-confirmations',
+  text: `
+    delete from lease_confirmation
+     where worker_id = any ($1) or confirmed_at < jobferry_now() - interval '1 hour'`,
+};
+
+/** Forgets when locks of dead workers were confirmed, and of those that nobody saw die. A worker that lives notes it again. */
+export async function forgetConfirmations(db: Database, workerIds: readonly number[]): Promise<void> {
+  await db.query(FORGET, [workerIds]);
 }
 
 // Reads what is in flight by its partial index, so it is not for every look: see worker/liveness.

@@ -1,10 +1,13 @@
 import type { Database } from '../db/database.ts';
-import { workersWithClaims, workersWithLock } from '../db/workers.ts';
+import { leaseLocks, workersWithClaims } from '../db/workers.ts';
 
 /** How often to look, and how often while a worker is missing. */
 export const LOOK_MS = 500;
 export const CLOSE_LOOK_MS = 250;
-/** How long a lock must be absent, by looks that each have seen our own; a worker has its own back in 1.6 s. */
+/**
+ * How long a lock must be absent, by looks that each have seen our own, where the server does not know when it was last
+ * confirmed; a worker has its own back in 1.6 s.
+ */
 const DEAD_AFTER_MS = 3000;
 const LEAST_LOOKS = 4;
 /** Looks further apart do not belong together: this process was held up, and knows nothing of the time between. */
@@ -58,7 +61,7 @@ export class DeathWatch {
     const isConsecutive = askedAt - this.#answeredAt <= LONGEST_GAP_MS;
     const absentBefore = isConsecutive ? this.#absent : new Map<number, Absence>();
     this.#absent = new Map();
-    const locked = await workersWithLock(this.#db);
+    const { held: locked, silent } = await leaseLocks(this.#db);
     const answeredAt = performance.now();
     this.#answeredAt = answeredAt;
     if (!locked.has(this.#self)) {
@@ -71,7 +74,8 @@ export class DeathWatch {
       const before = absentBefore.get(id) ?? { since: answeredAt, looks: 0 };
       this.#absent.set(id, { since: before.since, looks: before.looks + 1 });
     }
-    return { seen: true, dead: this.#dead(askedAt) };
+    if (answeredAt < this.#countsFrom) return { seen: true, dead: [] };
+    return { seen: true, dead: [...new Set([...silent, ...this.#absentTooLong(askedAt)])] };
   }
 
   /** Nothing of it is left to take back. */
@@ -87,7 +91,7 @@ export class DeathWatch {
     for (const id of await workersWithClaims(this.#db)) this.#known.add(id);
   }
 
-  #dead(askedAt: number): number[] {
+  #absentTooLong(askedAt: number): number[] {
     const isDead = ({ since, looks }: Absence) => looks >= LEAST_LOOKS && askedAt - since >= this.#deadAfterMs;
     return [...this.#absent].flatMap(([id, absence]) => (isDead(absence) ? [id] : []));
   }

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import type { Periods } from '../db/publish.ts';
 import { indexAttempts, rollUp } from '../db/statistics.ts';
 import type { CallReason } from '../db/wake-ups.ts';
-import { tellDeclaredDead } from '../db/workers.ts';
+import { forgetConfirmations, tellDeclaredDead } from '../db/workers.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import type { Logger } from '../log.ts';
@@ -154,6 +154,7 @@ function watchForDeaths(
       if (!seen) liveness.wasNotSeen(askedAt);
       if (dead.length === 0) return;
       const queues = await takeBack(db, dead, workerId, changes);
+      await forgetConfirmations(db, dead);
       for (const id of dead) watch.forget(id);
       if (queues.size === 0) return; // they had none left: most of them just stopped
       log.warn({ workers: dead, queues: queues.size }, 'took back the claims of dead workers');

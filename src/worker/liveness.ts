@@ -7,7 +7,8 @@ import { elapsedMs, type Moment, thisMoment } from '../services/moment.ts';
  * The arithmetic (docs/decisions/0011). The lock goes at a moment T at which the process does not notice it.
  *   It stops claiming by T + 2 s: its last question that was answered "yes" was sent before T (CONFIRMED_FOR_MS).
  *   It has the lock again by T + 1.6 s: it asks every 0.5 s, waits 1 s, and connects (CONFIRM_EVERY_MS, ANSWER_MS).
- *   Others take back its claims at T + 3 s at the earliest (worker/death-watch), and a killed worker's by T + 4 s.
+ *   Others take back its claims 3 s after that "yes" at the earliest, which the server has noted; where it knows of none,
+ *   at T + 3 s (worker/death-watch). A killed worker's by T + 4 s.
  */
 const CONFIRM_EVERY_MS = 500;
 const ANSWER_MS = 1000;
@@ -49,6 +50,8 @@ export class Liveness {
   #heldSince: number;
   /** When the last question was sent to which the server said "yes". */
   #confirmed: Moment;
+  /** What the server said when it had the lock and could not note it; null while it can. */
+  #unwritable: string | null = null;
   /** Why the lock counts as lost, in words that strangers may read; null while it does not. */
   #problem: string | null = null;
   #stopped = false;
@@ -72,6 +75,10 @@ export class Liveness {
     // Nobody takes back claims before there are any.
     const onDeclaredDead = () => started?.doubt(TAKEN_BACK);
     const lock = await takeLeaseLock({ ...options, onDeclaredDead }, null, Math.max(...TAKE_MS));
+    if (typeof lock.confirmation === 'object') {
+      lock.drop();
+      throw new Error(`the lease lock cannot be confirmed: ${lock.confirmation.unwritable}`);
+    }
     started = new Liveness(options, lock, asked);
     return started;
   }
@@ -83,7 +90,7 @@ export class Liveness {
 
   /** For people: why nothing is claimed; null when the lock is confirmed. */
   get problem(): string | null {
-    return this.confirmed ? null : (this.#problem ?? 'the server does not answer');
+    return this.confirmed ? null : (this.#problem ?? this.#unwritable ?? 'the server does not answer');
   }
 
   /**
@@ -143,17 +150,26 @@ export class Liveness {
       await this.#wait(CONFIRM_EVERY_MS);
       if (loss !== null || this.#stopped) return loss ?? { reason: 'stopped' };
       const asked = thisMoment();
-      const answer = await within(ANSWER_MS, lock.isHeld()).catch(
+      const answer = await within(ANSWER_MS, lock.confirm()).catch(
         (error: unknown): Loss => ({ reason: 'the server could not be asked', error: String(error) }),
       );
       if (answer === null) return { reason: `no answer within ${ANSWER_MS} ms` };
-      if (typeof answer === 'object') return loss ?? answer;
-      if (!answer) return { reason: 'the server does not have it any more' };
-      this.#isConfirmed(asked);
+      if (answer === 'gone') return { reason: 'the server does not have it any more' };
+      if (answer === 'confirmed') this.#isConfirmed(asked);
+      else if ('unwritable' in answer) this.#isUnwritable(answer.unwritable);
+      else return loss ?? answer;
     }
   }
 
+  #isUnwritable(reason: string): void {
+    if (this.#unwritable === null) {
+      this.#options.log.warn({ workerId: this.workerId, reason }, 'the lease lock cannot be confirmed: claiming stops');
+    }
+    this.#unwritable = reason;
+  }
+
   #isConfirmed(asked: Moment): void {
+    this.#unwritable = null;
     if (this.#problem !== null) return;
     const wasConfirmed = this.confirmed;
     this.#confirmed = asked;
@@ -187,8 +203,13 @@ export class Liveness {
     this.#takenAt = performance.now();
     if (goneMs >= CONFIRMED_FOR_MS) this.#heldSince = this.#takenAt;
     this.#problem = null;
-    this.#confirmed = asked;
     this.#options.log.info({ workerId: this.workerId, goneMs }, 'lease lock held again');
+    if (typeof lock.confirmation === 'object') {
+      this.#isUnwritable(lock.confirmation.unwritable);
+      return;
+    }
+    this.#unwritable = null;
+    this.#confirmed = asked;
     this.#tellWaiting();
     this.#options.onConfirmedAgain();
   }

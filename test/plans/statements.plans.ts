@@ -28,7 +28,7 @@ import * as sweep from '../../src/db/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/sweep-turn.ts';
 import { accountUsage } from '../../src/db/usage.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
-import { workersWithClaims, workersWithLock } from '../../src/db/workers.ts';
+import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../src/db/workers.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
 import { JOBS, type Seeded, seed } from './seed.ts';
 
@@ -176,7 +176,8 @@ const CASES: Case[] = [
   ['a page of tombstones', 5000, () => firstPage('deleted')],
   ['queues with work', 10_000, () => queuesWithWork(db, live())],
   ['next deadline', 3000, () => nextDeadlineMs(db, q.small.id)],
-  ['lease locks', 0, () => workersWithLock(db)],
+  ['lease locks', 500, () => leaseLocks(db)],
+  ['forgetting confirmed locks', 500, () => forgetConfirmations(db, [77])],
   ['claiming workers', 3000, () => workersWithClaims(db)],
   ['sweep jobs', 10_000, () => swept('jobs')],
   ['sweep search documents', 10_000, () => swept('documents')],

@@ -17,10 +17,8 @@ const MOVES: Record<JobStatus, readonly JobStatus[]> = {
 const SETTLES = new Set(['settle', 'settle-overdue', 'settle-lost', 'settle-cancelled']);
 /** So many in a row count as a failed attempt. */
 const MAX_INTERRUPTIONS = 10;
-/** A process may believe for so long in what it last heard of its lease lock. */
+/** A process may believe for so long in what it last heard of its lease lock, and so long it may not count as dead. */
 const CONFIRMED_MS = 2000;
-/** A worker's lock is absent for so long before it counts as dead. */
-const SILENT_MS = 3000;
 
 /**
  * Looks at every commit and at every request that arrives, and tells of the first that breaks a
@@ -28,6 +26,8 @@ const SILENT_MS = 3000;
  */
 export class Checker {
   readonly #tables: Tables;
+  /** By their numbers, which count from one. */
+  readonly #processes: readonly Process[];
   readonly #reached: (state: string) => void;
   readonly #jobs = new Map<string, JobShadow>();
   readonly #queues = new Map<string, QueueShadow>();
@@ -39,8 +39,14 @@ export class Checker {
   #clockHasJumped = false;
 
   /** @param violated told the number of the invariant in the reliability list; must not throw, for `src` would catch it */
-  constructor(tables: Tables, reached: (state: string) => void, violated: (invariant: string, detail: string) => void) {
+  constructor(
+    tables: Tables,
+    processes: readonly Process[],
+    reached: (state: string) => void,
+    violated: (invariant: string, detail: string) => void,
+  ) {
     this.#tables = tables;
+    this.#processes = processes;
     this.#reached = reached;
     this.#violated = violated;
   }
@@ -143,6 +149,9 @@ export class Checker {
     if (before.status === 'processing' && name !== 'settle-overdue') {
       const isHeld = before.workerId !== null && this.#tables.lifeSigns.has(before.workerId);
       this.#check(!isHeld, 'I-41 LeaseKnown', `${where} is taken back from ${before.workerId}, whose lock is there`);
+      const worker = this.#processes[(before.workerId ?? 0) - 1];
+      const mayClaim = worker?.dead === false && worker.lock.hasReason;
+      this.#check(!mayClaim, 'I-35 Recovery', `${where} is taken back from ${before.workerId}, which may still claim`);
     }
     if (before.status === 'processing' && job.status === 'pending') {
       this.#reached('a claim is taken back');
@@ -272,8 +281,10 @@ export class Checker {
   }
 
   onDeclaredDead(workerId: number, worker: Process | undefined, now: number): void {
+    // It may have its lock again when the answer arrives: `settle-lost` looks for it once more.
     const since = worker?.firstSilentAt ?? Number.POSITIVE_INFINITY;
-    this.#check(since <= now - SILENT_MS, 'I-35 Recovery', `process ${workerId} is declared dead too soon`);
+    const hasStopped = worker?.dead === true || worker?.lock.hasReason === false || since <= now - CONFIRMED_MS;
+    this.#check(hasStopped, 'I-35 Recovery', `process ${workerId} is declared dead too soon`);
     if (worker?.dead === false) this.#reached('a process that lives is declared dead');
   }
 

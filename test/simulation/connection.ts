@@ -51,12 +51,14 @@ export class Server {
     this.isUp = false;
     this.epoch += 1;
     this.tables.lifeSigns.clear();
+    this.tables.confirmations.clear();
   }
 
   /** Another server has taken over that has the data, and neither the sessions nor the statements under way. */
   failOver(): void {
     this.epoch += 1;
     this.tables.lifeSigns.clear();
+    this.tables.confirmations.clear();
   }
 
   /** The database as a process sees it. */

@@ -28,9 +28,9 @@ export class LeaseLock {
   readonly #believesInSocket: boolean;
   readonly #onConfirmedAgain: () => void;
   #line: Line = 'open';
+  #heldSince: number;
   /** Of simulated time, as the process's own monotonic clock counts it. */
   #confirmedAt: number;
-  #heldSince: number;
   #isLost = false;
   #asking = 0;
 
@@ -48,13 +48,18 @@ export class LeaseLock {
     this.#onConfirmedAgain = setup.onConfirmedAgain;
     this.#confirmedAt = setup.scheduler.now;
     this.#heldSince = setup.scheduler.now;
-    setup.server.tables.lifeSigns.add(setup.host.workerId);
+    this.#serverHasIt();
     this.#askLater();
   }
 
   /** Whether the process may claim, as far as it knows. */
   get confirmed(): boolean {
     if (this.#believesInSocket) return this.#line !== 'client-gone';
+    return this.hasReason;
+  }
+
+  /** Whether the server's last answer allows it to claim. */
+  get hasReason(): boolean {
     return !this.#isLost && this.#scheduler.now - this.#confirmedAt < CONFIRMED_FOR_MS;
   }
 
@@ -109,11 +114,19 @@ export class LeaseLock {
       if (this.#line !== 'open' || epoch !== this.#server.epoch) return;
       this.#asking += 1;
       if (!this.#server.tables.lifeSigns.has(this.#host.workerId)) return this.#lose();
+      this.#serverHasIt();
       const was = this.confirmed;
       this.#confirmedAt = asked;
       if (!was && this.confirmed) this.#onConfirmedAgain();
       this.#askLater();
     });
+  }
+
+  /** And notes that it said so. */
+  #serverHasIt(): void {
+    const { tables } = this.#server;
+    tables.lifeSigns.add(this.#host.workerId);
+    tables.confirmations.set(this.#host.workerId, tables.clock());
   }
 
   #lose(): void {
@@ -129,7 +142,7 @@ export class LeaseLock {
     this.#scheduler.after(RETRY_MS + random.next() * this.#server.latencyMs, this.#host, 'takes its lock again', () => {
       if (!this.#server.isUp) return this.#takeAgain();
       const { now } = this.#scheduler;
-      this.#server.tables.lifeSigns.add(this.#host.workerId);
+      this.#serverHasIt();
       this.lostAt = null;
       if (now - this.#confirmedAt >= CONFIRMED_FOR_MS) this.#heldSince = now;
       this.#confirmedAt = asked;

@@ -63,6 +63,7 @@ async function runSequence(seed: number, ofModel: Execute, reached: Set<string>)
   const queueNames = [`q${seed}-0`, `q${seed}-1`];
   const tables = new Tables(() => now);
   tables.lifeSigns.add(LOCK_HOLDER);
+  await fixture.db.query('delete from lease_confirmation');
   const sql = sideOf(fixture.db, queueNames);
   const query: Parameters<typeof databaseOn>[0] = async ({ name = '', values = [] }) => {
     const rows = ofModel(tables, name, values);
@@ -80,6 +81,7 @@ async function runSequence(seed: number, ofModel: Execute, reached: Set<string>)
       const patch = { concurrency, rateLimitMax, rateLimitWindow, dlqEnabled, mode };
       await editBoth(sql, tables, model, random.int(0, 1), patch);
     }
+    if (random.chance(0.1)) await confirm(tables, random.int(1, 3));
     const run = anyOperation(random);
     const [expected, actual] = [await run(sql), await run(model)];
     expect(comparable(model, actual), where).toEqual(comparable(sql, expected));
@@ -87,6 +89,16 @@ async function runSequence(seed: number, ofModel: Execute, reached: Set<string>)
     expect(withoutIds(model, dumpOf(tables, fixture.accountId)), where).toEqual(withoutIds(sql, dumped));
     noteStates(tables, reached);
   }
+}
+
+/** As `db/workers` does for a worker on the connection of its lease lock. */
+async function confirm(tables: Tables, worker: number): Promise<void> {
+  tables.confirmations.set(worker, now);
+  await fixture.db.query(
+    `insert into lease_confirmation values ($1, jobferry_now())
+         on conflict (worker_id) do update set confirmed_at = excluded.confirmed_at`,
+    [worker],
+  );
 }
 
 /** Whether a statement found or changed something, so that it was worth comparing. */

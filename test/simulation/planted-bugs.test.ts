@@ -24,6 +24,7 @@ import {
   notOverdue,
   reviving,
   settleAsked,
+  silentAtOnce,
   withManyJobs,
   withoutKeys,
   withShortLease,
@@ -202,6 +203,7 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
   // Deadlines and recovery
   ['ends leases and ack deadlines too early', 'I-21 I-24', inStatement(/overdue$/, late(1500))],
   ['takes a slow worker for a dead one', 'I-35', inStatement('lease-locks', answering(newestLock))],
+  ['takes a worker for dead that may still claim', 'I-35', inStatement('lease-locks', answering(silentAtOnce))],
   [
     'takes a worker for dead too soon',
     'I-35',

@@ -78,7 +78,13 @@ export const never = answering(() => []);
 
 /** As if all others had none. */
 export function newestLock(tables: Tables): object[] {
-  return [...tables.lifeSigns].slice(-1).map((worker_id) => ({ worker_id }));
+  return [...tables.lifeSigns].slice(-1).map((worker_id) => ({ worker_id, held: true }));
+}
+
+/** As if a worker without a lock had stopped claiming at once. */
+export function silentAtOnce(tables: Tables): object[] {
+  const numbers = new Set([...tables.lifeSigns, ...tables.confirmations.keys()]);
+  return [...numbers].map((worker_id) => ({ worker_id, held: tables.lifeSigns.has(worker_id) }));
 }
 
 export function notOverdue(tables: Tables, _name: string, values: unknown[]): object[] {

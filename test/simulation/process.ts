@@ -1,5 +1,6 @@
 import type { Database } from '../../src/db/database.ts';
 import { type CallReason, eachQueuePage, queuesWithWork } from '../../src/db/wake-ups.ts';
+import { forgetConfirmations } from '../../src/db/workers.ts';
 import type { Sender } from '../../src/delivery/send.ts';
 import type { Logger } from '../../src/log.ts';
 import type { Context } from '../../src/services/context.ts';
@@ -120,6 +121,7 @@ export class Process implements Host {
           if (dead.length === 0) return;
           this.#setup.onDeclaredDead(dead);
           for (const queueId of await takeBack(this.db, dead, this.workerId, NO_CHANGES)) this.dispatcher.wake(queueId);
+          await forgetConfirmations(this.db, dead);
           for (const id of dead) watch.forget(id);
         },
       ),

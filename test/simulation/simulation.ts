@@ -67,7 +67,7 @@ export class Simulation {
     this.scheduler = new Scheduler(this.random, trace);
     const { scheduler } = this;
     this.tables = new Tables(() => START + this.#clockShiftMs + Math.floor(scheduler.now));
-    this.checker = new Checker(this.tables, reached, (...broken) => this.violated(...broken));
+    this.checker = new Checker(this.tables, this.processes, reached, (...broken) => this.violated(...broken));
     this.server = new Server({
       ...{ tables: this.tables, execute: planted.execute ?? execute, scheduler, faults: { ...options.faults } },
       ...{ latencyMs: options.latencyMs, reached, onCommit: this.#committed.bind(this) },

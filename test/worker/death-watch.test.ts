@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { forgetConfirmations } from '../../src/db/workers.ts';
 import { takeBack } from '../../src/services/recover.ts';
 import { DeathWatch } from '../../src/worker/death-watch.ts';
 import { type Fixture, openFixture } from '../db/fixture.ts';
@@ -53,6 +54,27 @@ it('a worker is dead after several looks, by its lock or by its claims alone', a
   expect(await looks(watch, 4)).toEqual([[], [], [], []]);
 });
 
+async function confirmed(id: number, ago: string): Promise<void> {
+  await fixture.db.query('insert into lease_confirmation values ($1, jobferry_now() - $2::interval)', [id, ago]);
+  onTestFinished(() => forgetConfirmations(fixture.db, [id]));
+}
+
+it('one whose lock was last confirmed three seconds ago is dead at the first look of who never saw it', async () => {
+  await lock(SELF);
+  await lock(1011);
+  for (const id of [1010, 1011]) await confirmed(id, '3 s');
+  await confirmed(1012, '2.5 s');
+  // As after a clock was set: what is in the future, or long ago, proves nothing.
+  await confirmed(1013, '-1 hour');
+  await confirmed(1014, '1 hour');
+  const watch = new DeathWatch(fixture.db, SELF);
+  expect(await watch.look()).toEqual({ seen: true, dead: [1010] });
+  await forgetConfirmations(fixture.db, [1010]);
+  expect(await watch.look()).toEqual({ seen: true, dead: [] });
+  const left = await fixture.db.query<{ id: number }>('select worker_id as id from lease_confirmation order by 1');
+  expect(left.map(({ id }) => id)).toEqual([1011, 1012, 1013]); // and who nobody saw die is forgotten as well
+});
+
 it('one that is missed for less than three seconds is not', async () => {
   await lock(SELF);
   const watch = new DeathWatch(fixture.db, SELF);
@@ -69,6 +91,7 @@ it('nothing is concluded from a server that does not have our own lock, and noth
   for (let n = 0; n < 5; n += 1) expect(await watch.look()).toEqual({ seen: false, dead: [] });
   // As after a failover: all have to renew their locks, and we happen to be the first.
   await lock(SELF);
+  await confirmed(1005, '3 s');
   expect((await looks(watch, 5)).flat()).toEqual([]);
   expect(await statusOf(id)).toBe('processing');
 });

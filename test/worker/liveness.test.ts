@@ -102,6 +102,30 @@ describe('a worker', () => {
     expect(reasons()).toEqual(['the server that claims go to does not have it']);
   });
 
+  it('notes each confirmation, and claims nothing while the server can confirm its lock but not write', async () => {
+    const db = await open();
+    const { liveness, said, calls, reasons } = await start();
+    const noted = async () =>
+      (
+        await db.one<{ at: string }>('select confirmed_at::text as at from lease_confirmation where worker_id = $1', [
+          liveness.workerId,
+        ])
+      )?.at;
+    const first = await noted();
+    await waitFor(async () => (await noted()) !== first, { message: 'another confirmation' });
+    // As on a read-only server, whose locks are as those of any other.
+    await db.query('alter table lease_confirmation rename to away');
+    onTestFinished(() => db.query('alter table if exists away rename to lease_confirmation').then(() => undefined));
+    await waitFor(() => !liveness.confirmed, { message: 'the end of its belief' });
+    expect(liveness.problem).toBe('relation "lease_confirmation" does not exist');
+    await db.query('alter table away rename to lease_confirmation');
+    await waitFor(() => liveness.confirmed, { message: 'a confirmation' });
+    expect(calls).toEqual(['claims again']);
+    expect(reasons()).toEqual([]); // the lock was there all the time
+    expect(said.filter(({ msg }) => msg.includes('cannot be confirmed'))).toHaveLength(1);
+    expect(await holders(db, liveness.workerId)).toHaveLength(1);
+  });
+
   it('whose machine was suspended claims nothing until the server has confirmed its lock again', async () => {
     const { liveness, calls } = await start();
     const now = Date.now.bind(Date);

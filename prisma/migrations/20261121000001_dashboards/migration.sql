@@ -152,6 +152,13 @@ create table instance (
   constraint instance_role_values check (role in ('all', 'api', 'worker'))
 );
 
+-- When the server last confirmed a worker's lease lock to the worker itself (docs/decisions/0011). Unlogged: it is written
+-- twice a second, and after a crash or a failover, where it is empty, no lease lock is left either.
+create unlogged table lease_confirmation (
+  worker_id    integer not null primary key,
+  confirmed_at timestamptz(3) not null
+) with (fillfactor = 20);
+
 create table follower (
   name       text collate "C" not null primary key,
   position   text collate "C" not null,

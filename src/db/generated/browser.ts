@@ -74,6 +74,11 @@ export type Instance = Prisma.InstanceModel
  */
 export type JobSearch = Prisma.JobSearchModel
 /**
+ * Model LeaseConfirmation
+ * When the server last confirmed a worker's lease lock to the worker itself. Unlogged.
+ */
+export type LeaseConfirmation = Prisma.LeaseConfirmationModel
+/**
  * Model Follower
  * How far a follower (search index, statistics) has come.
  */

@@ -7,7 +7,7 @@ import { deleteQueue } from '../../../src/db/queues.ts';
 import { settle, settleCancelled, settleOverdue } from '../../../src/db/settle.ts';
 import { findJob, jobsPastLifetime, overdueJobs, type StoredJob } from '../../../src/db/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../../src/db/wake-ups.ts';
-import { workersWithClaims, workersWithLock } from '../../../src/db/workers.ts';
+import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../../src/db/workers.ts';
 import { type Author, OPERATOR } from '../../../src/domain/audit.ts';
 import { type JobEvent, transition } from '../../../src/domain/transition.ts';
 import { NO_CHANGES } from '../../../src/services/live.ts';
@@ -184,6 +184,7 @@ function recover(random: Random): Operation {
     (side) => expireDeadlines(side.db, side.queueIds[n] ?? ''),
     (side) => expireDeadlines(side.db, side.queueIds[n] ?? ''),
     (side) => takeBack(side.db, [worker], LOCK_HOLDER),
+    (side) => forgetConfirmations(side.db, [worker]),
     (side) => endLifetimes(side.db, NO_CHANGES, side.queueIds),
     async (side) => (await overdueJobs(side.db, side.queueIds[n] ?? '', 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
     async (side) => (await jobsPastLifetime(side.db, side.queueIds, 9)).sort((a, b) => (a.id < b.id ? -1 : 1)),
@@ -191,8 +192,9 @@ function recover(random: Random): Operation {
   ]);
 }
 
-async function workers(side: Side): Promise<{ claiming: Set<number>; locked: Set<number> }> {
-  return { claiming: new Set(await workersWithClaims(side.db)), locked: await workersWithLock(side.db) };
+async function workers(side: Side): Promise<Record<string, Set<number>>> {
+  const { held, silent } = await leaseLocks(side.db);
+  return { claiming: new Set(await workersWithClaims(side.db)), held, silent: new Set(silent) };
 }
 
 const look: Operation = async (side) => {

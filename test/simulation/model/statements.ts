@@ -95,7 +95,18 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
     return [{ wait_ms: deadlines.length === 0 ? null : String(Math.min(...deadlines) - tables.clock()) }];
   },
 
-  'lease-locks': (tables) => [...tables.lifeSigns].map((worker_id) => ({ worker_id })),
+  'lease-locks': (tables) => {
+    const now = tables.clock();
+    const held = [...tables.lifeSigns].map((worker_id) => ({ worker_id, held: true }));
+    const silent = [...tables.confirmations].flatMap(([worker_id, at]) =>
+      !tables.lifeSigns.has(worker_id) && at <= now - 3000 && at >= now - 30_000 ? [{ worker_id, held: false }] : [],
+    );
+    return [...held, ...silent];
+  },
+
+  'forget-confirmations': (tables, [workerIds]) => {
+    return (workerIds as number[]).filter((id) => tables.confirmations.delete(id)).map((worker_id) => ({ worker_id }));
+  },
 
   'claiming-workers': (tables) => {
     const numbers = [...tables.jobs.values()].map(({ workerId }) => workerId);

@@ -91,6 +91,8 @@ export class Tables {
   readonly usage = new Map<string, number>();
   /** Numbers of the workers that hold their advisory lock. */
   readonly lifeSigns = new Set<number>();
+  /** When the lock of a worker was last confirmed to it. */
+  readonly confirmations = new Map<number, number>();
   /** Jobs that the statement under way has touched, as they were before it; null for new ones. */
   readonly before = new Map<JobRow, JobRow | null>();
   /** Told of every row that may fire. */

@@ -408,6 +408,7 @@ export const ModelName = {
   BulkAction: 'BulkAction',
   Instance: 'Instance',
   JobSearch: 'JobSearch',
+  LeaseConfirmation: 'LeaseConfirmation',
   Follower: 'Follower',
   QueueStats: 'QueueStats',
   QueueCompleted: 'QueueCompleted'
@@ -426,7 +427,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "account" | "apiKey" | "queue" | "job" | "attempt" | "deadLetter" | "usage" | "auditEntry" | "bulkAction" | "instance" | "jobSearch" | "follower" | "queueStats" | "queueCompleted"
+    modelProps: "account" | "apiKey" | "queue" | "job" | "attempt" | "deadLetter" | "usage" | "auditEntry" | "bulkAction" | "instance" | "jobSearch" | "leaseConfirmation" | "follower" | "queueStats" | "queueCompleted"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1244,6 +1245,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    LeaseConfirmation: {
+      payload: Prisma.$LeaseConfirmationPayload<ExtArgs>
+      fields: Prisma.LeaseConfirmationFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.LeaseConfirmationFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.LeaseConfirmationFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload>
+        }
+        findFirst: {
+          args: Prisma.LeaseConfirmationFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.LeaseConfirmationFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload>
+        }
+        findMany: {
+          args: Prisma.LeaseConfirmationFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload>[]
+        }
+        create: {
+          args: Prisma.LeaseConfirmationCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload>
+        }
+        createMany: {
+          args: Prisma.LeaseConfirmationCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.LeaseConfirmationCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload>[]
+        }
+        delete: {
+          args: Prisma.LeaseConfirmationDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload>
+        }
+        update: {
+          args: Prisma.LeaseConfirmationUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload>
+        }
+        deleteMany: {
+          args: Prisma.LeaseConfirmationDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.LeaseConfirmationUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.LeaseConfirmationUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload>[]
+        }
+        upsert: {
+          args: Prisma.LeaseConfirmationUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LeaseConfirmationPayload>
+        }
+        aggregate: {
+          args: Prisma.LeaseConfirmationAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateLeaseConfirmation>
+        }
+        groupBy: {
+          args: Prisma.LeaseConfirmationGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LeaseConfirmationGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.LeaseConfirmationCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LeaseConfirmationCountAggregateOutputType> | number
+        }
+      }
+    }
     Follower: {
       payload: Prisma.$FollowerPayload<ExtArgs>
       fields: Prisma.FollowerFieldRefs
@@ -1718,6 +1793,14 @@ export const JobSearchScalarFieldEnum = {
 export type JobSearchScalarFieldEnum = (typeof JobSearchScalarFieldEnum)[keyof typeof JobSearchScalarFieldEnum]
 
 
+export const LeaseConfirmationScalarFieldEnum = {
+  workerId: 'workerId',
+  confirmedAt: 'confirmedAt'
+} as const
+
+export type LeaseConfirmationScalarFieldEnum = (typeof LeaseConfirmationScalarFieldEnum)[keyof typeof LeaseConfirmationScalarFieldEnum]
+
+
 export const FollowerScalarFieldEnum = {
   name: 'name',
   position: 'position',
@@ -2064,6 +2147,7 @@ export type GlobalOmitConfig = {
   bulkAction?: Prisma.BulkActionOmit
   instance?: Prisma.InstanceOmit
   jobSearch?: Prisma.JobSearchOmit
+  leaseConfirmation?: Prisma.LeaseConfirmationOmit
   follower?: Prisma.FollowerOmit
   queueStats?: Prisma.QueueStatsOmit
   queueCompleted?: Prisma.QueueCompletedOmit

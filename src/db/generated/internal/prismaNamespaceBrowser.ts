@@ -62,6 +62,7 @@ export const ModelName = {
   BulkAction: 'BulkAction',
   Instance: 'Instance',
   JobSearch: 'JobSearch',
+  LeaseConfirmation: 'LeaseConfirmation',
   Follower: 'Follower',
   QueueStats: 'QueueStats',
   QueueCompleted: 'QueueCompleted'
@@ -294,6 +295,14 @@ export const JobSearchScalarFieldEnum = {
 } as const
 
 export type JobSearchScalarFieldEnum = (typeof JobSearchScalarFieldEnum)[keyof typeof JobSearchScalarFieldEnum]
+
+
+export const LeaseConfirmationScalarFieldEnum = {
+  workerId: 'workerId',
+  confirmedAt: 'confirmedAt'
+} as const
+
+export type LeaseConfirmationScalarFieldEnum = (typeof LeaseConfirmationScalarFieldEnum)[keyof typeof LeaseConfirmationScalarFieldEnum]
 
 
 export const FollowerScalarFieldEnum = {
