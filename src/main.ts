@@ -2,11 +2,11 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { type Config, parseConfig, type Role } from './config.ts';
 import { createAccount, createApiKey, revokeApiKey } from './db/accounts.ts';
-import { createPrisma } from './db/prisma.ts';
+import { createPrisma } from './db/connection/prisma.ts';
 import { OPERATOR } from './domain/audit.ts';
 import { createLog, type Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
-import { describeApiKey, generateApiKey } from './services/api-key.ts';
+import { describeApiKey, generateApiKey } from './services/accounts/api-key.ts';
 import type { Service } from './start.ts';
 import { doubtsAbout, withSecretFiles } from './variables.ts';
 

@@ -2,15 +2,15 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { bootstrapAccount } from './db/accounts.ts';
-import { Database } from './db/database.ts';
-import { joinEmbedded, startEmbedded } from './db/embedded.ts';
-import { encryptStored } from './db/encrypt-stored.ts';
-import { migrate } from './db/migrate.ts';
-import { preflight } from './db/preflight.ts';
-import { SecretBox } from './db/secret-box.ts';
+import { Database } from './db/connection/database.ts';
+import { migrate } from './db/connection/migrate.ts';
+import { preflight } from './db/connection/preflight.ts';
+import { SecretBox } from './db/connection/secret-box.ts';
+import { joinEmbedded, startEmbedded } from './db/embedded/server.ts';
+import { encryptStored } from './db/queues/encrypt-stored.ts';
 import type { Logger } from './log.ts';
-import { describeApiKey, generateApiKey, isPlausibleApiKey } from './services/api-key.ts';
-import { installWakeUps } from './worker/runner.ts';
+import { describeApiKey, generateApiKey, isPlausibleApiKey } from './services/accounts/api-key.ts';
+import { installWakeUps } from './worker/wake-ups/runner.ts';
 
 export interface OpenDatabase {
   url: string;

@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
-import { ClockWatch, lookAtClock, useClockWatch } from './db/clock-watch.ts';
-import { createPrisma, createReadingPrisma } from './db/prisma.ts';
-import type { Periods } from './db/publish.ts';
+import { ClockWatch, lookAtClock, useClockWatch } from './db/connection/clock-watch.ts';
+import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
+import type { Periods } from './db/delivery/publish.ts';
 import { createSender } from './delivery/send.ts';
 import { LIMITS } from './domain/queue.ts';
 import { type Bound, bind, createApp } from './http/index.ts';
+import { createLive } from './live/hub.ts';
 import type { Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
+import { KeyWatch } from './services/accounts/key-watch.ts';
+import { warnOfUnknownPlans } from './services/accounts/unknown-plans.ts';
 import type { Context } from './services/context.ts';
 import { createUseCases } from './services/create-services.ts';
-import { startHeartbeat } from './services/heartbeat.ts';
-import { KeyWatch } from './services/key-watch.ts';
-import { createLive } from './services/live-hub.ts';
-import { createReadiness } from './services/readiness.ts';
-import { createStoredText } from './services/stored-text.ts';
-import { warnOfUnknownPlans } from './services/unknown-plans.ts';
+import { createStoredText } from './services/jobs/stored-text.ts';
+import { startHeartbeat } from './services/server/heartbeat.ts';
+import { createReadiness } from './services/server/readiness.ts';
 import { WorkerCalls } from './services/worker-calls.ts';
 import { startWorker, type Worker } from './worker/index.ts';
-import { repeat } from './worker/repeat.ts';
+import { repeat } from './worker/maintenance/repeat.ts';
 
 /** Beside the sources and beside what is built of them. */
 const PACKAGE = new URL('../package.json', import.meta.url);

@@ -4,12 +4,12 @@
 //
 // Brings the statistics up to date first, and prints a Markdown table of warm times: the service's own code, one
 // caller, without HTTP and GraphQL.
-import { Database } from '../../dist/db/database.js';
-import { rollUp } from '../../dist/db/statistics.js';
-import { createDeadLetterSearch } from '../../dist/services/dead-letter-search.js';
-import { createQueueInsight } from '../../dist/services/queue-insight.js';
-import { createJobSearch } from '../../dist/services/search-jobs.js';
-import { createServerInsight } from '../../dist/services/server-insight.js';
+import { Database } from '../../dist/db/connection/database.js';
+import { rollUp } from '../../dist/db/insight/statistics.js';
+import { createDeadLetterSearch } from '../../dist/services/dead-letters/search.js';
+import { createQueueInsight } from '../../dist/services/queues/insight.js';
+import { createJobSearch } from '../../dist/services/jobs/search.js';
+import { createServerInsight } from '../../dist/services/server/insight.js';
 
 const db = new Database(process.env.DATABASE_URL, { warn: console.error });
 const [accountId = await newestAccount(), rounds = '60'] = process.argv.slice(2);

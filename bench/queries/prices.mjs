@@ -69,7 +69,7 @@ async function measure() {
     import('../../dist/graphql/schema.js'),
     import('../../dist/start.js'),
     import('../../dist/config.js'),
-    import('../../dist/services/api-key.js'),
+    import('../../dist/services/accounts/api-key.js'),
   ]);
   const client = new pg.Client({ connectionString: process.env.DATABASE_URL });
   await client.connect();

@@ -1,5 +1,5 @@
-import { Database } from '../../dist/db/database.js';
-import { isLastBatch, sweepById, sweepsBelow } from '../../dist/db/sweep.js';
+import { Database } from '../../dist/db/connection/database.js';
+import { isLastBatch, sweepById, sweepsBelow } from '../../dist/db/retention/sweep.js';
 import { median, round } from '../measure/statistics.mjs';
 
 const quiet = { warn: () => undefined };

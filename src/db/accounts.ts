@@ -1,9 +1,9 @@
 import { type Actor, type Author, OPERATOR } from '../domain/audit.ts';
 import { JobferryError } from '../domain/errors.ts';
 import { actorJson, audit } from './audit.ts';
-import { type Database, type Statement, translated } from './database.ts';
+import { type Database, type Statement, translated } from './connection/database.ts';
+import type { PrismaClient } from './connection/prisma.ts';
 import type { Prisma } from './generated/client.ts';
-import type { PrismaClient } from './prisma.ts';
 
 export interface AccountRow {
   id: string;

@@ -1,12 +1,12 @@
 import type { Author } from '../domain/audit.ts';
 import type { DeadLetterDocument } from '../domain/job.ts';
 import { actorJson } from './audit.ts';
-import type { Database, Statement } from './database.ts';
-import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs.ts';
-import { isKeptLetter } from './kept.ts';
-import { BYTES_OF_J, boundsOf, COUNT_SLICE, countDown, type DocumentPage, limitOf, readPage } from './pages.ts';
-import type { Periods } from './publish.ts';
-import type { SecretBox } from './secret-box.ts';
+import type { Database, Statement } from './connection/database.ts';
+import type { SecretBox } from './connection/secret-box.ts';
+import type { Periods } from './delivery/publish.ts';
+import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs/documents.ts';
+import { BYTES_OF_J, boundsOf, COUNT_SLICE, countDown, type DocumentPage, limitOf, readPage } from './jobs/pages.ts';
+import { isKeptLetter } from './retention/kept.ts';
 
 interface DeadLetterRow {
   id: string;

@@ -6,11 +6,11 @@ import { countShortHolds, stretchedHoldMs } from './short-holds.ts';
 
 /**
  * The state machine of a job: what an event makes of it. Pure, so that every rule of the spec's
- * "States and transitions" is a table row in a test. `db/settle` writes the result, and only
+ * "States and transitions" is a table row in a test. `db/delivery/settle` writes the result, and only
  * where status and claim token are still what the decision was based on.
  *
  * The one move that is not here is pending -> processing: claiming is a decision over a whole
- * queue (cap, window, hold, probe), made in SQL under the queue's lock (`db/claim`).
+ * queue (cap, window, hold, probe), made in SQL under the queue's lock (`db/delivery/claim`).
  */
 
 /** What a decision needs to know of the job. */

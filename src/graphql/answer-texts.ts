@@ -1,5 +1,5 @@
 import { JobferryError } from '../domain/errors.ts';
-import { nextSlice, SLICE } from '../services/slices.ts';
+import { nextSlice, SLICE } from '../pacing/slices.ts';
 
 /** Payloads and answers of webhooks that one answer carries, in characters; one more of a job is always possible. */
 const MAX_TEXT = 8 * 1024 * 1024;

@@ -1,14 +1,14 @@
-import type { PrismaClient, ReadingPrisma } from '../db/prisma.ts';
+import type { PrismaClient, ReadingPrisma } from '../db/connection/prisma.ts';
 import type { Plan, PlanTable } from '../domain/plan.ts';
+import type { Live } from '../live/live.ts';
 import { planOf } from '../services/context.ts';
 import type { Dashboard } from '../services/dashboard.ts';
 import type { Account, Services } from '../services/index.ts';
-import type { Live } from '../services/live.ts';
+import type { StoredText } from '../services/jobs/stored-text.ts';
 import type { Operations } from '../services/operations.ts';
-import type { StoredText } from '../services/stored-text.ts';
 import { AnswerTexts } from './answer-texts.ts';
+import type { Streams } from './live/streams.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
-import type { Streams } from './streams.ts';
 
 /** What the GraphQL shell is given; the same for every request. */
 export interface GraphQLServices {

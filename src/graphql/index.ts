@@ -7,15 +7,15 @@ import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives';
 import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens';
 import { type ExecutionResult, GraphQLError, getOperationAST, NoSchemaIntrospectionCustomRule } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
+import type { KeyWatch } from '../services/accounts/key-watch.ts';
 import type { Account } from '../services/index.ts';
-import type { KeyWatch } from '../services/key-watch.ts';
 import { acceptable, wantsEvents } from './acceptable.ts';
 import { type Connection, createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
 import { exposed } from './errors.ts';
-import { explorerPage } from './explorer.ts';
+import { explorerPage } from './explorer/page.ts';
+import { Streams } from './live/streams.ts';
 import { TOO_COMPLEX, tooExpensive } from './price.ts';
 import { schema } from './schema.ts';
-import { Streams } from './streams.ts';
 
 export type { GraphQLServices } from './context.ts';
 

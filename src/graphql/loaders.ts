@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
+import type { PrismaClient } from '../db/connection/prisma.ts';
 import type { Attempt, DeadLetter, Job, Queue } from '../db/generated/client.ts';
-import type { PrismaClient } from '../db/prisma.ts';
 import { JobferryError } from '../domain/errors.ts';
 import type { JobFilter } from '../domain/job-filter.ts';
 import type {
@@ -17,7 +17,7 @@ import type {
   Waiting,
 } from '../services/dashboard.ts';
 import type { Account } from '../services/index.ts';
-import type { StoredText } from '../services/stored-text.ts';
+import type { StoredText } from '../services/jobs/stored-text.ts';
 import { type AnswerTexts, tooMuchText } from './answer-texts.ts';
 
 /** A job without its payload, which can be large and is read only when asked for. */

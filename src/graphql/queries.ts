@@ -4,6 +4,7 @@ import { isId } from '../domain/id.ts';
 import { isStorableText } from '../domain/text.ts';
 import { builder } from './builder.ts';
 import { counted, countRows, MAX_COUNT, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from './connections.ts';
+import { DeadLetterConnection, deadLetterPage, ErrorGroup } from './dead-letters/types.ts';
 import {
   DeadLetterFilterInput,
   JobFilterInput,
@@ -12,11 +13,10 @@ import {
   toJobFilter,
   toOrder,
 } from './filters.ts';
+import { JobConnection, jobPage } from './jobs/page.ts';
 import { PRICE, pagePrice, searchPrice } from './prices.ts';
-import { DeadLetterConnection, deadLetterPage, ErrorGroup } from './types/dead-letter.ts';
-import { JobConnection, jobPage } from './types/job-page.ts';
-import { DeadLetter, Job, Queue } from './types/refs.ts';
-import { Count, JobTimelinePoint, PayloadSuggestion, toTimeline } from './types/statistics.ts';
+import { Count, JobTimelinePoint, PayloadSuggestion, toTimeline } from './queues/statistics.ts';
+import { DeadLetter, Job, Queue } from './refs.ts';
 import { visibleJob } from './visible.ts';
 
 const WITHOUT_SECRETS = { signingSecret: true, nextSigningSecret: true } as const satisfies Prisma.QueueOmit;

@@ -1,4 +1,4 @@
-import { WaitingLines } from '../services/waiting-lines.ts';
+import { WaitingLines } from '../pacing/waiting-lines.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

@@ -1,5 +1,5 @@
-import type { Database, DatabaseLog } from '../db/database.ts';
-import { type CallReason, callWorkers } from '../db/wake-ups.ts';
+import type { Database, DatabaseLog } from '../db/connection/database.ts';
+import { type CallReason, callWorkers } from '../db/delivery/wake-ups.ts';
 
 /** Beyond it workers find the rest by the durable wake-ups. */
 const MAX_WAITING = 10_000;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Claim, type ClaimLimit, claim } from '../../src/db/claim.ts';
-import { settle } from '../../src/db/settle.ts';
+import { type Claim, type ClaimLimit, claim } from '../../src/db/delivery/claim.ts';
+import { settle } from '../../src/db/delivery/settle.ts';
 import { CLAIM_BYTES } from '../support/claim.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 import { DELIVERED, type Fixture, LEASE_MS, openFixture, settlementOf, type TestQueue } from './fixture.ts';

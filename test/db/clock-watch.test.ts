@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CLOCK_SETTLES_MS, ClockWatch } from '../../src/db/clock-watch.ts';
+import { CLOCK_SETTLES_MS, ClockWatch } from '../../src/db/connection/clock-watch.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Connections } from '../../src/db/connections.ts';
-import { Database, translated } from '../../src/db/database.ts';
-import { FairTurns } from '../../src/db/fair-turns.ts';
-import { OriginGuard } from '../../src/db/origin.ts';
-import { SearchBudget } from '../../src/db/search-budget.ts';
+import { Connections } from '../../src/db/connection/connections.ts';
+import { Database, translated } from '../../src/db/connection/database.ts';
+import { FairTurns } from '../../src/db/connection/fair-turns.ts';
+import { OriginGuard } from '../../src/db/connection/origin.ts';
+import { SearchBudget } from '../../src/db/search/budget.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startTcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type EmbeddedDatabase, joinEmbedded, startEmbedded } from '../../src/db/embedded.ts';
+import { type EmbeddedDatabase, joinEmbedded, startEmbedded } from '../../src/db/embedded/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const log = { info: () => undefined, warn: () => undefined };
-const BUILT = new URL('../../dist/db/embedded.js', import.meta.url).href;
+const BUILT = new URL('../../dist/db/embedded/server.js', import.meta.url).href;
 
 let dataDir = '';
 const running: EmbeddedDatabase[] = [];

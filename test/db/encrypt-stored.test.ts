@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Database } from '../../src/db/database.ts';
-import { encryptStored } from '../../src/db/encrypt-stored.ts';
-import { keyIdOf, SecretBox } from '../../src/db/secret-box.ts';
+import { Database } from '../../src/db/connection/database.ts';
+import { keyIdOf, SecretBox } from '../../src/db/connection/secret-box.ts';
+import { encryptStored } from '../../src/db/queues/encrypt-stored.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { PERIODS } from './fixture.ts';

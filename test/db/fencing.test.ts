@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ClaimedJob } from '../../src/db/claim.ts';
-import { settle } from '../../src/db/settle.ts';
-import { overdueJobs } from '../../src/db/stored-job.ts';
+import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
+import { settle } from '../../src/db/delivery/settle.ts';
+import { overdueJobs } from '../../src/db/delivery/stored-job.ts';
 import type { JobEvent } from '../../src/domain/transition.ts';
 import { backpressure, DELIVERED, FAILED, type Fixture, INTERRUPTED, openFixture, settlementOf } from './fixture.ts';
 

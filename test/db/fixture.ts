@@ -1,8 +1,8 @@
 import { afterAll } from 'vitest';
-import type { Claim, ClaimedJob } from '../../src/db/claim.ts';
-import { Database } from '../../src/db/database.ts';
-import { type PublishAnswer, type PublishItem, publish } from '../../src/db/publish.ts';
-import { type Settlement, settle } from '../../src/db/settle.ts';
+import { Database } from '../../src/db/connection/database.ts';
+import type { Claim, ClaimedJob } from '../../src/db/delivery/claim.ts';
+import { type PublishAnswer, type PublishItem, publish } from '../../src/db/delivery/publish.ts';
+import { type Settlement, settle } from '../../src/db/delivery/settle.ts';
 import { type JobEvent, transition } from '../../src/domain/transition.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -151,7 +151,7 @@ export function backpressure(retryAfterMs: number): JobEvent {
   return { type: 'answered', outcome: { kind: 'backpressure', statusCode: 429, retryAfterMs } };
 }
 
-/** What an event makes of a job as it was read: a claim, or a row that `db/stored-job` answered. */
+/** What an event makes of a job as it was read: a claim, or a row that `db/delivery/stored-job` answered. */
 export function settlementOf(
   job: Pick<ClaimedJob, 'id' | 'token' | 'state' | 'rules'>,
   event: JobEvent,

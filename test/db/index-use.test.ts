@@ -1,16 +1,22 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { nextPending, nextReplayable } from '../../src/db/bulk-selection.ts';
-import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/dead-letter-search.ts';
+import { nextPending, nextReplayable } from '../../src/db/bulk/selection.ts';
 import { listDeadLetterDocuments } from '../../src/db/dead-letters.ts';
-import { listJobDocuments } from '../../src/db/job-list.ts';
-import { jobDocuments, listStart } from '../../src/db/jobs.ts';
-import { queueDepths, queueUses, waitingJobs } from '../../src/db/queue-insight.ts';
-import { queueStats, rollUp } from '../../src/db/statistics.ts';
-import { jobsByIds, jobsOfWorkers, jobsPastLifetime, overdueJobs, pendingJobs } from '../../src/db/stored-job.ts';
-import { sweepById, sweepDeadLetters, sweepQueues, sweepsBelow } from '../../src/db/sweep.ts';
-import { accountUsage } from '../../src/db/usage.ts';
-import { nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
-import { workersWithClaims } from '../../src/db/workers.ts';
+import { workersWithClaims } from '../../src/db/delivery/lease-locks.ts';
+import {
+  jobsByIds,
+  jobsOfWorkers,
+  jobsPastLifetime,
+  overdueJobs,
+  pendingJobs,
+} from '../../src/db/delivery/stored-job.ts';
+import { nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
+import { queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
+import { queueStats, rollUp } from '../../src/db/insight/statistics.ts';
+import { accountUsage } from '../../src/db/insight/usage.ts';
+import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
+import { listJobDocuments } from '../../src/db/jobs/list.ts';
+import { sweepById, sweepDeadLetters, sweepQueues, sweepsBelow } from '../../src/db/retention/sweep.ts';
+import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/search/dead-letters.ts';
 import { DELIVERED, type Fixture, openFixture, PERIODS, RETENTION_MS, type TestQueue } from './fixture.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { type InstanceReport, removeInstance, reportInstance } from '../../src/db/instances.ts';
-import { startHeartbeat } from '../../src/services/heartbeat.ts';
+import { type InstanceReport, removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
+import { startHeartbeat } from '../../src/services/server/heartbeat.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Fixture, openFixture, takeOverClock } from './fixture.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { countJobs, type FoundJob, findJobs, newestJobs, timelineOfJobs } from '../../src/db/job-search.ts';
+import { countJobs, type FoundJob, findJobs, newestJobs, timelineOfJobs } from '../../src/db/search/jobs.ts';
 import type { JobFilter, JsonScalar, PayloadCondition, PayloadOperator } from '../../src/domain/job-filter.ts';
 import type { TestQueue } from './fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from './search-fixture.ts';

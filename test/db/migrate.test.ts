@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
-import { migrate, schemaState } from '../../src/db/migrate.ts';
+import { migrate, schemaState } from '../../src/db/connection/migrate.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 const quiet = { info: () => undefined };

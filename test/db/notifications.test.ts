@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Database } from '../../src/db/database.ts';
-import { Listener, type ListenOptions, MAX_MESSAGE_BYTES, notify } from '../../src/db/notifications.ts';
+import { Database } from '../../src/db/connection/database.ts';
+import { Listener, type ListenOptions, MAX_MESSAGE_BYTES, notify } from '../../src/db/connection/notifications.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { relayDatabase } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { Database } from '../../src/db/database.ts';
-import { Listener } from '../../src/db/notifications.ts';
-import { type Origin, OriginGuard, stepBack } from '../../src/db/origin.ts';
-import { type LeaseLock, takeLeaseLock } from '../../src/db/workers.ts';
+import { Database } from '../../src/db/connection/database.ts';
+import { Listener } from '../../src/db/connection/notifications.ts';
+import { type Origin, OriginGuard, stepBack } from '../../src/db/connection/origin.ts';
+import { type LeaseLock, takeLeaseLock } from '../../src/db/delivery/lease-locks.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { openFixture } from './fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { payloadProbe, payloadTest, Values } from '../../src/db/payload-conditions.ts';
+import { payloadProbe, payloadTest, Values } from '../../src/db/search/payload-conditions.ts';
 
 /** Found by the fuzz of mutations: it was "()", which is no SQL. */
 it.each([

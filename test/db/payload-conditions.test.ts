@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { findJobs } from '../../src/db/job-search.ts';
+import { findJobs } from '../../src/db/search/jobs.ts';
 import type { JsonScalar, PayloadCondition, PayloadOperator } from '../../src/domain/job-filter.ts';
 import { PERIODS, RETENTION_MS } from './fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from './search-fixture.ts';

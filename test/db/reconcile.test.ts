@@ -1,10 +1,10 @@
 import { beforeAll, expect, it } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
-import { jobsPastLifetime } from '../../src/db/stored-job.ts';
-import { eachQueuePage, queuesWithWork } from '../../src/db/wake-ups.ts';
+import type { Database } from '../../src/db/connection/database.ts';
+import { jobsPastLifetime } from '../../src/db/delivery/stored-job.ts';
+import { eachQueuePage, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
+import { NO_CHANGES } from '../../src/live/live.ts';
 import { createLog } from '../../src/log.ts';
-import { NO_CHANGES } from '../../src/services/live.ts';
-import { startReconciling } from '../../src/worker/reconcile.ts';
+import { startReconciling } from '../../src/worker/maintenance/reconcile.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Fixture, openFixture, type TestQueue } from './fixture.ts';
 

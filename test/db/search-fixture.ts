@@ -1,5 +1,5 @@
-import { countJobs, findJobs } from '../../src/db/job-search.ts';
-import { indexPayloads, indexWaiting } from '../../src/db/search-index.ts';
+import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
+import { countJobs, findJobs } from '../../src/db/search/jobs.ts';
 import type { JobStatus } from '../../src/domain/job.ts';
 import type { JobFilter, JobOrder } from '../../src/domain/job-filter.ts';
 import { openFixture, PERIODS, RETENTION_MS, type TestQueue, takeOverClock } from './fixture.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { databaseTime } from '../../src/db/clock.ts';
-import { indexPayloads, indexWaiting } from '../../src/db/search-index.ts';
-import { sweepById, sweepsBelow } from '../../src/db/sweep.ts';
-import { SearchIndexing } from '../../src/worker/search-indexing.ts';
+import { databaseTime } from '../../src/db/connection/clock.ts';
+import { sweepById, sweepsBelow } from '../../src/db/retention/sweep.ts';
+import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
+import { SearchIndexing } from '../../src/worker/maintenance/search-indexing.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { PERIODS, RETENTION_MS, type TestQueue } from './fixture.ts';
 import { openSearchFixture } from './search-fixture.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isSealed, keyIdOf, type Scope, SecretBox, UnreadableError } from '../../src/db/secret-box.ts';
+import { isSealed, keyIdOf, type Scope, SecretBox, UnreadableError } from '../../src/db/connection/secret-box.ts';
 
 const [first, second] = [randomBytes(32), randomBytes(32)];
 const box = new SecretBox([first]);

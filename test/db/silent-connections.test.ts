@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Database } from '../../src/db/database.ts';
+import { Database } from '../../src/db/connection/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
 

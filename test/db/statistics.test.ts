@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { indexAttempts, rollUp } from '../../src/db/statistics.ts';
-import { sweepByTime } from '../../src/db/sweep.ts';
+import { indexAttempts, rollUp } from '../../src/db/insight/statistics.ts';
+import { sweepByTime } from '../../src/db/retention/sweep.ts';
 import { histogramOf, mergeHistograms } from '../../src/domain/histogram.ts';
 import {
   DELIVERED,

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
-import { Sweeper } from '../../src/worker/sweeper.ts';
+import { Sweeper } from '../../src/worker/maintenance/sweeper.ts';
 import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS, type TestQueue } from './fixture.ts';
 
 /** More than two batches. */

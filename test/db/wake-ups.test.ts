@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { extendAckDeadline, runJobNow } from '../../src/db/job-operations.ts';
-import { pauseQueue, resumeQueue } from '../../src/db/queue-operations.ts';
-import { settle } from '../../src/db/settle.ts';
-import { findJob } from '../../src/db/stored-job.ts';
+import { settle } from '../../src/db/delivery/settle.ts';
+import { findJob } from '../../src/db/delivery/stored-job.ts';
+import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
+import { pauseQueue, resumeQueue } from '../../src/db/queues/operations.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
 import type { JobEvent } from '../../src/domain/transition.ts';
-import { expireDeadlines } from '../../src/services/recover.ts';
+import { expireDeadlines } from '../../src/worker/maintenance/recover.ts';
 import {
   backpressure,
   DELIVERED,

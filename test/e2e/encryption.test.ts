@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { keyIdOf, SecretBox } from '../../src/db/secret-box.ts';
+import { keyIdOf, SecretBox } from '../../src/db/connection/secret-box.ts';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
 import { runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Database } from '../../src/db/database.ts';
+import { Database } from '../../src/db/connection/database.ts';
 import type { PayloadCondition } from '../../src/domain/job-filter.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
-import { createJobSearch } from '../../src/services/search-jobs.ts';
+import { createJobSearch } from '../../src/services/jobs/search.ts';
 import { type Cluster, publishMany, startCluster } from '../support/cluster.ts';
 import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';

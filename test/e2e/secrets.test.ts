@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
-import { generateApiKey } from '../../src/services/api-key.ts';
+import { generateApiKey } from '../../src/services/accounts/api-key.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -1,34 +1,34 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountByKeyHash, foreignKeyPrefixes, keysInForce, noteKeyUse, revokeApiKey } from '../../src/db/accounts.ts';
-import * as actions from '../../src/db/bulk-actions.ts';
-import * as selection from '../../src/db/bulk-selection.ts';
-import { accountsOfQueues } from '../../src/db/claim.ts';
-import { databaseTime } from '../../src/db/clock.ts';
-import type { Database, Statement } from '../../src/db/database.ts';
-import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/dead-letter-search.ts';
+import * as actions from '../../src/db/bulk/actions.ts';
+import * as selection from '../../src/db/bulk/selection.ts';
+import { databaseTime } from '../../src/db/connection/clock.ts';
+import type { Database, Statement } from '../../src/db/connection/database.ts';
+import { notify } from '../../src/db/connection/notifications.ts';
+import { isWritable } from '../../src/db/connection/server.ts';
 import { listDeadLetterDocuments, replay } from '../../src/db/dead-letters.ts';
-import { removeInstance, reportInstance } from '../../src/db/instances.ts';
-import { listJobDocuments } from '../../src/db/job-list.ts';
-import { extendAckDeadline, runJobNow } from '../../src/db/job-operations.ts';
-import { countJobs, findJobs } from '../../src/db/job-search.ts';
-import { jobDocuments, listStart } from '../../src/db/jobs.ts';
-import { notify } from '../../src/db/notifications.ts';
-import { samplePayloads } from '../../src/db/payload-sample.ts';
-import { payloadsWithin } from '../../src/db/payloads.ts';
-import { queueDepths, queueUses, waitingJobs } from '../../src/db/queue-insight.ts';
-import * as operations from '../../src/db/queue-operations.ts';
-import { deleteQueue, queueState } from '../../src/db/queues.ts';
-import { indexPayloads, indexWaiting } from '../../src/db/search-index.ts';
-import { isWritable } from '../../src/db/server.ts';
-import { settleCancelled, settleLost, settleOverdue } from '../../src/db/settle.ts';
-import { indexAttempts, queueStats, rollUp } from '../../src/db/statistics.ts';
-import * as stored from '../../src/db/stored-job.ts';
-import * as sweep from '../../src/db/sweep.ts';
-import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/sweep-turn.ts';
-import { accountUsage } from '../../src/db/usage.ts';
-import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
-import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../src/db/workers.ts';
+import { accountsOfQueues } from '../../src/db/delivery/claim.ts';
+import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../src/db/delivery/lease-locks.ts';
+import { settleCancelled, settleLost, settleOverdue } from '../../src/db/delivery/settle.ts';
+import * as stored from '../../src/db/delivery/stored-job.ts';
+import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
+import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
+import { queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
+import { indexAttempts, queueStats, rollUp } from '../../src/db/insight/statistics.ts';
+import { accountUsage } from '../../src/db/insight/usage.ts';
+import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
+import { listJobDocuments } from '../../src/db/jobs/list.ts';
+import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
+import { payloadsWithin } from '../../src/db/jobs/payloads.ts';
+import * as operations from '../../src/db/queues/operations.ts';
+import { deleteQueue, queueState } from '../../src/db/queues/queues.ts';
+import * as sweep from '../../src/db/retention/sweep.ts';
+import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
+import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/search/dead-letters.ts';
+import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
+import { countJobs, findJobs } from '../../src/db/search/jobs.ts';
+import { samplePayloads } from '../../src/db/search/payload-sample.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
 import { JOBS, type Seeded, seed } from './seed.ts';
 
@@ -316,7 +316,7 @@ describe(`with ${JOBS} jobs`, () => {
   it('every statement has a case', async () => {
     const folder = new URL('../../src/db/', import.meta.url);
     const names: string[] = [];
-    for (const file of (await readdir(folder)).filter((name) => name.endsWith('.ts'))) {
+    for (const file of (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts'))) {
       const text = await readFile(new URL(file, folder), 'utf8');
       for (const [, , name = ''] of text.matchAll(/\bname: (['`])([^'`]+)\1,\s*text:/g)) names.push(name);
     }

@@ -1,5 +1,5 @@
-import type { ClaimedJob } from '../../src/db/claim.ts';
-import { settle } from '../../src/db/settle.ts';
+import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
+import { settle } from '../../src/db/delivery/settle.ts';
 import type { JobStatus } from '../../src/domain/job.ts';
 import type { JobEvent } from '../../src/domain/transition.ts';
 import { backpressure, DELIVERED, FAILED, INTERRUPTED, settlementOf, type TestQueue } from '../db/fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeApiKey, generateApiKey, isPlausibleApiKey } from '../../src/services/api-key.ts';
+import { describeApiKey, generateApiKey, isPlausibleApiKey } from '../../src/services/accounts/api-key.ts';
 
 it('makes keys of prefix, chance and checksum', () => {
   const key = generateApiKey();

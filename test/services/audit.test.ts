@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { settle } from '../../src/db/settle.ts';
-import { sweepByTime } from '../../src/db/sweep.ts';
+import { settle } from '../../src/db/delivery/settle.ts';
+import { sweepByTime } from '../../src/db/retention/sweep.ts';
 import type { Account } from '../../src/services/index.ts';
 import { openFixture, PERIODS, settlementOf } from '../db/fixture.ts';
 import { claimOf } from '../support/claim.ts';

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Database, Statement } from '../../src/db/database.ts';
-import { describeApiKey, generateApiKey, hashApiKey } from '../../src/services/api-key.ts';
-import { createAuthenticate } from '../../src/services/authenticate.ts';
+import type { Database, Statement } from '../../src/db/connection/database.ts';
+import { describeApiKey, generateApiKey, hashApiKey } from '../../src/services/accounts/api-key.ts';
+import { createAuthenticate } from '../../src/services/accounts/authenticate.ts';
 import { createAccount, type TestAccount } from '../support/account.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openOperations } from '../support/operations.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { unavailable } from '../../src/domain/errors.ts';
-import { Batcher, type BatcherOptions } from '../../src/services/batcher.ts';
+import { Batcher, type BatcherOptions } from '../../src/pacing/batcher.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const OPTIONS: BatcherOptions<number> = {

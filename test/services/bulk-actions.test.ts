@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { databaseTime } from '../../src/db/clock.ts';
-import { settle } from '../../src/db/settle.ts';
-import { sweepByTime } from '../../src/db/sweep.ts';
+import { databaseTime } from '../../src/db/connection/clock.ts';
+import { settle } from '../../src/db/delivery/settle.ts';
+import { sweepByTime } from '../../src/db/retention/sweep.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
 import type { DeadLetterFilter } from '../../src/domain/job-filter.ts';
 import { DEFAULT_PLANS, type Plan } from '../../src/domain/plan.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
 import type { BulkReplayInput } from '../../src/services/operations.ts';
-import { runBulkAction } from '../../src/services/run-bulk-action.ts';
+import { runBulkAction } from '../../src/worker/bulk/run.ts';
 import { DELIVERED, FAILED, settlementOf } from '../db/fixture.ts';
 import { createAccount } from '../support/account.ts';
 import { bulkRow, insertDeadLetters, replaysOf } from '../support/bulk.ts';

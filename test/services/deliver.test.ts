@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ClaimedJob } from '../../src/db/claim.ts';
+import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
 import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
-import { deliver } from '../../src/services/deliver.ts';
-import { thisMoment } from '../../src/services/moment.ts';
+import { deliver } from '../../src/worker/dispatch/deliver.ts';
+import { thisMoment } from '../../src/worker/moment.ts';
 import { startRawServer } from '../delivery/raw-server.ts';
 import { job, rules } from '../domain/fixtures.ts';
 

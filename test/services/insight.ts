@@ -1,12 +1,12 @@
 import { afterAll } from 'vitest';
-import { createPrisma, createReadingPrisma } from '../../src/db/prisma.ts';
-import { rollUp } from '../../src/db/statistics.ts';
+import { createPrisma, createReadingPrisma } from '../../src/db/connection/prisma.ts';
+import { rollUp } from '../../src/db/insight/statistics.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Context } from '../../src/services/context.ts';
-import { createDeadLetterSearch } from '../../src/services/dead-letter-search.ts';
+import { createDeadLetterSearch } from '../../src/services/dead-letters/search.ts';
 import type { Account } from '../../src/services/index.ts';
-import { createQueueInsight } from '../../src/services/queue-insight.ts';
-import { createServerInsight } from '../../src/services/server-insight.ts';
+import { createQueueInsight } from '../../src/services/queues/insight.ts';
+import { createServerInsight } from '../../src/services/server/insight.ts';
 import { LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
 
 /** What dashboards ask, on the SQL functions of the fixture and without any process around them. */

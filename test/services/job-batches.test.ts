@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Database, Statement } from '../../src/db/database.ts';
-import { createJobBatches } from '../../src/services/job-batches.ts';
+import type { Database, Statement } from '../../src/db/connection/database.ts';
+import { createJobBatches } from '../../src/services/jobs/batches.ts';
 import { DELIVERED, type Fixture, openFixture, RETENTION_MS, settlementOf } from '../db/fixture.ts';
 
 let fixture: Fixture;

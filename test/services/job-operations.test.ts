@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { settle, settleOverdue } from '../../src/db/settle.ts';
-import { overdueJobs } from '../../src/db/stored-job.ts';
+import { settle, settleOverdue } from '../../src/db/delivery/settle.ts';
+import { overdueJobs } from '../../src/db/delivery/stored-job.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
-import { expireDeadlines } from '../../src/services/recover.ts';
+import { expireDeadlines } from '../../src/worker/maintenance/recover.ts';
 import { DELIVERED, settlementOf } from '../db/fixture.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
-import { KeyWatch } from '../../src/services/key-watch.ts';
+import type { Database } from '../../src/db/connection/database.ts';
+import { KeyWatch } from '../../src/services/accounts/key-watch.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());

@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Database } from '../../src/db/database.ts';
-import { notify } from '../../src/db/notifications.ts';
+import { Database } from '../../src/db/connection/database.ts';
+import { notify } from '../../src/db/connection/notifications.ts';
 import type { ErrorKind, JobferryError } from '../../src/domain/errors.ts';
-import { NAMED_JOBS } from '../../src/services/change-feed.ts';
-import type { Changes, Watch } from '../../src/services/live.ts';
-import { createLive, type LiveOptions, type LiveService } from '../../src/services/live-hub.ts';
+import { createLive, type LiveOptions, type LiveService } from '../../src/live/hub.ts';
+import type { Changes, Watch } from '../../src/live/live.ts';
+import { NAMED_JOBS } from '../../src/live/pending-changes.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { relayDatabase } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { SearchBudget } from '../../src/db/search-budget.ts';
+import { SearchBudget } from '../../src/db/search/budget.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Account } from '../../src/services/index.ts';
-import { createJobSearch } from '../../src/services/search-jobs.ts';
+import { createJobSearch } from '../../src/services/jobs/search.ts';
 import { RETENTION_MS } from '../db/fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from '../db/search-fixture.ts';
 import { occupyTurns } from '../support/turns.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/connection/database.ts';
 import type { Context } from '../../src/services/context.ts';
-import { createPublishJob } from '../../src/services/publish-job.ts';
+import { createPublishJob } from '../../src/services/jobs/publish.ts';
 
 /** Found by the simulation: a publish that has to be asked again got all of its time again (I-37). */
 it('has one deadline for all rounds', async () => {

@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { settle } from '../../src/db/settle.ts';
-import { isLastBatch, type SweptBatch, sweepQueues } from '../../src/db/sweep.ts';
-import { queuesWithWork } from '../../src/db/wake-ups.ts';
+import { settle } from '../../src/db/delivery/settle.ts';
+import { queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
+import { isLastBatch, type SweptBatch, sweepQueues } from '../../src/db/retention/sweep.ts';
+import { NO_CHANGES } from '../../src/live/live.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
-import { NO_CHANGES } from '../../src/services/live.ts';
-import { emptyDeletedQueue, endLifetimes } from '../../src/services/recover.ts';
+import { emptyDeletedQueue, endLifetimes } from '../../src/worker/maintenance/recover.ts';
 import { DELIVERED, settlementOf, takeOverClock } from '../db/fixture.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Database, Statement } from '../../src/db/database.ts';
-import { NO_CHANGES } from '../../src/services/live.ts';
-import { emptyDeletedQueue } from '../../src/services/recover.ts';
+import type { Database, Statement } from '../../src/db/connection/database.ts';
+import { NO_CHANGES } from '../../src/live/live.ts';
+import { emptyDeletedQueue } from '../../src/worker/maintenance/recover.ts';
 import { openFixture } from '../db/fixture.ts';
 
 it('a job that cannot be settled stops no other of its batch', async () => {

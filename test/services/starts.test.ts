@@ -1,6 +1,6 @@
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { Starts } from '../../src/services/starts.ts';
+import { Starts } from '../../src/pacing/starts.ts';
 
 const A_CLAIM = 320;
 

@@ -1,4 +1,4 @@
-import { type PublishAnswer, type StoredAnswers, toPublishAnswers } from '../../src/db/publish.ts';
+import { type PublishAnswer, type StoredAnswers, toPublishAnswers } from '../../src/db/delivery/publish.ts';
 import type { DeadReason, JobStatus } from '../../src/domain/job.ts';
 import { JobShadow } from './job-shadow.ts';
 import { itemsOf, type SettleItem } from './model/settle.ts';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Database } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/connection/database.ts';
 import { databaseOn } from './model/database.ts';
 import type { Execute } from './model/statements.ts';
 import type { Tables } from './model/tables.ts';
@@ -7,7 +7,7 @@ import type { Faults } from './options.ts';
 import type { Process } from './process.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** What a client waits for an answer at most, as `db/database` sets it. */
+/** What a client waits for an answer at most, as `db/connection/database` sets it. */
 const ANSWER_TIMEOUT_MS = 4500;
 /** After this the server itself ends a statement. */
 const STATEMENT_TIMEOUT_MS = 4000;

@@ -1,7 +1,7 @@
 import type { Server } from './connection.ts';
 import type { Host, Scheduler } from './scheduler.ts';
 
-/** As in `worker/liveness`. */
+/** As in `worker/lease/liveness`. */
 const CONFIRM_EVERY_MS = 500;
 const ANSWER_MS = 1000;
 const CONFIRMED_FOR_MS = 2000;
@@ -14,7 +14,7 @@ const RETRY_MS = 250;
 type Line = 'open' | 'server-gone' | 'client-gone' | 'black-hole';
 
 /**
- * A process's lease lock and what the process knows of it. It does what `worker/liveness` and `db/workers` do, which
+ * A process's lease lock and what the process knows of it. It does what `worker/lease/liveness` and `db/delivery/lease-locks` do, which
  * stand on sockets: asks again and again, believes in nothing but an answer, and takes the lock anew on another
  * connection. test/worker/liveness.test.ts holds the real one against a real server.
  */

@@ -91,7 +91,7 @@ async function runSequence(seed: number, ofModel: Execute, reached: Set<string>)
   }
 }
 
-/** As `db/workers` does for a worker on the connection of its lease lock. */
+/** As `db/delivery/lease-locks` does for a worker on the connection of its lease lock. */
 async function confirm(tables: Tables, worker: number): Promise<void> {
   tables.confirmations.set(worker, now);
   await fixture.db.query(

@@ -1,12 +1,12 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/connection/database.ts';
 import type * as Backoff from '../../src/domain/backoff.ts';
 import type * as OutcomeModule from '../../src/domain/outcome.ts';
 import type * as TransitionModule from '../../src/domain/transition.ts';
 import type { JobEvent, JobState, Transition } from '../../src/domain/transition.ts';
-import type * as BatcherModule from '../../src/services/batcher.ts';
-import type * as DeathWatchModule from '../../src/worker/death-watch.ts';
-import type * as DispatcherModule from '../../src/worker/dispatcher.ts';
+import type * as BatcherModule from '../../src/pacing/batcher.ts';
+import type * as DispatcherModule from '../../src/worker/dispatch/dispatcher.ts';
+import type * as DeathWatchModule from '../../src/worker/lease/death-watch.ts';
 import { itemsOf, type SettleItem } from './model/settle.ts';
 import {
   afterSettling,
@@ -84,7 +84,7 @@ vi.mock('../../src/domain/outcome.ts', async (original) => {
   };
   return { ...real, judge };
 });
-vi.mock('../../src/worker/death-watch.ts', async (original) => {
+vi.mock('../../src/worker/lease/death-watch.ts', async (original) => {
   const real = await original<typeof DeathWatchModule>();
   class DeathWatch extends real.DeathWatch {
     constructor(db: Database, self: number) {
@@ -93,7 +93,7 @@ vi.mock('../../src/worker/death-watch.ts', async (original) => {
   }
   return { ...real, DeathWatch };
 });
-vi.mock('../../src/worker/dispatcher.ts', async (original) => {
+vi.mock('../../src/worker/dispatch/dispatcher.ts', async (original) => {
   const real = await original<typeof DispatcherModule>();
   class Dispatcher extends real.Dispatcher {
     override drain(): Promise<void> {
@@ -103,7 +103,7 @@ vi.mock('../../src/worker/dispatcher.ts', async (original) => {
   }
   return { ...real, Dispatcher };
 });
-vi.mock('../../src/services/batcher.ts', async (original) => {
+vi.mock('../../src/pacing/batcher.ts', async (original) => {
   const real = await original<typeof BatcherModule>();
   class Batcher<In, Out> extends real.Batcher<In, Out> {
     override add(...asked: Parameters<BatcherModule.Batcher<In, Out>['add']>): Promise<Out> {

@@ -1,5 +1,5 @@
-import { pauseQueue, resumeQueue } from '../../src/db/queue-operations.ts';
-import { deleteQueue } from '../../src/db/queues.ts';
+import { pauseQueue, resumeQueue } from '../../src/db/queues/operations.ts';
+import { deleteQueue } from '../../src/db/queues/queues.ts';
 import type { JobRow, QueueRow } from './model/tables.ts';
 import { expand, hasOnly } from './options.ts';
 import { ACCOUNT, type Process } from './process.ts';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { describeApiKey, generateApiKey } from '../../src/services/api-key.ts';
+import { describeApiKey, generateApiKey } from '../../src/services/accounts/api-key.ts';
 
 export interface TestAccount {
   id: string;

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/connection/database.ts';
 import { waitFor } from './wait-for.ts';
 
 /** Rows that would take long to come about by themselves, and what bulk actions leave. */

@@ -1,5 +1,5 @@
-import { type Claim, claim } from '../../src/db/claim.ts';
-import type { Database } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/connection/database.ts';
+import { type Claim, claim } from '../../src/db/delivery/claim.ts';
 import { LEASE_MS } from '../db/fixture.ts';
 
 /** Payload bytes of a claim, as the dispatcher asks for them. */

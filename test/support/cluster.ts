@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll } from 'vitest';
-import { describeApiKey, generateApiKey } from '../../src/services/api-key.ts';
+import { describeApiKey, generateApiKey } from '../../src/services/accounts/api-key.ts';
 import { type Api, createApi } from './api.ts';
 import { createTestDatabase } from './database.ts';
 import { type Jobferry, startJobferry } from './process.ts';

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { startEmbedded } from '../../src/db/embedded.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { installWakeUps } from '../../src/worker/runner.ts';
+import { migrate } from '../../src/db/connection/migrate.ts';
+import { startEmbedded } from '../../src/db/embedded/server.ts';
+import { installWakeUps } from '../../src/worker/wake-ups/runner.ts';
 
 const TEMPLATE = 'jobferry_template';
 const quiet = { info: () => undefined, warn: () => undefined };

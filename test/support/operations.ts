@@ -1,12 +1,12 @@
 import { afterAll } from 'vitest';
-import { Database } from '../../src/db/database.ts';
-import { createPrisma, createReadingPrisma } from '../../src/db/prisma.ts';
-import { SecretBox } from '../../src/db/secret-box.ts';
+import { Database } from '../../src/db/connection/database.ts';
+import { createPrisma, createReadingPrisma } from '../../src/db/connection/prisma.ts';
+import { SecretBox } from '../../src/db/connection/secret-box.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
+import type { ChangeFeed } from '../../src/live/live.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createUseCases } from '../../src/services/create-services.ts';
 import type { Account } from '../../src/services/index.ts';
-import type { ChangeFeed } from '../../src/services/live.ts';
 import { WorkerCalls } from '../../src/services/worker-calls.ts';
 
 export interface AuditRow {

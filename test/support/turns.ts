@@ -1,4 +1,4 @@
-import type { Database } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/connection/database.ts';
 
 /** Takes all turns for reading that an account has at once, until the function that it returns is called. */
 export function occupyTurns(db: Database, account: { id: string }): () => void {

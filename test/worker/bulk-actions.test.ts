@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { startBulkAction } from '../../src/db/bulk-actions.ts';
-import { nextReplayable } from '../../src/db/bulk-selection.ts';
+import { startBulkAction } from '../../src/db/bulk/actions.ts';
+import { nextReplayable } from '../../src/db/bulk/selection.ts';
 import { unavailable } from '../../src/domain/errors.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import { createLog } from '../../src/log.ts';
-import * as running from '../../src/services/run-bulk-action.ts';
-import { BulkActions } from '../../src/worker/bulk-actions.ts';
+import { BulkActions } from '../../src/worker/bulk/actions.ts';
+import * as running from '../../src/worker/bulk/run.ts';
 import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS } from '../db/fixture.ts';
 import { insertDeadLetters } from '../support/bulk.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-vi.mock('../../src/services/run-bulk-action.ts', { spy: true });
+vi.mock('../../src/worker/bulk/run.ts', { spy: true });
 
 let fixture: Fixture;
 

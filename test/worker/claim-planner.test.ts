@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ClaimPlanner, type Plan, type SharingQueue } from '../../src/worker/claim-planner.ts';
+import { ClaimPlanner, type Plan, type SharingQueue } from '../../src/worker/dispatch/claim-planner.ts';
 
 const CAPACITY = 1000;
 const MAX_CLAIMS = 3;

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { forgetConfirmations } from '../../src/db/workers.ts';
-import { takeBack } from '../../src/services/recover.ts';
-import { DeathWatch } from '../../src/worker/death-watch.ts';
+import { forgetConfirmations } from '../../src/db/delivery/lease-locks.ts';
+import { DeathWatch } from '../../src/worker/lease/death-watch.ts';
+import { takeBack } from '../../src/worker/maintenance/recover.ts';
 import { type Fixture, openFixture } from '../db/fixture.ts';
 
 /** What may be concluded from a lease lock that is not there. */

@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Database } from '../../src/db/database.ts';
-import { OriginGuard } from '../../src/db/origin.ts';
-import { tellDeclaredDead } from '../../src/db/workers.ts';
+import { Database } from '../../src/db/connection/database.ts';
+import { OriginGuard } from '../../src/db/connection/origin.ts';
+import { tellDeclaredDead } from '../../src/db/delivery/lease-locks.ts';
 import { createLog } from '../../src/log.ts';
-import { Liveness } from '../../src/worker/liveness.ts';
+import { Liveness } from '../../src/worker/lease/liveness.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { relayDatabase } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { Database } from '../../src/db/database.ts';
-import { SecretBox } from '../../src/db/secret-box.ts';
+import { Database } from '../../src/db/connection/database.ts';
+import { SecretBox } from '../../src/db/connection/secret-box.ts';
 import { createLog } from '../../src/log.ts';
-import { WakeUpRunner } from '../../src/worker/runner.ts';
+import { WakeUpRunner } from '../../src/worker/wake-ups/runner.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
-import { SecretBox } from '../../src/db/secret-box.ts';
-import { SettleBatcher, type SettledDelivery } from '../../src/worker/settle-batcher.ts';
+import type { Database } from '../../src/db/connection/database.ts';
+import { SecretBox } from '../../src/db/connection/secret-box.ts';
+import { SettleBatcher, type SettledDelivery } from '../../src/worker/dispatch/settle-batcher.ts';
 
 /** Notes what each statement carries, and says that all of it was applied. */
 function recordingDatabase() {

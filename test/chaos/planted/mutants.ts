@@ -44,7 +44,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-27',
     what: 'a bulk replay of all takes all',
-    file: 'src/services/replay.ts',
+    file: 'src/services/dead-letters/replay.ts',
     from: 'max: LIMITS.bulkReplay',
     to: 'max: 2_147_483_647',
     seenBy: { file: 'test/e2e/bounds.test.ts', test: 'of everything takes 1000 a call' },
@@ -60,7 +60,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-28',
     what: 'the name of a deleted queue stays taken',
-    file: 'src/db/queues.ts',
+    file: 'src/db/queues/queues.ts',
     from: `
       where: { accountId, name: queue.name, deletedAt: null },`,
     to: `
@@ -78,7 +78,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-31',
     what: "another account's queue is found",
-    file: 'src/db/queues.ts',
+    file: 'src/db/queues/queues.ts',
     from: 'prisma.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select: VISIBLE })',
     to: 'prisma.queue.findFirst({ where: { id: queueId, deletedAt: null }, select: VISIBLE })',
     seenBy: { file: 'test/e2e/tenancy.test.ts', test: 'answers byte for byte what was never made' },
@@ -86,7 +86,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-32',
     what: 'the audit log tells the signing secret',
-    file: 'src/db/queues.ts',
+    file: 'src/db/queues/queues.ts',
     from: `action: 'queue.create', ...target, after }`,
     to: `action: 'queue.create', ...target, after: { ...after, signingSecret: queue.signingSecret } }`,
     seenBy: { file: 'test/e2e/secrets.test.ts', test: 'no key and no secret is in the database' },
@@ -94,7 +94,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-33',
     what: 'keys are remembered for a minute',
-    file: 'src/services/authenticate.ts',
+    file: 'src/services/accounts/authenticate.ts',
     from: 'const CACHE_MS = 900;',
     to: 'const CACHE_MS = 60_000;',
     seenBy: { file: 'test/e2e/operating.test.ts', test: 'is refused by every process within a second' },
@@ -102,7 +102,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-34',
     what: 'the sweep leaves dead jobs',
-    file: 'src/db/sweep.ts',
+    file: 'src/db/retention/sweep.ts',
     from: 'from job j where j.id > $1',
     to: `from job j where j.status <> 'dead' and j.id > $1`,
     seenBy: { file: 'test/e2e/retention.test.ts', test: 'keeps everything until its deadline, and nothing after it' },
@@ -110,7 +110,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-36',
     what: 'nobody looks for work that has no wake-up',
-    file: 'src/worker/reconcile.ts',
+    file: 'src/worker/maintenance/reconcile.ts',
     from: 'const RECONCILE_MS = 5000;',
     to: 'const RECONCILE_MS = 3_600_000;',
     seenBy: { file: 'test/e2e/recovering.test.ts', test: 'may lose every wake-up' },
@@ -118,7 +118,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-38',
     what: 'a process that delivers claims for no other queue',
-    file: 'src/worker/dispatcher.ts',
+    file: 'src/worker/dispatch/dispatcher.ts',
     from: 'this.#asked < MAX_CLAIMS',
     to: 'this.#deliveries.count === 0',
     seenBy: { file: 'test/e2e/bounds.test.ts', test: 'keeps no other queue waiting' },

@@ -1,6 +1,6 @@
-import { Database } from '../../../src/db/database.ts';
-import { FairTurns } from '../../../src/db/fair-turns.ts';
-import { SecretBox } from '../../../src/db/secret-box.ts';
+import { Database } from '../../../src/db/connection/database.ts';
+import { FairTurns } from '../../../src/db/connection/fair-turns.ts';
+import { SecretBox } from '../../../src/db/connection/secret-box.ts';
 
 export interface NamedQuery {
   name?: string;

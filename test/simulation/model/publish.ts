@@ -1,4 +1,4 @@
-import type { PublishAnswer, PublishItem, StoredAnswers } from '../../../src/db/publish.ts';
+import type { PublishAnswer, PublishItem, StoredAnswers } from '../../../src/db/delivery/publish.ts';
 import type { JobRow, QueueRow, Tables } from './tables.ts';
 
 /** `jobferry_publish` */

@@ -1,7 +1,7 @@
 import type { AttemptStatus, DeadReason, JobStatus } from '../../../src/domain/job.ts';
 import type { JobRow, QueueRow, Tables, WakeTask } from './tables.ts';
 
-/** As `toItems` of `db/settle` writes them; what is undefined there is absent. */
+/** As `toItems` of `db/delivery/settle` writes them; what is undefined there is absent. */
 export interface SettleItem {
   id: string;
   expected: JobStatus;

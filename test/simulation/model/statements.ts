@@ -181,7 +181,7 @@ function first(tables: Tables, jobs: JobRow[], by: (job: JobRow) => number, limi
   return sorted.slice(0, limit as number).map((job) => toRow(tables, job));
 }
 
-/** The columns of `db/stored-job`. */
+/** The columns of `db/delivery/stored-job`. */
 function toRow(tables: Tables, job: JobRow): object {
   const queue = tables.queues.get(job.queueId);
   if (queue === undefined) throw new Error('a job without its queue');

@@ -1,0 +1,308 @@
+import type { AuditRecord, Author } from '../../domain/audit.ts';
+import type { CanaryJob } from '../../domain/bulk.ts';
+import type { DeadReason, JobStatus } from '../../domain/job.ts';
+import { actorJson, jsonbText } from '../audit.ts';
+import type { Database, Statement } from '../connection/database.ts';
+import type { ReplayAnswer } from '../dead-letters.ts';
+import type { Periods } from '../delivery/publish.ts';
+import { type Settlement, toItems } from '../delivery/settle.ts';
+
+/** Rows of `bulk_action`, and batches that are committed together with their counts. */
+
+export const BULK_TASK = 'bulk';
+export type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue';
+
+export interface NewBulkAction {
+  kind: BulkKind;
+  /** Null when it spans queues. */
+  queueId: string | null;
+  /** The filter that was asked for. */
+  selection: object;
+  ratePerSecond: number | null;
+  canary: boolean;
+  matched: number;
+}
+
+/** Of one account at once: each of them is looked at every second or more often. */
+export const MAX_RUNNING = 20;
+
+// The row, its wake-up and its entry in the audit log: all of them or none.
+const START: Statement = {
+  name: 'start-bulk-action',
+  text: `
+    with action as (
+      insert into bulk_action (account_id, queue_id, kind, selection, rate_per_second, canary, matched, requested_by)
+      select $1, $2, $3, $4::jsonb, $5::integer, $6::boolean, $7::integer, $8::json ->> 'label'
+       where (select count(*) from bulk_action where account_id = $1 and status = 'running') < ${MAX_RUNNING}
+      returning id
+    )
+    select action.id,
+           graphile_worker.add_job('${BULK_TASK}', json_build_object('actionId', action.id),
+                                   job_key => '${BULK_TASK}:' || action.id),
+           jobferry_audit($1, $8::json, $9, $10, coalesce($2, action.id), queue.name, null,
+                          $11::jsonb || jsonb_build_object('actionId', action.id))
+      from action left join queue on queue.id = $2`,
+};
+
+const AUDIT_ACTIONS = {
+  replay_dead_letters: 'dead_letters.replay',
+  cancel_jobs: 'jobs.cancel',
+  purge_queue: 'queue.purge',
+} as const satisfies Record<BulkKind, AuditRecord['action']>;
+
+/** Answers the id, or null when too many actions of the account are running. */
+export async function startBulkAction(db: Database, by: Author, action: NewBulkAction): Promise<string | null> {
+  const { kind, queueId, selection, ratePerSecond, canary, matched } = action;
+  const after = { filter: selection, ratePerSecond, canary, matched };
+  const row = await db.one<{ id: string }>(START, [
+    by.id,
+    queueId,
+    kind,
+    jsonbText(selection),
+    ratePerSecond,
+    canary,
+    matched,
+    actorJson(by.actor),
+    AUDIT_ACTIONS[kind],
+    queueId === null ? 'bulk_action' : 'queue',
+    jsonbText(after),
+  ]);
+  return row?.id ?? null;
+}
+
+const CANCEL: Statement = {
+  name: 'cancel-bulk-action',
+  text: `
+    with cancelled as (
+      update bulk_action set status = 'cancelled', finished_at = jobferry_now(), updated_at = jobferry_now()
+       where id = $1 and account_id = $2 and status = 'running'
+      returning id, processed, matched
+    )
+    select id, jobferry_audit($2, $3::json, 'bulk_action.cancel', 'bulk_action', id, null,
+                              jsonb_build_object('status', 'running'),
+                              jsonb_build_object('status', 'cancelled', 'processed', processed, 'matched', matched))
+      from cancelled`,
+};
+
+/** Ends a running action after the batch that is under way; false when there is no such running action. */
+export async function cancelBulkAction(db: Database, by: Author, actionId: string): Promise<boolean> {
+  return (await db.query(CANCEL, [actionId, by.id, actorJson(by.actor)])).length > 0;
+}
+
+export type BulkStatus = 'running' | 'completed' | 'cancelled' | 'failed';
+
+const STATUS: Statement = {
+  name: 'bulk-action-status',
+  text: 'select status from bulk_action where id = $1 and account_id = $2',
+};
+
+export async function bulkActionStatus(db: Database, accountId: string, actionId: string): Promise<BulkStatus | null> {
+  return (await db.one<{ status: BulkStatus }>(STATUS, [actionId, accountId]))?.status ?? null;
+}
+
+/** A running action as the next batch needs it. */
+export interface RunningAction {
+  id: string;
+  accountId: string;
+  /** Of the account. */
+  plan: string;
+  queueId: string | null;
+  /** False without a queue. */
+  queueGone: boolean;
+  kind: BulkKind;
+  selection: unknown;
+  ratePerSecond: number | null;
+  canary: 'none' | 'to_send' | CanaryJob | 'completed';
+  /** Fences the next batch: who finds another number in the row was overtaken. */
+  processed: number;
+  /** Of the last batch, or the empty text. */
+  position: string;
+  /** Since the last batch, in milliseconds on the database's clock; null before the first. */
+  sinceLastMs: number | null;
+}
+
+interface ActionRow {
+  id: string;
+  account_id: string;
+  plan: string;
+  queue_id: string | null;
+  queue_gone: boolean;
+  kind: BulkKind;
+  selection: unknown;
+  rate_per_second: number | null;
+  canary: boolean;
+  canary_completed_at: Date | null;
+  canary_job_id: string | null;
+  canary_status: JobStatus | null;
+  dead_reason: DeadReason | null;
+  last_error: string | null;
+  processed: number;
+  position: string | null;
+  since_last_ms: number;
+}
+
+// The look is noted seldom, because a batch notes it too.
+const LOOK: Statement = {
+  name: 'look-at-bulk-action',
+  text: `
+    with looked as (
+      update bulk_action set looked_at = jobferry_now()
+       where id = $1 and status = 'running' and looked_at < jobferry_now() - interval '1 second'
+    )
+    select b.id, b.account_id, a.plan, b.queue_id, b.kind, b.selection, b.rate_per_second, b.canary,
+           b.canary_completed_at, b.canary_job_id, b.processed, b.position,
+           b.queue_id is not null and (q.id is null or q.deleted_at is not null) as queue_gone,
+           c.status as canary_status, c.dead_reason, c.last_error,
+           (extract(epoch from jobferry_now() - b.updated_at) * 1000)::float8 as since_last_ms
+      from bulk_action b
+      join account a on a.id = b.account_id
+      left join queue q on q.id = b.queue_id
+      left join job c on c.id = b.canary_job_id
+     where b.id = $1 and b.status = 'running'`,
+};
+
+/** Null when the action has ended. */
+export async function lookAtBulkAction(db: Database, actionId: string): Promise<RunningAction | null> {
+  const row = await db.one<ActionRow>(LOOK, [actionId]);
+  if (row === null) return null;
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    plan: row.plan,
+    queueId: row.queue_id,
+    queueGone: row.queue_gone,
+    kind: row.kind,
+    selection: row.selection,
+    ratePerSecond: row.rate_per_second,
+    canary: canaryOf(row),
+    processed: row.processed,
+    position: row.position ?? '',
+    sinceLastMs: row.position === null ? null : row.since_last_ms,
+  };
+}
+
+function canaryOf(row: ActionRow): RunningAction['canary'] {
+  if (!row.canary) return 'none';
+  if (row.canary_completed_at !== null) return 'completed';
+  if (row.canary_job_id === null) return 'to_send';
+  const { canary_job_id: id, canary_status: status, dead_reason: deadReason, last_error: lastError } = row;
+  return { id, status, deadReason, lastError };
+}
+
+const CANARY_COMPLETED: Statement = {
+  name: 'bulk-canary-completed',
+  text: `update bulk_action set canary_completed_at = jobferry_now() where id = $1 and canary_completed_at is null`,
+};
+
+/** Remembers it, because the job itself will be swept one day. */
+export async function noteCanaryCompleted(db: Database, actionId: string): Promise<void> {
+  await db.query(CANARY_COMPLETED, [actionId]);
+}
+
+/** `ended`: the action is no longer running. `taken`: somebody else has gone on with it. */
+export type Overtaken = { outcome: 'ended' | 'taken' };
+
+const REPLAY: Statement = {
+  name: 'bulk-replay',
+  text: `select jobferry_bulk_replay($1, $2, $3, $4, $5, $6 * interval '1 ms', $7 * interval '1 ms') as answer`,
+};
+
+/** Replays a batch of dead letters, in id order, and counts it, in one commit. */
+export async function replayBatch(
+  db: Database,
+  action: RunningAction,
+  batch: { ids: string[]; limit: number | null },
+  periods: Periods,
+): Promise<ReplayAnswer | Overtaken> {
+  const { id, processed, queueId } = action;
+  const values = [id, processed, queueId, batch.ids, batch.limit, periods.retentionMs, periods.lifetimeMs];
+  const row = await db.one<{ answer: ReplayAnswer | Overtaken }>(REPLAY, values);
+  if (row === null) throw new Error('a bulk replay answered no row');
+  return row.answer;
+}
+
+const SETTLE: Statement = { name: 'bulk-settle', text: 'select jobferry_bulk_settle($1, $2, $3, $4) as answer' };
+
+/**
+ * Settles what can be settled of a batch of jobs, and counts all of them, in one commit.
+ * @param ids of the jobs that were looked at, in the order of the action
+ */
+export async function settleBatch(
+  db: Database,
+  action: RunningAction,
+  ids: string[],
+  settlements: readonly Settlement[],
+): Promise<Overtaken | { outcome: 'done'; applied: string[] }> {
+  const values = [action.id, action.processed, ids, toItems(db.box, settlements)];
+  const row = await db.one<{ answer: Overtaken | { outcome: 'done'; applied: string[] } }>(SETTLE, values);
+  if (row === null) throw new Error('a bulk settle answered no row');
+  return row.answer;
+}
+
+// What matched at the start and did not come up has moved on by itself: it counts as skipped.
+const FINISH: Statement = {
+  name: 'finish-bulk-action',
+  text: `
+    update bulk_action
+       set status = $3, error = $4, finished_at = jobferry_now(), updated_at = jobferry_now(),
+           processed = case when $3 = 'completed' then greatest(processed, matched) else processed end,
+           skipped = case when $3 = 'completed' then greatest(processed, matched) - succeeded else skipped end
+     where id = $1 and status = 'running' and processed = $2
+    returning id`,
+};
+
+/** @param error null: completed. False when the action had ended, or somebody else had gone on with it */
+export async function finishBulkAction(db: Database, action: RunningAction, error: string | null): Promise<boolean> {
+  const values = [action.id, action.processed, error === null ? 'completed' : 'failed', error];
+  return (await db.query(FINISH, values)).length > 0;
+}
+
+const IDLE: Statement = {
+  name: 'idle-bulk-actions',
+  text: `
+    select id, account_id as "accountId" from bulk_action
+     where status = 'running' and looked_at <= (select jobferry_now()) - $1 * interval '1 ms'
+     order by looked_at, id limit 100`,
+};
+
+export interface BulkActionRef {
+  id: string;
+  accountId: string;
+}
+
+/** Running actions that no worker has kept for a while: the process that had them is gone. */
+export function idleBulkActions(db: Database, idleMs: number): Promise<BulkActionRef[]> {
+  return db.query<{ id: string; accountId: string }>(IDLE, [idleMs]);
+}
+
+const ACCOUNT: Statement = {
+  name: 'account-of-bulk-action',
+  text: `select account_id as "accountId" from bulk_action where id = $1 and status = 'running'`,
+};
+
+/** Null when the action has ended. */
+export async function accountOfBulkAction(db: Database, actionId: string): Promise<string | null> {
+  return (await db.one<{ accountId: string }>(ACCOUNT, [actionId]))?.accountId ?? null;
+}
+
+const KEEP: Statement = {
+  name: 'keep-bulk-actions',
+  text: `update bulk_action set looked_at = jobferry_now() where id = any ($1) and status = 'running'`,
+};
+
+/** Says that this process has the actions, also while they wait for their turn. */
+export async function keepBulkActions(db: Database, ids: readonly string[]): Promise<void> {
+  await db.query(KEEP, [ids]);
+}
+
+const ADVANCE: Statement = {
+  name: 'advance-bulk-action',
+  text: `
+    update bulk_action set position = $3, looked_at = jobferry_now()
+     where id = $1 and status = 'running' and processed = $2 and coalesce(position, '') < $3`,
+};
+
+/** Remembers that nothing up to an id is left to do. */
+export async function advanceBulkAction(db: Database, action: RunningAction, position: string): Promise<void> {
+  await db.query(ADVANCE, [action.id, action.processed, position]);
+}

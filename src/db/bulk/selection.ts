@@ -1,0 +1,149 @@
+import type { JobStatus } from '../../domain/job.ts';
+import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
+import type { Database, Statement } from '../connection/database.ts';
+import type { Periods } from '../delivery/publish.ts';
+import { isKeptLetter } from '../retention/kept.ts';
+import { deadLetterConditions } from '../search/dead-letter-filter.ts';
+import { countJobs, findJobs, type JobSelection } from '../search/jobs.ts';
+
+/** What a bulk action is about: how many there are, and which come next. */
+
+/** Where a batch begins and what the action is limited to. */
+export interface BatchBounds {
+  /** Id of the last one that was looked at, or the empty text. */
+  after: string;
+  /** Of the action: what has a later id came after its start. */
+  before: string;
+  limit: number;
+}
+
+/** A replay copies the payloads, so a batch of large ones has fewer: every statement has to end in time. */
+const MAX_BATCH_BYTES = 16 * 1024 * 1024;
+
+function replayable(queueId: string, filter: DeadLetterFilter, { retentionMs, lifetimeMs }: Periods) {
+  const values: unknown[] = [queueId, retentionMs, lifetimeMs];
+  const conditions = [
+    'd.queue_id = $1',
+    'd.replayed_at is null',
+    isKeptLetter({
+      now: '(select jobferry_now())',
+      retention: `$2 * interval '1 ms'`,
+      lifetime: `$3 * interval '1 ms'`,
+    }),
+    ...deadLetterConditions(filter, values),
+  ];
+  return { where: conditions.join(' and '), values };
+}
+
+/** What an action is about is counted to this at its start; later the number follows what was done. */
+const MAX_COUNT = 1_000_000;
+
+export async function countReplayable(
+  db: Database,
+  queueId: string,
+  filter: DeadLetterFilter,
+  periods: Periods,
+): Promise<number> {
+  const { where, values } = replayable(queueId, filter, periods);
+  const n = values.push(MAX_COUNT);
+  const counted = `select count(*) as n from (select from dead_letter d where ${where} limit $${n}) d`;
+  return (await db.one<{ n: number }>(counted, values))?.n ?? 0;
+}
+
+/** Dead letters that a step looks at: with a filter that few meet it must end in time as well. */
+const WALK = 20_000;
+
+/**
+ * Ids of the next dead letters that can be replayed, oldest first, among the next 20 000 that are open. `walkedTo` is
+ * the last of these when none matches; null when there are no more.
+ */
+export async function nextReplayable(
+  db: Database,
+  selection: { queueId: string; filter: DeadLetterFilter; periods: Periods },
+  { after, before, limit }: BatchBounds,
+): Promise<{ ids: string[]; walkedTo: string | null }> {
+  const { where, values } = replayable(selection.queueId, selection.filter, selection.periods);
+  const n = values.push(after, before, limit);
+  // Queue and id are compared together, lest the planner walks by the ids of all queues.
+  const rows = await db.query<{ ids: string[]; walkedTo: string | null }>(
+    `with walk as materialized (
+       select id from dead_letter
+        where replayed_at is null and (queue_id, id) > ($1, $${n - 2}) and (queue_id, id) < ($1, $${n - 1})
+        order by queue_id, id limit ${WALK}
+     ), found as (
+       select d.id, d.job_id from walk join dead_letter d on d.id = walk.id where ${where} order by d.id limit $${n}
+     ), sized as (
+       select d.id, sum(octet_length(j.payload)) over (order by d.id) - octet_length(j.payload) as bytes_before
+         from found d join job j on j.id = d.job_id
+     )
+     select coalesce((select array_agg(id order by id) from sized where bytes_before < ${MAX_BATCH_BYTES}), '{}') as ids,
+            (select max(id) from walk) as "walkedTo"`,
+    values,
+  );
+  return rows[0] ?? { ids: [], walkedTo: null };
+}
+
+const COUNT_PENDING: Statement = {
+  name: 'bulk-count-pending',
+  text: `select count(*) as n from (select from job where queue_id = $1 and status = 'pending' limit ${MAX_COUNT}) pending`,
+};
+
+export async function countPending(db: Database, queueId: string): Promise<number> {
+  return (await db.one<{ n: number }>(COUNT_PENDING, [queueId]))?.n ?? 0;
+}
+
+// In the order of the index of pending jobs and not by id, which would walk past every job of the queue
+// that is long done. Who was cancelled is not pending any more, so the same question finds the next.
+const PENDING: Statement = {
+  name: 'bulk-next-pending',
+  text: `
+    select id from job where queue_id = $1 and status = 'pending' and id < $2
+     order by scheduled_for, id limit $3`,
+};
+
+/** Ids of pending jobs of a queue that were published before. */
+export async function nextPending(db: Database, queueId: string, before: string, limit: number): Promise<string[]> {
+  return (await db.query<{ id: string }>(PENDING, [queueId, before, limit])).map((row) => row.id);
+}
+
+export interface CancelSelection {
+  accountId: string;
+  filter: JobFilter;
+  periods: Periods;
+}
+
+const OPEN: readonly JobStatus[] = ['pending', 'processing', 'awaiting_ack'];
+
+/**
+ * Jobs that match and have not ended. Those on the wire are among them, although they cannot be called
+ * back: who asks must hear of them, as skipped.
+ */
+function cancellable({ accountId, filter, periods }: CancelSelection): JobSelection {
+  const statuses = OPEN.filter((status) => filter.statuses?.includes(status) ?? true);
+  return { accountId, filter: { ...filter, statuses }, windowMs: periods.retentionMs, periods };
+}
+
+export function countCancellable(db: Database, selection: CancelSelection): Promise<number> {
+  return countJobs(db, cancellable(selection), MAX_COUNT - 1);
+}
+
+/** Ids of the next jobs that can be cancelled, oldest first. */
+export async function nextCancellable(
+  db: Database,
+  selection: CancelSelection,
+  { after, before, limit }: BatchBounds,
+): Promise<string[]> {
+  const slice = { limit, after: { id: after }, before: { id: before }, inverted: false };
+  const found = await findJobs(db, cancellable(selection), { field: 'created_at', descending: false }, slice);
+  return found.map(({ id }) => id);
+}
+
+const LIMIT: Statement = {
+  name: 'bulk-limit-reached',
+  text: 'select jobferry_limit_reached($1, $2, jobferry_now()) as reached',
+};
+
+/** @param limit the plan's monthly attempts, or null */
+export async function isLimitReached(db: Database, accountId: string, limit: number | null): Promise<boolean> {
+  return (await db.one<{ reached: boolean }>(LIMIT, [accountId, limit]))?.reached ?? false;
+}

@@ -1,0 +1,153 @@
+import type { DeliveryRules, JobState } from '../../domain/transition.ts';
+import type { Database, Statement } from '../connection/database.ts';
+import { keyIdOf, type SecretBox } from '../connection/secret-box.ts';
+import { type StoredJobRow, toJobState } from './stored-job.ts';
+
+/** A job that is ours to deliver until the lease ends. */
+export interface ClaimedJob {
+  id: string;
+  token: string;
+  accountId: string;
+  queueId: string;
+  queueName: string;
+  webhookUrl: string;
+  signingSecret: string;
+  /** The secret that takes over when the overlap of a rotation ends. */
+  nextSigningSecret: string | null;
+  /** JSON source text; empty once its envelope is built, so that a delivery that waits holds it only once. */
+  payload: string;
+  /** Id of the key that the payload is stored encrypted with: the answer will be, too. */
+  encryptedWith?: string | undefined;
+  createdAt: Date;
+  scheduledFor: Date;
+  state: JobState;
+  rules: DeliveryRules;
+}
+
+/** What a claim has taken of one queue. */
+export interface Claim {
+  /** Database time in milliseconds. */
+  now: number;
+  /**
+   * Milliseconds until another claim can give something by itself; null when only an event can that makes
+   * room, and infinite when nothing is left to claim. 0 without a job: somebody holds the queue, or its due jobs.
+   */
+  waitMs: number | null;
+  /** Nothing of this queue will be delivered any more (D17). */
+  queueDeleted: boolean;
+  /** First come, first served. */
+  jobs: ClaimedJob[];
+}
+
+/** What a claim may take of one queue. */
+export interface ClaimLimit {
+  queueId: string;
+  jobs: number;
+  /** Payloads, encoded as UTF-8: the job with which they reach this is the last one. */
+  bytes: number;
+}
+
+export interface ClaimRequest {
+  /** Each queue once. */
+  limits: readonly ClaimLimit[];
+  workerId: number;
+  leaseMs: number;
+}
+
+interface ClaimRow extends Omit<StoredJobRow, 'now' | 'answer_status_code' | 'status'> {
+  claimed_at: Date;
+  wait_ms: number | null;
+  queue_deleted: boolean;
+  account_id: string;
+  queue_name: string;
+  webhook_url: string;
+  signing_secret: string;
+  next_signing_secret: string | null;
+  payload: string;
+  created_at: Date;
+  scheduled_for: Date;
+}
+
+const CLAIM: Statement = {
+  name: 'claim',
+  text: `select * from jobferry_claim($1, $2, $3, $4, $5 * interval '1 ms')`,
+};
+
+/** Takes due jobs of each queue, as many as its limit, concurrency, rate window, hold and probe allow; by its id. */
+export async function claim(db: Database, request: ClaimRequest): Promise<Map<string, Claim>> {
+  const { limits, workerId, leaseMs } = request;
+  const rows = await db.query<ClaimRow>(CLAIM, [
+    limits.map(({ queueId }) => queueId),
+    limits.map(({ jobs }) => jobs),
+    limits.map(({ bytes }) => bytes),
+    workerId,
+    leaseMs,
+  ]);
+  const claims = new Map<string, Claim>();
+  for (const row of rows) {
+    const { queue_id: queueId, claimed_at: at, wait_ms: waitMs, queue_deleted: queueDeleted } = row;
+    let claimed = claims.get(queueId);
+    if (claimed === undefined) {
+      claimed = { now: at.getTime(), waitMs, queueDeleted, jobs: [] };
+      claims.set(queueId, claimed);
+    }
+    if (row.id !== null) claimed.jobs.push(...readable(db, row));
+  }
+  for (const { jobs } of claims.values()) jobs.sort(byTime);
+  return claims;
+}
+
+const ACCOUNTS: Statement = {
+  name: 'accounts-of-queues',
+  text: 'select id, account_id from queue where id = any ($1)',
+};
+
+/** The account of each queue, by the queue's id; a queue that was swept is missing. */
+export async function accountsOfQueues(db: Database, queueIds: readonly string[]): Promise<Map<string, string>> {
+  const rows = await db.query<{ id: string; account_id: string }>(ACCOUNTS, [queueIds]);
+  return new Map(rows.map(({ id, account_id: accountId }) => [id, accountId]));
+}
+
+function byTime(a: ClaimedJob, b: ClaimedJob): number {
+  return a.scheduledFor.getTime() - b.scheduledFor.getTime() || (a.id < b.id ? -1 : 1);
+}
+
+/**
+ * Nothing for a job that this process has no key for, or that somebody changed: it goes back when its
+ * lease ends, without an attempt counted, and maybe to a process that has the key.
+ */
+function readable(db: Database, row: ClaimRow): ClaimedJob[] {
+  try {
+    return [toClaimedJob(db.box, row)];
+  } catch (error) {
+    const fields = { err: error, jobId: row.id, queueId: row.queue_id };
+    db.log.warn(fields, 'a claimed job cannot be read, and waits for its lease to end');
+    return [];
+  }
+}
+
+function toClaimedJob(box: SecretBox, row: ClaimRow): ClaimedJob {
+  const { queue_id: queueId, signing_secret: secret, next_signing_secret: next } = row;
+  return {
+    id: row.id,
+    token: String(row.claim_token),
+    accountId: row.account_id,
+    queueId,
+    queueName: row.queue_name,
+    webhookUrl: row.webhook_url,
+    signingSecret: box.openOften(`signing-secret:${queueId}`, secret),
+    nextSigningSecret: next === null ? null : box.openOften(`signing-secret:${queueId}`, next),
+    payload: box.open(`payload:${queueId}`, row.payload),
+    encryptedWith: keyIdOf(row.payload),
+    createdAt: row.created_at,
+    scheduledFor: row.scheduled_for,
+    state: toJobState({ ...row, status: 'processing', answer_status_code: null }),
+    rules: {
+      mode: row.mode,
+      maxDefers: row.max_defers,
+      ackTimeout: row.ack_timeout,
+      ackTimeoutAction: row.ack_timeout_action,
+      isProbe: row.is_probe,
+    },
+  };
+}

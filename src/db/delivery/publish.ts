@@ -1,0 +1,95 @@
+import type { JobStatus } from '../../domain/job.ts';
+import { isClockTrusted } from '../connection/clock-watch.ts';
+import type { Database, Statement } from '../connection/database.ts';
+
+export interface PublishItem {
+  accountId: string;
+  queue: string;
+  /** JSON source text (D26). */
+  payload: string;
+  key: string | null;
+  delayMs: number;
+  /** The plan's monthly attempts, or null. */
+  limit: number | null;
+  /** Id of the queue that the payload is encrypted for; undefined when it is not encrypted. */
+  sealedFor?: string | undefined;
+}
+
+export type PublishAnswer =
+  | { outcome: 'created' | 'existing'; id: string; status: JobStatus; createdAt: number; queueId: string }
+  | { outcome: 'queue_not_found' | 'limit_reached' | 'retry' | 'unseal' }
+  | { outcome: 'seal'; queueId: string };
+
+export interface Periods {
+  retentionMs: number;
+  lifetimeMs: number;
+}
+
+/** As `jobferry_publish` gives them. */
+export interface StoredAnswers {
+  createdAt: number;
+  /** In the order of the items; null where no job was made. */
+  ids: (string | null)[];
+  queueIds: (string | null)[];
+  others: OtherAnswer[] | null;
+}
+
+interface OtherAnswer {
+  outcome: Exclude<PublishAnswer['outcome'], 'created'>;
+  index: number;
+  /** Of the job that the key has made before. */
+  id: string;
+  status: JobStatus;
+  createdAt: number;
+}
+
+/**
+ * JSON rather than arrays: escaping happens in `JSON.stringify`, which is native, where the driver
+ * escapes arrays character by character (docs/decisions/0002).
+ */
+const PUBLISH: Statement = {
+  name: 'publish',
+  text: `select jobferry_publish($1, $2, $3 * interval '1 ms', $4 * interval '1 ms') as answers`,
+};
+
+/** No idempotency key becomes free by a clock that may be wrong. */
+const FOR_EVER_MS = 100 * 366 * 86_400_000;
+
+/** Publishes a batch in one commit; answers in the order of the items. */
+export async function publish(db: Database, items: PublishItem[], periods: Periods): Promise<PublishAnswer[]> {
+  if (items.length === 0) return [];
+  const keyed = items.some(({ key }) => key !== null);
+  const windowMs = isClockTrusted(db) ? periods.retentionMs : FOR_EVER_MS;
+  const values = [JSON.stringify(items.map(withoutDefaults)), keyed, windowMs, periods.lifetimeMs];
+  const row = await db.one<{ answers: StoredAnswers }>(PUBLISH, values);
+  if (row === null) throw new Error('publish answered no row');
+  return toPublishAnswers(row.answers);
+}
+
+export function toPublishAnswers({ createdAt, ids, queueIds, others }: StoredAnswers): PublishAnswer[] {
+  const answers = ids.map((id, index): PublishAnswer | null => {
+    const queueId = queueIds[index];
+    return id == null || queueId == null ? null : { outcome: 'created', id, status: 'pending', createdAt, queueId };
+  });
+  for (const other of others ?? []) answers[other.index] = toAnswer(other, queueIds[other.index] ?? '');
+  return answers.filter((answer) => answer !== null);
+}
+
+/** What most items have alike need not be written and read. */
+function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, sealedFor }: PublishItem) {
+  // Named one by one: what a rest of properties makes survives until a full collection, a fortieth of all memory.
+  return {
+    accountId,
+    queue,
+    payload,
+    sealedFor,
+    key: key ?? undefined,
+    delayMs: delayMs === 0 ? undefined : delayMs,
+    limit: limit ?? undefined,
+  };
+}
+
+function toAnswer({ outcome, id, status, createdAt }: OtherAnswer, queueId: string): PublishAnswer {
+  if (outcome === 'existing') return { outcome, id, status, createdAt, queueId };
+  return outcome === 'seal' ? { outcome, queueId } : { outcome };
+}

@@ -1,0 +1,128 @@
+import type { Author } from '../../domain/audit.ts';
+import type { JobStatus } from '../../domain/job.ts';
+import type { Transition } from '../../domain/transition.ts';
+import { actorJson } from '../audit.ts';
+import type { Database, Statement } from '../connection/database.ts';
+import type { SecretBox } from '../connection/secret-box.ts';
+import { HELD_LOCKS } from './lease-locks.ts';
+
+/** A transition, and what must still be true of the job for it to apply. */
+export interface Settlement {
+  id: string;
+  expected: JobStatus;
+  token: string;
+  transition: Transition;
+  /** What the webhook answered, when this settles a delivery. */
+  answer: DeliveredAnswer | null;
+}
+
+export interface DeliveredAnswer {
+  statusCode: number | null;
+  durationMs: number;
+  body: string | null;
+  /** Set when the job's payload is stored encrypted: then the body is, too, and with the same key. */
+  encryption?: { queueId: string; keyId: string } | undefined;
+}
+
+const SETTLE: Statement = { name: 'settle', text: 'select jobferry_settle($1) as applied' };
+
+/** Applies a batch in one commit. Answers the ids that were applied; a missing one lost a race. */
+export async function settle(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
+  const row = await db.one<{ applied: string[] }>(SETTLE, [toItems(db.box, settlements)]);
+  return new Set(row?.applied);
+}
+
+// Locked in the order in which settling does. Who waits for a lock judges the row as it is then.
+const SETTLE_OVERDUE: Statement = {
+  name: 'settle-overdue',
+  text: `
+    with overdue as materialized (
+      select id from job where id = any ($2) and deadline <= jobferry_now() order by id for no key update
+    )
+    select jobferry_settle((
+      select json_agg(item) from json_array_elements($1::json) as item where item ->> 'id' in (select id from overdue)
+    )) as applied`,
+};
+
+/**
+ * The same for jobs whose deadline has passed, without those that have got another one since they were
+ * read: extending the ack deadline changes neither status nor token, so these do not fence against it.
+ */
+export async function settleOverdue(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
+  const ids = settlements.map(({ id }) => id);
+  const row = await db.one<{ applied: string[] }>(SETTLE_OVERDUE, [toItems(db.box, settlements), ids]);
+  return new Set(row?.applied);
+}
+
+// One statement, so one server: one that does not know the lock of who asks knows nothing of the others' locks either.
+const SETTLE_LOST: Statement = {
+  name: 'settle-lost',
+  text: `
+    with held as materialized (${HELD_LOCKS}),
+    lost as materialized (
+      select id from job
+       where id = any ($2) and exists (select from held where held.worker_id = $3)
+         and worker_id not in (select held.worker_id from held) order by id for no key update
+    )
+    select jobferry_settle((
+      select json_agg(item) from json_array_elements($1::json) as item where item ->> 'id' in (select id from lost)
+    )) as applied`,
+};
+
+/** The same for claims of workers whose lease lock the server does not have, as long as it has that of `self`. */
+export async function settleLost(db: Database, self: number, settlements: readonly Settlement[]): Promise<Set<string>> {
+  const ids = settlements.map(({ id }) => id);
+  const row = await db.one<{ applied: string[] }>(SETTLE_LOST, [toItems(db.box, settlements), ids, self]);
+  return new Set(row?.applied);
+}
+
+const CANCEL: Statement = {
+  name: 'settle-cancelled',
+  text: `
+    with settled as materialized (select jobferry_settle($1) as applied)
+    select applied, case when cardinality(applied) > 0 then
+             jobferry_audit($2, $3::json, 'job.cancel', 'job', $4, null,
+                            jsonb_build_object('status', $5::text), jsonb_build_object('status', 'dead')) end
+      from settled`,
+};
+
+/** Applies somebody's wish to end one job, and says so in the audit log; false when a race was lost. */
+export async function settleCancelled(db: Database, by: Author, settlement: Settlement): Promise<boolean> {
+  const { id, expected } = settlement;
+  const values = [toItems(db.box, [settlement]), by.id, actorJson(by.actor), id, expected];
+  const row = await db.one<{ applied: string[] }>(CANCEL, values);
+  return row?.applied.includes(id) ?? false;
+}
+
+/** As `jobferry_settle` takes them. */
+export function toItems(box: SecretBox, settlements: readonly Settlement[]): string {
+  const items = settlements.map(({ id, expected, token, transition, answer }) => ({
+    id,
+    expected,
+    token,
+    status: transition.status,
+    attempts: transition.attempts,
+    deferCount: transition.deferCount,
+    // Left out by nearly all.
+    shortHolds: transition.shortHolds === 0 ? undefined : transition.shortHolds,
+    interruptions: transition.interruptions,
+    waitMs: transition.waitMs,
+    lastError: transition.lastError,
+    deadReason: transition.deadReason,
+    entryAttempt: transition.entry?.attempt,
+    entryStatus: transition.entry?.status,
+    entryError: transition.entry?.error,
+    entryCode: transition.entry?.webhookStatusCode,
+    answerCode: answer?.statusCode,
+    answerMs: answer?.durationMs,
+    answerBody: answer === null ? undefined : storedBody(box, answer),
+    effect: transition.queueEffect?.kind,
+    effectMs: transition.queueEffect?.kind === 'hold' ? transition.queueEffect.ms : undefined,
+  }));
+  return JSON.stringify(items);
+}
+
+function storedBody(box: SecretBox, { body, encryption }: DeliveredAnswer): string | null {
+  if (body === null || encryption === undefined) return body;
+  return box.seal(`answer:${encryption.queueId}`, body, encryption.keyId);
+}

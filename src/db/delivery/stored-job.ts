@@ -1,0 +1,178 @@
+import type { JobStatus } from '../../domain/job.ts';
+import type { AckTimeoutAction, BackoffType, QueueMode } from '../../domain/queue.ts';
+import type { DeliveryRules, JobState } from '../../domain/transition.ts';
+import { isTimeTrusted } from '../connection/clock-watch.ts';
+import type { Database, Statement } from '../connection/database.ts';
+import { isKeptJob } from '../retention/kept.ts';
+import type { Periods } from './publish.ts';
+
+/** A job as a transition needs it, with what fences the result. */
+export interface StoredJob {
+  id: string;
+  accountId: string;
+  queueId: string;
+  token: string;
+  state: JobState;
+  rules: DeliveryRules;
+  /** Database time of the read, in milliseconds. */
+  now: number;
+}
+
+export interface StoredJobRow {
+  id: string;
+  account_id: string;
+  queue_id: string;
+  claim_token: number;
+  status: JobStatus;
+  attempts: number;
+  max_attempts: number;
+  defer_count: number;
+  short_holds: number;
+  interruptions: number;
+  backoff_type: BackoffType;
+  backoff_delay: number;
+  deliver_by: Date;
+  last_error: string | null;
+  answer_status_code: number | null;
+  mode: QueueMode;
+  max_defers: number;
+  ack_timeout: number;
+  ack_timeout_action: AckTimeoutAction;
+  is_probe: boolean;
+  now: Date;
+}
+
+// A job that was never claimed has no snapshot of the rules yet (D5). While its queue is paused, the clock
+// of its lifetime stands still (docs/decisions/0005).
+const COLUMNS = `
+  select j.id, j.account_id, j.queue_id, j.claim_token, j.status, j.attempts, j.max_attempts, j.defer_count, j.short_holds,
+         j.interruptions,
+         j.backoff_type, j.backoff_delay, j.last_error, j.answer_status_code,
+         greatest(j.deliver_by, q.lifetime_floor) + coalesce(jobferry_now() - q.paused_at, interval '0') as deliver_by,
+         coalesce(j.mode, q.mode) as mode, coalesce(j.max_defers, q.max_defers) as max_defers, q.ack_timeout,
+         coalesce(j.ack_timeout_action, q.ack_timeout_action) as ack_timeout_action,
+         q.probe_job_id is not distinct from j.id as is_probe, jobferry_now() as now`;
+const SELECT = `${COLUMNS} from job j join queue q on q.id = j.queue_id`;
+
+const KEPT: Statement = {
+  name: 'stored-jobs-kept',
+  text: `${SELECT} where j.id = any ($1) and ${isKeptJob({
+    now: '(select jobferry_now())',
+    retention: `$2 * interval '1 ms'`,
+    lifetime: `$3 * interval '1 ms'`,
+  })}`,
+};
+const OVERDUE: Statement = {
+  name: 'stored-jobs-overdue',
+  text: `${SELECT} where j.queue_id = $1 and j.status in ('processing', 'awaiting_ack')
+    and j.deadline <= (select jobferry_now()) order by j.deadline limit $2`,
+};
+const OF_WORKERS: Statement = {
+  name: 'stored-jobs-of-workers',
+  text: `${SELECT} where j.status = 'processing' and j.worker_id = any ($1) order by j.id limit $2`,
+};
+const PAST_LIFETIME: Statement = {
+  name: 'stored-jobs-past-lifetime',
+  // While a queue is paused the clock of its jobs stands still. Such a queue may have millions of jobs past their
+  // lifetime, which must not be read: so the queues come first, and each reads its own part of an index.
+  text: `${COLUMNS}
+    from queue q cross join lateral (
+      select job.* from job
+       where job.queue_id || '' = q.id and job.deliver_by <= (select jobferry_now()) and job.status = 'pending'
+       order by job.queue_id || '', job.deliver_by limit $2) j
+   where q.id = any ($1::text[]) and q.deleted_at is null and q.paused_at is null
+     and (q.lifetime_floor is null or q.lifetime_floor <= (select jobferry_now()))
+   order by j.deliver_by limit $2`,
+};
+const PENDING: Statement = {
+  name: 'stored-jobs-pending',
+  text: `${SELECT} where j.queue_id = $1 and j.status = 'pending' order by j.scheduled_for limit $2`,
+};
+// One by one: of a small table PostgreSQL 15 reads all rather than to look for some hundreds.
+const BY_IDS: Statement = {
+  name: 'stored-jobs-by-ids',
+  text: `
+    ${COLUMNS}
+      from unnest($1::text[]) as asked(id) cross join lateral (select * from job where job.id = asked.id offset 0) j
+      join queue q on q.id = j.queue_id order by j.id`,
+};
+
+/** Those of the jobs that are kept, by id, of whichever accounts. */
+export async function findJobs(db: Database, ids: readonly string[], periods: Periods): Promise<StoredJobs> {
+  const rows = await db.query<StoredJobRow>(KEPT, [ids, periods.retentionMs, periods.lifetimeMs]);
+  return new Map(rows.map((row) => [row.id, toStoredJob(db, row)]));
+}
+
+export type StoredJobs = ReadonlyMap<string, StoredJob>;
+
+/** Null when the account has no such job (any more). */
+export async function findJob(
+  db: Database,
+  jobId: string,
+  accountId: string,
+  periods: Periods,
+): Promise<StoredJob | null> {
+  const job = (await findJobs(db, [jobId], periods)).get(jobId);
+  return job?.accountId === accountId ? job : null;
+}
+
+/** In-flight jobs of a queue whose lease or ack deadline has passed, oldest deadline first. */
+export async function overdueJobs(db: Database, queueId: string, limit: number): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(OVERDUE, [queueId, limit])).map((row) => toStoredJob(db, row));
+}
+
+export async function jobsOfWorkers(db: Database, workerIds: number[], limit: number): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(OF_WORKERS, [workerIds, limit])).map((row) => toStoredJob(db, row));
+}
+
+/** Pending jobs of the queues whose delivery lifetime is over (D8). */
+export async function jobsPastLifetime(db: Database, queueIds: readonly string[], limit: number): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(PAST_LIFETIME, [queueIds, limit])).map((row) => toStoredJob(db, row));
+}
+
+export async function pendingJobs(db: Database, queueId: string, limit: number): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(PENDING, [queueId, limit])).map((row) => toStoredJob(db, row));
+}
+
+/** Those of the jobs that are still there. */
+export async function jobsByIds(db: Database, ids: readonly string[]): Promise<StoredJob[]> {
+  return (await db.query<StoredJobRow>(BY_IDS, [ids])).map((row) => toStoredJob(db, row));
+}
+
+function toStoredJob(db: Database, row: StoredJobRow): StoredJob {
+  const state = toJobState(row);
+  // No job dies by a clock that may be wrong.
+  if (!isTimeTrusted(db, row.now.getTime())) state.deliverBy = Number.POSITIVE_INFINITY;
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    queueId: row.queue_id,
+    token: String(row.claim_token),
+    now: row.now.getTime(),
+    state,
+    rules: {
+      mode: row.mode,
+      maxDefers: row.max_defers,
+      ackTimeout: row.ack_timeout,
+      ackTimeoutAction: row.ack_timeout_action,
+      isProbe: row.is_probe,
+    },
+  };
+}
+
+/** Shared with claim, which answers the same columns. */
+export function toJobState(row: Omit<StoredJobRow, 'account_id' | 'queue_id' | 'is_probe' | 'now' | 'mode'>): JobState {
+  return {
+    status: row.status,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    deferCount: row.defer_count,
+    shortHolds: row.short_holds,
+    interruptions: row.interruptions,
+    backoffType: row.backoff_type,
+    backoffDelay: row.backoff_delay,
+    deliverBy: row.deliver_by.getTime(),
+    lastError: row.last_error,
+    webhookStatusCode: row.answer_status_code,
+  };
+}

@@ -1,0 +1,112 @@
+import { isId } from '../../domain/id.ts';
+import type { Database, Statement } from '../connection/database.ts';
+import { notify } from '../connection/notifications.ts';
+
+/** What has work, whatever the wake-ups say: they are hints, and this is the truth (reliability I-36). */
+export interface QueuesWithWork {
+  /** A job may be deliverable, or the queue is deleted and still has pending jobs. */
+  due: string[];
+  /** A lease or an ack deadline has passed. */
+  overdue: string[];
+}
+
+/** Queues per statement: it takes some ten milliseconds. */
+const QUEUE_PAGE = 2000;
+/** A round goes on with the queues that follow the next time, when there are so many. */
+const ROUND_MS = 1000;
+
+const PAGES: Record<'live' | 'deleted', Statement> = {
+  live: {
+    name: 'live-queues-page',
+    text: 'select id from queue where deleted_at is null and id > $1 order by id limit $2',
+  },
+  deleted: {
+    name: 'deleted-queues-page',
+    text: 'select id from queue where deleted_at is not null and id > $1 order by id limit $2',
+  },
+};
+
+/**
+ * Ids of all queues, page by page; with very many of them, those of as many pages as a second allows.
+ * @param cursor where to begin, and where the next round goes on; the empty text is the first queue
+ */
+export async function* eachQueuePage(
+  db: Database,
+  kind: 'live' | 'deleted',
+  cursor: { after: string },
+): AsyncGenerator<string[], void, undefined> {
+  const startedAt = performance.now();
+  do {
+    const rows = await db.query<{ id: string }>(PAGES[kind], [cursor.after, QUEUE_PAGE]);
+    // Before what is done with them, which may fail: the next round begins with others then.
+    cursor.after = rows.length < QUEUE_PAGE ? '' : (rows.at(-1)?.id ?? '');
+    if (rows.length > 0) yield rows.map(({ id }) => id);
+  } while (cursor.after !== '' && performance.now() - startedAt < ROUND_MS);
+}
+
+// One look at the head of two indexes per queue, so it stays cheap under any backlog. "The first one"
+// and not "exists": that could read the whole table for a queue that has nothing (test/db/index-use).
+const WITH_WORK: Statement = {
+  name: 'queues-with-work',
+  text: `
+    with clock as materialized (select jobferry_now() as now)
+    select q.id,
+           pending.scheduled_for is not null
+             and (pending.scheduled_for <= clock.now and q.paused_at is null or q.deleted_at is not null) as due,
+           coalesce(in_flight.deadline <= clock.now, false) as overdue
+      from clock cross join queue q
+      left join lateral (select j.scheduled_for from job j where j.queue_id = q.id and j.status = 'pending'
+                          order by j.queue_id, j.scheduled_for, j.id limit 1) pending on true
+      left join lateral (select j.deadline from job j
+                          where j.queue_id = q.id and j.status in ('processing', 'awaiting_ack')
+                          order by j.queue_id, j.deadline limit 1) in_flight on true
+     where q.id = any ($1::text[])`,
+};
+
+/** Which of the queues have work. A deleted queue has while it has pending jobs. */
+export async function queuesWithWork(db: Database, queueIds: readonly string[]): Promise<QueuesWithWork> {
+  const rows = await db.query<{ id: string; due: boolean; overdue: boolean }>(WITH_WORK, [queueIds]);
+  return {
+    due: rows.filter((row) => row.due).map((row) => row.id),
+    overdue: rows.filter((row) => row.overdue).map((row) => row.id),
+  };
+}
+
+const NEXT_DEADLINE: Statement = {
+  name: 'next-deadline',
+  text: `
+    select extract(epoch from min(deadline) - jobferry_now()) * 1000 as wait_ms
+      from job where queue_id = $1 and status in ('processing', 'awaiting_ack')`,
+};
+
+/** Milliseconds until the queue's next lease or ack deadline (negative: overdue), or null. */
+export async function nextDeadlineMs(db: Database, queueId: string): Promise<number | null> {
+  const row = await db.one<{ wait_ms: string | null }>(NEXT_DEADLINE, [queueId]);
+  return row?.wait_ms == null ? null : Number(row.wait_ms);
+}
+
+/** Why workers are called: a job of the queue was published, or something else may let its jobs go. */
+export type CallReason = 'job' | 'change';
+
+/** Workers listen to it on the connection of their lease lock. */
+export const CALL_CHANNEL = 'jobferry_call';
+/** So many ids fit into a message. */
+const IDS_PER_MESSAGE = 300;
+
+/** Tells all workers that listen; nothing is kept for those that do not. */
+export async function callWorkers(db: Database, queues: ReadonlyMap<string, CallReason>): Promise<void> {
+  const messages = (['job', 'change'] as const).flatMap((reason) => {
+    const ids = [...queues].flatMap(([id, why]) => (why === reason ? [id] : []));
+    const count = Math.ceil(ids.length / IDS_PER_MESSAGE);
+    return Array.from({ length: count }, (_, n) =>
+      [reason, ...ids.slice(n * IDS_PER_MESSAGE, (n + 1) * IDS_PER_MESSAGE)].join(' '),
+    );
+  });
+  await notify(db, CALL_CHANNEL, messages);
+}
+
+/** The queues that a message of `callWorkers` names. */
+export function readCall(message: string): { reason: CallReason; queueIds: string[] } {
+  const [reason, ...queueIds] = message.split(' ');
+  return { reason: reason === 'job' ? 'job' : 'change', queueIds: queueIds.filter(isId) };
+}

@@ -1,0 +1,216 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
+import { KEEP_ALIVE } from '../connection/keep-alive.ts';
+import {
+  type Cluster,
+  type EmbeddedLog,
+  openCluster,
+  readServerLock,
+  removeServerLock,
+  removeUnfinished,
+  SUPERUSER,
+  startServer,
+  stopServer,
+} from './cluster.ts';
+
+export type { EmbeddedLog } from './cluster.ts';
+
+export interface EmbeddedDatabase {
+  /** Connection string with the generated password; the server listens on 127.0.0.1 only. */
+  url: string;
+  /** Stops the server; the data stays. */
+  stop(): Promise<void>;
+}
+
+const DATABASE = 'jobferry';
+/** Of the session advisory lock whose holder owns the cluster. It lives in the database `postgres`. */
+const OWNER_LOCK = 0x6a6f62;
+const START_ATTEMPTS = 5;
+const RETRY_MS = 100;
+/** How long a server that is starting or stopping may take to say whose it is. */
+const UNDECIDED_MS = 60_000;
+
+/**
+ * Starts a PostgreSQL server of our own in `dataDir` (DESIGN 4). Whoever holds a session lock in it
+ * owns it: the lock goes with the process, however that ends, so a server that a killed Jobferry has
+ * left is told from one in use. It is restarted, since its settings and programs may be outdated.
+ */
+export async function startEmbedded(options: { dataDir: string; log: EmbeddedLog }): Promise<EmbeddedDatabase> {
+  const cluster = await openCluster(options.dataDir, options.log);
+  await stopLeftServer(cluster, options.log);
+  const { owner, port } = await startOwned(cluster);
+  const supervisor = new Supervisor(cluster, port, options.log);
+  supervisor.watch(owner);
+  try {
+    await removeUnfinished(cluster);
+    const { rowCount } = await owner.query('select from pg_database where datname = $1', [DATABASE]);
+    if (rowCount === 0) await owner.query(`create database ${DATABASE}`);
+  } catch (error) {
+    await supervisor.stop();
+    throw error;
+  }
+  return { url: urlOf(cluster, port, DATABASE), stop: () => supervisor.stop() };
+}
+
+/** For admin commands: the server of a Jobferry that is running on this folder, else one of our own. */
+export async function joinEmbedded(options: { dataDir: string; log: EmbeddedLog }): Promise<EmbeddedDatabase> {
+  try {
+    return await startEmbedded(options);
+  } catch (error) {
+    if (!(error instanceof InUseError)) throw error;
+  }
+  const cluster = await openCluster(options.dataDir, options.log);
+  const lock = await readServerLock(cluster);
+  if (lock === null) throw new Error(`the database of ${cluster.folder} is just being stopped, try again`);
+  return { url: urlOf(cluster, lock.port, DATABASE), stop: async () => undefined };
+}
+
+/** Holds on to the server, and brings it back when it was killed. */
+class Supervisor {
+  readonly #cluster: Cluster;
+  readonly #port: number;
+  readonly #log: EmbeddedLog;
+  #owner: pg.Client | null = null;
+  #recovery: Promise<void> | null = null;
+  #stopping = false;
+
+  constructor(cluster: Cluster, port: number, log: EmbeddedLog) {
+    this.#cluster = cluster;
+    this.#port = port;
+    this.#log = log;
+  }
+
+  watch(owner: pg.Client): void {
+    this.#owner = owner;
+    owner.once('end', () => {
+      this.#owner = null;
+      if (!this.#stopping) this.#recovery = this.#recover();
+    });
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    await this.#recovery;
+    await this.#owner?.end();
+    const lock = await readServerLock(this.#cluster);
+    if (lock !== null && isAlive(lock.pid)) await stopServer(this.#cluster);
+  }
+
+  async #recover(): Promise<void> {
+    this.#log.warn({}, 'the embedded database went away, bringing it back');
+    while (!this.#stopping) {
+      try {
+        const lock = await readServerLock(this.#cluster);
+        if (lock === null || !isAlive(lock.pid)) await startServer(this.#cluster, this.#port);
+        this.watch(await own(this.#cluster, this.#port));
+        this.#log.info({}, 'the embedded database is back');
+        return;
+      } catch (error) {
+        // After a crash the server first waits for its orphaned processes, and then recovers.
+        this.#log.warn({ err: error }, 'the embedded database is not back yet');
+        await wait(10 * RETRY_MS);
+      }
+    }
+  }
+}
+
+/**
+ * Several may start at once. Nobody stops a server from here on, so the first to get its lock keeps
+ * it, whoever of them has started it.
+ */
+async function startOwned(cluster: Cluster): Promise<{ owner: pg.Client; port: number }> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const lock = await readServerLock(cluster);
+      const port = lock !== null && isAlive(lock.pid) ? lock.port : await startServer(cluster);
+      return { port, owner: await own(cluster, port) };
+    } catch (error) {
+      // Else somebody took the port in the meantime, or is just starting or stopping the server.
+      if (error instanceof InUseError || attempt === START_ATTEMPTS) throw error;
+      await wait(attempt * RETRY_MS);
+    }
+  }
+}
+
+/** @throws InUseError when another process owns the cluster */
+async function stopLeftServer(cluster: Cluster, log: EmbeddedLog): Promise<void> {
+  const giveUpAt = performance.now() + UNDECIDED_MS;
+  for (;;) {
+    const lock = await readServerLock(cluster);
+    if (lock === null || !isAlive(lock.pid)) return;
+    try {
+      const owner = await own(cluster, lock.port);
+      await owner.end();
+      log.warn({ serverPid: lock.pid }, 'restarting the database that an earlier process has left running');
+      return await stopServer(cluster);
+    } catch (error) {
+      if (error instanceof InUseError) throw error;
+      if (!(await isPostgres(lock.pid))) return await removeServerLock(cluster);
+      if (performance.now() > giveUpAt) {
+        throw new Error(`process ${lock.pid} holds ${cluster.folder} and does not answer`, { cause: error });
+      }
+      await wait(RETRY_MS);
+    }
+  }
+}
+
+class InUseError extends Error {
+  override readonly name = 'InUseError';
+}
+
+/** Connects and takes the owner's lock, for as long as the connection lives. */
+async function own(cluster: Cluster, port: number): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: urlOf(cluster, port, 'postgres'),
+    application_name: `jobferry ${process.pid}`,
+    connectionTimeoutMillis: 5000,
+    ...KEEP_ALIVE,
+  });
+  // The end of the connection is what matters, and it is reported by itself.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${OWNER_LOCK}) as locked`);
+    if (rows[0]?.locked !== true) throw new InUseError(await describeOwner(cluster, client));
+    return client;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function describeOwner(cluster: Cluster, client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ owner: string }>(
+    `select a.application_name as owner
+       from pg_locks l join pg_stat_activity a on a.pid = l.pid
+      where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = ${OWNER_LOCK}`,
+  );
+  const pid = rows[0]?.owner.replace('jobferry ', 'process ') ?? 'another process';
+  return (
+    `${cluster.folder} is in use by another Jobferry (${pid}): stop it, choose another DATA_DIR, ` +
+    'or let both share one database server with DATABASE_URL'
+  );
+}
+
+function urlOf(cluster: Cluster, port: number, database: string): string {
+  return `postgresql://${SUPERUSER}:${cluster.password}@127.0.0.1:${port}/${database}`;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Whether a process number still is a server's. Where that cannot be told, it is taken for one. */
+async function isPostgres(pid: number): Promise<boolean> {
+  if (process.platform !== 'linux') return true;
+  return readFile(`/proc/${pid}/comm`, 'utf8').then(
+    (command) => command.trim() === 'postgres',
+    () => false,
+  );
+}

@@ -1,0 +1,94 @@
+import type { Histogram } from '../../domain/histogram.ts';
+import type { AttemptTotals } from '../../domain/statistics.ts';
+import type { Database, Statement } from '../connection/database.ts';
+
+const ROLL_UP: Statement = {
+  name: 'roll-up',
+  text: `select jobferry_roll_up($1 * interval '1 ms') as more`,
+};
+
+/** Adds what happened since the last time to the statistics; true when more is left. Any process may, at any time. */
+export async function rollUp(db: Database, retentionMs: number): Promise<boolean> {
+  return (await db.one<{ more: boolean }>(ROLL_UP, [retentionMs]))?.more ?? false;
+}
+
+const INDEX_ATTEMPTS: Statement = { name: 'index-attempts', text: 'select jobferry_index_attempts()' };
+
+/** Keeps it cheap to ask for the attempts of the last seconds, however fast they come. */
+export async function indexAttempts(db: Database): Promise<void> {
+  await db.query(INDEX_ATTEMPTS);
+}
+
+/** What the attempts of one queue in one span of five minutes say. A span may come in two parts. */
+export interface StatsRow extends AttemptTotals {
+  /** Start of the span, in milliseconds. */
+  at: number;
+}
+
+type Part = [at: number, totals: number[], durations: Histogram, waits: Histogram];
+
+// Statistics, and the attempts that they do not hold yet. The parts of a queue come as one JSON value, which
+// is read natively, where the driver would read arrays character by character (docs/decisions/0002).
+const STATS: Statement = {
+  name: 'queue-stats',
+  text: `
+    with own as materialized (
+      select id from queue where id = any ($1::text[]) and account_id = $2 and deleted_at is null
+    ), span as materialized (
+      select greatest(coalesce(jobferry_bucket($4::timestamptz), jobferry_bucket(now - interval '1 hour')),
+                      jobferry_bucket(now - $3 * interval '1 ms')) as first,
+             coalesce($5::timestamptz, 'infinity') as last,
+             jobferry_stats_until($3 * interval '1 ms') as until
+        from (select jobferry_now() as now) clock
+    ), part as (
+      -- Compared together, so that no plan takes the index over all queues.
+      select s.* from span cross join own
+        join queue_stats s on (s.queue_id, s.bucket) >= (own.id, span.first) and (s.queue_id, s.bucket) < (own.id, span.last)
+      union all
+      select s.* from span, jobferry_attempt_stats(greatest(until, first), last, array(select id from own)) s
+    )
+    select own.id, parts.list as parts
+      from own left join (
+        select p.queue_id, json_agg(json_build_array(
+                 extract(epoch from p.bucket) * 1000,
+                 json_build_array(success, failed, nacked, deferred, dead, answered_2xx, answered_3xx, answered_4xx,
+                                  answered_5xx, unauthorized, backpressure, unanswered),
+                 p.durations, p.waits)) as list
+          from part p group by p.queue_id) parts on parts.queue_id = own.id`,
+};
+
+/** Statistics of the account's live queues among these; of the last hour when no range is given. */
+export async function queueStats(
+  db: Database,
+  accountId: string,
+  queueIds: readonly string[],
+  range: { from: Date; to: Date } | null,
+  retentionMs: number,
+): Promise<Map<string, StatsRow[]>> {
+  const values = [queueIds, accountId, retentionMs, range?.from ?? null, range?.to ?? null];
+  const rows = await db.query<{ id: string; parts: Part[] | null }>(STATS, values);
+  return new Map(rows.map(({ id, parts }) => [id, (parts ?? []).map(toRow)]));
+}
+
+function toRow([at, totals, durations, waits]: Part): StatsRow {
+  const [success = 0, failed = 0, nacked = 0, deferred = 0, dead = 0, ...answers] = totals;
+  const [answered2xx = 0, answered3xx = 0, answered4xx = 0, answered5xx = 0, ...others] = answers;
+  const [unauthorized = 0, backpressure = 0, unanswered = 0] = others;
+  return {
+    at,
+    success,
+    failed,
+    nacked,
+    deferred,
+    dead,
+    answered2xx,
+    answered3xx,
+    answered4xx,
+    answered5xx,
+    unauthorized,
+    backpressure,
+    unanswered,
+    durations,
+    waits,
+  };
+}

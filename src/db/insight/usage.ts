@@ -1,0 +1,33 @@
+import type { Database, Statement } from '../connection/database.ts';
+
+// In flight counts deliveries of deleted queues as well: they may finish, and they are load.
+const USAGE: Statement = {
+  name: 'account-usage',
+  text: `
+    with clock as materialized (select jobferry_month(jobferry_now()) as month), own as materialized (
+      select id, concurrency, deleted_at is null as live from queue where account_id = $1
+    )
+    select clock.month, coalesce(u.attempts, 0) as attempts,
+           (select coalesce(sum(f.n), 0) from own cross join lateral (
+              select count(*) as n from job j
+               where j.queue_id = own.id and j.status in ('processing', 'awaiting_ack')) f)::integer as in_flight,
+           (select coalesce(sum(concurrency), 0) from own where live)::integer as concurrency,
+           (select count(*) from own where live) as queues
+      from clock left join usage u on u.account_id = $1 and u.month = clock.month`,
+};
+
+export interface UsageRow {
+  /** YYYY-MM, UTC. */
+  month: string;
+  attempts: number;
+  in_flight: number;
+  concurrency: number;
+  queues: number;
+}
+
+/** What an account uses now and has used this month. */
+export async function accountUsage(db: Database, accountId: string): Promise<UsageRow> {
+  const row = await db.one<UsageRow>(USAGE, [accountId]);
+  if (row === null) throw new Error('the usage of an account answered no row');
+  return row;
+}

@@ -1,0 +1,27 @@
+import type { Database, Statement } from '../connection/database.ts';
+
+// The sizes are known without reading the payloads, which may be a megabyte each.
+const READ: Statement = {
+  name: 'payloads-within',
+  text: `
+    select id, queue_id as "queueId", case when before < $3 then payload end as payload
+      from (select id, queue_id, payload, sum(octet_length(payload)) over (order by id) - octet_length(payload) as before
+              from job where id = any ($1) and account_id = $2) sized`,
+};
+
+export interface StoredPayload {
+  id: string;
+  queueId: string;
+  /** As stored; null when there was no room for it. */
+  payload: string | null;
+}
+
+/** Payloads of jobs of the account until they are so many bytes together, and one more. */
+export async function payloadsWithin(
+  db: Database,
+  accountId: string,
+  ids: readonly string[],
+  bytes: number,
+): Promise<StoredPayload[]> {
+  return db.query<StoredPayload & Record<string, unknown>>(READ, [ids, accountId, Math.max(bytes, 1)]);
+}

@@ -1,0 +1,134 @@
+import type { Database, Statement } from '../connection/database.ts';
+import { keyIdOf, UnreadableError } from '../connection/secret-box.ts';
+import type { Periods } from '../delivery/publish.ts';
+import { firstYoungId, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
+
+/** A batch locks the rows of its queues for a moment, and claims wait for that. */
+const BATCH = 100;
+
+/**
+ * Before a process does anything else: makes sure that it has the keys that it needs, and encrypts the
+ * signing secrets that are not encrypted with the first key. To be called under the migration lock, so
+ * that processes which start together do it one after the other.
+ * @param periods payloads of jobs that are no longer kept are no reason to keep a key
+ * @returns how many queues were written
+ * @throws Error in words for the operator when a key is missing
+ */
+export async function encryptStored(db: Database, periods: Periods): Promise<number> {
+  await assertKeys(db, periods);
+  if (db.box.keyId === null) return 0;
+  let written = 0;
+  let after = '';
+  for (;;) {
+    const batch = await db.query<SecretRow>(OTHERWISE_STORED, [`enc:v1:${db.box.keyId}:`, after, BATCH]);
+    written += await rewrite(db, batch);
+    const last = batch.at(-1);
+    if (last === undefined || batch.length < BATCH) return written;
+    after = last.id;
+  }
+}
+
+interface SecretRow {
+  id: string;
+  signing_secret: string;
+  next_signing_secret: string | null;
+}
+
+// Tombstones too: their secrets are as secret.
+const OTHERWISE_STORED: Statement = {
+  name: 'secrets-otherwise-stored',
+  text: `
+    select id, signing_secret, next_signing_secret from queue
+     where id > $2 and (not starts_with(signing_secret, $1) or not starts_with(next_signing_secret, $1))
+     order by id limit $3`,
+};
+
+// By value: meanwhile a claim may have made the next secret the present one, or somebody rotated.
+const REWRITE: Statement = {
+  name: 'rewrite-secrets',
+  text: `
+    with item as materialized (
+      select q.id, i.replacements from json_to_recordset($1::json) as i(id text, replacements jsonb)
+        join queue q on q.id = i.id order by q.id for no key update of q
+    )
+    update queue set
+      signing_secret = coalesce(item.replacements ->> signing_secret, signing_secret),
+      next_signing_secret = coalesce(item.replacements ->> next_signing_secret, next_signing_secret)
+      from item where queue.id = item.id
+    returning queue.id`,
+};
+
+async function rewrite(db: Database, rows: readonly SecretRow[]): Promise<number> {
+  const items = rows.flatMap((row) => {
+    const stored = [row.signing_secret, row.next_signing_secret].filter((secret) => secret !== null);
+    const outdated = stored.filter((secret) => keyIdOf(secret) !== db.box.keyId);
+    try {
+      const replacements = outdated.map((secret): [string, string] => {
+        const scope = `signing-secret:${row.id}` as const;
+        return [secret, db.box.seal(scope, db.box.open(scope, secret))];
+      });
+      return [{ id: row.id, replacements: Object.fromEntries(replacements) }];
+    } catch (error) {
+      // A damaged one must not keep all other queues from being served; rotating it repairs it.
+      if (!(error instanceof UnreadableError)) throw error;
+      db.log.warn({ err: error, queueId: row.id }, 'a signing secret cannot be read: rotate it');
+      return [];
+    }
+  });
+  return items.length === 0 ? 0 : (await db.query(REWRITE, [JSON.stringify(items)])).length;
+}
+
+interface NeededKey {
+  /** Null: any key at all. */
+  key_id: string | null;
+  why: string;
+}
+
+const TERMS: KeptTerms = {
+  now: '(select jobferry_now())',
+  retention: `$1 * interval '1 ms'`,
+  lifetime: `$2 * interval '1 ms'`,
+};
+
+const NEEDED: Statement = {
+  name: 'needed-keys',
+  text: `
+    with recursive secret as (
+      select split_part(s.stored, ':', 3) as key_id, count(distinct queue.id) as queues
+        from queue cross join lateral (values (signing_secret), (next_signing_secret)) s(stored)
+       where starts_with(s.stored, 'enc:') group by 1
+    ), payload(key_id) as (
+      select min(payload_key) from job where payload_key is not null
+      union all
+      select (select min(payload_key) from job where payload_key > payload.key_id) from payload
+       where payload.key_id is not null
+    ), newest as (
+      select key_id, jobferry_created_at((select max(id) from job where payload_key = payload.key_id)) as at from payload
+       where key_id is not null
+    )
+    select key_id, 'the signing secrets of ' || queues || ' queue(s) are encrypted with it' as why from secret
+     union all
+    select key_id, 'payloads are encrypted with it, the last of which is kept until '
+                   || jobferry_iso(at + $1 * interval '1 ms')
+      from newest where at > jobferry_now() - $1 * interval '1 ms'
+     union all
+    select key_id, 'payloads of jobs that outlast their retention are encrypted with it'
+      from newest where exists (
+        select from job j
+         where j.payload_key = newest.key_id and j.id < ${firstYoungId(TERMS)} and ${outlastsRetention(TERMS)})
+     union all
+    select null, 'the queue ' || name || ' encrypts its payloads'
+      from (select name from queue where payloads_encrypted and deleted_at is null order by id limit 1) q`,
+};
+
+async function assertKeys(db: Database, { retentionMs, lifetimeMs }: Periods): Promise<void> {
+  for (const { key_id: keyId, why } of await db.query<NeededKey & Record<string, unknown>>(NEEDED, [
+    retentionMs,
+    lifetimeMs,
+  ])) {
+    const isThere = keyId === null ? db.box.keyId !== null : db.box.knows(keyId);
+    if (isThere) continue;
+    const what = keyId === null ? 'a key is needed' : `the key with the id ${keyId} is missing`;
+    throw new Error(`ENCRYPTION_KEY: ${what}: ${why}`);
+  }
+}

@@ -1,0 +1,179 @@
+import type { Author } from '../../domain/audit.ts';
+import { actorJson } from '../audit.ts';
+import type { Database, Statement } from '../connection/database.ts';
+
+/**
+ * Pause, resume, the end of a hold, rotation and the encryption of payloads. Each is one statement: the change, its entry in the audit log and its
+ * wake-up. `jobferry_pick` reads the columns under the lock of the queue's row, so once such a
+ * statement has been committed, every later claim of any process goes by it.
+ */
+
+const PAUSE: Statement = {
+  name: 'pause-queue',
+  text: `
+    with paused as (
+      update queue set paused_at = jobferry_now(), paused_by = $3::json ->> 'label'
+       where id = $1 and account_id = $2 and deleted_at is null and paused_at is null
+      returning id, name, paused_at, paused_by
+    )
+    select jobferry_audit($2, $3::json, 'queue.pause', 'queue', id, name,
+             jsonb_build_object('pausedAt', null, 'pausedBy', null),
+             jsonb_build_object('pausedAt', jobferry_iso(paused_at), 'pausedBy', paused_by))
+      from paused`,
+};
+
+/** False when nothing was changed: the queue is paused already, or there is no such live queue. */
+export async function pauseQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
+  return (await db.query(PAUSE, [queueId, by.id, actorJson(by.actor)])).length > 0;
+}
+
+const RESUME: Statement = {
+  name: 'resume-queue',
+  text: `
+    with present as materialized (
+      select id, paused_at, paused_by from queue
+       where id = $1 and account_id = $2 and deleted_at is null and paused_at is not null for no key update
+    ), resumed as (
+      update queue set paused_at = null, paused_by = null, lifetime_floor = jobferry_now() + $4 * interval '1 ms'
+        from present where queue.id = present.id
+      returning queue.id, queue.name, present.paused_at, present.paused_by
+    )
+    select jobferry_wake('deliver', id, jobferry_now()),
+           jobferry_audit($2, $3::json, 'queue.resume', 'queue', id, name,
+             jsonb_build_object('pausedAt', jobferry_iso(paused_at), 'pausedBy', paused_by),
+             jsonb_build_object('pausedAt', null, 'pausedBy', null))
+      from resumed`,
+};
+
+/**
+ * Lets deliveries go on. No waiting job's lifetime ends before `lifetimeMs` from now.
+ * False when nothing was changed: the queue is not paused, or there is no such live queue.
+ */
+export async function resumeQueue(db: Database, by: Author, queueId: string, lifetimeMs: number): Promise<boolean> {
+  return (await db.query(RESUME, [queueId, by.id, actorJson(by.actor), lifetimeMs])).length > 0;
+}
+
+// Jobs before the queue, as settling takes them; that they were moved is asked for so that they are.
+const END_HOLD: Statement = {
+  name: 'end-hold',
+  text: `
+    with present as materialized (
+      select id, name, hold_until from queue
+       where id = $1 and account_id = $2 and deleted_at is null and hold_until is not null
+    ), held as materialized (
+      select id from job
+       where id in (select id from (
+               select job.id from job join present on job.queue_id = present.id
+                where job.status = 'pending' and job.wait_reason = 'hold' and job.scheduled_for > jobferry_now()
+                order by job.scheduled_for limit $4) next)
+         and status = 'pending' and wait_reason = 'hold' order by id for no key update
+    ), moved as (
+      update job set scheduled_for = jobferry_now(), wait_reason = null, short_holds = 0 from held where job.id = held.id
+      returning job.id
+    ), ended as (
+      update queue set hold_until = null, hold_job_id = null, hold_reason = null, probe_job_id = null
+        from present where queue.id = present.id and (select count(*) from moved) >= 0
+      returning queue.id, present.name, present.hold_until
+    )
+    select jobferry_wake('deliver', id, jobferry_now()),
+           jobferry_audit($2, $3::json, 'queue.end_hold', 'queue', id, name,
+             jsonb_build_object('heldUntil', jobferry_iso(hold_until)),
+             jsonb_build_object('heldUntil', null, 'jobs', (select count(*) from moved)))
+      from ended`,
+};
+
+/** How many jobs are due at once; the others wait for as long as they were told to. */
+const MAX_RELEASED = 1000;
+
+/**
+ * Lets a held queue go on, with the jobs that wait for the end of a hold, whoever asked for it.
+ * False when nothing was changed: the queue is not held, or there is no such live queue.
+ */
+export async function endHold(db: Database, by: Author, queueId: string): Promise<boolean> {
+  return (await db.query(END_HOLD, [queueId, by.id, actorJson(by.actor), MAX_RELEASED])).length > 0;
+}
+
+// What another rotation had planned is lost, so the audit log keeps it. A rotation whose overlap is over but which no
+// claim has yet carried out is carried out here.
+const ROTATE: Statement = {
+  name: 'rotate-signing-secret',
+  text: `
+    with clock as materialized (select jobferry_now() as now), present as materialized (
+      select id, case when next_signing_secret_at > clock.now then next_signing_secret_at end as planned
+        from queue cross join clock
+       where id = $1 and account_id = $2 and deleted_at is null
+         and ($5::float8 = 0 or next_signing_secret_at is null or next_signing_secret_at <= clock.now)
+         for no key update of queue
+    ), rotated as (
+      update queue set
+        signing_secret = case when $5::float8 = 0 then $4
+                              when next_signing_secret_at is null then signing_secret
+                              else next_signing_secret end,
+        next_signing_secret = case when $5::float8 > 0 then $4 end,
+        next_signing_secret_at = case when $5::float8 > 0 then clock.now + $5::float8 * interval '1 ms' end
+        from present cross join clock where queue.id = present.id
+      returning queue.id, queue.name, present.planned,
+                coalesce(next_signing_secret_at, clock.now)::timestamptz as takes_over_at
+    )
+    select takes_over_at,
+           jobferry_audit($2, $3::json, 'queue.rotate_secret', 'queue', id, name,
+                          case when planned is not null then jsonb_build_object('takesOverAt', jobferry_iso(planned)) end,
+                          jsonb_build_object('takesOverAt', jobferry_iso(takes_over_at)))
+      from rotated`,
+};
+
+/**
+ * Sets the signing secret that takes over after the overlap; answers when that is, or null when
+ * another rotation is under way or there is no such live queue. Without an overlap it ends any other rotation.
+ */
+export async function rotateSigningSecret(
+  db: Database,
+  by: Author,
+  queueId: string,
+  next: { secret: string; overlapMs: number },
+): Promise<Date | null> {
+  const secret = db.box.seal(`signing-secret:${queueId}`, next.secret);
+  const values = [queueId, by.id, actorJson(by.actor), secret, next.overlapMs];
+  const row = await db.one<{ takes_over_at: Date }>(ROTATE, values);
+  return row?.takes_over_at ?? null;
+}
+
+const FINISH_ROTATION: Statement = {
+  name: 'finish-secret-rotation',
+  text: `
+    with present as materialized (
+      select id, next_signing_secret_at as planned from queue
+       where id = $1 and account_id = $2 and deleted_at is null and next_signing_secret_at is not null for no key update
+    ), finished as (
+      update queue set signing_secret = next_signing_secret, next_signing_secret = null, next_signing_secret_at = null
+        from present where queue.id = present.id
+      returning queue.id, queue.name, present.planned
+    )
+    select jobferry_audit($2, $3::json, 'queue.finish_rotation', 'queue', id, name,
+             jsonb_build_object('takesOverAt', jobferry_iso(planned)),
+             jsonb_build_object('takesOverAt', jobferry_iso(jobferry_now())))
+      from finished`,
+};
+
+/** The next secret takes over now. False when nothing was changed: there is no rotation, or no such live queue. */
+export async function finishSecretRotation(db: Database, by: Author, queueId: string): Promise<boolean> {
+  return (await db.query(FINISH_ROTATION, [queueId, by.id, actorJson(by.actor)])).length > 0;
+}
+
+const ENCRYPT_PAYLOADS: Statement = {
+  name: 'encrypt-payloads',
+  text: `
+    with changed as (
+      update queue set payloads_encrypted = $4
+       where id = $1 and account_id = $2 and deleted_at is null and payloads_encrypted <> $4
+      returning id, name
+    )
+    select jobferry_audit($2, $3::json, 'queue.encrypt_payloads', 'queue', id, name,
+             jsonb_build_object('payloadsEncrypted', not $4::boolean), jsonb_build_object('payloadsEncrypted', $4::boolean))
+      from changed`,
+};
+
+/** For jobs to come. False when nothing was changed: it is so already, or there is no such live queue. */
+export async function encryptPayloads(db: Database, by: Author, queueId: string, enabled: boolean): Promise<boolean> {
+  return (await db.query(ENCRYPT_PAYLOADS, [queueId, by.id, actorJson(by.actor), enabled])).length > 0;
+}

@@ -1,0 +1,172 @@
+import { type Author, difference } from '../../domain/audit.ts';
+import { invalidField, notFound } from '../../domain/errors.ts';
+import type { AckTimeoutAction, BackoffType, Queue, QueueMode, QueueSettings } from '../../domain/queue.ts';
+import { exclusively, guarded } from '../accounts.ts';
+import { actorJson, audit } from '../audit.ts';
+import type { Database, Statement } from '../connection/database.ts';
+import type { PrismaClient } from '../connection/prisma.ts';
+import type { SecretBox } from '../connection/secret-box.ts';
+import type { Prisma, Queue as QueueRow } from '../generated/client.ts';
+
+/** What the account's other queues use up, for the limits that span them. */
+export interface QueueTotals {
+  count: number;
+  concurrency: number;
+  /** Deleted queues that are not swept yet, because jobs of theirs are kept. */
+  tombstones: number;
+}
+
+/** Everything but the secret, so that no read can leak it. */
+const VISIBLE = {
+  id: true,
+  name: true,
+  webhookUrl: true,
+  maxAttempts: true,
+  maxDefers: true,
+  concurrency: true,
+  dlqEnabled: true,
+  mode: true,
+  rateLimitMax: true,
+  rateLimitWindow: true,
+  ackTimeout: true,
+  ackTimeoutAction: true,
+  backoffType: true,
+  backoffDelay: true,
+  createdAt: true,
+} as const satisfies Prisma.QueueSelect;
+
+export async function listQueues(prisma: PrismaClient, accountId: string): Promise<Queue[]> {
+  const rows = await guarded(() =>
+    prisma.queue.findMany({ where: { accountId, deletedAt: null }, select: VISIBLE, orderBy: { id: 'asc' } }),
+  );
+  return rows.map(toQueue);
+}
+
+export async function findQueue(prisma: PrismaClient, accountId: string, queueId: string): Promise<Queue | null> {
+  const row = await guarded(() =>
+    prisma.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select: VISIBLE }),
+  );
+  return row === null ? null : toQueue(row);
+}
+
+/**
+ * Creates a queue. `check` sees what the account's live queues use, and throws to refuse; no other
+ * create or update of the account runs in between.
+ * @throws JobferryError `invalid_fields` when the name is in use (D23)
+ */
+export async function createQueue(
+  { prisma, box }: { prisma: PrismaClient; box: SecretBox },
+  by: Author,
+  queue: QueueSettings & { name: string; signingSecret: string },
+  check: (others: QueueTotals) => void,
+): Promise<Queue> {
+  const { id: accountId } = by;
+  return exclusively(prisma, accountId, async (tx) => {
+    const clash = await tx.queue.findFirst({
+      where: { accountId, name: queue.name, deletedAt: null },
+      select: { id: true },
+    });
+    if (clash !== null) throw invalidField('name', `a queue named ${queue.name} exists already`);
+    check(await totals(tx, accountId, null));
+    // The secret is encrypted for this id and no other, so the id comes first.
+    const id = await newId(tx);
+    const signingSecret = box.seal(`signing-secret:${id}`, queue.signingSecret);
+    const data = { ...queue, id, accountId, signingSecret };
+    const created = toQueue(await tx.queue.create({ data, select: VISIBLE }));
+    const { id: _id, createdAt: _, ...after } = created;
+    const target = { targetType: 'queue', targetId: id, targetName: created.name } as const;
+    await audit(tx, by, { action: 'queue.create', ...target, after });
+    return created;
+  });
+}
+
+/**
+ * Changes settings. `check` sees the present queue and what the others use, and throws to refuse.
+ * @throws JobferryError `not_found`
+ */
+export async function updateQueue(
+  prisma: PrismaClient,
+  by: Author,
+  queueId: string,
+  changes: Partial<QueueSettings>,
+  check: (present: Queue, others: QueueTotals) => void,
+): Promise<Queue> {
+  const { id: accountId } = by;
+  return exclusively(prisma, accountId, async (tx) => {
+    const row = await tx.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select: VISIBLE });
+    if (row === null) throw notFound('queue');
+    const present = toQueue(row);
+    check(present, await totals(tx, accountId, queueId));
+    const changed = difference<QueueSettings>(present, changes);
+    if (changed === null) return present;
+    const updated = await tx.queue.update({ where: { id: queueId }, data: changed.after, select: VISIBLE });
+    const target = { targetType: 'queue', targetId: queueId, targetName: present.name } as const;
+    await audit(tx, by, { action: 'queue.update', ...target, ...changed });
+    // A higher cap or limit may let waiting jobs go, in whichever process.
+    await tx.$executeRaw`select jobferry_wake('deliver', ${queueId}, jobferry_now())`;
+    return toQueue(updated);
+  });
+}
+
+const DELETE: Statement = {
+  name: 'delete-queue',
+  text: `
+    with gone as (
+      update queue set deleted_at = jobferry_now(), hold_until = null, probe_job_id = null
+       where id = $1 and account_id = $2 and deleted_at is null returning *
+    )
+    select jobferry_wake('deliver', id, jobferry_now()),
+           jobferry_audit($2, $3, 'queue.delete', 'queue', id, name, jsonb_build_object(
+             'name', name, 'webhookUrl', webhook_url, 'maxAttempts', max_attempts, 'maxDefers', max_defers,
+             'concurrency', concurrency, 'dlqEnabled', dlq_enabled, 'mode', mode, 'rateLimitMax', rate_limit_max,
+             'rateLimitWindow', rate_limit_window, 'ackTimeout', ack_timeout, 'ackTimeoutAction', ack_timeout_action,
+             'backoffType', backoff_type, 'backoffDelay', backoff_delay))
+      from gone`,
+};
+
+/** Makes a tombstone of the queue: no delivery starts any more. False when there is no such live queue. */
+export async function deleteQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
+  return (await db.query(DELETE, [queueId, by.id, actorJson(by.actor)])).length > 0;
+}
+
+const STATE: Statement = {
+  name: 'queue-state',
+  text: 'select deleted_at is not null as deleted from queue where id = $1 and account_id = $2',
+};
+
+/** Whether the account's queue is alive, a tombstone, or unknown. */
+export async function queueState(
+  db: Database,
+  accountId: string,
+  queueId: string,
+): Promise<'live' | 'deleted' | 'unknown'> {
+  const row = await db.one<{ deleted: boolean }>(STATE, [queueId, accountId]);
+  if (row === null) return 'unknown';
+  return row.deleted ? 'deleted' : 'live';
+}
+
+async function newId(tx: Prisma.TransactionClient): Promise<string> {
+  const [row] = await tx.$queryRaw<{ id: string }[]>`select jobferry_id() as id`;
+  if (row === undefined) throw new Error('the database made no id');
+  return row.id;
+}
+
+async function totals(tx: Prisma.TransactionClient, accountId: string, except: string | null): Promise<QueueTotals> {
+  const tombstones = await tx.queue.count({ where: { accountId, deletedAt: { not: null } } });
+  const others = await tx.queue.aggregate({
+    where: { accountId, deletedAt: null, ...(except === null ? {} : { id: { not: except } }) },
+    _count: true,
+    _sum: { concurrency: true },
+  });
+  return { count: others._count, concurrency: others._sum.concurrency ?? 0, tombstones };
+}
+
+/** CHECK constraints keep these columns within the domain's unions. */
+function toQueue(row: Pick<QueueRow, keyof typeof VISIBLE>): Queue {
+  return {
+    ...row,
+    mode: row.mode as QueueMode,
+    ackTimeoutAction: row.ackTimeoutAction as AckTimeoutAction,
+    backoffType: row.backoffType as BackoffType,
+  };
+}

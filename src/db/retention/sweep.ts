@@ -1,0 +1,179 @@
+import { firstIdAt } from '../../domain/id.ts';
+import type { Database, Statement } from '../connection/database.ts';
+import type { Periods } from '../delivery/publish.ts';
+import { outlastsRetention } from './kept.ts';
+
+/** Rows per statement: small enough that nobody waits for the sweep, and it ends within the time-out. */
+const BATCH = 500;
+
+/** The time that a sweep goes by: one that the clock watch trusts, given in milliseconds as a parameter. */
+const at = (parameter: string) => `to_timestamp(${parameter}::float8 / 1000)::timestamptz(3)`;
+
+// Ids grow with time: the jobs past retention are the low end of the primary key. Arrays and not joins: for a batch
+// that is a good part of a small table, a join would read all of it.
+const JOBS: Statement = {
+  name: 'sweep-jobs',
+  text: `
+    with looked as materialized (
+      select j.id, ${outlastsRetention({
+        now: at('$3'),
+        retention: `$4 * interval '1 ms'`,
+        lifetime: `$5 * interval '1 ms'`,
+      })} is not true as is_over
+        from job j where j.id > $1 and j.id < $2 order by j.id limit ${BATCH}
+    ), swept as (
+      delete from job where id = any (array(
+        select id from job where id = any (array(select id from looked where is_over)) order by id for update skip locked))
+      returning id
+    ), attempts as (
+      delete from attempt where job_id = any (array(select id from swept))
+    ), documents as (
+      delete from job_search where job_id = any (array(select id from swept))
+    )
+    select (select count(*) from looked) as looked, (select max(id) from looked) as last,
+           (select count(*) from swept) as swept`,
+};
+
+// An index that is behind may write the document of a job while that is being removed.
+const SEARCH_DOCUMENTS: Statement = {
+  name: 'sweep-search-documents',
+  text: `
+    with looked as materialized (
+      select job_id as id from job_search where job_id > $1 and job_id < $2 order by job_id limit ${BATCH}
+    ), swept as (
+      delete from job_search where job_id = any (array(
+        select looked.id from looked where not exists (select from job j where j.id = looked.id offset 0)))
+      returning job_id
+    )
+    select (select count(*) from looked) as looked, (select max(id) from looked) as last,
+           (select count(*) from swept) as swept`,
+};
+
+/** What is removed in the order of ids, and what may stay behind because a job has not ended. */
+export const SWEPT_BY_ID = ['jobs', 'documents'] as const;
+export type SweptById = (typeof SWEPT_BY_ID)[number];
+
+export interface SweptBatch {
+  looked: number;
+  swept: number;
+  /** Id of the last row that was looked at; null for none. */
+  last: string | null;
+}
+
+/** Ids between these, neither included. */
+export interface SweepRange {
+  after: string;
+  below: string;
+}
+
+/** What is created before is past retention. */
+export function sweepsBelow(nowMs: number, { retentionMs }: Periods): string {
+  return firstIdAt(nowMs - retentionMs);
+}
+
+/** Looks at the next rows of a range, and removes those that are no longer kept (`db/retention/kept`) with all that is theirs. */
+export async function sweepById(
+  db: Database,
+  what: SweptById,
+  { after, below }: SweepRange,
+  nowMs: number,
+  periods: Periods,
+): Promise<SweptBatch> {
+  const row =
+    what === 'jobs'
+      ? await db.one<SweptBatch>(JOBS, [after, below, nowMs, periods.retentionMs, periods.lifetimeMs])
+      : await db.one<SweptBatch>(SEARCH_DOCUMENTS, [after, below]);
+  return row ?? { looked: 0, swept: 0, last: null };
+}
+
+/** Whether a batch was the last of its range. */
+export function isLastBatch(batch: { looked: number }): boolean {
+  return batch.looked < BATCH;
+}
+
+// A tombstone answers "410 Gone" until its last job is removed (D17).
+const QUEUES: Statement = {
+  name: 'sweep-queues',
+  text: `
+    with looked as materialized (
+      select id from queue where deleted_at is not null and id > $1 order by id limit ${BATCH}
+    ), swept as (
+      delete from queue where id = any (array(
+        select looked.id from looked
+         where not exists (select from job j where (j.queue_id, j.id) >= (looked.id, '')
+                                               and (j.queue_id, j.id) < (looked.id, 'g') offset 0)))
+      returning id
+    )
+    select (select count(*) from looked) as looked, (select max(id) from looked) as last,
+           (select count(*) from swept) as swept`,
+};
+
+/** Removes tombstones of queues whose jobs are all gone. */
+export async function sweepQueues(db: Database, after: string): Promise<SweptBatch> {
+  return (await db.one<SweptBatch>(QUEUES, [after])) ?? { looked: 0, swept: 0, last: null };
+}
+
+// As rows: by "queue_id = $1" the order would be that of the primary key, which has the letters of all queues.
+const DEAD_LETTERS: Statement = {
+  name: 'sweep-dead-letters',
+  text: `
+    delete from dead_letter where id = any (array(
+      select d.id from dead_letter d where (d.queue_id, d.id) >= ($1, '') and (d.queue_id, d.id) < ($1, 'g')
+       order by d.queue_id, d.id limit ${BATCH} for update skip locked))
+    returning 1 as swept`,
+};
+
+/** Removes a batch of a deleted queue's dead letters (D17); true when more is left. */
+export async function sweepDeadLetters(db: Database, queueId: string): Promise<boolean> {
+  return (await db.query(DEAD_LETTERS, [queueId])).length === BATCH;
+}
+
+// A year, and a day for the leap.
+const AUDIT: Statement = {
+  name: 'sweep-audit',
+  text: `
+    delete from audit_entry where id = any (array(
+      select id from audit_entry where id < jobferry_first_id(${at('$1')} - interval '366 days')
+       order by id limit ${BATCH} for update skip locked))
+    returning 1 as swept`,
+};
+
+// Thirty days from their end.
+const BULK_ACTIONS: Statement = {
+  name: 'sweep-bulk-actions',
+  text: `
+    delete from bulk_action where id = any (array(
+      select id from bulk_action
+       where id < jobferry_first_id(${at('$1')} - interval '30 days')
+         and finished_at < ${at('$1')} - interval '30 days'
+       order by id limit ${BATCH} for update skip locked))
+    returning 1 as swept`,
+};
+
+const statistics = (table: string, bucket: string): Statement => ({
+  name: `sweep-${table}`,
+  text: `
+    delete from ${table} where (queue_id, ${bucket}) in (
+      select queue_id, ${bucket} from ${table}
+       where ${bucket} < jobferry_bucket(${at('$1')} - $2 * interval '1 ms') limit ${BATCH})
+    returning 1 as swept`,
+});
+const STATS = statistics('queue_stats', 'bucket');
+const COMPLETED = statistics('queue_completed', 'created_bucket');
+
+/** What goes by its time alone. */
+export const SWEPT_BY_TIME = ['statistics', 'audit', 'bulkActions'] as const;
+export type SweptByTime = (typeof SWEPT_BY_TIME)[number];
+
+/** Removes a batch of what is too old, and returns how much that was; more may be left when it is not 0. */
+export async function sweepByTime(
+  db: Database,
+  what: SweptByTime,
+  nowMs: number,
+  { retentionMs }: Periods,
+): Promise<number> {
+  if (what === 'audit') return (await db.query(AUDIT, [nowMs])).length;
+  if (what === 'bulkActions') return (await db.query(BULK_ACTIONS, [nowMs])).length;
+  const stats = await db.query(STATS, [nowMs, retentionMs]);
+  return stats.length + (await db.query(COMPLETED, [nowMs, retentionMs])).length;
+}

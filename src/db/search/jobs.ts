@@ -1,0 +1,260 @@
+import { JobferryError } from '../../domain/errors.ts';
+import { firstIdAt } from '../../domain/id.ts';
+import type { JobStatus } from '../../domain/job.ts';
+import type { JobOrder } from '../../domain/job-filter.ts';
+import type { Database } from '../connection/database.ts';
+import { isSelective } from './job-conditions.ts';
+import type { Values } from './payload-conditions.ts';
+import { after, type JobSelection, maxOf, minOf, openSearch, type Search, scan } from './scan.ts';
+import { newestStatement } from './statements.ts';
+
+export type { JobSelection } from './scan.ts';
+
+/** A job of an ordered list; `at` is what it is ordered by, and missing when that is its id. */
+export interface FoundJob {
+  id: string;
+  at?: number | null | undefined;
+}
+
+export interface JobSlice {
+  limit: number;
+  after?: FoundJob | undefined;
+  before?: FoundJob | undefined;
+  inverted: boolean;
+}
+
+/** A slice of the ordered list of all matching jobs. */
+export async function findJobs(
+  db: Database,
+  selection: JobSelection,
+  order: JobOrder,
+  slice: JobSlice,
+): Promise<FoundJob[]> {
+  if (slice.limit <= 0) return [];
+  const search = await openSearch(db, selection);
+  return order.field === 'created_at'
+    ? findById(search, order.descending, slice)
+    : findByTime(search, { ...order, field: order.field }, slice);
+}
+
+async function findById(search: Search, descending: boolean, slice: JobSlice): Promise<FoundJob[]> {
+  const { limit, inverted } = slice;
+  const [lower, upper] = descending ? [slice.before, slice.after] : [slice.after, slice.before];
+  const range = {
+    from: lower === undefined ? search.range.from : maxOf(search.range.from, after(lower.id)),
+    below: upper === undefined ? search.range.below : minOf(search.range.below, upper.id),
+  };
+  const isDown = descending !== inverted;
+  const found: FoundJob[] = [];
+  await scan<{ id: string }>(
+    { ...search, range },
+    {
+      descending: isDown,
+      walkFirst: true,
+      enough: limit,
+      projection: {
+        columns: ['id'],
+        sql: (rows, values) =>
+          `select true as matched, r.id from (${rows}) r order by r.id ${isDown ? 'desc' : 'asc'} limit ${values.add(limit)}`,
+      },
+      take: (rows) => {
+        const ids = rows.map(({ id }) => id).sort();
+        for (const id of isDown ? ids.reverse() : ids) if (found.length < limit) found.push({ id });
+        return found.length;
+      },
+    },
+  );
+  return found;
+}
+
+type TimeOrder = JobOrder & { field: 'scheduled_for' | 'completed_at' };
+
+/** No index has this order over all states, so every matching job is looked at, and the first ones are kept. */
+async function findByTime(search: Search, order: TimeOrder, slice: JobSlice): Promise<FoundJob[]> {
+  const { limit, inverted } = slice;
+  const isDown = order.descending !== inverted;
+  const direction = isDown ? 'desc' : 'asc';
+  // Null is last in the list, so it is first seen from the end.
+  const orderBy = `r.at ${direction} nulls ${inverted ? 'first' : 'last'}, r.id ${direction}`;
+  const keyset = (values: Values) =>
+    [
+      slice.after === undefined ? 'true' : isAfter(slice.after, order.descending, values),
+      slice.before === undefined ? 'true' : isBefore(slice.before, order.descending, values),
+    ].join(' and ');
+  let found: { id: string; at: number | null }[] = [];
+  await scan<{ id: string; at: Date | null }>(search, {
+    descending: true,
+    walkFirst: false,
+    enough: Number.POSITIVE_INFINITY,
+    projection: {
+      columns: ['id', order.field],
+      sql: (rows, values) =>
+        `select true as matched, r.id, r.at from (select j.id, j.${order.field} as at from (${rows}) j) r
+          where ${keyset(values)} order by ${orderBy} limit ${values.add(limit)}`,
+    },
+    take: (rows) => {
+      found = [...found, ...rows.map(({ id, at }) => ({ id, at: at?.getTime() ?? null }))];
+      found.sort((one, other) => compare(one, other, order.descending) * (inverted ? -1 : 1));
+      found = found.slice(0, limit);
+      return 0;
+    },
+  });
+  return found;
+}
+
+function compare(one: FoundJob, other: FoundJob, descending: boolean): number {
+  const [a, b] = [one.at ?? null, other.at ?? null];
+  if ((a === null) !== (b === null)) return a === null ? 1 : -1;
+  const ascending = a !== null && b !== null && a !== b ? a - b : one.id < other.id ? -1 : 1;
+  return descending ? -ascending : ascending;
+}
+
+function isAfter(position: FoundJob, descending: boolean, values: Values): string {
+  const beyond = descending ? '<' : '>';
+  const id = `r.id ${beyond} ${values.add(position.id)}`;
+  if (timeOf(position) === null) return `(r.at is null and ${id})`;
+  const at = momentOf(position, values);
+  return `(r.at is null or r.at ${beyond} ${at} or r.at = ${at} and ${id})`;
+}
+
+function isBefore(position: FoundJob, descending: boolean, values: Values): string {
+  const beyond = descending ? '>' : '<';
+  const id = `r.id ${beyond} ${values.add(position.id)}`;
+  if (timeOf(position) === null) return `(r.at is not null or ${id})`;
+  const at = momentOf(position, values);
+  return `(r.at ${beyond} ${at} or r.at = ${at} and ${id})`;
+}
+
+function momentOf(position: FoundJob, values: Values): string {
+  return `to_timestamp(${values.add(timeOf(position))}::float8 / 1000)::timestamptz(3)`;
+}
+
+function timeOf({ at }: FoundJob): number | null {
+  if (at === undefined) throw new JobferryError('invalid_request', 'this is not a cursor of a list in this order');
+  return at;
+}
+
+/** Counts to one more than `max` at most. */
+export async function countJobs(db: Database, selection: JobSelection, max: number): Promise<number> {
+  const search = await openSearch(db, selection);
+  let count = 0;
+  await scan<{ n: number }>(search, {
+    descending: true,
+    walkFirst: false,
+    enough: max + 1,
+    projection: {
+      columns: ['id'],
+      sql: (rows, values) =>
+        `select true as matched, count(*) as n from (select from (${rows}) r limit ${values.add(max + 1)}) counted`,
+    },
+    take: (rows) => {
+      count = Math.min(max + 1, count + (rows[0]?.n ?? 0));
+      return count;
+    },
+  });
+  return count;
+}
+
+export interface JobTimelineRow {
+  /** Start of the bucket in milliseconds. */
+  at: number;
+  status: JobStatus;
+  n: number;
+}
+
+/** Jobs created in [fromMs, toMs) by bucket and present status. */
+export async function timelineOfJobs(
+  db: Database,
+  selection: JobSelection,
+  { fromMs, toMs, bucketMs }: { fromMs: number; toMs: number; bucketMs: number },
+): Promise<JobTimelineRow[]> {
+  const search = await openSearch(db, selection);
+  const range = {
+    from: maxOf(search.range.from, firstIdAt(fromMs)),
+    below: minOf(search.range.below, firstIdAt(toMs)),
+  };
+  const found: JobTimelineRow[] = [];
+  await scan<{ at: number; status: JobStatus; n: number }>(
+    { ...search, range },
+    {
+      descending: true,
+      walkFirst: false,
+      enough: Number.POSITIVE_INFINITY,
+      projection: {
+        columns: ['id', 'status', 'created_at'],
+        sql: (rows, values) => {
+          const bucket = `${values.add(bucketMs)}::float8`;
+          return `
+            select true as matched, floor(extract(epoch from r.created_at) * 1000 / ${bucket}) * ${bucket} as at,
+                   r.status, count(*) as n from (${rows}) r group by 2, 3`;
+        },
+      },
+      take: (rows) => {
+        for (const row of rows) found.push({ at: row.at, status: row.status, n: row.n });
+        return 0;
+      },
+    },
+  );
+  return found;
+}
+
+/** The newest matching jobs of each queue; queues without any are left out. */
+export async function newestJobs(
+  db: Database,
+  selection: JobSelection,
+  limit: number,
+): Promise<Map<string, FoundJob[]>> {
+  const search = await openSearch(db, selection);
+  const found = new Map<string, FoundJob[]>();
+  if (search.queueIds.length === 0 || limit <= 0) return found;
+  const keep = (queueId: string, id: string) => {
+    const jobs = found.get(queueId) ?? [];
+    if (jobs.length < limit) found.set(queueId, [...jobs, { id }]);
+  };
+  const unfinished = isSelective(selection.filter) ? search.queueIds : await newestOfFew(search, limit, keep);
+  if (unfinished.length === 0) return found;
+  for (const queueId of unfinished) found.delete(queueId);
+  await scan<{ id: string; queue_id: string }>(
+    { ...search, queueIds: unfinished },
+    {
+      descending: true,
+      walkFirst: false,
+      enough: limit * unfinished.length,
+      projection: {
+        columns: ['id', 'queue_id'],
+        sql: (rows, values) => `
+          select true as matched, ranked.id, ranked.queue_id from (
+            select r.id, r.queue_id, row_number() over (partition by r.queue_id order by r.id desc) as rank from (${rows}) r) ranked
+           where ranked.rank <= ${values.add(limit)}`,
+      },
+      take: (rows) => {
+        for (const row of rows.sort((one, other) => (one.id < other.id ? 1 : -1))) keep(row.queue_id, row.id);
+        return unfinished.reduce((total, id) => total + (found.get(id)?.length ?? 0), 0);
+      },
+    },
+  );
+  return found;
+}
+
+/** So many of the newest jobs of each queue are looked at together. */
+const NEWEST = 500;
+
+/** Finds what is among the newest of each queue; answers the queues where there may be more. */
+async function newestOfFew(
+  search: Search,
+  limit: number,
+  keep: (queueId: string, id: string) => void,
+): Promise<string[]> {
+  const { text, values } = newestStatement(search, search.range, { size: Math.max(NEWEST, limit), limit });
+  const rows = await search.query<{ queue_id: string; walked: number; id: string | null }>(text, values);
+  const perQueue = new Map<string, number>();
+  const mayHaveMore = new Set<string>();
+  for (const { queue_id, walked, id } of rows) {
+    if (id !== null) {
+      keep(queue_id, id);
+      perQueue.set(queue_id, (perQueue.get(queue_id) ?? 0) + 1);
+    }
+    if (walked >= Math.max(NEWEST, limit)) mayHaveMore.add(queue_id);
+  }
+  return [...mayHaveMore].filter((id) => (perQueue.get(id) ?? 0) < limit);
+}

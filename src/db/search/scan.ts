@@ -1,0 +1,177 @@
+import { firstIdAt, isId } from '../../domain/id.ts';
+import type { JobFilter } from '../../domain/job-filter.ts';
+import type { Database, Statement } from '../connection/database.ts';
+import type { Periods } from '../delivery/publish.ts';
+import { firstYoungId, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
+import { SearchBudget } from './budget.ts';
+import { hasConditions, isSelective } from './job-conditions.ts';
+import {
+  type CandidateSource,
+  candidateStatement,
+  type IdRange,
+  MAX_CANDIDATES,
+  type Projection,
+  type SearchScope,
+  walkStatement,
+} from './statements.ts';
+
+/** Which jobs a search is about: those of the account's live queues. */
+export interface JobSelection {
+  accountId: string;
+  filter: JobFilter;
+  /** How far back it reaches. One that reaches back for the whole retention finds the jobs that outlast it, too. */
+  windowMs: number;
+  periods: Periods;
+  /** Shared by the searches of a request; one of its own when left out. */
+  budget?: SearchBudget | undefined;
+}
+
+export interface Search extends SearchScope {
+  range: IdRange;
+  budget: SearchBudget;
+  /** Within the budget. */
+  query<Row extends object>(statement: Statement | string, values: unknown[]): Promise<Row[]>;
+}
+
+const TERMS: KeptTerms = { now: 'clock.now', retention: `$4 * interval '1 ms'`, lifetime: `$5 * interval '1 ms'` };
+
+const SCOPE: Statement = {
+  name: 'job-search-scope',
+  text: `
+    with clock as materialized (select jobferry_now() as now), own as materialized (
+      select id from queue
+       where account_id = $1 and deleted_at is null
+         and ($2::text[] is null or id = any ($2)) and ($3::text[] is null or name = any ($3))
+    )
+    select clock.now, (select position from follower where name = 'search') as indexed,
+           array(select id from own order by id) as queue_ids,
+           (select min(kept.id) from own cross join lateral (
+              select j.id from job j
+               where (j.queue_id, j.id) >= (own.id, '') and (j.queue_id, j.id) < (own.id, ${firstYoungId(TERMS)})
+                 and ${outlastsRetention(TERMS)}
+               order by j.queue_id, j.id limit 1) kept where $6) as oldest_kept
+      from clock`,
+};
+
+/** Reads in the account's turn. */
+export async function openSearch(db: Database, selection: JobSelection): Promise<Search> {
+  const { accountId, filter, windowMs, periods, budget = new SearchBudget() } = selection;
+  const reading = db.reading(accountId, { budget });
+  const query: Search['query'] = (statement, values) => reading.query(statement, values);
+  const { queueIds, queueNames, created, scheduled, completed } = filter;
+  const [row] = await query<ScopeRow>(SCOPE, [
+    ...[accountId, queueIds?.filter(isId) ?? null, queueNames ?? null],
+    ...[periods.retentionMs, periods.lifetimeMs, windowMs >= periods.retentionMs],
+  ]);
+  if (row === undefined) throw new Error('the scope of a search always answers');
+  const now = row.now.getTime();
+  const { oldest_kept: oldestKept } = row;
+  const earliest = firstIdAt(now - windowMs);
+  const from = maxOf(
+    oldestKept === null ? earliest : minOf(oldestKept, earliest),
+    firstIdAt(created?.from?.getTime() ?? 0),
+  );
+  // A job is neither scheduled nor completed before it is created.
+  const to = Math.min(...[created?.to, scheduled?.to, completed?.to].map((at) => at?.getTime() ?? Number.MAX_VALUE));
+  const range = { from, below: to < now ? firstIdAt(to + 1) : AFTER_ALL };
+  const kept = from < earliest ? periods : undefined;
+  return { budget, query, filter, now, indexed: row.indexed ?? '', queueIds: row.queue_ids, range, kept };
+}
+
+interface ScopeRow {
+  now: Date;
+  indexed: string | null;
+  queue_ids: string[];
+  oldest_kept: string | null;
+}
+
+/** No id is greater. */
+export const AFTER_ALL = 'g';
+
+/** Enough for a page of what is frequent. */
+const FIRST_WALK = 2000;
+// Not more at once, whatever the pace so far: where the cache ends, rows take a hundred times as long.
+const WALK = { min: 500, max: 20_000, targetMs: 400 };
+
+interface ScanOptions<Row> {
+  /** In which order of ids to walk. */
+  descending: boolean;
+  /** Look at the first few before asking an index for all that can match: the answer may be among them. */
+  walkFirst: boolean;
+  projection: Projection;
+  /** How many matches are enough. */
+  enough: number;
+  /** Takes what was found in a part of the range; answers how many matches that makes so far. */
+  take(rows: Row[]): number;
+}
+
+/**
+ * Goes through all jobs that match, in parts: what an index knows, when that is little, else all jobs in the
+ * order of their ids. No statement takes long, however many jobs there are and however few match.
+ * @throws JobferryError `invalid_request` when the filter leaves more to look at than the budget allows
+ */
+export async function scan<Row extends object>(search: Search, options: ScanOptions<Row>): Promise<void> {
+  const { budget, query, filter, queueIds } = search;
+  if (queueIds.length === 0) return;
+  const { descending, walkFirst, projection, enough, take } = options;
+  let range: IdRange | null = search.range;
+  // Without conditions all that is walked is found.
+  let size = hasConditions(filter) ? FIRST_WALK : Math.min(enough, FIRST_WALK);
+  let walkedSoFar = 0;
+
+  const walk = async (rest: IdRange): Promise<IdRange | null> => {
+    const { left } = budget;
+    const { text, values } = walkStatement(search, rest, { size, descending, projection });
+    const rows = await query<WalkRow & Row>(text, values);
+    const { walked, bound } = rows[0] ?? { walked: 0, bound: null };
+    const found = take(rows.filter(hasResult));
+    if (found >= enough || walked < size || bound === null) return null;
+    walkedSoFar += walked;
+    // As far as it takes to find the rest, when they are as frequent as so far; but not for too long at once.
+    const likely = found === 0 ? Number.POSITIVE_INFINITY : ((enough - found) * walkedSoFar * 1.3) / found;
+    const bearable = size * Math.min(Math.min(WALK.targetMs, budget.left) / Math.max(left - budget.left, 0.1), 10);
+    size = Math.round(Math.min(Math.max(Math.min(bearable, likely), WALK.min), WALK.max));
+    return descending ? { ...rest, below: bound } : { ...rest, from: after(bound) };
+  };
+
+  if (walkFirst && !isSelective(filter)) range = await walk(range);
+  if (range === null) return;
+  const sources: CandidateSource[] = [...(isSelective(filter) ? (['state'] as const) : []), 'payload'];
+  for (const source of sources) {
+    const statement = candidateStatement(search, range, source, { descending, projection });
+    if (statement === null) continue;
+    const rows = await query<CandidateRow & Row>(statement.text, statement.values);
+    if ((rows[0]?.candidates ?? 0) > MAX_CANDIDATES) continue;
+    take(rows.filter(hasResult));
+    return;
+  }
+  while (range !== null) range = await walk(range);
+}
+
+interface WalkRow {
+  walked: number;
+  bound: string | null;
+  /** Of the projection; null in the only row when nothing matched. */
+  matched: boolean | null;
+}
+interface CandidateRow {
+  candidates: number;
+  matched: boolean | null;
+}
+
+function hasResult({ matched }: { matched: boolean | null }): boolean {
+  return matched !== null;
+}
+
+/** The next text after an id. */
+export function after(id: string): string {
+  return `${id}0`;
+}
+
+export function maxOf(one: string, other: string): string {
+  return one > other ? one : other;
+}
+
+export function minOf(one: string, other: string): string {
+  return one < other ? one : other;
+}

@@ -1,0 +1,252 @@
+import type { JobFilter } from '../../domain/job-filter.ts';
+import type { Periods } from '../delivery/publish.ts';
+import { isKeptJob } from '../retention/kept.ts';
+import { jobConditions, stateConditions } from './job-conditions.ts';
+import { payloadProbe, payloadTest, Values } from './payload-conditions.ts';
+
+/** What a search is about; the same for all of its statements. */
+export interface SearchScope {
+  filter: JobFilter;
+  /** Live queues of the account that the filter lets in. */
+  queueIds: readonly string[];
+  /** Database time of the search in milliseconds. */
+  now: number;
+  /** Given when the range begins with jobs that are past retention: of these, only those that are kept. */
+  kept?: Periods | undefined;
+  /** Payloads of jobs up to this id are in `job_search`; those of later ones have to be parsed. */
+  indexed: string;
+}
+
+/** Ids from the first to before the second. */
+export interface IdRange {
+  from: string;
+  below: string;
+}
+
+/** Makes of a query for matching jobs, with the columns it named, what is wanted of them. */
+export interface Projection {
+  columns: readonly string[];
+  sql(rows: string, values: Values): string;
+}
+
+export interface SearchStatement {
+  text: string;
+  values: unknown[];
+}
+
+/** More would take longer to look at than to walk. */
+export const MAX_CANDIDATES = 20_000;
+
+/** SQL: this queue's jobs in the range, given the names of the columns that are queue and id of the job. */
+type Within = (queueId: string, id: string) => string;
+
+/**
+ * A range of ids within the queue `q`. As rows, because only an index that begins with the queue can serve
+ * them: the planner does not know how few jobs are in the range, and would read those of all queues.
+ */
+function withinQueue(lower: string, upper: string, isUpperIn: boolean): Within {
+  return (queueId, id) =>
+    `(${queueId}, ${id}) >= (q.id, ${lower}) and (${queueId}, ${id}) ${isUpperIn ? '<=' : '<'} (q.id, ${upper})`;
+}
+
+/**
+ * Looks at the next `size` jobs in the order of ids, and answers how many there were (`walked`), the last
+ * one (`bound`), and in each row what the projection makes of those that match.
+ *
+ * Two steps: the first finds the bound by index alone, merging the queues as far as necessary; the second
+ * then has a range of ids for each of them. A queue that is a million jobs ahead of another costs it nothing.
+ */
+export function walkStatement(
+  scope: SearchScope,
+  range: IdRange,
+  { size, descending, projection }: { size: number; descending: boolean; projection: Projection },
+): SearchStatement {
+  const values = new Values();
+  const [from, below] = [values.add(range.from), values.add(range.below)];
+  const direction = descending ? 'desc' : 'asc';
+  const branches = scope.queueIds.map(
+    (id) =>
+      `(select id from job where queue_id = ${values.add(id)} and id >= ${from} and id < ${below} order by id ${direction})`,
+  );
+  const bound = '(select id from bound)';
+  const within = (least?: string): Within => {
+    const lower = descending ? bound : from;
+    const first = least === undefined ? lower : `greatest(${lower}, ${least})`;
+    return descending ? withinQueue(first, below, false) : withinQueue(first, bound, true);
+  };
+  const rows = rowsOf(scope, values, range, within, projection.columns);
+  return {
+    text: `
+      with bound as materialized (
+        select count(*) as walked, ${descending ? 'min' : 'max'}(id) as id
+          from (select id from (${branches.join(' union all ')}) jobs order by id ${direction} limit ${values.add(size)}) walk)
+      select bound.walked, bound.id as bound, result.*
+        from bound left join lateral (${projection.sql(rows, values)}) result on true`,
+    values: values.list,
+  };
+}
+
+/** Matching jobs within a range, one subquery per queue so that each reads its own part of an index. */
+function rowsOf(
+  scope: SearchScope,
+  values: Values,
+  range: IdRange,
+  within: (least?: string) => Within,
+  columns: readonly string[],
+): string {
+  const { payload } = scope.filter;
+  const queues = `unnest(${values.add(scope.queueIds)}::text[]) as q(id)`;
+  const selected = columns.map((column) => `j.${column}`).join(', ');
+  const conditions = [...conditionsOf(scope, values)];
+  const job = (...where: string[]) => [...where, ...conditions].join(' and ');
+  if (payload === undefined) {
+    return `
+      select ${selected} from ${queues} cross join lateral (
+        select ${selected} from job j where ${job(within()('j.queue_id', 'j.id'))} offset 0) j`;
+  }
+  const test = payloadTest(payload, 'document', values);
+  const indexed = values.add(scope.indexed);
+  const parts: string[] = [];
+  // Documents are smaller than jobs, so it is they that are walked.
+  if (range.from <= scope.indexed) {
+    parts.push(`
+      select ${selected} from ${queues} cross join lateral (
+        select s.job_id, ${DOCUMENT_OF_S} as document from job_search s
+         where ${within()('s.queue_id', 's.job_id')} and s.job_id <= ${indexed} offset 0) s
+        cross join lateral (select ${selected} from job j where ${job('j.id = s.job_id')} offset 0) j
+       where document is not null and ${test}`);
+  }
+  if (range.below > scope.indexed) {
+    parts.push(`
+      select ${selected} from ${queues} cross join lateral (
+        select ${selected}, jobferry_searchable(j.payload) as document from job j
+         where ${job(within(`${indexed} || '0'`)('j.queue_id', 'j.id'))} offset 0) j
+       where document is not null and ${test}`);
+  }
+  return parts.join(' union all ');
+}
+
+/** The payload of a row `s`, parsed now while it waits for its account's turn to be indexed. */
+const DOCUMENT_OF_S = `
+  case when s.waiting_account is null then s.doc -> s.queue_id
+       else (select jobferry_searchable(w.payload) from job w where w.id = s.job_id) end`;
+
+/** An index that knows all jobs which can match, if there are not too many of them. */
+export type CandidateSource = 'state' | 'payload';
+
+/**
+ * Looks at all jobs that an index names, at most `MAX_CANDIDATES`; with more, `candidates` says so and
+ * nothing has been looked at. Null when the filter has no use for that index.
+ */
+export function candidateStatement(
+  scope: SearchScope,
+  range: IdRange,
+  source: CandidateSource,
+  { descending, projection }: { descending: boolean; projection: Projection },
+): SearchStatement | null {
+  const values = new Values();
+  const queues = `unnest(${values.add(scope.queueIds)}::text[]) as q(id)`;
+  const candidates = source === 'state' ? statesIndex(scope, values, queues) : payloadIndex(scope, values, queues);
+  if (candidates === null) return null;
+  const { payload } = scope.filter;
+  const selected = projection.columns.map((column) => (column === 'id' ? 'c.id' : `j.${column}`)).join(', ');
+  const conditions = [
+    'j.id = c.id',
+    `j.id >= ${values.add(range.from)}`,
+    `j.id < ${values.add(range.below)}`,
+    ...conditionsOf(scope, values),
+  ];
+  const rows = `
+    select ${selected} from (select id from candidates order by id ${descending ? 'desc' : 'asc'}) c cross join lateral (
+      select ${projection.columns.map((column) => `j.${column}`).join(', ')}${documentOfJob(scope, values)} from job j where ${conditions.join(' and ')} offset 0) j
+     where (select count(*) from candidates) <= ${MAX_CANDIDATES}
+       ${payload === undefined ? '' : `and document is not null and ${payloadTest(payload, 'document', values)}`}`;
+  return {
+    text: `
+      with candidates as materialized (select c.id from (${candidates}) c limit ${MAX_CANDIDATES + 1})
+      select counted.candidates, result.*
+        from (select count(*) as candidates from candidates) counted
+        left join lateral (${projection.sql(rows, values)}) result on true`,
+    values: values.list,
+  };
+}
+
+function statesIndex(scope: SearchScope, values: Values, queues: string): string {
+  const states = stateConditions(scope.filter, () => nowOf(scope, values));
+  return `
+    select j.id from ${queues} cross join lateral (
+      select j.id from job j where ${['j.queue_id = q.id', ...states].join(' and ')} offset 0) j`;
+}
+
+function payloadIndex(scope: SearchScope, values: Values, queues: string): string | null {
+  const { payload } = scope.filter;
+  const probe = payload === undefined ? null : payloadProbe(payload, 's.doc', 'q.id', values);
+  if (probe === null) return null;
+  return `
+    select s.job_id as id from ${queues} cross join lateral (select s.job_id from job_search s where ${probe} offset 0) s
+    union all
+    select s.job_id from ${queues} cross join lateral (
+      select s.job_id from job_search s
+       where s.waiting_account = (select account_id from queue where queue.id = q.id) and s.queue_id = q.id offset 0) s
+    union all
+    select j.id from ${queues} cross join lateral (
+      select j.id from job j where ${withinQueue(`${values.add(scope.indexed)}::text || '0'`, `'g'`, false)('j.queue_id', 'j.id')} offset 0) j`;
+}
+
+/**
+ * The newest `size` jobs of each queue by itself; answers per queue how many there were, and up to `limit`
+ * that match.
+ */
+export function newestStatement(
+  scope: SearchScope,
+  range: IdRange,
+  { size, limit }: { size: number; limit: number },
+): SearchStatement {
+  const values = new Values();
+  const queues = `unnest(${values.add(scope.queueIds)}::text[]) as q(id)`;
+  const [from, below] = [values.add(range.from), values.add(range.below)];
+  const { payload } = scope.filter;
+  const conditions = [withinQueue('walk.bound', below, false)('j.queue_id', 'j.id'), ...conditionsOf(scope, values)];
+  return {
+    text: `
+      select q.id as queue_id, walk.walked, j.id
+        from ${queues}
+       cross join lateral (
+         select count(*) as walked, min(id) as bound from (
+           select j.id from job j where j.queue_id = q.id and j.id >= ${from} and j.id < ${below} order by j.id desc limit ${values.add(size)}) j) walk
+        left join lateral (
+         select j.id from (
+           select j.id${documentOfJob(scope, values)} from job j
+            where ${conditions.join(' and ')} offset 0) j
+          ${payload === undefined ? '' : `where document is not null and ${payloadTest(payload, 'document', values)}`}
+          order by j.id desc limit ${values.add(limit)}) j on true
+       order by q.id, j.id desc`,
+    values: values.list,
+  };
+}
+
+/** As a further column, when the filter asks for it. */
+function documentOfJob({ filter, indexed }: SearchScope, values: Values): string {
+  if (filter.payload === undefined) return '';
+  return `, case when j.id > ${values.add(indexed)} then jobferry_searchable(j.payload)
+    else (select ${DOCUMENT_OF_S} from job_search s where s.job_id = j.id) end as document`;
+}
+
+function conditionsOf(scope: SearchScope, values: Values): string[] {
+  return [
+    ...stateConditions(scope.filter, () => nowOf(scope, values)),
+    ...jobConditions(scope.filter, values),
+    ...keptConditions(scope, values),
+  ];
+}
+
+function keptConditions(scope: SearchScope, values: Values): string[] {
+  if (scope.kept === undefined) return [];
+  const interval = (ms: number) => `${values.add(ms)}::float8 * interval '1 ms'`;
+  const [retention, lifetime] = [interval(scope.kept.retentionMs), interval(scope.kept.lifetimeMs)];
+  return [isKeptJob({ now: nowOf(scope, values), retention, lifetime })];
+}
+
+function nowOf(scope: SearchScope, values: Values): string {
+  return `to_timestamp(${values.add(scope.now)}::float8 / 1000)::timestamptz(3)`;
+}

@@ -1,0 +1,38 @@
+import type { JobFilter, JobOrder } from '../../domain/job-filter.ts';
+import type { Position, Slice } from '../../services/dashboard.ts';
+import { builder } from '../builder.ts';
+import { counted, MAX_COUNT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import type { GraphQLContext } from '../context.ts';
+import { Job } from '../refs.ts';
+
+export const JobConnection = builder.connectionObject(
+  {
+    type: Job,
+    name: 'JobConnection',
+    description: 'A page of jobs.',
+    fields: (t) => ({
+      totalCount: t.int(TOTAL_COUNT),
+      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
+    }),
+  },
+  { name: 'JobEdge', description: 'A job, and its cursor.' },
+);
+
+type PageArgs = Parameters<typeof pageOf>[0];
+
+/** @param search how to find the positions of a slice; by default for this filter alone */
+export async function jobPage(
+  context: GraphQLContext,
+  filter: JobFilter,
+  order: JobOrder,
+  args: PageArgs,
+  search: (slice: Slice) => Promise<Position[]> = (slice) =>
+    context.dashboard.searchJobs(context.account, filter, order, slice),
+) {
+  const { account, dashboard, loaders } = context;
+  const page = await pageOf(args, async (slice) => {
+    const positions = await search(slice);
+    return placed(positions, await loaders.job.loadMany(positions.map(({ id }) => id)));
+  });
+  return { ...page, ...counted(() => dashboard.countJobs(account, filter, MAX_COUNT)) };
+}

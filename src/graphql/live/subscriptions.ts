@@ -1,0 +1,303 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { JobferryError, notFound } from '../../domain/errors.ts';
+import type { Changes, Watch } from '../../live/live.ts';
+import { builder } from '../builder.ts';
+import type { GraphQLContext } from '../context.ts';
+import type { JobRow, QueueRow } from '../loaders.ts';
+import { Job, Queue } from '../refs.ts';
+import { BulkAction } from '../server/types.ts';
+import { visibleJob } from '../visible.ts';
+
+/** Queues that are followed at once by somebody who names none, and jobs that one event names. */
+const MAX_EACH = 100;
+const LIMITS = { ids: 100, intervalMs: { min: 100, max: 60_000 }, everySeconds: { min: 1, max: 3600 } };
+
+interface JobsUpdatedShape {
+  jobs: JobRow[];
+  more: number;
+}
+interface QueueStatsShape {
+  queues: QueueRow[];
+}
+interface ActionShape {
+  actionId: string;
+}
+
+const JobsUpdated = builder.objectRef<JobsUpdatedShape>('JobsUpdated').implement({
+  description: 'Jobs that changed since the last event, as they are now.',
+  fields: (t) => ({
+    jobs: t.field({
+      type: [Job],
+      complexity: { field: 1, multiplier: MAX_EACH },
+      description: 'The jobs; of a very busy queue the last few.',
+      resolve: ({ jobs }) => jobs,
+    }),
+    more: t.exposeInt('more', { description: 'How many more changed.' }),
+  }),
+});
+
+const QueueStats = builder.objectRef<QueueStatsShape>('QueueStats').implement({
+  description: 'Queues as they are now.',
+  fields: (t) => ({
+    queues: t.field({
+      type: [Queue],
+      complexity: { field: 1, multiplier: MAX_EACH },
+      description: 'The queues.',
+      resolve: ({ queues }) => queues,
+    }),
+  }),
+});
+
+const BulkActionProgress = builder.objectRef<ActionShape>('BulkActionProgress').implement({
+  description: 'A bulk action as it is now.',
+  fields: (t) => ({
+    action: t.prismaField({
+      type: BulkAction,
+      nullable: true,
+      description: 'The action.',
+      resolve: (query, { actionId: id }, _args, { prisma, account }) =>
+        prisma.bulkAction.findFirst({ ...query, where: { id, accountId: account.id } }),
+    }),
+  }),
+});
+
+type LiveEventShape = JobsUpdatedShape | QueueStatsShape | ActionShape;
+
+const LiveEvent = builder.unionType('LiveEvent', {
+  description: 'Something that is watched has changed.',
+  types: [JobsUpdated, QueueStats, BulkActionProgress],
+  resolveType: (event: LiveEventShape) => {
+    if ('actionId' in event) return BulkActionProgress;
+    return 'queues' in event ? QueueStats : JobsUpdated;
+  },
+});
+
+const WatchInput = builder.inputType('WatchInput', {
+  description: 'What to watch; at most 100 of each. Ids that are not the caller’s are not watched.',
+  fields: (t) => ({
+    queueIds: t.idList({ description: 'These queues, and the jobs in them.' }),
+    jobIds: t.idList({ description: 'These jobs.' }),
+    actionIds: t.idList({ description: 'These bulk actions.' }),
+  }),
+});
+
+builder.subscriptionFields((t) => ({
+  jobUpdated: t.field({
+    type: JobsUpdated,
+    description: 'A job, or the jobs of a queue, whenever they change. A single job is also sent at once.',
+    args: {
+      queueId: t.arg.id({ description: 'Jobs of this queue.' }),
+      jobId: t.arg.id({ description: 'This job.' }),
+    },
+    complexity: ({ jobId }) => ({ field: 1, multiplier: jobId == null ? 1 : 1 / MAX_EACH }),
+    subscribe: async (_root, { queueId, jobId }, context) =>
+      context.streams.follow(context, (signal) => followJobs(context, signal, queueId ?? null, jobId ?? null)),
+    resolve: fresh,
+  }),
+  queueStats: t.field({
+    type: QueueStats,
+    description: 'A queue, or up to 100 queues of the account, at once and then again and again.',
+    args: {
+      queueId: t.arg.id({ description: 'This queue; all queues when left out.' }),
+      everySeconds: t.arg.int({ required: true, defaultValue: 5, description: '1 to 3600.' }),
+    },
+    complexity: ({ queueId }) => ({ field: 1, multiplier: queueId == null ? 1 : 1 / MAX_EACH }),
+    subscribe: async (_root, { queueId, everySeconds }, context) => {
+      assertWithin('everySeconds', everySeconds, LIMITS.everySeconds);
+      if (queueId != null) await ownQueue(context, queueId);
+      return context.streams.follow(context, (signal) =>
+        statsAgainAndAgain(context, signal, queueId ?? null, everySeconds * 1000),
+      );
+    },
+    resolve: fresh,
+  }),
+  bulkActionProgress: t.field({
+    type: BulkActionProgress,
+    description: 'A bulk action: at once, and whenever it goes on. Ends with it.',
+    args: { id: t.arg.id({ required: true, description: 'Of the action.' }) },
+    subscribe: async (_root, { id }, context) => {
+      if ((await statusOfAction(context, id)) === null) throw notFound('bulk action');
+      return context.streams.follow(context, (signal) => followAction(context, signal, id));
+    },
+    resolve: fresh,
+  }),
+  live: t.field({
+    type: [LiveEvent],
+    description:
+      'Everything that a page shows, over one connection: a browser on HTTP/1.1 has six. The present state comes at once.',
+    args: {
+      watch: t.arg({ type: WatchInput, required: true, description: 'What to watch.' }),
+      minIntervalMs: t.arg.int({
+        required: true,
+        defaultValue: 1000,
+        description: 'Time between two events, at least; 100 to 60000. What changes in between comes together.',
+      }),
+    },
+    // One event of each kind, and an action each.
+    complexity: ({ watch }) => ({
+      field: 1,
+      multiplier: Math.max(1, watch?.queueIds?.length ?? 0, watch?.jobIds?.length ?? 0) / MAX_EACH,
+    }),
+    subscribe: async (_root, { watch, minIntervalMs }, context) => {
+      assertWithin('minIntervalMs', minIntervalMs, LIMITS.intervalMs);
+      const own = await ownWatch(context, watch);
+      return context.streams.follow(context, (signal) => followAll(context, signal, own, minIntervalMs));
+    },
+    resolve: fresh,
+  }),
+}));
+
+/** What was read for the event before is out of date. */
+function fresh<Event>(event: Event, _args: unknown, context: GraphQLContext): Event {
+  context.renew();
+  return event;
+}
+
+/** A queue at full speed changes hundreds of jobs a second, and each event reads some of them. */
+const JOB_INTERVAL_MS = 250;
+const QUEUE_INTERVAL_MS = 1000;
+
+async function* followJobs(context: GraphQLContext, signal: AbortSignal, queueId: string | null, jobId: string | null) {
+  if ((queueId === null) === (jobId === null)) {
+    throw new JobferryError('invalid_request', 'give either queueId or jobId');
+  }
+  if (queueId !== null) await ownQueue(context, queueId);
+  const job = jobId === null ? null : await visibleJob(context, jobId);
+  if (jobId !== null && job === null) throw notFound('job');
+
+  const watch = watchOf(context, {
+    queueIds: queueId === null ? [] : [queueId],
+    jobIds: jobId === null ? [] : [jobId],
+  });
+  const intervalMs = queueId === null ? JOB_INTERVAL_MS : QUEUE_INTERVAL_MS;
+  // From here on nothing is missed, so what is read now may be what is sent first.
+  const rounds = context.live.watch(watch, intervalMs, signal);
+  try {
+    if (job !== null) yield { jobs: [job], more: 0 };
+    for await (const changes of rounds) {
+      const event = await jobsOf(context, changes);
+      if (event !== null) yield event;
+    }
+  } finally {
+    await rounds.return();
+  }
+}
+
+async function* statsAgainAndAgain(
+  context: GraphQLContext,
+  signal: AbortSignal,
+  queueId: string | null,
+  everyMs: number,
+) {
+  const leave = context.live.admit(context.account.id);
+  try {
+    for (;;) {
+      const queues = await queuesNow(context, queueId === null ? null : [queueId]);
+      if (queueId !== null && queues.length === 0) return;
+      yield { queues };
+      // Nobody listens any more: the subscriber has gone, or the service stops.
+      if (!(await sleep(everyMs, true, { signal, ref: false }).catch(() => false))) return;
+    }
+  } finally {
+    leave();
+  }
+}
+
+async function* followAction(context: GraphQLContext, signal: AbortSignal, id: string) {
+  const changes = context.live.watch(watchOf(context, { actionIds: [id] }), 250, signal);
+  try {
+    for (;;) {
+      const status = await statusOfAction(context, id);
+      yield { actionId: id };
+      if (status !== 'running') return;
+      if ((await changes.next()).done === true) return;
+    }
+  } finally {
+    await changes.return();
+  }
+}
+
+async function* followAll(context: GraphQLContext, signal: AbortSignal, watch: Watch, minIntervalMs: number) {
+  const all: Changes = {
+    queueIds: new Set(watch.queueIds),
+    jobIds: new Set(watch.jobIds),
+    actionIds: new Set(watch.actionIds),
+    moreJobs: 0,
+  };
+  const changes = context.live.watch(watch, minIntervalMs, signal);
+  try {
+    yield await eventsOf(context, all);
+    for (;;) {
+      const next = await changes.next();
+      if (next.done === true) return;
+      const events = await eventsOf(context, next.value);
+      if (events.length > 0) yield events;
+    }
+  } finally {
+    await changes.return();
+  }
+}
+
+async function eventsOf(context: GraphQLContext, changes: Changes): Promise<LiveEventShape[]> {
+  context.renew();
+  const events: LiveEventShape[] = [...changes.actionIds].map((actionId) => ({ actionId }));
+  const jobs = await jobsOf(context, changes);
+  if (jobs !== null) events.push(jobs);
+  const queues = changes.queueIds.size === 0 ? [] : await queuesNow(context, [...changes.queueIds]);
+  if (queues.length > 0) events.push({ queues });
+  return events;
+}
+
+async function jobsOf(context: GraphQLContext, { jobIds, moreJobs }: Changes): Promise<JobsUpdatedShape | null> {
+  if (jobIds.size === 0 && moreJobs === 0) return null;
+  context.renew();
+  const rows = await context.loaders.job.loadMany([...jobIds]);
+  const jobs = rows.filter((row): row is JobRow => row !== null && !(row instanceof Error));
+  return jobs.length === 0 && moreJobs === 0 ? null : { jobs, more: moreJobs };
+}
+
+async function queuesNow({ prisma, account }: GraphQLContext, ids: string[] | null): Promise<QueueRow[]> {
+  return prisma.queue.findMany({
+    where: { accountId: account.id, deletedAt: null, ...(ids === null ? {} : { id: { in: ids } }) },
+    omit: { signingSecret: true, nextSigningSecret: true },
+    orderBy: { id: 'asc' },
+    take: MAX_EACH,
+  });
+}
+
+function watchOf({ account }: GraphQLContext, watch: Partial<Watch>): Watch {
+  return { accountId: account.id, queueIds: [], jobIds: [], actionIds: [], ...watch };
+}
+
+/** Only what is the caller's: ids of others are as good as ids that never were. */
+async function ownWatch(context: GraphQLContext, input: typeof WatchInput.$inferInput): Promise<Watch> {
+  const { loaders, prisma, account } = context;
+  const asked = { queues: input.queueIds ?? [], jobs: input.jobIds ?? [], actions: input.actionIds ?? [] };
+  for (const ids of Object.values(asked)) {
+    if (ids.length > LIMITS.ids) throw new JobferryError('invalid_request', `watch at most ${LIMITS.ids} of each`);
+  }
+  const [queues, jobs, actions] = await Promise.all([
+    loaders.queue.loadMany(asked.queues),
+    loaders.job.loadMany(asked.jobs),
+    prisma.bulkAction.findMany({ where: { id: { in: asked.actions }, accountId: account.id }, select: { id: true } }),
+  ]);
+  return watchOf(context, { queueIds: idsOf(queues), jobIds: idsOf(jobs), actionIds: actions.map(({ id }) => id) });
+}
+
+function idsOf(rows: ({ id: string } | null | Error)[]): string[] {
+  return rows.flatMap((row) => (row === null || row instanceof Error ? [] : [row.id]));
+}
+
+async function ownQueue({ loaders }: GraphQLContext, id: string): Promise<void> {
+  const queue = await loaders.queue.load(id);
+  if (queue === null || queue.deletedAt !== null) throw notFound('queue');
+}
+
+async function statusOfAction({ prisma, account }: GraphQLContext, id: string): Promise<string | null> {
+  const action = await prisma.bulkAction.findFirst({ where: { id, accountId: account.id }, select: { status: true } });
+  return action?.status ?? null;
+}
+
+function assertWithin(name: string, value: number, { min, max }: { min: number; max: number }): void {
+  if (value < min || value > max) throw new JobferryError('invalid_request', `${name} is ${min} to ${max}`);
+}

@@ -1,0 +1,176 @@
+import type { Changes, Watch } from './live.ts';
+import type { Owned, QueueChange } from './messages.ts';
+import { NAMED_JOBS } from './pending-changes.ts';
+
+/** Jobs of all watched queues that are named at once; of each queue NAMED_JOBS at most. */
+const MAX_JOBS_OF_QUEUES = 100;
+
+/** One who watches: collects what changed, and lets it go no faster than asked for. */
+export class Subscriber {
+  readonly accountId: string;
+  readonly #watch: { queueIds: ReadonlySet<string>; jobIds: ReadonlySet<string>; actionIds: ReadonlySet<string> };
+  readonly #allQueues: boolean;
+  readonly #minIntervalMs: number;
+  readonly #onClose: () => void;
+  #queueIds = new Set<string>();
+  /** Watched by their ids. */
+  #jobIds = new Set<string>();
+  /** By watched queue. Queues and their jobs are in the order of their last change. */
+  #jobsOfQueues = new Map<string, Set<string>>();
+  #jobsNamed = 0;
+  #actionIds = new Set<string>();
+  #moreJobs = 0;
+  #anyQueue = false;
+  #lastAt = performance.now();
+  #mayTakeAt = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #waiting: ((more: boolean) => void) | null = null;
+  #closed = false;
+
+  constructor(watch: Watch, minIntervalMs: number, onClose: () => void) {
+    this.accountId = watch.accountId;
+    this.#watch = {
+      queueIds: new Set(watch.queueIds),
+      jobIds: new Set(watch.jobIds),
+      actionIds: new Set(watch.actionIds),
+    };
+    this.#allQueues = watch.allQueues === true;
+    this.#minIntervalMs = minIntervalMs;
+    this.#onClose = onClose;
+  }
+
+  /** Whose changes matter here; with all queues the account stands for them. */
+  get interests(): string[] {
+    const { queueIds, jobIds, actionIds } = this.#watch;
+    return [...(this.#allQueues ? [this.accountId] : queueIds), ...jobIds, ...actionIds];
+  }
+
+  queueChanged({ accountId, queueId, jobIds, more }: QueueChange): void {
+    if (accountId !== this.accountId || !(this.#allQueues || this.#watch.queueIds.has(queueId))) return;
+    this.#queueIds.add(queueId);
+    this.#moreJobs += more;
+    if (jobIds.length > 0) this.#nameJobs(queueId, jobIds);
+    this.#letGo();
+  }
+
+  jobChanged({ accountId, id }: Owned): void {
+    if (accountId !== this.accountId || !this.#watch.jobIds.has(id)) return;
+    this.#jobIds.add(id);
+    this.#letGo();
+  }
+
+  actionChanged({ accountId, id }: Owned): void {
+    if (accountId !== this.accountId || !this.#watch.actionIds.has(id)) return;
+    this.#actionIds.add(id);
+    this.#letGo();
+  }
+
+  /** Anything may have changed. */
+  missed(): void {
+    for (const id of this.#watch.queueIds) this.#queueIds.add(id);
+    this.#anyQueue = this.#allQueues;
+    this.#lookAgain();
+  }
+
+  /** Jobs and actions again when nothing was heard for so long: a killed process tells nobody what it did. */
+  refreshIfQuiet(quietMs: number): void {
+    if (performance.now() - this.#lastAt >= quietMs) this.#lookAgain();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#waiting?.(false);
+    this.#onClose();
+  }
+
+  async *rounds(): AsyncGenerator<Changes, void, undefined> {
+    try {
+      while (await this.#ready()) yield this.#take();
+    } finally {
+      this.close();
+    }
+  }
+
+  #nameJobs(queueId: string, jobIds: readonly string[]): void {
+    const jobs = this.#jobsOfQueues.get(queueId) ?? new Set();
+    this.#jobsOfQueues.delete(queueId);
+    this.#jobsOfQueues.set(queueId, jobs);
+    for (const jobId of jobIds) {
+      if (!jobs.delete(jobId)) this.#jobsNamed += 1;
+      jobs.add(jobId);
+    }
+    while (jobs.size > NAMED_JOBS) this.#onlyCountOldest(queueId, jobs);
+    for (const [otherId, others] of this.#jobsOfQueues) {
+      while (this.#jobsNamed > MAX_JOBS_OF_QUEUES && others.size > 0) this.#onlyCountOldest(otherId, others);
+      if (this.#jobsNamed <= MAX_JOBS_OF_QUEUES) break;
+    }
+  }
+
+  #onlyCountOldest(queueId: string, jobs: Set<string>): void {
+    const [oldest = ''] = jobs;
+    jobs.delete(oldest);
+    if (jobs.size === 0) this.#jobsOfQueues.delete(queueId);
+    this.#jobsNamed -= 1;
+    this.#moreJobs += 1;
+  }
+
+  #lookAgain(): void {
+    for (const id of this.#watch.jobIds) this.#jobIds.add(id);
+    for (const id of this.#watch.actionIds) this.#actionIds.add(id);
+    this.#letGo();
+  }
+
+  get #isEmpty(): boolean {
+    const size = this.#queueIds.size + this.#jobIds.size + this.#jobsNamed + this.#actionIds.size;
+    return size === 0 && this.#moreJobs === 0 && !this.#anyQueue;
+  }
+
+  /** Whether there is something to take, as soon as there is; false at the end. */
+  #ready(): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (this.#closed) {
+        resolve(false);
+        return;
+      }
+      this.#waiting = (more) => {
+        this.#waiting = null;
+        resolve(more);
+      };
+      this.#letGo();
+    });
+  }
+
+  #letGo(): void {
+    if (this.#waiting === null || this.#timer !== null || this.#isEmpty) return;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = null;
+        this.#waiting?.(true);
+      },
+      Math.max(0, this.#mayTakeAt - performance.now()),
+    );
+  }
+
+  #take(): Changes {
+    for (const jobs of this.#jobsOfQueues.values()) for (const jobId of jobs) this.#jobIds.add(jobId);
+    this.#lastAt = performance.now();
+    this.#mayTakeAt = this.#lastAt + this.#minIntervalMs;
+    const changes: Changes = {
+      queueIds: this.#queueIds,
+      jobIds: this.#jobIds,
+      actionIds: this.#actionIds,
+      moreJobs: this.#moreJobs,
+      ...(this.#anyQueue ? { allQueues: true } : {}),
+    };
+    this.#queueIds = new Set();
+    this.#jobIds = new Set();
+    this.#jobsOfQueues = new Map();
+    this.#jobsNamed = 0;
+    this.#actionIds = new Set();
+    this.#moreJobs = 0;
+    this.#anyQueue = false;
+    return changes;
+  }
+}

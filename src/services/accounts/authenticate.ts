@@ -1,0 +1,115 @@
+import { accountByKeyHash, foreignKeyPrefixes, type KeyHolder, noteKeyUse } from '../../db/accounts.ts';
+import { FairTurns } from '../../db/connection/fair-turns.ts';
+import type { Context } from '../context.ts';
+import type { Account, Services } from '../index.ts';
+import { API_KEY_PREFIX, describeApiKey, hashApiKey, isPlausibleApiKey } from './api-key.ts';
+
+/** Below the second in which every process must refuse a revoked key (reliability I-33). */
+const CACHE_MS = 900;
+const MAX_CACHED = 10_000;
+/** Look-ups of keys that nobody has come with before: they must not take the connections of those who have. */
+const STRANGERS = { atOnce: 2, atOnceOfOne: 2, waiting: 500, waitingOfOne: 500, maxWaitMs: 2000 };
+const NOTE_USE_EVERY_MS = 60_000;
+
+interface Cached {
+  account: Promise<Account | null>;
+  /** What was found, by this look-up or the one before it. */
+  found: Account | null;
+  until: number;
+}
+
+/** Finds the account of an API key; null when it is malformed, unknown or revoked. */
+export function createAuthenticate({ db }: Pick<Context, 'db'>): Pick<Services, 'authenticate' | 'knownAccount'> {
+  const good = new Map<string, Cached>();
+  /** What was not found, or not yet. */
+  const others = new Map<string, Cached>();
+  const strangers = new FairTurns(STRANGERS);
+  const mayBeForeign = createForeignKeys(db);
+  const noteUse = createUseNotes(db);
+
+  const lookUp = async (hash: string, cached: Cached): Promise<Account | null> => {
+    // The clock starts before the query: what it answers is at least as new as that.
+    cached.until = performance.now() + CACHE_MS;
+    const holder = await accountByKeyHash(db, hash);
+    if (holder === null) {
+      good.delete(hash);
+      keep(others, hash, cached);
+      return null;
+    }
+    others.delete(hash);
+    keep(good, hash, cached);
+    if (holder.isUseUnnoted) noteUse(holder.key.id);
+    cached.found = toAccount(holder);
+    return cached.found;
+  };
+
+  const authenticate = async (apiKey: string) => {
+    if (!isPlausibleApiKey(apiKey)) return null;
+    const hash = hashApiKey(apiKey);
+    const known = good.get(hash);
+    const present = known ?? others.get(hash);
+    if (present !== undefined && present.until > performance.now()) return present.account;
+    if (!known && !apiKey.startsWith(API_KEY_PREFIX) && !(await mayBeForeign(apiKey))) return null;
+
+    const found = known?.found ?? null;
+    const cached: Cached = { account: Promise.resolve(null), found, until: Number.POSITIVE_INFINITY };
+    const place = known === undefined ? others : good;
+    keep(place, hash, cached);
+    cached.account = known ? lookUp(hash, cached) : strangers.run('', () => lookUp(hash, cached));
+    cached.account.catch(() => {
+      // Not forgotten that it was good, only asked again.
+      cached.until = 0;
+    });
+    return cached.account;
+  };
+
+  return {
+    authenticate,
+    // Once it is too old somebody has to ask, and so nobody who comes with this key is kept waiting.
+    knownAccount: (apiKey) => {
+      const known = good.get(hashApiKey(apiKey));
+      return known !== undefined && known.until > performance.now() ? known.found : null;
+    },
+  };
+}
+
+/** The oldest makes room, not all: everybody would have to be looked up again at once. */
+function keep(place: Map<string, Cached>, hash: string, cached: Cached): void {
+  place.delete(hash);
+  place.set(hash, cached);
+  const [oldest] = place.keys();
+  if (place.size > MAX_CACHED && oldest !== undefined) place.delete(oldest);
+}
+
+/** Whether a key that does not look like one of ours can be a key at all; asked of the database once a second. */
+function createForeignKeys(db: Context['db']): (apiKey: string) => Promise<boolean> {
+  let known = { prefixes: Promise.resolve<Set<string> | null>(null), until: 0 };
+  return async (apiKey) => {
+    if (known.until < performance.now()) {
+      const asked = { prefixes: foreignKeyPrefixes(db), until: performance.now() + CACHE_MS };
+      known = asked;
+      asked.prefixes.catch(() => {
+        asked.until = 0;
+      });
+    }
+    const prefixes = await known.prefixes;
+    return prefixes === null || prefixes.has(describeApiKey(apiKey).prefix);
+  };
+}
+
+/** Notes beside the requests, and once a minute: a row that each of them rewrites would be a hot spot. */
+function createUseNotes(db: Context['db']): (keyId: string) => void {
+  const notedAt = new Map<string, number>();
+  return (keyId) => {
+    const now = performance.now();
+    if (now - (notedAt.get(keyId) ?? Number.NEGATIVE_INFINITY) < NOTE_USE_EVERY_MS) return;
+    if (notedAt.size >= MAX_CACHED) notedAt.clear();
+    notedAt.set(keyId, now);
+    // A database that is read-only, or away, forgets it, and nobody's request fails for that.
+    noteKeyUse(db, keyId).catch(() => undefined);
+  };
+}
+
+function toAccount({ id, name, plan, key }: KeyHolder): Account {
+  return { id, name, plan, actor: { type: 'api_key', id: key.id, label: `${key.prefix}…${key.lastFour}` } };
+}

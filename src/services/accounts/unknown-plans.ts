@@ -1,0 +1,11 @@
+import { accountsByPlan } from '../../db/accounts.ts';
+import type { Database, DatabaseLog } from '../../db/connection/database.ts';
+import type { PlanTable } from '../../domain/plan.ts';
+
+/** Tells the operator once, at the start, of accounts whose plan has no entry in PLANS: they have the strictest limits. */
+export async function warnOfUnknownPlans(db: Database, plans: PlanTable, log: DatabaseLog): Promise<void> {
+  for (const { plan, accounts } of await accountsByPlan(db)) {
+    if (Object.hasOwn(plans, plan)) continue;
+    log.warn({ plan, accounts }, 'PLANS does not name this plan: its accounts have the strictest limits of all plans');
+  }
+}

@@ -1,0 +1,106 @@
+import { type ReplayAnswer, replay } from '../../db/dead-letters.ts';
+import { JobferryError, notFound } from '../../domain/errors.ts';
+import { isId } from '../../domain/id.ts';
+import { LIMITS } from '../../domain/queue.ts';
+import { type Context, limitReached, planOf } from '../context.ts';
+import type { Account, Services } from '../index.ts';
+import { assertDeadLettersExist, queueDeleted } from '../jobs/list.ts';
+import { afterCommit } from '../told-what-was-stored.ts';
+
+type Replay = Pick<Services, 'replayDeadLetter' | 'replayDeadLetters'>;
+type Done = Extract<ReplayAnswer, { outcome: 'done' }>;
+type Replayed = Omit<Done, 'skipped'> & { skipped: Skipped[] };
+
+const SKIPPED = {
+  not_found: 'dead letter not found',
+  already_replayed: 'already replayed',
+  limit_reached: "the plan's delivery attempts of this month are used up",
+} as const;
+type Skipped = { id: string; reason: keyof typeof SKIPPED };
+
+/** New jobs from dead letters (D19). Replays count as new jobs, so the plan's limit applies. */
+export function createReplay(context: Context): Replay {
+  const once = async (
+    account: Account,
+    queueId: string,
+    ids: string[] | null,
+    { single }: { single: boolean },
+  ): Promise<Done> => {
+    const plan = planOf(context, account);
+    const request = { queueId, ids, max: LIMITS.bulkReplay, limit: plan.monthlyAttempts };
+    const answer = await replay(context.db, request, context.periods, { by: account, single });
+    if (answer.outcome === 'queue_deleted') throw queueDeleted();
+    if (answer.outcome === 'limit_reached') throw limitReached(plan);
+    if (answer.jobs.length > 0) context.wake(queueId, 'job');
+    for (const { replayedJobId: jobId } of answer.jobs) {
+      context.changes.changed({ accountId: account.id, queueId, jobId });
+    }
+    return answer;
+  };
+
+  /** With large payloads in several commits: a statement has to end in time. */
+  const run = async (
+    account: Account,
+    queueId: string,
+    ids: string[] | null,
+    options: { single: boolean },
+  ): Promise<Replayed> => {
+    await assertDeadLettersExist(context.db.reading(account.id), account, queueId);
+    let answer = await once(account, queueId, ids, options);
+    const jobs = [...answer.jobs];
+    const skipped: Skipped[] = [];
+    for (;;) {
+      const postponed: string[] = [];
+      for (const { id, reason } of answer.skipped) {
+        if (reason === 'postponed') postponed.push(id);
+        else skipped.push({ id, reason });
+      }
+      if (postponed.length === 0) return { ...answer, jobs, skipped };
+      const next = await once(account, queueId, postponed, options).catch(unlessLimitReached);
+      if (next === null) {
+        skipped.push(...postponed.map((id): Skipped => ({ id, reason: 'limit_reached' })));
+        return { ...answer, jobs, skipped };
+      }
+      answer = next;
+      jobs.push(...answer.jobs);
+    }
+  };
+
+  return {
+    async replayDeadLetter(account, queueId, deadLetterId) {
+      const answer = await run(account, queueId, [deadLetterId], { single: true });
+      const job = answer.jobs[0];
+      if (job !== undefined) {
+        return { id: job.replayedJobId, status: 'pending', createdAt: new Date(answer.createdAt) };
+      }
+      if (answer.skipped[0]?.reason === 'already_replayed') {
+        throw new JobferryError('conflict', 'the dead letter has already been replayed');
+      }
+      throw notFound('dead letter');
+    },
+
+    async replayDeadLetters(account, queueId, ids) {
+      // An id named twice counts once, and text that is no id at all is not asked for.
+      const asked = ids === 'all' ? [] : [...new Set(ids)];
+      const [possible, impossible] = [asked.filter(isId), asked.filter((id) => !isId(id))];
+      const answer = await run(account, queueId, ids === 'all' ? null : possible, { single: false });
+      const errors = [
+        ...answer.skipped.map(({ id, reason }) => ({ id, error: SKIPPED[reason] })),
+        ...impossible.map((id) => ({ id, error: SKIPPED.not_found })),
+      ];
+      return {
+        replayed: answer.jobs.length,
+        skipped: errors.length,
+        jobs: answer.jobs,
+        errors,
+        remaining: answer.remaining,
+      };
+    },
+  };
+}
+
+/** Of a commit after the first: a refusal would hide that jobs were replayed. */
+function unlessLimitReached(error: unknown): null {
+  if (error instanceof JobferryError && error.kind === 'limit_reached') return null;
+  return afterCommit(error);
+}

@@ -1,0 +1,92 @@
+import { type Settlement, settle } from '../../db/delivery/settle.ts';
+import { findJobs, type StoredJob } from '../../db/delivery/stored-job.ts';
+import { jobDocuments } from '../../db/jobs/documents.ts';
+import { notFound } from '../../domain/errors.ts';
+import type { JobDocument } from '../../domain/job.ts';
+import { Batcher, type BatcherOptions } from '../../pacing/batcher.ts';
+import type { Context } from '../context.ts';
+import type { Account } from '../index.ts';
+
+/**
+ * What is asked and said about single jobs. Calls that come together share a statement, and a commit: workers that ack
+ * thousands of jobs a second do so one by one.
+ */
+export interface JobBatches {
+  /** @throws JobferryError `not_found`, `unavailable` */
+  find(account: Account, jobId: string): Promise<StoredJob>;
+  /** @throws JobferryError `not_found`, `unavailable` */
+  document(account: Account, jobId: string): Promise<JobDocument>;
+  /** False when the job has changed since it was read. @throws JobferryError `unavailable` */
+  settle(account: Account, settlement: Settlement): Promise<boolean>;
+}
+
+const BOUNDS: Omit<BatcherOptions<unknown>, 'maxItems'> = {
+  // Items are small; what is bounded here is the number of them.
+  maxBytes: Number.POSITIVE_INFINITY,
+  sizeOf: () => 0,
+  maxWaiting: { items: 5000, bytes: Number.POSITIVE_INFINITY },
+  maxWaitingOfOne: { items: 2500, bytes: Number.POSITIVE_INFINITY },
+  patience: { calmMs: 3500, busyMs: 500 },
+  deadlineMs: 4500,
+};
+
+/** Payloads that one statement reads, and the event loop takes in at once. */
+const MAX_BYTES = 1024 * 1024;
+
+interface AskedDocument {
+  id: string;
+  /** Of its payload, or 0 while that is not known. */
+  bytes: number;
+}
+
+export function createJobBatches({ db, periods }: Context): JobBatches {
+  const states = new Batcher<string, StoredJob | null>(
+    async (ids) => {
+      const found = await findJobs(db, ids, periods);
+      return ids.map((id) => found.get(id) ?? null);
+    },
+    { ...BOUNDS, maxItems: 200 },
+  );
+  const documents = new Batcher(
+    async (asked: AskedDocument[]) => {
+      // Those whose sizes are known fit, whatever the sizes of the others are.
+      const [known, unknown] = [asked.filter(({ bytes }) => bytes > 0), asked.filter(({ bytes }) => bytes === 0)];
+      const ids = [...new Set([...known, ...unknown].map(({ id }) => id))];
+      const found = await jobDocuments(db, ids, periods, MAX_BYTES);
+      return asked.map(({ id }) => found.get(id) ?? null);
+    },
+    { ...BOUNDS, maxItems: 25, maxBytes: MAX_BYTES, sizeOf: ({ bytes }) => bytes },
+  );
+  const settlements = new Batcher<Settlement, boolean>((items) => settleEach(db, items), { ...BOUNDS, maxItems: 200 });
+
+  return {
+    async find(account, jobId) {
+      const job = await states.add(account.id, jobId);
+      if (job?.accountId !== account.id) throw notFound('job');
+      return job;
+    },
+    async document(account, jobId) {
+      const giveUpAt = performance.now() + BOUNDS.deadlineMs;
+      let asked: AskedDocument = { id: jobId, bytes: 0 };
+      for (;;) {
+        const found = await documents.add(account.id, asked, giveUpAt - performance.now());
+        if (found === null) throw notFound('job');
+        if ('document' in found) {
+          if (found.accountId !== account.id) throw notFound('job');
+          return found.document;
+        }
+        // Now that its size is known, it comes with a batch that has room for it.
+        asked = { id: jobId, bytes: found.bytes };
+      }
+    },
+    settle: (account, settlement) => settlements.add(account.id, settlement),
+  };
+}
+
+/** Of several reports on one job the first counts: the others were decided on what it changes. */
+async function settleEach(db: Context['db'], items: Settlement[]): Promise<boolean[]> {
+  const firsts = new Map<string, Settlement>();
+  for (const item of items) if (!firsts.has(item.id)) firsts.set(item.id, item);
+  const applied = await settle(db, [...firsts.values()]);
+  return items.map((item) => firsts.get(item.id) === item && applied.has(item.id));
+}

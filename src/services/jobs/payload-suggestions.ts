@@ -1,0 +1,101 @@
+import type { Database } from '../../db/connection/database.ts';
+import { SearchBudget } from '../../db/search/budget.ts';
+import { samplePayloads } from '../../db/search/payload-sample.ts';
+import { JobferryError } from '../../domain/errors.ts';
+import { isId } from '../../domain/id.ts';
+import { parsePath, pathsOf, valuesAt } from '../../domain/payload-path.ts';
+import { isStorableText } from '../../domain/text.ts';
+import { inSlices } from '../../pacing/slices.ts';
+import type { JobSearch, PayloadValue } from '../dashboard.ts';
+import type { Account } from '../index.ts';
+
+/** What is longer is no help in a suggestion. */
+const MAX_SUGGESTION_LENGTH = 256;
+
+interface Payload {
+  size: number;
+  value: unknown;
+}
+
+/**
+ * Paths and values that occur in recent payloads. A sample is 2 MiB, so it is worked through in slices.
+ * @param request what one request shares: then it reads and parses each sample once
+ */
+export function createPayloadSuggestions(
+  db: Database,
+  windowOf: (account: Account) => number,
+  request?: { budget: SearchBudget },
+): Pick<JobSearch, 'payloadPaths' | 'payloadValues'> {
+  const samples = new Map<string, Promise<Payload[]>>();
+  const read = async (account: Account, queueId: string | null): Promise<Payload[]> => {
+    if (queueId !== null && !isId(queueId)) return [];
+    const { budget } = request ?? { budget: new SearchBudget() };
+    const scope = { accountId: account.id, queueId, windowMs: windowOf(account) };
+    const texts = await samplePayloads(db.reading(account.id, { budget }), scope);
+    const payloads: Payload[] = [];
+    await inSlices(
+      texts.map((value) => ({ size: value.length, value })),
+      ({ size, value }) => payloads.push({ size, value: JSON.parse(value) as unknown }),
+    );
+    return payloads;
+  };
+  const sample = (account: Account, queueId: string | null): Promise<Payload[]> => {
+    if (request === undefined) return read(account, queueId);
+    const present = samples.get(queueId ?? '') ?? read(account, queueId);
+    samples.set(queueId ?? '', present);
+    return present;
+  };
+  const countTexts = async (payloads: Payload[], textsOf: (payload: unknown) => string[], start: string) => {
+    const counts = new Map<string, number>();
+    await inSlices(payloads, ({ value }) => {
+      for (const text of textsOf(value)) {
+        if (text.length > MAX_SUGGESTION_LENGTH || !text.toLowerCase().startsWith(start)) continue;
+        counts.set(text, (counts.get(text) ?? 0) + 1);
+      }
+    });
+    return counts;
+  };
+
+  return {
+    async payloadPaths(account, queueId, prefix, limit) {
+      assertPrefix(prefix);
+      return largest(await countTexts(await sample(account, queueId), pathsOf, prefix.toLowerCase()), limit);
+    },
+
+    async payloadValues(account, queueId, path, prefix, limit) {
+      assertPrefix(prefix);
+      const names = parsePath(path);
+      const valuesOf = (payload: unknown) => valuesAt(payload, names).map(String);
+      return largest(await countTexts(await sample(account, queueId), valuesOf, prefix.toLowerCase()), limit);
+    },
+  };
+}
+
+/** The first few in order; there may be a hundred thousand, and sorting them all would keep others waiting. */
+function largest(counts: ReadonlyMap<string, number>, limit: number): PayloadValue[] {
+  const best: PayloadValue[] = [];
+  for (const [value, count] of counts) {
+    const item = { value, count };
+    if (best.length >= limit && !isBefore(item, best[best.length - 1])) continue;
+    let place = best.length;
+    while (place > 0 && isBefore(item, best[place - 1])) place -= 1;
+    best.splice(place, 0, item);
+    if (best.length > limit) best.pop();
+  }
+  return best;
+}
+
+/** More frequent ones come first, and among equals the alphabet decides. */
+function isBefore(one: PayloadValue, other: PayloadValue | undefined): boolean {
+  if (other === undefined) return false;
+  return one.count > other.count || (one.count === other.count && one.value < other.value);
+}
+
+function assertPrefix(prefix: string): void {
+  if (prefix.length > MAX_SUGGESTION_LENGTH || !isStorableText(prefix)) {
+    throw new JobferryError(
+      'invalid_request',
+      `prefix: at most ${MAX_SUGGESTION_LENGTH} characters, and neither NUL nor lone surrogates`,
+    );
+  }
+}

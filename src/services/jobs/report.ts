@@ -1,0 +1,81 @@
+import type { StoredJob } from '../../db/delivery/stored-job.ts';
+import { JobferryError } from '../../domain/errors.ts';
+import type { JobDocument } from '../../domain/job.ts';
+import { type JobEvent, transition } from '../../domain/transition.ts';
+import type { Context } from '../context.ts';
+import type { Account, Services } from '../index.ts';
+import { afterCommit } from '../told-what-was-stored.ts';
+import type { JobBatches } from './batches.ts';
+
+type ReportOutcome = Pick<Services, 'ackJob' | 'nackJob' | 'deferJob'>;
+
+/** The worker's report that ends a job in ack mode (spec "Ack mode"). Exactly one report wins. */
+export function createReportOutcome(context: Context, jobs: JobBatches): ReportOutcome {
+  const report = async (
+    account: Account,
+    jobId: string,
+    attempt: number | undefined,
+    event: JobEvent,
+  ): Promise<JobDocument> => {
+    const job = await findReportable(jobs, account, jobId, attempt);
+    const moment = { now: job.now, random: Math.random() };
+    const decided = transition(job.state, job.rules, event, moment);
+    if (decided === null) throw notAwaitingAck(job.rules.mode, job.state.status);
+    const { id, token } = job;
+    if (!(await jobs.settle(account, { id, expected: job.state.status, token, transition: decided, answer: null }))) {
+      throw new JobferryError(
+        'invalid_request',
+        'the job is no longer awaiting_ack: another report or its timeout came first',
+      );
+    }
+    context.wake(job.queueId, 'change');
+    context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
+    return jobs.document(account, jobId).catch(afterCommit);
+  };
+
+  return {
+    ackJob: (account, jobId, { attempt } = {}) => report(account, jobId, attempt, { type: 'acked' }),
+    nackJob: (account, jobId, { attempt, ...input }) => report(account, jobId, attempt, { type: 'nacked', ...input }),
+    deferJob: (account, jobId, { attempt, retryAfter, scope, reason }) => {
+      const retryAfterMs = Math.ceil(retryAfter * 1000);
+      return report(account, jobId, attempt, { type: 'deferred', retryAfterMs, scope, reason });
+    },
+  };
+}
+
+/**
+ * A worker may report at the very moment it has confirmed receipt, before we have noted that. So a
+ * report of a job that is still processing in ack mode waits a moment for the delivery to be settled.
+ */
+const SETTLE_GRACE_MS = 1000;
+const LOOK_AGAIN_MS = 20;
+
+/** @throws JobferryError `invalid_request` when another attempt than this one is under way */
+export async function findReportable(
+  jobs: JobBatches,
+  account: Account,
+  jobId: string,
+  attempt?: number,
+): Promise<StoredJob> {
+  const giveUpAt = performance.now() + SETTLE_GRACE_MS;
+  for (;;) {
+    const job = await jobs.find(account, jobId);
+    if (attempt !== undefined) assertUnderWay(job, attempt);
+    const mayComeSoon = job.state.status === 'processing' && job.rules.mode === 'ack';
+    if (!mayComeSoon || performance.now() > giveUpAt) return job;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+  }
+}
+
+/** A run that was too slow must not end the delivery that came after it. */
+function assertUnderWay({ state: { status, attempts } }: StoredJob, attempt: number): void {
+  const isUnderWay = status === 'processing' || status === 'awaiting_ack';
+  if (!isUnderWay || attempt === attempts) return;
+  const what = attempt < attempts ? 'is over' : 'has not started';
+  throw new JobferryError('invalid_request', `attempt ${attempt} ${what}, attempt ${attempts} is under way`);
+}
+
+export function notAwaitingAck(mode: string, status: string): JobferryError {
+  const message = mode === 'ack' ? `the job is ${status}, not awaiting_ack` : 'the queue is not in ack mode';
+  return new JobferryError('invalid_request', message);
+}

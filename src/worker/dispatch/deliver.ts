@@ -1,0 +1,83 @@
+import type { ClaimedJob } from '../../db/delivery/claim.ts';
+import type { Settlement } from '../../db/delivery/settle.ts';
+import { buildEnvelope } from '../../delivery/envelope.ts';
+import type { Sender, SendResult } from '../../delivery/send.ts';
+import { judge } from '../../domain/outcome.ts';
+import { transition } from '../../domain/transition.ts';
+import { elapsedMs, type Moment } from '../moment.ts';
+
+/** When a job was claimed, on both clocks. */
+export interface ClaimTime {
+  /** Database time in milliseconds. */
+  now: number;
+  /** Before the claim was asked for: never later than the claim. */
+  asked: Moment;
+}
+
+export interface Delivery {
+  settlement: Settlement;
+  /** What the log says of the attempt. */
+  outcome: 'accepted' | 'backpressure' | 'failed' | 'abandoned';
+  durationMs: number;
+}
+
+/**
+ * Kept between the end of a delivery and the end of its lease, to write the outcome. A delivery that could end later is
+ * not started, or the job might be delivered twice at once.
+ */
+const SETTLE_MS = 1000;
+
+/**
+ * Delivers a claimed job and decides what becomes of it. Never throws for what a webhook does.
+ * @param leaseMs how long the job is ours, from its claim
+ */
+export async function deliver(sender: Sender, job: ClaimedJob, claimed: ClaimTime, leaseMs: number): Promise<Delivery> {
+  const result = await sender.send({
+    accountId: job.accountId,
+    url: job.webhookUrl,
+    secret: job.signingSecret,
+    nextSecret: job.nextSigningSecret,
+    body: takeEnvelope(job),
+    stillMine: (remainingMs) => elapsedMs(claimed.asked) + remainingMs + SETTLE_MS <= leaseMs,
+  });
+  // Never by the wall clock of this machine: what it says must not end a lifetime.
+  return decide(job, result, claimed.now + performance.now() - claimed.asked.monotonic);
+}
+
+/** The payload is in the envelope then. Keeping it as well would double what a delivery holds while it waits. */
+function takeEnvelope(job: ClaimedJob): Buffer {
+  const { id, payload, state, createdAt } = job;
+  const { attempts: attempt, maxAttempts } = state;
+  const body = buildEnvelope({ id, queue: job.queueName, payload, attempt, maxAttempts, createdAt });
+  job.payload = '';
+  return body;
+}
+
+function decide(job: ClaimedJob, result: SendResult, now: number): Delivery {
+  const moment = { now, random: Math.random() };
+  const outcome = 'abandoned' in result ? null : judge(result.answer, now);
+  const event = outcome === null ? ({ type: 'interrupted' } as const) : ({ type: 'answered', outcome } as const);
+  const decided = transition(job.state, job.rules, event, moment);
+  if (decided === null) throw new Error(`job ${job.id} was claimed but is ${job.state.status}`);
+  const durationMs = 'abandoned' in result ? 0 : Math.round(result.durationMs);
+  return {
+    settlement: {
+      id: job.id,
+      expected: 'processing',
+      token: job.token,
+      transition: decided,
+      answer:
+        'abandoned' in result
+          ? null
+          : {
+              statusCode: outcome?.statusCode ?? null,
+              durationMs,
+              body: result.responseBody,
+              encryption:
+                job.encryptedWith === undefined ? undefined : { queueId: job.queueId, keyId: job.encryptedWith },
+            },
+    },
+    outcome: outcome?.kind ?? 'abandoned',
+    durationMs,
+  };
+}

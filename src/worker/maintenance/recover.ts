@@ -1,0 +1,140 @@
+import { isClockTrusted } from '../../db/connection/clock-watch.ts';
+import type { Database } from '../../db/connection/database.ts';
+import { type Settlement, settle, settleLost, settleOverdue } from '../../db/delivery/settle.ts';
+import {
+  jobsOfWorkers,
+  jobsPastLifetime,
+  overdueJobs,
+  pendingJobs,
+  type StoredJob,
+} from '../../db/delivery/stored-job.ts';
+import { nextDeadlineMs } from '../../db/delivery/wake-ups.ts';
+import { sweepDeadLetters } from '../../db/retention/sweep.ts';
+import { isUnavailable } from '../../domain/errors.ts';
+import { type JobEvent, transition } from '../../domain/transition.ts';
+import { type ChangeFeed, NO_CHANGES } from '../../live/live.ts';
+
+/**
+ * What happens to jobs without anybody's doing: deadlines pass, workers die, lifetimes end, queues
+ * are deleted. Every function works in batches, may run in several processes at once, and answers
+ * the queues that were touched, because a slot may be free now.
+ */
+
+const BATCH = 500;
+
+/** Leases and ack deadlines of a queue; also answers when the next one passes, in milliseconds. */
+export async function expireDeadlines(
+  db: Database,
+  queueId: string,
+  changes: ChangeFeed = NO_CHANGES,
+): Promise<{ queues: Set<string>; nextMs: number | null }> {
+  const queues = await inBatches(
+    db,
+    changes,
+    () => overdueJobs(db, queueId, BATCH),
+    (job) => (job.state.status === 'processing' ? { type: 'interrupted' } : { type: 'ack_timed_out' }),
+    settleOverdue,
+  );
+  return { queues, nextMs: await nextDeadlineMs(db, queueId) };
+}
+
+/** Claims of workers that are gone: applies only where the server has the lease lock of `self`, and not theirs. */
+export async function takeBack(
+  db: Database,
+  workerIds: number[],
+  self: number,
+  changes: ChangeFeed = NO_CHANGES,
+): Promise<Set<string>> {
+  return inBatches(
+    db,
+    changes,
+    () => jobsOfWorkers(db, workerIds, BATCH),
+    () => ({ type: 'interrupted' }),
+    (_db, settlements) => settleLost(db, self, settlements),
+  );
+}
+
+/** Pending jobs of the queues that can no longer be delivered in time (D8). Asks before each further batch whether to go on. */
+export async function endLifetimes(
+  db: Database,
+  changes: ChangeFeed,
+  queueIds: readonly string[],
+  goesOn: () => boolean = () => true,
+): Promise<Set<string>> {
+  if (!isClockTrusted(db)) return new Set();
+  return inBatches(
+    db,
+    changes,
+    () => jobsPastLifetime(db, queueIds, BATCH),
+    () => ({ type: 'lifetime_ended' }),
+    settle,
+    goesOn,
+  );
+}
+
+/** Pending jobs and dead letters of a deleted queue (D17). */
+export async function emptyDeletedQueue(
+  db: Database,
+  queueId: string,
+  changes: ChangeFeed = NO_CHANGES,
+): Promise<void> {
+  await inBatches(
+    db,
+    changes,
+    () => pendingJobs(db, queueId, BATCH),
+    () => ({ type: 'queue_deleted' }),
+  );
+  while (await sweepDeadLetters(db, queueId)) {
+    // Batch after batch, so that no statement is long.
+  }
+}
+
+type Write = (db: Database, settlements: Settlement[]) => Promise<Set<string>>;
+
+/** In one statement, or if that fails one by one: one that cannot be written must not stop the others. */
+async function writeEach(db: Database, settlements: Settlement[], write: Write): Promise<Set<string>> {
+  if (settlements.length === 0) return new Set();
+  try {
+    return await write(db, settlements);
+  } catch (error) {
+    if (settlements.length === 1) throw error;
+  }
+  const applied = new Set<string>();
+  for (const settlement of settlements) {
+    try {
+      for (const id of await write(db, [settlement])) applied.add(id);
+    } catch (error) {
+      // The database itself, which would refuse the others as well.
+      if (isUnavailable(error)) throw error;
+      db.log.warn({ err: error, jobId: settlement.id }, 'a job cannot be settled');
+    }
+  }
+  return applied;
+}
+
+async function inBatches(
+  db: Database,
+  changes: ChangeFeed,
+  next: () => Promise<StoredJob[]>,
+  eventFor: (job: StoredJob) => JobEvent,
+  write: Write = settle,
+  goesOn: () => boolean = () => true,
+): Promise<Set<string>> {
+  const touched = new Set<string>();
+  for (;;) {
+    const jobs = await next();
+    const settlements = jobs.flatMap((job): Settlement[] => {
+      const decided = transition(job.state, job.rules, eventFor(job), { now: job.now, random: Math.random() });
+      if (decided === null) return [];
+      return [{ id: job.id, expected: job.state.status, token: job.token, transition: decided, answer: null }];
+    });
+    const applied = await writeEach(db, settlements, write);
+    for (const { id: jobId, accountId, queueId } of jobs) {
+      if (!applied.has(jobId)) continue;
+      touched.add(queueId);
+      changes.changed({ accountId, queueId, jobId });
+    }
+    // A batch of which nothing applied would come again for ever: somebody else is at it.
+    if (jobs.length < BATCH || applied.size === 0 || !goesOn()) return touched;
+  }
+}
