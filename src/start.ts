@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
 import { ClockWatch, lookAtClock, useClockWatch } from './db/connection/clock-watch.ts';
+import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
 import type { Periods } from './db/delivery/publish.ts';
 import { createSender } from './delivery/send.ts';
@@ -9,6 +10,7 @@ import { type Bound, bind, createApp } from './http/index.ts';
 import { createLive } from './live/hub.ts';
 import type { Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
+import { repeat } from './pacing/repeat.ts';
 import { KeyWatch } from './services/accounts/key-watch.ts';
 import { warnOfUnknownPlans } from './services/accounts/unknown-plans.ts';
 import type { Context } from './services/context.ts';
@@ -16,9 +18,8 @@ import { createUseCases } from './services/create-services.ts';
 import { createStoredText } from './services/jobs/stored-text.ts';
 import { startHeartbeat } from './services/server/heartbeat.ts';
 import { createReadiness } from './services/server/readiness.ts';
-import { WorkerCalls } from './services/worker-calls.ts';
+import { WakeNotifier } from './services/wake-notifier.ts';
 import { startWorker, type Worker } from './worker/index.ts';
-import { repeat } from './worker/maintenance/repeat.ts';
 
 /** Beside the sources and beside what is built of them. */
 const PACKAGE = new URL('../package.json', import.meta.url);
@@ -95,7 +96,9 @@ async function startParts(
   }
   const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
   warnOfShortRetention(periods, log);
-  const liveUpdates = createLive({ db, url: databaseUrl, log });
+  const listener = new Listener({ url: databaseUrl, log, origin: db.origin });
+  started.add(() => listener.stop());
+  const liveUpdates = createLive({ db, listener, log });
   const { changes } = liveUpdates;
   const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
   useClockWatch(db, clock);
@@ -106,6 +109,7 @@ async function startParts(
   if (config.role !== 'api') {
     worker = await startWorker(db, sender, log, {
       databaseUrl,
+      listener,
       capacity: config.workerCapacity,
       webhookTimeoutMs: config.webhookTimeoutMs,
       retentionSweepMs: config.retentionSweepMs,
@@ -116,8 +120,10 @@ async function startParts(
     });
     stopWorker = started.add(worker.stop);
   }
-  const calls = new WorkerCalls(db, log);
-  started.add(() => calls.idle());
+  await listener.start();
+  started.add(() => liveUpdates.stop());
+  const notifier = new WakeNotifier(db, log);
+  started.add(() => notifier.idle());
   const context: Context = {
     db,
     prisma,
@@ -127,7 +133,7 @@ async function startParts(
     periods,
     server: { version: VERSION, environment: config.environment, webhookTimeoutMs: config.webhookTimeoutMs },
     wake: (queueId, reason) => {
-      if (worker === null || !worker.wake(queueId, reason)) calls.call(queueId, reason);
+      if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
     },
     changes,
   };
@@ -148,18 +154,12 @@ async function startParts(
     readiness: createReadiness({ db, log, workerProblem: () => worker?.problem() }),
     graphql,
   });
-  await liveUpdates.start();
-  started.add(() => liveUpdates.stop());
-  const stopHeartbeat = startHeartbeat(
-    db,
-    () => ({
-      role: config.role,
-      version: VERSION,
-      inFlight: worker?.inFlight() ?? 0,
-      capacity: worker === null ? 0 : config.workerCapacity,
-    }),
-    (error) => log.warn({ err: error }, 'the sign of life for dashboards failed, and is tried again'),
-  );
+  const stopHeartbeat = startHeartbeat(db, log, () => ({
+    role: config.role,
+    version: VERSION,
+    inFlight: worker?.inFlight() ?? 0,
+    capacity: worker === null ? 0 : config.workerCapacity,
+  }));
   started.add(stopHeartbeat);
   front.serve(app);
 

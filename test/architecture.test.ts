@@ -11,7 +11,7 @@ const MAX_LINES = 350;
 /** Part of the source tree: a folder, or a root file such as `config`. What each may import, besides itself. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
-  db: ['domain'],
+  db: ['pacing', 'domain'],
   delivery: ['domain'],
   pacing: ['domain'],
   live: ['db', 'domain'],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, DatabaseLog } from '../db/connection/database.ts';
-import { Listener, notify } from '../db/connection/notifications.ts';
+import { type Listener, notify } from '../db/connection/notifications.ts';
 import { JobferryError, unavailable } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
 import type { Change, ChangeFeed, Changes, Live, Watch } from './live.ts';
@@ -37,12 +37,12 @@ const TIMINGS = {
   /** By then every process has heard of a new subscriber, and tells what changes. */
   catchUp: 1000,
   quiet: 10_000,
-  ping: 10_000,
 };
 
 export interface LiveOptions {
   db: Database;
-  url: string;
+  /** Of the process; not yet started. */
+  listener: Listener;
   log: DatabaseLog;
   timings?: Partial<typeof TIMINGS>;
 }
@@ -50,11 +50,9 @@ export interface LiveOptions {
 export interface LiveService {
   live: Live;
   changes: ChangeFeed;
-  /** Resolves when it listens, or has tried. */
-  start(): Promise<void>;
   /** Ends all subscriptions, and takes no more. */
   endSubscriptions(): void;
-  /** Tells others what is left to tell, and closes the connection. */
+  /** Sends other processes the changes that are left. */
   stop(): Promise<void>;
 }
 
@@ -63,7 +61,6 @@ export function createLive(options: LiveOptions): LiveService {
   return {
     live: hub,
     changes: hub,
-    start: () => hub.start(),
     endSubscriptions: () => hub.endSubscriptions(),
     stop: () => hub.stop(),
   };
@@ -91,7 +88,6 @@ class LiveHub implements Live, ChangeFeed {
   #telling: Promise<void> = Promise.resolve();
   #announcing: Promise<void> | null = null;
   #ticking: NodeJS.Timeout | null = null;
-  #listener: Listener | null = null;
   #ending = false;
   #stopped = false;
 
@@ -99,21 +95,14 @@ class LiveHub implements Live, ChangeFeed {
     this.#options = options;
     this.#timings = { ...TIMINGS, ...options.timings };
     this.#remote = new RemoteInterests(this.#timings.interestLife);
-  }
-
-  async start(): Promise<void> {
-    const { db, url, log } = this.#options;
-    this.#listener = await Listener.start({
-      url,
-      log,
-      origin: db.origin,
-      channels: [WATCH_CHANNEL, CHANGE_CHANNEL],
-      greeting: { channel: WATCH_CHANNEL, message: encodeHello(this.#id) },
-      pingMs: this.#timings.ping,
-      onMessage: (channel, message) => {
-        if (channel === WATCH_CHANNEL) this.#hearInterest(message);
-        else if (this.#subscribers.size > 0) this.#hearChanges(message);
+    options.listener.subscribe({
+      channels: {
+        [WATCH_CHANNEL]: (message) => this.#hearInterest(message),
+        [CHANGE_CHANNEL]: (message) => {
+          if (this.#subscribers.size > 0) this.#hearChanges(message);
+        },
       },
+      greeting: { channel: WATCH_CHANNEL, message: encodeHello(this.#id) },
       onListening: () => {
         this.#announce(this.#byId.keys());
         this.#missed();
@@ -177,7 +166,6 @@ class LiveHub implements Live, ChangeFeed {
     await this.#telling;
     if (!this.#pending.isEmpty) await this.#tell();
     await this.#announcing;
-    await this.#listener?.stop();
   }
 
   #assertFew({ queueIds, jobIds, actionIds }: Watch): void {

@@ -1,4 +1,5 @@
 import { JobferryError, unavailable } from '../domain/errors.ts';
+import { Rounds } from './rounds.ts';
 import { type Room, WaitingLines } from './waiting-lines.ts';
 
 export interface BatcherOptions<In> {
@@ -43,8 +44,11 @@ export class Batcher<In, Out> {
   readonly #flush: (items: In[]) => Promise<Out[]>;
   readonly #options: BatcherOptions<In>;
   readonly #lines: WaitingLines<Entry<In, Out>>;
+  readonly #rounds = new Rounds(
+    () => this.#lines.count > 0,
+    () => this.#flushNext(),
+  );
   #underWay: Entry<In, Out>[] = [];
-  #flushing = false;
   /** When the queue was last seen empty, or a pause of the database ended. */
   #emptyAt = 0;
   /** When the flush under way began. */
@@ -68,26 +72,20 @@ export class Batcher<In, Out> {
       const entry = { account, item, bytes, since, giveUpAt, isUnderWay: false, resolve, reject };
       this.#lines.add(entry)?.reject(unavailable('too many requests are waiting', 'nothing'));
       this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS);
-      if (!this.#flushing) void this.#run();
+      this.#rounds.begin();
     });
   }
 
-  async #run(): Promise<void> {
-    this.#flushing = true;
-    // One turn of the event loop, so that requests that were read together ride together.
-    await new Promise((resolve) => setImmediate(resolve));
-    for (;;) {
-      this.#dropLate();
-      const batch = this.#lines.take(this.#options.maxItems, this.#options.maxBytes);
-      if (this.#lines.count === 0) this.#emptyAt = performance.now();
-      if (batch.length === 0) break;
-      this.#underWay = batch;
-      this.#flushedFrom = performance.now();
-      await this.#flushBatch(batch);
-      if (this.#isPaused) this.#emptyAt = performance.now();
-      this.#underWay = [];
-    }
-    this.#flushing = false;
+  async #flushNext(): Promise<void> {
+    this.#dropLate();
+    const batch = this.#lines.take(this.#options.maxItems, this.#options.maxBytes);
+    if (this.#lines.count === 0) this.#emptyAt = performance.now();
+    if (batch.length === 0) return;
+    this.#underWay = batch;
+    this.#flushedFrom = performance.now();
+    await this.#flushBatch(batch);
+    if (this.#isPaused) this.#emptyAt = performance.now();
+    this.#underWay = [];
   }
 
   async #flushBatch(batch: Entry<In, Out>[]): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Database } from '../db/connection/database.ts';
 import type { PrismaClient, ReadingPrisma } from '../db/connection/prisma.ts';
 import type { Periods } from '../db/delivery/publish.ts';
-import type { CallReason } from '../db/delivery/wake-ups.ts';
+import type { WakeReason } from '../db/delivery/wake-ups.ts';
 import { JobferryError } from '../domain/errors.ts';
 import { type Plan, type PlanTable, strictestPlan } from '../domain/plan.ts';
 import type { QueueSettings } from '../domain/queue.ts';
@@ -33,7 +33,7 @@ export interface Context {
    * Tells workers that a queue may have work: that of this process, or else those of others. The durable
    * wake-up is part of the commit, and comes some seconds later (docs/decisions/0008).
    */
-  wake(queueId: string, reason: CallReason): void;
+  wake(queueId: string, reason: WakeReason): void;
   /** Tells live subscribers, in whichever process, what changed. */
   changes: ChangeFeed;
 }

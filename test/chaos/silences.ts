@@ -10,7 +10,7 @@ import type { Slot } from './supervisor.ts';
 /** Each long-lived connection of a process by its application name, and all of them at once. */
 const CONNECTIONS = {
   'lease lock': /^jobferry (lease lock|life sign)$/,
-  'live updates': /^jobferry live updates$/,
+  listener: /^jobferry listener$/,
   pool: /^jobferry$/,
   all: /^jobferry/,
 };
@@ -38,7 +38,7 @@ async function hasLiveLock(rig: Rig, { workerId }: Slot, relay: TcpRelay): Promi
 
 function hasLiveListener(relay: TcpRelay): boolean {
   const isListener = ({ applicationName, broken }: RelayedConnection) =>
-    broken === null && CONNECTIONS['live updates'].test(applicationName ?? '');
+    broken === null && CONNECTIONS.listener.test(applicationName ?? '');
   return relay.connections().some(isListener);
 }
 
@@ -47,7 +47,7 @@ async function strike(rig: Rig, slot: Slot, how: Silence, meant: Meant): Promise
   const relay = rig.relayOf(slot);
   const isWorker = slot.role === 'worker';
   const hitsLock = isWorker && (meant === 'lease lock' || meant === 'all');
-  const hitsListener = meant === 'live updates' || meant === 'all';
+  const hitsListener = meant === 'listener' || meant === 'all';
   const claims = await claimsOf(rig, slot);
   const record = note(rig, how, {
     ...{

@@ -59,12 +59,12 @@ it('is reported again and again until the process stops, whatever fails in betwe
   let inFlight = 0;
   const stop = startHeartbeat(
     fixture.db,
+    { warn: (fields) => void errors.push(fields) },
     () => {
       inFlight += 1;
       if (inFlight === 2) throw new Error('not now');
       return { ...report, inFlight };
     },
-    (error) => errors.push(error),
     10,
   );
   await waitFor(async () => ((await rows())[0]?.in_flight ?? 0) > 3, { message: 'some reports' });

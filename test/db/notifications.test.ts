@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
-import { Listener, type ListenOptions, MAX_MESSAGE_BYTES, notify } from '../../src/db/connection/notifications.ts';
+import { Listener, type ListenerOptions, MAX_MESSAGE_BYTES, notify } from '../../src/db/connection/notifications.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { relayDatabase } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const log = { warn: () => undefined };
 const CONNECTIONS = `select pid from pg_stat_activity
-  where application_name = 'jobferry live updates' and datname = current_database()`;
+  where application_name = 'jobferry listener' and datname = current_database()`;
 
 let url: string;
 let db: Database;
@@ -23,20 +23,21 @@ afterAll(async () => {
   await db.close();
 });
 
-async function listen(options: Partial<ListenOptions> = {}) {
+async function listen({
+  channels = ['one', 'other'],
+  ...options
+}: Partial<ListenerOptions> & { channels?: string[] } = {}) {
   const heard: string[] = [];
   const listening: number[] = [];
-  const listener = await Listener.start({
-    url,
-    log,
-    origin: db.origin,
-    channels: ['one', 'other'],
+  const listener = new Listener({ url, log, origin: db.origin, pingMs: 60_000, ...options });
+  listener.subscribe({
+    channels: Object.fromEntries(
+      channels.map((channel) => [channel, (message: string) => void heard.push(`${channel}: ${message}`)]),
+    ),
     greeting: { channel: 'greetings', message: 'hello' },
-    onMessage: (channel, message) => heard.push(`${channel}: ${message}`),
-    onListening: () => listening.push(performance.now()),
-    pingMs: 60_000,
-    ...options,
+    onListening: () => void listening.push(performance.now()),
   });
+  await listener.start();
   listeners.add(listener);
   return { listener, heard, listening };
 }
@@ -48,6 +49,18 @@ it('hears what is sent on its channels, and says hello when it listens', async (
   await notify(db, 'one', ['first', large, "it's"]);
   await waitFor(() => heard.length === 4, { message: 'four messages' });
   expect(heard).toEqual(['greetings: hello', 'one: first', `one: ${large}`, "one: it's"]);
+});
+
+it('serves several parts of the process on one connection', async () => {
+  const { listener, heard } = await listen({ channels: ['one'] });
+  await listener.stop();
+  const both = new Listener({ url, log, origin: db.origin });
+  listeners.add(both);
+  const second: string[] = [];
+  for (const into of [heard, second]) both.subscribe({ channels: { one: (message) => void into.push(message) } });
+  await both.start();
+  await notify(db, 'one', ['to both']);
+  await waitFor(() => heard.includes('to both') && second.includes('to both'), { message: 'both to hear' });
 });
 
 it('listens again after its connection was cut, and says so each time', async () => {

@@ -79,17 +79,19 @@ it('takes no lease lock of a server of the past, and does not listen to it', asy
   const { origin, log } = db;
   await db.query('select 1');
   const { system = '', timeline = 0 } = origin.highest ?? {};
-  const takeLock = (former: LeaseLock | null) =>
-    takeLeaseLock({ url, log, origin, onCall: () => undefined, onDeclaredDead: () => undefined }, former, 2000);
+  const takeLock = (former: LeaseLock | null) => takeLeaseLock({ url, log, origin }, former, 2000);
   let listening = 0;
-  const listen = () =>
-    Listener.start({
-      ...{ url, log, origin, channels: ['one'], greeting: { channel: 'one', message: 'hello' }, pingMs: 60_000 },
-      onMessage: () => undefined,
+  const listen = async () => {
+    const listener = new Listener({ url, log, origin });
+    listener.subscribe({
+      channels: { one: () => undefined },
       onListening: () => {
         listening += 1;
       },
     });
+    await listener.start();
+    return listener;
+  };
   const [lock, listener] = [await takeLock(null), await listen()];
   expect(listening).toBe(1);
 

@@ -4,11 +4,12 @@ import { jobsPastLifetime } from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
 import { createLog } from '../../src/log.ts';
-import { startReconciling } from '../../src/worker/maintenance/reconcile.ts';
+import { Maintenance, type MaintenanceParts } from '../../src/worker/maintenance/maintenance.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Fixture, openFixture, type TestQueue } from './fixture.ts';
 
 const EXPIRED = 20_000;
+const HOUR_MS = 3_600_000;
 
 let fixture: Fixture;
 let due: TestQueue;
@@ -67,6 +68,23 @@ it('goes through all queues page by page, live and deleted ones', async () => {
   for await (const page of eachQueuePage(fixture.db, 'deleted', { after: '' })) expect(page).toEqual([deleted.id]);
 });
 
+/** As a worker has it, that has no lease lock here and so finds nobody dead. */
+function maintenanceOf(parts: Record<string, unknown> & { db: Database }): Maintenance {
+  return new Maintenance({
+    log: createLog({ level: 'fatal' }),
+    liveness: { workerId: 0, wasNotSeen: () => undefined },
+    changes: NO_CHANGES,
+    clock: { now: () => null },
+    periods: { retentionMs: 3 * 24 * HOUR_MS, lifetimeMs: 24 * HOUR_MS },
+    retentionSweepMs: HOUR_MS,
+    deadlines: { check: async () => undefined },
+    bulkActions: { takeIdle: async () => undefined, keep: async () => undefined },
+    wake: () => true,
+    isDelivering: () => false,
+    ...parts,
+  } as unknown as MaintenanceParts);
+}
+
 it.each([
   ['fails', () => Promise.reject(new Error('on purpose'))],
   ['never ends', () => new Promise<never>(() => undefined)],
@@ -77,16 +95,14 @@ it.each([
     statement.name === 'stored-jobs-past-lifetime'
       ? instead()
       : fixture.db.query(statement as never, values)) as Database['query'];
-  const stop = startReconciling({
+  const maintenance = maintenanceOf({
     db,
-    log: createLog({ level: 'fatal' }),
-    changes: NO_CHANGES,
-    wake: (queueId) => woken.add(queueId),
-    deadlines: { check: async () => undefined },
-    bulkActions: { takeIdle: () => instead() as Promise<never> },
+    wake: (queueId: string) => woken.add(queueId),
+    bulkActions: { takeIdle: () => instead() as Promise<never>, keep: () => instead() as Promise<never> },
   });
+  maintenance.start();
   await waitFor(() => woken.has(due.id) && woken.has(deleted.id));
-  stop();
+  void maintenance.stop();
 });
 
 it('stops between two batches, and uses the database no more once it has stopped', async () => {
@@ -98,17 +114,11 @@ it('stops between two batches, and uses the database no more once it has stopped
   const watched = Object.create(db) as Database;
   watched.query = (async (statement: { name: string }, values: unknown[]) => {
     used.push(statement.name);
-    if (statement.name === 'settle' && stopped.length === 0) stopped.push(stop());
+    if (statement.name === 'settle' && stopped.length === 0) stopped.push(maintenance.stop());
     return db.query(statement as never, values);
   }) as Database['query'];
-  const stop = startReconciling({
-    db: watched,
-    log: createLog({ level: 'fatal' }),
-    changes: NO_CHANGES,
-    wake: () => true,
-    deadlines: { check: async () => undefined },
-    bulkActions: { takeIdle: async () => undefined },
-  });
+  const maintenance = maintenanceOf({ db: watched });
+  maintenance.start();
   await waitFor(() => stopped.length === 1);
   await stopped[0];
   const usedBefore = used.length;

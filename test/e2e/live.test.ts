@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
+import { Listener } from '../../src/db/connection/notifications.ts';
 import { startEmbedded } from '../../src/db/embedded/server.ts';
 import { createLive, type LiveService } from '../../src/live/hub.ts';
 import type { Changes } from '../../src/live/live.ts';
@@ -22,10 +23,12 @@ afterAll(async () => {
 /** A process of its own among those of the cluster, which only watches. */
 async function openWatcher(url: string): Promise<LiveService> {
   const db = new Database(url, log);
-  const watcher = createLive({ db, url, log, timings: { catchUp: 200 } });
-  await watcher.start();
+  const listener = new Listener({ url, log, origin: db.origin });
+  const watcher = createLive({ db, listener, log, timings: { catchUp: 200 } });
+  await listener.start();
   closing.push(async () => {
     await watcher.stop();
+    await listener.stop();
     await db.close();
   });
   return watcher;

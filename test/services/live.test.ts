@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
-import { notify } from '../../src/db/connection/notifications.ts';
+import { Listener, notify } from '../../src/db/connection/notifications.ts';
 import type { ErrorKind, JobferryError } from '../../src/domain/errors.ts';
 import { createLive, type LiveOptions, type LiveService } from '../../src/live/hub.ts';
 import type { Changes, Watch } from '../../src/live/live.ts';
@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts';
 const log = { warn: () => undefined };
 /** Longer than a test: what is not its subject does not happen. */
 const NEVER = 600_000;
-const QUIET: LiveOptions['timings'] = { catchUp: NEVER, quiet: NEVER, ping: NEVER };
+const QUIET: LiveOptions['timings'] = { catchUp: NEVER, quiet: NEVER };
 
 let url: string;
 let db: Database;
@@ -32,12 +32,14 @@ afterEach(async () => {
 afterAll(() => db.close());
 
 /** As each process has one. */
-async function openHub(options: Partial<LiveOptions> = {}): Promise<LiveService> {
-  const hub = createLive({ db, url, log, ...options, timings: { ...QUIET, ...options.timings } });
+async function openHub({ url: from = url, ...options }: Partial<LiveOptions> & { url?: string } = {}) {
+  const listener = new Listener({ url: from, log, origin: db.origin });
+  const service = createLive({ db, listener, log, ...options, timings: { ...QUIET, ...options.timings } });
+  const hub = { ...service, stop: () => service.stop().then(() => listener.stop()) };
   // Those who are there look at everything when another comes: that must not come later, in the midst of a test.
   const greeted = [...hubs].map((other) => other.live.watch(watchOf({ jobIds: [id()] }), 100));
   hubs.add(hub);
-  await hub.start();
+  await listener.start();
   for (const subscription of greeted) {
     await subscription.next();
     await subscription.return();

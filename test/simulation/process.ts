@@ -1,9 +1,10 @@
 import type { Database } from '../../src/db/connection/database.ts';
 import { forgetConfirmations } from '../../src/db/delivery/lease-locks.ts';
-import { type CallReason, eachQueuePage, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
+import { eachQueuePage, queuesWithWork, type WakeReason } from '../../src/db/delivery/wake-ups.ts';
 import type { Sender } from '../../src/delivery/send.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
 import type { Logger } from '../../src/log.ts';
+import { repeat } from '../../src/pacing/repeat.ts';
 import type { Context } from '../../src/services/context.ts';
 import type { Account, Services } from '../../src/services/index.ts';
 import { createJobBatches } from '../../src/services/jobs/batches.ts';
@@ -15,7 +16,6 @@ import { Dispatcher } from '../../src/worker/dispatch/dispatcher.ts';
 import { DeathWatch } from '../../src/worker/lease/death-watch.ts';
 import { Deadlines } from '../../src/worker/maintenance/deadlines.ts';
 import { endLifetimes, takeBack } from '../../src/worker/maintenance/recover.ts';
-import { repeat } from '../../src/worker/maintenance/repeat.ts';
 import type { Server } from './connection.ts';
 import { LeaseLock } from './lease-lock.ts';
 import type { Event, Host, Scheduler } from './scheduler.ts';
@@ -42,8 +42,8 @@ export interface ProcessSetup {
   senderOf(process: Process): Sender;
   /** A bug: an open socket is taken for a lock that is held. */
   believesInSocket: boolean;
-  /** What `WorkerCalls` does: tells the workers of all other processes. */
-  callOthers(process: Process, queueId: string, reason: CallReason): void;
+  /** What `WakeNotifier` does: tells the workers of all other processes. */
+  callOthers(process: Process, queueId: string, reason: WakeReason): void;
   /** Of a worker whose claims are taken back because it gives no life sign. */
   onDeclaredDead(workerIds: readonly number[]): void;
 }

@@ -7,7 +7,7 @@ import type { ChangeFeed } from '../../src/live/live.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createUseCases } from '../../src/services/create-services.ts';
 import type { Account } from '../../src/services/index.ts';
-import { WorkerCalls } from '../../src/services/worker-calls.ts';
+import { WakeNotifier } from '../../src/services/wake-notifier.ts';
 
 export interface AuditRow {
   actor_type: string;
@@ -40,9 +40,9 @@ export function openOperations(
   const db = new Database(databaseUrl, { warn: () => undefined }, new SecretBox(encryptionKeys));
   const prisma = createPrisma(db);
   const readingPrisma = createReadingPrisma(db);
-  const calls = new WorkerCalls(db, db.log);
+  const notifier = new WakeNotifier(db, db.log);
   afterAll(async () => {
-    await calls.idle();
+    await notifier.idle();
     await prisma.$disconnect();
     await readingPrisma.close();
     await db.close();
@@ -56,7 +56,7 @@ export function openOperations(
     templates: {},
     periods: { retentionMs, lifetimeMs },
     server: { version: '0.0.0', environment: 'test', webhookTimeoutMs: 15_000 },
-    wake: (queueId, reason) => calls.call(queueId, reason),
+    wake: (queueId, reason) => notifier.add(queueId, reason),
     changes: { changed: (change) => changes.push(change) },
   };
   const { services, dashboard, operations } = createUseCases(context);

@@ -1,7 +1,8 @@
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
+import { Listener } from '../../src/db/connection/notifications.ts';
 import { OriginGuard } from '../../src/db/connection/origin.ts';
-import { tellDeclaredDead } from '../../src/db/delivery/lease-locks.ts';
+import { notifyDead } from '../../src/db/delivery/lease-locks.ts';
 import { createLog } from '../../src/log.ts';
 import { Liveness } from '../../src/worker/lease/liveness.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -23,15 +24,18 @@ async function start(options: { url?: string } = {}) {
   log.warn = note as typeof log.warn;
   log.info = note as typeof log.info;
   const calls: string[] = [];
+  // It has seen nothing yet, and so accepts every server.
+  const origin = new OriginGuard(log);
+  const listener = new Listener({ url, log, origin });
   const liveness = await Liveness.start({
     url: options.url ?? url,
     log,
-    // It has seen nothing yet, and so accepts every server.
-    origin: new OriginGuard(log),
-    onCall: () => undefined,
+    origin,
+    listener,
     onConfirmedAgain: () => void calls.push('claims again'),
   });
-  onTestFinished(() => liveness.stop());
+  await listener.start();
+  onTestFinished(() => Promise.all([liveness.stop(), listener.stop()]).then(() => undefined));
   const renewed = () => waitFor(() => said.some(({ msg }) => msg === 'lease lock held again'), { message: 'renewal' });
   const reasons = () => said.flatMap(({ msg, reason }) => (msg.startsWith('lease lock lost') ? [reason] : []));
   return { liveness, said, calls, renewed, reasons };
@@ -70,8 +74,8 @@ describe('a worker', () => {
     const { liveness, reasons, renewed, calls } = await start();
     const claimedAt = performance.now();
     expect(await liveness.covers(claimedAt)).toBe(true);
-    await tellDeclaredDead(db, [liveness.workerId + 1000]);
-    await tellDeclaredDead(db, [liveness.workerId + 1000, liveness.workerId]);
+    await notifyDead(db, [liveness.workerId + 1000]);
+    await notifyDead(db, [liveness.workerId + 1000, liveness.workerId]);
     await renewed();
     expect(reasons()).toEqual(['another worker has taken back our claims']);
     expect(await liveness.covers(claimedAt)).toBe(false); // those of before may be with others

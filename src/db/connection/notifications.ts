@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { pause, untilSuccess } from '../../pacing/retry.ts';
 import type { Database, DatabaseLog, Statement } from './database.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import type { OriginGuard } from './origin.ts';
@@ -19,43 +20,52 @@ export async function notify(db: Database, channel: string, messages: readonly s
   if (messages.length > 0) await db.query(NOTIFY, [channel, messages]);
 }
 
-export interface ListenOptions {
+export interface ListenerOptions {
   url: string;
   log: DatabaseLog;
-  /** Of the process: a server of the past tells nothing of what happens. */
+  /** Of the process: a server of the past sends nothing of what happens. */
   origin: OriginGuard;
-  channels: readonly string[];
-  /** Sent on the new connection each time it listens, so that whoever is connected has also said so. */
-  greeting: { channel: string; message: string };
-  onMessage(channel: string, message: string): void;
-  /** Listening now; what was sent since the last connection was lost is lost too. */
-  onListening(): void;
-  /** How often the connection is tried out; a line that swallows everything is not noticed otherwise. */
-  pingMs: number;
+  /** How often the connection is tested: one that nothing arrives on looks like one on which nothing was sent. */
+  pingMs?: number;
 }
 
+/** What a part of the process listens to. */
+export interface Subscription {
+  /** Receivers of messages, by channel. */
+  channels: Readonly<Record<string, (message: string) => void>>;
+  /** Sent on each new connection as soon as it listens: other processes then know that earlier messages were missed. */
+  greeting?: { channel: string; message: string };
+  /** The process listens now. It has missed what was sent since the last connection was lost. */
+  onListening?(): void;
+}
+
+const PING_MS = 3000;
 const RECONNECT_MS = { first: 250, last: 5000 };
 /** How long stopping waits for a server that may not answer. */
 const GOODBYE_MS = 1000;
 
-/** Listens on a connection of its own, and again whenever that is lost, until it is stopped. */
+/** The process's connection for notifications. It reconnects whenever the connection is lost, until it is stopped. */
 export class Listener {
-  readonly #options: ListenOptions;
+  readonly #options: ListenerOptions;
+  readonly #subscriptions: Subscription[] = [];
   readonly #stopping = new AbortController();
   #client: pg.Client | null = null;
   #done: Promise<void> = Promise.resolve();
 
-  private constructor(options: ListenOptions) {
+  constructor(options: ListenerOptions) {
     this.#options = options;
   }
 
-  /** Resolves after the first attempt to connect, however it went. */
-  static async start(options: ListenOptions): Promise<Listener> {
-    const listener = new Listener(options);
+  /** Must be called before `start`. */
+  subscribe(subscription: Subscription): void {
+    this.#subscriptions.push(subscription);
+  }
+
+  /** Resolves after the first attempt to connect, whether it succeeded or not. */
+  async start(): Promise<void> {
     await new Promise<void>((tried) => {
-      listener.#done = listener.#keepUp(tried);
+      this.#done = this.#keepUp(tried);
     });
-    return listener;
   }
 
   async stop(): Promise<void> {
@@ -66,29 +76,31 @@ export class Listener {
 
   async #keepUp(tried: () => void): Promise<void> {
     const { signal } = this.#stopping;
-    let waitMs = RECONNECT_MS.first;
+    const retries = {
+      signal,
+      waitMs: (failures: number) => Math.min(RECONNECT_MS.first * 2 ** (failures - 1), RECONNECT_MS.last),
+      onFailure: (error: unknown) => {
+        this.#options.log.warn({ err: error }, 'notifications: cannot listen yet');
+        tried();
+      },
+    };
     while (!signal.aborted) {
-      try {
-        const connection = await this.#connect();
-        waitMs = RECONNECT_MS.first;
-        this.#options.onListening();
-        tried();
-        await connection.lost;
-      } catch (error) {
-        if (!signal.aborted) this.#options.log.warn({ err: error }, 'live updates: cannot listen yet');
-        tried();
-      }
-      await sleep(waitMs, undefined, { signal }).catch(() => undefined);
-      waitMs = Math.min(waitMs * 2, RECONNECT_MS.last);
+      const connection = await untilSuccess(() => this.#connect(), retries);
+      if (connection === null) break;
+      for (const { onListening } of this.#subscriptions) onListening?.();
+      tried();
+      await connection.lost;
+      await pause(RECONNECT_MS.first, signal);
     }
+    tried();
   }
 
   /** Resolves when it listens; `lost` when it no longer does. */
   async #connect(): Promise<{ lost: Promise<void> }> {
-    const { url, log, origin, channels, greeting, onMessage, pingMs } = this.#options;
+    const { url, log, origin, pingMs = PING_MS } = this.#options;
     const client = new pg.Client({
       connectionString: url,
-      application_name: 'jobferry live updates',
+      application_name: 'jobferry listener',
       connectionTimeoutMillis: 3000,
       query_timeout: 4500,
       ...KEEP_ALIVE,
@@ -97,15 +109,20 @@ export class Listener {
     const lost = new Promise<void>((resolve) => client.once('end', resolve));
     const end = () => void client.end().catch(() => undefined);
     client.on('error', (error) => {
-      log.warn({ err: error }, 'live updates: connection lost');
+      log.warn({ err: error }, 'notifications: connection lost');
       end();
     });
-    client.on('notification', ({ channel, payload }) => onMessage(channel, payload ?? ''));
+    client.on('notification', ({ channel, payload }) => {
+      for (const { channels } of this.#subscriptions) channels[channel]?.(payload ?? '');
+    });
     try {
       await client.connect();
       await origin.check(client);
-      await client.query(channels.map((channel) => `listen ${client.escapeIdentifier(channel)}`).join(';'));
-      await client.query(NOTIFY.text, [greeting.channel, [greeting.message]]);
+      const channels = new Set(this.#subscriptions.flatMap((subscription) => Object.keys(subscription.channels)));
+      await client.query([...channels].map((channel) => `listen ${client.escapeIdentifier(channel)}`).join(';'));
+      for (const { greeting } of this.#subscriptions) {
+        if (greeting !== undefined) await client.query(NOTIFY.text, [greeting.channel, [greeting.message]]);
+      }
     } catch (error) {
       end();
       throw error;

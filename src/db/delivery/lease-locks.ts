@@ -5,7 +5,6 @@ import type { Database, DatabaseLog, Statement } from '../connection/database.ts
 import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 import { notify } from '../connection/notifications.ts';
 import type { OriginGuard } from '../connection/origin.ts';
-import { CALL_CHANNEL, type CallReason, readCall } from './wake-ups.ts';
 
 /** First key of the advisory locks that worker processes hold; the second is their number. */
 const LOCK_CLASS = 0x6a66;
@@ -53,10 +52,6 @@ export interface LeaseLockOptions {
   log: DatabaseLog;
   /** Of the process: claims go to the server that it accepts, so the lock must be there. */
   origin: OriginGuard;
-  /** Another process says that a queue may have work. What is said while the connection is lost is lost, too. */
-  onCall(queueId: string, reason: CallReason): void;
-  /** Another process says that it has taken back this worker's claims, because it saw no lock. */
-  onDeclaredDead(): void;
 }
 
 /**
@@ -92,9 +87,8 @@ export async function takeLeaseLock(
     await options.origin.check(client);
     const workerId = former?.workerId ?? (await newNumber(client));
     const session = await takeShared(client, workerId);
-    client.on('notification', ({ payload }) => hear(payload ?? '', workerId, options));
     // What is noted may be lost with the server, but may not wait for a standby that hangs.
-    await client.query(`set synchronous_commit = off; listen ${CALL_CHANNEL}`);
+    await client.query('set synchronous_commit = off');
     const confirmation = await confirm(client, workerId);
     if (confirmation === 'gone') throw new Error('the server that was asked does not have the lock');
     if (former !== null) {
@@ -245,20 +239,15 @@ export async function workersWithClaims(db: Database): Promise<number[]> {
   return rows.map((row) => row.worker_id);
 }
 
-/** First word of a message on `CALL_CHANNEL`. Processes of before that do not know it find no queue in the rest. */
-const DEAD = 'dead';
+/** Workers listen on this channel. */
+export const DEAD_CHANNEL = 'jobferry_dead_workers';
 
-/** Tells workers that their claims were taken back: one that hears it has lost its lock without noticing. */
-export async function tellDeclaredDead(db: Database, workerIds: readonly number[]): Promise<void> {
-  await notify(db, CALL_CHANNEL, [[DEAD, ...workerIds].join(' ')]);
+/** Notifies workers that their claims were taken back: one that receives it has lost its lock without noticing. */
+export async function notifyDead(db: Database, workerIds: readonly number[]): Promise<void> {
+  await notify(db, DEAD_CHANNEL, [workerIds.join(' ')]);
 }
 
-function hear(message: string, workerId: number, options: LeaseLockOptions): void {
-  const [first, ...rest] = message.split(' ');
-  if (first === DEAD) {
-    if (rest.includes(String(workerId))) options.onDeclaredDead();
-    return;
-  }
-  const { reason, queueIds } = readCall(message);
-  for (const queueId of queueIds) options.onCall(queueId, reason);
+/** Whether a message of `notifyDead` names the worker. */
+export function namesWorker(message: string, workerId: number): boolean {
+  return message.split(' ').includes(String(workerId));
 }

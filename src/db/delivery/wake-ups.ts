@@ -85,16 +85,16 @@ export async function nextDeadlineMs(db: Database, queueId: string): Promise<num
   return row?.wait_ms == null ? null : Number(row.wait_ms);
 }
 
-/** Why workers are called: a job of the queue was published, or something else may let its jobs go. */
-export type CallReason = 'job' | 'change';
+/** `job`: a job of the queue was published. `change`: something else may make its jobs claimable. */
+export type WakeReason = 'job' | 'change';
 
-/** Workers listen to it on the connection of their lease lock. */
-export const CALL_CHANNEL = 'jobferry_call';
-/** So many ids fit into a message. */
+/** Workers listen on this channel. */
+export const WAKE_CHANNEL = 'jobferry_wake';
+/** As many ids as fit into a message. */
 const IDS_PER_MESSAGE = 300;
 
-/** Tells all workers that listen; nothing is kept for those that do not. */
-export async function callWorkers(db: Database, queues: ReadonlyMap<string, CallReason>): Promise<void> {
+/** Notifies the workers that listen now of queues that may have work. */
+export async function notifyWorkers(db: Database, queues: ReadonlyMap<string, WakeReason>): Promise<void> {
   const messages = (['job', 'change'] as const).flatMap((reason) => {
     const ids = [...queues].flatMap(([id, why]) => (why === reason ? [id] : []));
     const count = Math.ceil(ids.length / IDS_PER_MESSAGE);
@@ -102,11 +102,11 @@ export async function callWorkers(db: Database, queues: ReadonlyMap<string, Call
       [reason, ...ids.slice(n * IDS_PER_MESSAGE, (n + 1) * IDS_PER_MESSAGE)].join(' '),
     );
   });
-  await notify(db, CALL_CHANNEL, messages);
+  await notify(db, WAKE_CHANNEL, messages);
 }
 
-/** The queues that a message of `callWorkers` names. */
-export function readCall(message: string): { reason: CallReason; queueIds: string[] } {
+/** The queues that a message of `notifyWorkers` names. */
+export function readWake(message: string): { reason: WakeReason; queueIds: string[] } {
   const [reason, ...queueIds] = message.split(' ');
   return { reason: reason === 'job' ? 'job' : 'change', queueIds: queueIds.filter(isId) };
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
+import { untilSuccess } from '../../pacing/retry.ts';
 import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 import {
   type Cluster,
@@ -73,7 +74,7 @@ class Supervisor {
   readonly #log: EmbeddedLog;
   #owner: pg.Client | null = null;
   #recovery: Promise<void> | null = null;
-  #stopping = false;
+  readonly #stopping = new AbortController();
 
   constructor(cluster: Cluster, port: number, log: EmbeddedLog) {
     this.#cluster = cluster;
@@ -85,13 +86,13 @@ class Supervisor {
     this.#owner = owner;
     owner.once('end', () => {
       this.#owner = null;
-      if (!this.#stopping) this.#recovery = this.#recover();
+      if (!this.#stopping.signal.aborted) this.#recovery = this.#recover();
     });
   }
 
   async stop(): Promise<void> {
-    if (this.#stopping) return;
-    this.#stopping = true;
+    if (this.#stopping.signal.aborted) return;
+    this.#stopping.abort();
     await this.#recovery;
     await this.#owner?.end();
     const lock = await readServerLock(this.#cluster);
@@ -100,19 +101,21 @@ class Supervisor {
 
   async #recover(): Promise<void> {
     this.#log.warn({}, 'the embedded database went away, bringing it back');
-    while (!this.#stopping) {
-      try {
-        const lock = await readServerLock(this.#cluster);
-        if (lock === null || !isAlive(lock.pid)) await startServer(this.#cluster, this.#port);
-        this.watch(await own(this.#cluster, this.#port));
-        this.#log.info({}, 'the embedded database is back');
-        return;
-      } catch (error) {
-        // After a crash the server first waits for its orphaned processes, and then recovers.
-        this.#log.warn({ err: error }, 'the embedded database is not back yet');
-        await wait(10 * RETRY_MS);
-      }
-    }
+    const owner = await untilSuccess(() => this.#bringBack(), {
+      signal: this.#stopping.signal,
+      waitMs: () => 10 * RETRY_MS,
+      // After a crash the server first waits for its orphaned processes, and then recovers.
+      onFailure: (error) => this.#log.warn({ err: error }, 'the embedded database is not back yet'),
+    });
+    if (owner === null) return;
+    this.watch(owner);
+    this.#log.info({}, 'the embedded database is back');
+  }
+
+  async #bringBack(): Promise<pg.Client> {
+    const lock = await readServerLock(this.#cluster);
+    if (lock === null || !isAlive(lock.pid)) await startServer(this.#cluster, this.#port);
+    return await own(this.#cluster, this.#port);
   }
 }
 

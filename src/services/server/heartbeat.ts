@@ -1,44 +1,35 @@
-import type { Database } from '../../db/connection/database.ts';
+import type { Database, DatabaseLog } from '../../db/connection/database.ts';
 import {
   type InstanceIdentity,
   type InstanceReport,
   removeInstance,
   reportInstance,
 } from '../../db/insight/instances.ts';
+import { repeat } from '../../pacing/repeat.ts';
 
-/** Others see a process within this time, and miss it after five minutes. */
+/** Dashboards show a process within this time, and no longer five minutes after its last report. */
 const EVERY_MS = 5000;
 
 /**
- * Tells everybody who looks at the instances that this process is alive and what it does, until the answer
- * is called. A report that fails is made up for by the next.
+ * Reports this process and what it does in the table of instances.
+ * @returns stops that, and removes the process from the table
  */
 export function startHeartbeat(
   db: Database,
+  log: DatabaseLog,
   report: () => InstanceReport,
-  onError: (error: unknown) => void,
   everyMs = EVERY_MS,
 ): () => Promise<void> {
   let identity: InstanceIdentity | null = null;
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  const beat = async () => {
-    try {
-      identity = await reportInstance(db, identity, report());
-    } catch (error) {
-      onError(error);
-    }
-    if (stopped) return;
-    timer = setTimeout(() => {
-      beating = beat();
-    }, everyMs);
-  };
-  let beating = beat();
+  const stop = repeat(everyMs, log, 'the heartbeat for dashboards', async () => {
+    identity = await reportInstance(db, identity, report());
+  });
   return async () => {
-    stopped = true;
-    clearTimeout(timer);
-    // A report under way would bring the row back.
-    await beating;
-    if (identity !== null) await removeInstance(db, identity.id).catch(onError);
+    // A report that is running would bring the row back.
+    await stop();
+    if (identity === null) return;
+    await removeInstance(db, identity.id).catch((error: unknown) => {
+      log.warn({ err: error }, 'this process could not be removed from the table of instances');
+    });
   };
 }

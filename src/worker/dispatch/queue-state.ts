@@ -1,11 +1,11 @@
-import type { CallReason } from '../../db/delivery/wake-ups.ts';
+import type { WakeReason } from '../../db/delivery/wake-ups.ts';
 import type { Amount } from './shares.ts';
 
 /** A queue of which this process has nothing under way. */
 export const NOTHING: Readonly<Amount> = { slots: 0, bytes: 0 };
 
 /** Why a queue may have work: a job was published, a delivery of ours has freed its slot, or anything else. */
-export type News = CallReason | 'slot';
+export type News = WakeReason | 'slot';
 
 export interface QueueState {
   readonly id: string;

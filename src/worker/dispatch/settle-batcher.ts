@@ -2,6 +2,7 @@ import type { Database } from '../../db/connection/database.ts';
 import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import { settle } from '../../db/delivery/settle.ts';
 import { isUnavailable } from '../../domain/errors.ts';
+import { Rounds } from '../../pacing/rounds.ts';
 import { WaitingLines } from '../../pacing/waiting-lines.ts';
 import type { Delivery } from './deliver.ts';
 import { LastTry } from './last-try.ts';
@@ -40,7 +41,10 @@ export class SettleBatcher {
   readonly #db: Database;
   readonly #onSettled: (settled: SettledDelivery, applied: boolean) => void;
   readonly #waiting = new WaitingLines<Waiting>(UNBOUNDED, UNBOUNDED);
-  #running: Promise<void> | null = null;
+  readonly #rounds = new Rounds(
+    () => this.#waiting.count > 0,
+    () => this.#flush(this.#waiting.take(MAX_BATCH, UNBOUNDED.bytes)),
+  );
 
   constructor(db: Database, onSettled: (settled: SettledDelivery, applied: boolean) => void) {
     this.#db = db;
@@ -51,20 +55,13 @@ export class SettleBatcher {
   add(settled: SettledDelivery): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.add({ account: settled.job.accountId, bytes: 0, settled, resolve, reject });
-      this.#running ??= this.#run();
+      this.#rounds.begin();
     });
   }
 
-  async idle(): Promise<void> {
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    // One turn of the event loop: answers that were read together ride together.
-    await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.count > 0) await this.#flush(this.#waiting.take(MAX_BATCH, UNBOUNDED.bytes));
-    // At once, and not when the promise has ended: what is added in between would wait for the next one.
-    this.#running = null;
+  /** Resolves when nothing is left to write. */
+  idle(): Promise<void> {
+    return this.#rounds.idle();
   }
 
   async #flush(batch: Waiting[]): Promise<void> {

@@ -1,6 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type LeaseLock, type LeaseLockOptions, takeLeaseLock } from '../../db/delivery/lease-locks.ts';
+import type { Listener } from '../../db/connection/notifications.ts';
+import {
+  DEAD_CHANNEL,
+  type LeaseLock,
+  type LeaseLockOptions,
+  namesWorker,
+  takeLeaseLock,
+} from '../../db/delivery/lease-locks.ts';
 import type { Logger } from '../../log.ts';
+import { untilSuccess } from '../../pacing/retry.ts';
 import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
 
 /*
@@ -23,8 +31,10 @@ const TAKEN_BACK = 'another worker has taken back our claims';
 /** How often the log says that the lock could not be taken again. */
 const COMPLAIN_EVERY_MS = 5000;
 
-export interface LivenessOptions extends Omit<LeaseLockOptions, 'onDeclaredDead'> {
+export interface LivenessOptions extends LeaseLockOptions {
   log: Logger;
+  /** Of the process; not yet started. */
+  listener: Listener;
   /** The lock is confirmed again, after a while in which nothing could be claimed. */
   onConfirmedAgain(): void;
 }
@@ -54,7 +64,7 @@ export class Liveness {
   #unwritable: string | null = null;
   /** Why the lock counts as lost, in words that strangers may read; null while it does not. */
   #problem: string | null = null;
-  #stopped = false;
+  readonly #stopping = new AbortController();
   /** Ends the wait of the loop. */
   #interrupt: () => void = () => undefined;
   #waiting: (() => void)[] = [];
@@ -70,17 +80,21 @@ export class Liveness {
   }
 
   static async start(options: LivenessOptions): Promise<Liveness> {
-    let started: Liveness | null = null;
     const asked = thisMoment();
-    // Nobody takes back claims before there are any.
-    const onDeclaredDead = () => started?.doubt(TAKEN_BACK);
-    const lock = await takeLeaseLock({ ...options, onDeclaredDead }, null, Math.max(...TAKE_MS));
+    const lock = await takeLeaseLock(options, null, Math.max(...TAKE_MS));
     if (typeof lock.confirmation === 'object') {
       lock.drop();
       throw new Error(`the lease lock cannot be confirmed: ${lock.confirmation.unwritable}`);
     }
-    started = new Liveness(options, lock, asked);
-    return started;
+    const liveness = new Liveness(options, lock, asked);
+    options.listener.subscribe({
+      channels: {
+        [DEAD_CHANNEL]: (message) => {
+          if (namesWorker(message, lock.workerId)) liveness.doubt(TAKEN_BACK);
+        },
+      },
+    });
+    return liveness;
   }
 
   /** Whether the server has confirmed the lock lately. Only then may anything be claimed. */
@@ -114,23 +128,23 @@ export class Liveness {
 
   /** Takes the lock for lost, although the server may confirm it: claims nothing until it was taken anew. */
   doubt(reason: string): void {
-    if (this.#problem !== null || this.#stopped) return;
+    if (this.#problem !== null || this.#stopping.signal.aborted) return;
     this.#problem = reason;
     this.#heldSince = performance.now();
     this.#lock.drop();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort();
     this.#interrupt();
     this.#tellWaiting();
     await this.#lock.release();
   }
 
   async #keepUp(): Promise<void> {
-    while (!this.#stopped) {
+    while (!this.#stopping.signal.aborted) {
       const lost = await this.#untilLost(this.#lock);
-      if (this.#stopped) return;
+      if (this.#stopping.signal.aborted) return;
       this.#problem ??= lost.reason;
       const fields = { workerId: this.workerId, reason: this.#problem, error: lost.error };
       this.#options.log.warn(fields, 'lease lock lost: claiming stops until it is held again');
@@ -148,7 +162,7 @@ export class Liveness {
     });
     for (;;) {
       await this.#wait(CONFIRM_EVERY_MS);
-      if (loss !== null || this.#stopped) return loss ?? { reason: 'stopped' };
+      if (loss !== null || this.#stopping.signal.aborted) return loss ?? { reason: 'stopped' };
       const asked = thisMoment();
       const answer = await within(ANSWER_MS, lock.confirm()).catch(
         (error: unknown): Loss => ({ reason: 'the server could not be asked', error: String(error) }),
@@ -179,26 +193,27 @@ export class Liveness {
 
   async #renew(): Promise<void> {
     const { log } = this.#options;
-    const onDeclaredDead = () => this.doubt(TAKEN_BACK);
     let complainedAt = performance.now();
-    for (let attempt = 0; !this.#stopped; attempt += 1) {
-      if (attempt > 0) await this.#wait(RETRY_MS);
+    const take = async (failures: number) => {
       const asked = thisMoment();
-      try {
-        const timeoutMs = TAKE_MS[attempt % TAKE_MS.length] ?? 0;
-        const lock = await takeLeaseLock({ ...this.#options, onDeclaredDead }, this.#lock, timeoutMs);
-        return this.#isHeldAgain(lock, asked);
-      } catch (error) {
+      const timeoutMs = TAKE_MS[failures % TAKE_MS.length] ?? 0;
+      return { asked, lock: await takeLeaseLock(this.#options, this.#lock, timeoutMs) };
+    };
+    const taken = await untilSuccess(take, {
+      signal: this.#stopping.signal,
+      waitMs: () => RETRY_MS,
+      onFailure: (error) => {
         const complains = performance.now() - complainedAt >= COMPLAIN_EVERY_MS;
         if (complains) complainedAt = performance.now();
         log[complains ? 'warn' : 'debug']({ err: error }, 'the lease lock cannot be taken again yet');
-      }
-    }
+      },
+    });
+    if (taken !== null) this.#isHeldAgain(taken.lock, taken.asked);
   }
 
   #isHeldAgain(lock: LeaseLock, asked: Moment): void {
     this.#lock = lock;
-    if (this.#stopped) return void lock.release();
+    if (this.#stopping.signal.aborted) return void lock.release();
     const goneMs = Math.round(elapsedMs(this.#confirmed));
     this.#takenAt = performance.now();
     if (goneMs >= CONFIRMED_FOR_MS) this.#heldSince = this.#takenAt;

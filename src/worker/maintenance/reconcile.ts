@@ -1,62 +1,58 @@
 import type { Database } from '../../db/connection/database.ts';
 import { eachQueuePage, queuesWithWork } from '../../db/delivery/wake-ups.ts';
 import type { ChangeFeed } from '../../live/live.ts';
-import type { Logger } from '../../log.ts';
-import type { BulkActions } from '../bulk/actions.ts';
 import type { Deadlines } from './deadlines.ts';
 import { endLifetimes } from './recover.ts';
-import { repeat } from './repeat.ts';
 
-/** How long a lost wake-up can cost (reliability I-36). */
-const RECONCILE_MS = 5000;
-/** Queues whose overdue deadlines are looked after at a time. */
+/** Queues whose overdue deadlines are expired at once. */
 const CHECKS_AT_ONCE = 4;
 
 interface Parts {
   db: Database;
-  log: Logger;
   changes: ChangeFeed;
   wake: (queueId: string) => void;
   deadlines: Pick<Deadlines, 'check'>;
-  bulkActions: Pick<BulkActions, 'takeIdle'>;
 }
 
 /**
- * Finds what no wake-up told: reads the tables again and again. Each kind of work has a round of its own, so one
- * that fails or takes long keeps no other waiting. The function that it returns stops them, and resolves when none uses
- * the database any more.
+ * Finds work of which no wake-up arrived, by polling the tables. Each method is a round of its own, so one that fails or
+ * takes long does not delay the others. With very many queues, a round continues where the last one ended.
  */
-export function startReconciling({ db, log, changes, wake, deadlines, bulkActions }: Parts): () => Promise<void> {
-  const overdue = new OverdueQueues((queueId) => deadlines.check(queueId));
-  let stopped = false;
-  const ofLifetimes = { after: '' };
-  const ofWork = { after: '' };
-  const ofTombstones = { after: '' };
-  const lookForWork = async (kind: 'live' | 'deleted', cursor: { after: string }) => {
-    for await (const queueIds of eachQueuePage(db, kind, cursor)) {
-      if (stopped) return;
+export class Reconciler {
+  readonly #parts: Parts;
+  readonly #overdue: OverdueQueues;
+  readonly #cursors = { lifetimes: { after: '' }, live: { after: '' }, deleted: { after: '' } };
+  #stopped = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#overdue = new OverdueQueues((queueId) => parts.deadlines.check(queueId));
+  }
+
+  async endLifetimes(): Promise<void> {
+    const { db, changes, wake } = this.#parts;
+    for await (const queueIds of eachQueuePage(db, 'live', this.#cursors.lifetimes)) {
+      if (this.#stopped) return;
+      for (const queueId of await endLifetimes(db, changes, queueIds, () => !this.#stopped)) wake(queueId);
+    }
+  }
+
+  /** Deleted queues have rounds of their own: there can be many of them, and hardly any has work. */
+  async findWork(kind: 'live' | 'deleted'): Promise<void> {
+    const { db, wake } = this.#parts;
+    for await (const queueIds of eachQueuePage(db, kind, this.#cursors[kind])) {
+      if (this.#stopped) return;
       const found = await queuesWithWork(db, queueIds);
       for (const queueId of found.due) wake(queueId);
-      for (const queueId of found.overdue) overdue.add(queueId);
+      for (const queueId of found.overdue) this.#overdue.add(queueId);
     }
-  };
-  const stops = [
-    repeat(RECONCILE_MS, log, 'ending lifetimes', async () => {
-      for await (const queueIds of eachQueuePage(db, 'live', ofLifetimes)) {
-        if (stopped) return;
-        for (const queueId of await endLifetimes(db, changes, queueIds, () => !stopped)) wake(queueId);
-      }
-    }),
-    repeat(RECONCILE_MS, log, 'looking for queues with work', () => lookForWork('live', ofWork)),
-    // Apart, because there can be many of them, and hardly one has anything to do.
-    repeat(RECONCILE_MS, log, 'looking for deleted queues with jobs', () => lookForWork('deleted', ofTombstones)),
-    repeat(RECONCILE_MS, log, 'looking for idle bulk actions', () => bulkActions.takeIdle()),
-  ];
-  return async () => {
-    stopped = true;
-    overdue.stop();
-    await Promise.all(stops.map((stop) => stop()));
-  };
+  }
+
+  /** Rounds that are running end soon. */
+  stop(): void {
+    this.#stopped = true;
+    this.#overdue.stop();
+  }
 }
 
 /** Checks overdue queues a few at a time: one that has very much to check delays the others only by its place. */

@@ -1,6 +1,7 @@
 import { Logger as GraphileLogger, type Runner, run, runMigrations } from 'graphile-worker';
 import type { Database } from '../../db/connection/database.ts';
 import type { Logger } from '../../log.ts';
+import { pause, untilSuccess } from '../../pacing/retry.ts';
 import type { Tasks } from './index.ts';
 
 /** Durable wake-ups fire a second early (`jobferry_wake`), so looking once a second is in time. */
@@ -22,7 +23,7 @@ export class WakeUpRunner {
   readonly #log: Logger;
   readonly #tasks: Tasks;
   #runner: Runner | null = null;
-  #stopped = false;
+  readonly #stopping = new AbortController();
   #done: Promise<void> = Promise.resolve();
 
   /**
@@ -53,27 +54,32 @@ export class WakeUpRunner {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort();
     await this.#runner?.stop().catch(() => undefined);
     await this.#done;
     process.off('unhandledRejection', this.#onUnhandledRejection);
   }
 
   async #keepUp(): Promise<void> {
-    while (!this.#stopped) {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
       try {
         await this.#runner?.promise;
       } catch (error) {
         this.#log.warn({ err: error }, 'the wake-up runner failed');
       }
       this.#runner = null;
-      while (!this.#stopped && this.#runner === null) {
-        await new Promise((resolve) => setTimeout(resolve, RESTART_MS));
-        this.#log.warn('the wake-up runner ended, starting another');
-        this.#runner = await this.#run().catch(() => null);
-      }
+      await pause(RESTART_MS, signal);
+      if (signal.aborted) return;
+      this.#log.warn('the wake-up runner ended, starting another');
+      this.#runner = await untilSuccess(() => this.#run(), {
+        signal,
+        waitMs: () => RESTART_MS,
+        onFailure: (error) => this.#log.warn({ err: error }, 'the wake-up runner cannot be started yet'),
+      });
+      // A stop that came meanwhile has not seen this one.
+      if (signal.aborted) await this.#runner?.stop().catch(() => undefined);
     }
-    if (this.#runner !== null) await this.#runner.stop().catch(() => undefined);
   }
 
   #run(): Promise<Runner> {

@@ -110,7 +110,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-36',
     what: 'nobody looks for work that has no wake-up',
-    file: 'src/worker/maintenance/reconcile.ts',
+    file: 'src/worker/maintenance/maintenance.ts',
     from: 'const RECONCILE_MS = 5000;',
     to: 'const RECONCILE_MS = 3_600_000;',
     seenBy: { file: 'test/e2e/recovering.test.ts', test: 'may lose every wake-up' },

@@ -1,4 +1,6 @@
-import type { Logger } from '../../log.ts';
+interface WarningLog {
+  warn(fields: object, message: string): void;
+}
 
 /**
  * Does something at once and then again and again, never twice at a time, until the function that it returns is called.
@@ -7,7 +9,7 @@ import type { Logger } from '../../log.ts';
  */
 export function repeat(
   everyMs: number | (() => number),
-  log: Logger,
+  log: WarningLog,
   what: string,
   work: () => Promise<void>,
 ): () => Promise<void> {

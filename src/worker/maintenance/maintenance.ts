@@ -1,0 +1,104 @@
+import type { ClockWatch } from '../../db/connection/clock-watch.ts';
+import type { Database } from '../../db/connection/database.ts';
+import type { Periods } from '../../db/delivery/publish.ts';
+import { indexAttempts, rollUp } from '../../db/insight/statistics.ts';
+import type { ChangeFeed } from '../../live/live.ts';
+import type { Logger } from '../../log.ts';
+import { repeat } from '../../pacing/repeat.ts';
+import type { BulkActions } from '../bulk/actions.ts';
+import type { Liveness } from '../lease/liveness.ts';
+import { DeadWorkers } from './dead-workers.ts';
+import type { Deadlines } from './deadlines.ts';
+import { Reconciler } from './reconcile.ts';
+import { SearchIndexing } from './search-indexing.ts';
+import { Sweeper } from './sweeper.ts';
+
+export interface MaintenanceParts {
+  db: Database;
+  log: Logger;
+  liveness: Liveness;
+  changes: ChangeFeed;
+  clock: ClockWatch;
+  periods: Periods;
+  retentionSweepMs: number;
+  deadlines: Deadlines;
+  bulkActions: BulkActions;
+  wake: (queueId: string) => void;
+  isDelivering: () => boolean;
+}
+
+/** Work that is done again and again. A round that fails is logged, and the next one tries again. */
+interface Loop {
+  /** For the log: "… failed, and is tried again". */
+  name: string;
+  /** Milliseconds from the end of a round to the start of the next. */
+  everyMs: number | (() => number);
+  round(): Promise<void>;
+}
+
+/** How much later a job is delivered at most whose wake-up was lost (I-36). */
+const RECONCILE_MS = 5000;
+/** How far statistics are behind. */
+const ROLL_UP_MS = 5000;
+/** Steps of a round at most, when much has to be made up for. */
+const ROLL_UP_STEPS = 20;
+/** How long after its five seconds of grace a payload becomes searchable, while few others wait. */
+const INDEX_MS = 1000;
+/** An action that no process has kept for 5 s counts as idle. */
+const KEEP_BULK_MS = 1500;
+
+/** All that a worker does beside deliveries, as one table. */
+export class Maintenance {
+  readonly #parts: MaintenanceParts;
+  readonly #reconciler: Reconciler;
+  readonly #sweeper: Sweeper;
+  readonly #searchIndexing: SearchIndexing;
+  #stops: (() => Promise<void>)[] = [];
+  #stopped = false;
+
+  constructor(parts: MaintenanceParts) {
+    this.#parts = parts;
+    const { db, log, clock, periods, retentionSweepMs } = parts;
+    this.#reconciler = new Reconciler(parts);
+    this.#sweeper = new Sweeper(db, log, { clock, periods, everyMs: retentionSweepMs });
+    this.#searchIndexing = new SearchIndexing(db, log, parts.isDelivering);
+  }
+
+  start(): void {
+    this.#stops = this.#loops().map(({ name, everyMs, round }) => repeat(everyMs, this.#parts.log, name, round));
+  }
+
+  /** Resolves when no round uses the database any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#reconciler.stop();
+    this.#sweeper.stop();
+    this.#searchIndexing.stop();
+    await Promise.all(this.#stops.map((stop) => stop()));
+  }
+
+  #loops(): Loop[] {
+    const { db, retentionSweepMs, bulkActions } = this.#parts;
+    const reconciler = this.#reconciler;
+    const deadWorkers = new DeadWorkers(this.#parts);
+    return [
+      { name: 'finding dead workers', everyMs: () => deadWorkers.nextMs, round: () => deadWorkers.round() },
+      { name: 'ending lifetimes', everyMs: RECONCILE_MS, round: () => reconciler.endLifetimes() },
+      { name: 'finding queues with work', everyMs: RECONCILE_MS, round: () => reconciler.findWork('live') },
+      { name: 'finding deleted queues with jobs', everyMs: RECONCILE_MS, round: () => reconciler.findWork('deleted') },
+      { name: 'finding idle bulk actions', everyMs: RECONCILE_MS, round: () => bulkActions.takeIdle() },
+      { name: 'keeping bulk actions', everyMs: KEEP_BULK_MS, round: () => bulkActions.keep() },
+      { name: 'the retention sweep', everyMs: retentionSweepMs, round: () => this.#sweeper.run() },
+      { name: 'indexing attempts', everyMs: ROLL_UP_MS, round: () => indexAttempts(db) },
+      { name: 'rolling up statistics', everyMs: ROLL_UP_MS, round: () => this.#rollUp() },
+      { name: 'indexing payloads', everyMs: INDEX_MS, round: () => this.#searchIndexing.run() },
+    ];
+  }
+
+  async #rollUp(): Promise<void> {
+    const { db, periods } = this.#parts;
+    for (let step = 0; step < ROLL_UP_STEPS && !this.#stopped; step += 1) {
+      if (!(await rollUp(db, periods.retentionMs))) return;
+    }
+  }
+}
