@@ -111,8 +111,9 @@ export function openReadings(url: string): Readings {
     },
     removals: () => query(`select job_id as "jobId", status, ${ms('at')} as at from chaos_removed order by at`),
     locks: async () => {
+      const askedAt = Date.now();
       const rows = await query<{ id: number }>(LOCKS);
-      return { at: Date.now(), workerIds: [...new Set(rows.map(({ id }) => id))] };
+      return { askedAt, at: Date.now(), workerIds: [...new Set(rows.map(({ id }) => id))] };
     },
     lockHolders: async (workerId) => {
       const holder = `select a.client_port as port from pg_stat_activity a join (${LOCKS}) l on l.pid = a.pid where l.id = $1`;

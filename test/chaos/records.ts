@@ -155,6 +155,9 @@ export interface RemovalRecord {
 
 /** Which lease locks the server had, by the numbers of their workers. */
 export interface LockSnapshot {
+  /** When it was asked for: what it shows was so at some moment between then and `at`. */
+  askedAt: number;
+  /** When it had arrived. */
   at: number;
   workerIds: number[];
 }

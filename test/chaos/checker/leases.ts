@@ -122,9 +122,13 @@ function checkClaims({ run }: Facts): string[] {
   const claims = run.changes.filter(({ to, workerId }) => to === 'processing' && workerId !== null);
   for (const [workerId, list] of groupBy(claims, (claim) => String(claim.workerId))) {
     const bad = list.filter(({ at }) =>
-      sightings.allSay(false, Number(workerId), at - CONFIRMED_MS - SLACK_MS, at + SLACK_MS / 2),
+      sightings.allSay(false, Number(workerId), { from: at - CONFIRMED_MS - SLACK_MS, past: at, to: at + SLACK_MS }),
     );
-    if (bad.length > 0) found.push(`worker ${workerId} claimed ${bad.length} times without its lease lock`);
+    if (bad.length > 0) {
+      const [{ at }] = bad as [ChangeRow];
+      const seen = sightings.around(Number(workerId), at);
+      found.push(`worker ${workerId} claimed ${bad.length} times without its lease lock (${seen})`);
+    }
   }
   return found;
 }
@@ -134,7 +138,9 @@ function checkTakers({ run }: Facts): string[] {
   const sightings = new Sightings(run);
   return run.takeBacks.flatMap(({ at, workerIds }) =>
     workerIds
-      .filter((workerId) => sightings.allSay(true, workerId, at - CONFIRMED_MS, at))
+      .filter((workerId) =>
+        sightings.allSay(true, workerId, { from: at - CONFIRMED_MS, past: at - SNAPSHOT_GAP_MS, to: at }),
+      )
       .map((workerId) => `claims of worker ${workerId} were taken back while it had its lease lock`),
   );
 }
@@ -147,23 +153,36 @@ class Sightings {
     this.#locks = locks;
   }
 
-  /** Whether there were snapshots all along, and in each the lock was there, or was not. */
-  allSay(isHeld: boolean, workerId: number, from: number, to: number): boolean {
+  /**
+   * Whether there were snapshots from `from` on without a gap, the last of which was asked for after `past`, and in each
+   * the lock was there, or was not. Those that had arrived after `to` do not count.
+   */
+  allSay(isHeld: boolean, workerId: number, { from, past, to }: { from: number; past: number; to: number }): boolean {
     let last = from;
     for (let n = this.#firstFrom(from); n < this.#locks.length; n += 1) {
-      const { at, workerIds } = this.#locks[n] as Run['locks'][number];
+      const { askedAt, at, workerIds } = this.#locks[n] as Run['locks'][number];
       if (at > to) break;
       if (at - last > SNAPSHOT_GAP_MS || workerIds.includes(workerId) !== isHeld) return false;
-      last = at;
+      last = askedAt;
     }
-    return last > from && to - last <= SNAPSHOT_GAP_MS;
+    return last > from && last >= past;
+  }
+
+  /** For people: when snapshots were taken around a moment, and whether the lock was in them. */
+  around(workerId: number, moment: number): string {
+    return this.#locks
+      .filter(({ at }) => at > moment - CONFIRMED_MS - SLACK_MS && at < moment + 2 * SLACK_MS)
+      .map(({ askedAt, at, workerIds }) => {
+        return `${askedAt - moment}..${at - moment} ms: ${workerIds.includes(workerId) ? 'held' : 'absent'}`;
+      })
+      .join(', ');
   }
 
   #firstFrom(from: number): number {
     let [low, high] = [0, this.#locks.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#locks[middle]?.at ?? 0) < from) low = middle + 1;
+      if ((this.#locks[middle]?.askedAt ?? 0) < from) low = middle + 1;
       else high = middle;
     }
     return low;
