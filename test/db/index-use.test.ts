@@ -11,7 +11,14 @@ import { sweepById, sweepDeadLetters, sweepQueues, sweepsBelow } from '../../src
 import { accountUsage } from '../../src/db/usage.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
 import { workersWithClaims } from '../../src/db/workers.ts';
-import { DELIVERED, type Fixture, openFixture, PERIODS, RETENTION_MS, type TestQueue } from './fixture.ts';
+import {
+  DELIVERED,
+  type Fixture,
+  openFixture,
+  PERIODS,
+  RETENTION_MS,
+  type TestQueue,
+} from '../support/database-fixture.ts';
 
 /**
  * With a long backlog no statement of the delivery path may read the whole job table. The server's

@@ -5,8 +5,8 @@ import { eachQueuePage, queuesWithWork } from '../../src/db/wake-ups.ts';
 import { createLog } from '../../src/log.ts';
 import { NO_CHANGES } from '../../src/services/live.ts';
 import { startReconciling } from '../../src/worker/reconcile.ts';
+import { type Fixture, openFixture, type TestQueue } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Fixture, openFixture, type TestQueue } from './fixture.ts';
 
 const EXPIRED = 20_000;
 

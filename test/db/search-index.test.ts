@@ -3,9 +3,9 @@ import { databaseTime } from '../../src/db/clock.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search-index.ts';
 import { sweepById, sweepsBelow } from '../../src/db/sweep.ts';
 import { SearchIndexing } from '../../src/worker/search-indexing.ts';
+import { PERIODS, RETENTION_MS, type TestQueue } from '../support/database-fixture.ts';
+import { openSearchFixture } from '../support/search-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { PERIODS, RETENTION_MS, type TestQueue } from './fixture.ts';
-import { openSearchFixture } from './search-fixture.ts';
 
 let fixture: Awaited<ReturnType<typeof openSearchFixture>>;
 let queue: TestQueue;

@@ -29,7 +29,7 @@ import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/swee
 import { accountUsage } from '../../src/db/usage.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/wake-ups.ts';
 import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../src/db/workers.ts';
-import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
+import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
 import { JOBS, type Seeded, seed } from './seed.ts';
 
 /**

@@ -5,9 +5,9 @@ import { queuesWithWork } from '../../src/db/wake-ups.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
 import { NO_CHANGES } from '../../src/services/live.ts';
 import { emptyDeletedQueue, endLifetimes } from '../../src/services/recover.ts';
-import { DELIVERED, settlementOf, takeOverClock } from '../db/fixture.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { DELIVERED, settlementOf, takeOverClock } from '../support/database-fixture.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 

@@ -4,8 +4,8 @@ import { Database } from '../../src/db/database.ts';
 import { type PublishAnswer, type PublishItem, publish } from '../../src/db/publish.ts';
 import { type Settlement, settle } from '../../src/db/settle.ts';
 import { type JobEvent, transition } from '../../src/domain/transition.ts';
-import { claimOf } from '../support/claim.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { claimOf } from './claim.ts';
+import { createTestDatabase } from './database.ts';
 
 export const LIFETIME_MS = 86_400_000;
 export const RETENTION_MS = 3 * LIFETIME_MS;
