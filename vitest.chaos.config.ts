@@ -1,4 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { defineConfig } from 'vitest/config';
+
+// The tests import the generated code. When it is current, this takes milliseconds.
+execFileSync(process.execPath, ['scripts/generate.mjs'], { stdio: 'inherit', cwd: import.meta.dirname });
 
 /** `npm run chaos`: the long runs that write docs/evidence. They bring database servers of their own. */
 export default defineConfig({

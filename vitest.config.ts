@@ -1,4 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { defineConfig } from 'vitest/config';
+
+// The tests import the generated code. When it is current, this takes milliseconds.
+execFileSync(process.execPath, ['scripts/generate.mjs'], { stdio: 'inherit', cwd: import.meta.dirname });
 
 export default defineConfig({
   // As Node resolves it: Vite would take another build of it than the libraries do, and GraphQL objects

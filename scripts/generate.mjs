@@ -1,55 +1,98 @@
-// Generates the Prisma client and Pothos' view of it. With `--check` it only says whether what is
-// committed is current.
+// Makes the generated code, the Prisma client and the Pothos types, unless what is there is current. git ignores it, and
+// `build`, `check`, every test run and `npm ci` call this script, so no command finds it missing or stale.
 //
-// `prisma generate` wants to download its schema engine, which generating does not use. Naming any
-// existing file as that engine keeps it from the network (DESIGN 5).
+// The code is made in a folder of its own and renamed into place: a compiler that runs at the same time never reads half
+// of it. When nothing has changed, the script only compares a hash, in a few milliseconds.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, dirname, join, relative } from 'node:path';
 
-const root = join(import.meta.dirname, '..');
-const committed = [join(root, 'src/db/generated'), join(root, 'src/graphql/generated')];
-const prisma = join(dirname(createRequire(import.meta.url).resolve('prisma/package.json')), 'build/index.js');
+const ROOT = join(import.meta.dirname, '..');
+const SCHEMA = join(ROOT, 'prisma/schema.prisma');
+/** What the output depends on besides the schema and this script. */
+const GENERATORS = ['prisma', '@prisma/client', '@pothos/plugin-prisma'];
+/** In each generated folder: the hash of what it was made from. */
+const STAMP = '.made-from';
+const MODULES = join(ROOT, 'node_modules');
 
-function generate() {
-  execFileSync(process.execPath, [prisma, 'generate', '--no-hints'], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: join(root, 'package.json'), PRISMA_HIDE_UPDATE_MESSAGE: '1' },
+// `npm ci --omit=dev` runs this script too, and installs no generator. Such a folder has a built dist/, or needs one.
+const isInstalled = existsSync(join(MODULES, 'prisma'));
+if (isInstalled) ensure();
+else if (process.env.npm_lifecycle_event !== 'prepare') {
+  throw new Error('The package prisma, which generates the database client, is not installed: run `npm ci` first.');
+}
+
+function ensure() {
+  const folders = outputFolders();
+  const wanted = hashOfInputs();
+  if (isCurrent(folders, wanted)) return;
+
+  const staging = mkdtempSync(join(ROOT, '.generating-'));
+  try {
+    generateIn(staging);
+    for (const folder of folders) writeFileSync(join(staging, folder, STAMP), wanted);
+    for (const folder of folders) moveInto(join(staging, folder), join(ROOT, folder));
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+  }
+}
+
+/** Relative to the root. The schema names a file of Pothos, which has a folder of its own. */
+function outputFolders() {
+  const outputs = [...readFileSync(SCHEMA, 'utf8').matchAll(/^\s*output\s*=\s*"(.+)"/gm)].map((match) => match[1]);
+  return outputs
+    .map((output) => relative(ROOT, join(dirname(SCHEMA), output)))
+    .map((path) => (path.endsWith('.ts') ? dirname(path) : path));
+}
+
+function hashOfInputs() {
+  const hash = createHash('sha256')
+    .update(readFileSync(SCHEMA))
+    .update(readFileSync(import.meta.filename));
+  for (const name of GENERATORS) {
+    hash.update(`${name}@${JSON.parse(readFileSync(join(MODULES, name, 'package.json'), 'utf8')).version}`);
+  }
+  return hash.digest('hex');
+}
+
+function isCurrent(folders, wanted) {
+  return folders.every((folder) => {
+    const stamp = join(ROOT, folder, STAMP);
+    return existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
   });
 }
 
-function snapshot() {
-  const files = committed.flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }));
-  return new Map(
-    files
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .map((path) => [path, readFileSync(path, 'utf8')]),
+function generateIn(staging) {
+  const schema = join(staging, relative(ROOT, SCHEMA));
+  mkdirSync(dirname(schema));
+  writeFileSync(schema, readFileSync(SCHEMA));
+  execFileSync(
+    process.execPath,
+    [join(MODULES, 'prisma/build/index.js'), 'generate', '--no-hints', '--schema', schema],
+    {
+      cwd: ROOT,
+      // What it prints on stderr is part of the error when it fails.
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {
+        ...process.env,
+        // Prisma runs the generator of Pothos by its command's name.
+        PATH: `${join(MODULES, '.bin')}${delimiter}${process.env.PATH}`,
+        // `prisma generate` downloads its schema engine unless this names a file. Generating does not use the engine.
+        PRISMA_SCHEMA_ENGINE_BINARY: join(ROOT, 'package.json'),
+        PRISMA_HIDE_UPDATE_MESSAGE: '1',
+      },
+    },
   );
 }
 
-function restore(before) {
-  for (const folder of committed) rmSync(folder, { recursive: true });
-  for (const [path, text] of before) {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
+function moveInto(made, folder) {
+  mkdirSync(dirname(folder), { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
+  try {
+    renameSync(made, folder);
+  } catch (error) {
+    // Another run has just moved the same code there.
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
   }
-}
-
-if (process.argv.includes('--check')) {
-  const before = snapshot();
-  generate();
-  const after = snapshot();
-  restore(before);
-  const stale = [...new Set([...before.keys(), ...after.keys()])].filter(
-    (file) => before.get(file) !== after.get(file),
-  );
-  if (stale.length > 0) {
-    console.error(`The generated Prisma client is stale, run \`npm run generate\`:\n${stale.join('\n')}`);
-    process.exit(1);
-  }
-} else {
-  generate();
 }

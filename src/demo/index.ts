@@ -14,7 +14,7 @@ export type StartService = (config: Config) => Promise<{ url: string; stop(): Pr
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * A service, a webhook that misbehaves, and real payloads, all in this process and on loopback.
+ * A service, a webhook that misbehaves, and payloads of many kinds, all in this process and on loopback.
  * @returns whether everything arrived as it was published
  */
 export async function runDemo(config: Config, startService: StartService): Promise<boolean> {
@@ -24,7 +24,7 @@ export async function runDemo(config: Config, startService: StartService): Promi
   for (const signal of SIGNALS) process.on(signal, interrupt);
   const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-demo-'));
   try {
-    console.log('Jobferry demo: a service of its own, a webhook that misbehaves, and the payloads of GitHub\n');
+    console.log('Jobferry demo: a service of its own, a webhook that misbehaves, and payloads that are hard to keep\n');
     const figures = await present(demoConfig(config, dataDir), startService, abort);
     printFigures(figures);
     return figures.verbatim && figures.badSignatures === 0;

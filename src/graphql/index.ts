@@ -1,31 +1,20 @@
 /** The GraphQL shell: from a JSON body and an account to the services and back. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { blockFieldSuggestionsPlugin } from '@escape.tech/graphql-armor-block-field-suggestions';
-import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases';
-import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth';
-import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives';
-import { maxTokensPlugin } from '@escape.tech/graphql-armor-max-tokens';
 import { type ExecutionResult, GraphQLError, getOperationAST, NoSchemaIntrospectionCustomRule } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { KeyWatch } from '../services/accounts/key-watch.ts';
 import type { Account } from '../services/index.ts';
 import { acceptable, wantsEvents } from './acceptable.ts';
 import { type Connection, createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
+import { documentLimits } from './document-limits.ts';
 import { exposed } from './errors.ts';
 import { explorerPage } from './explorer/page.ts';
 import { Streams } from './live/streams.ts';
-import { TOO_COMPLEX, tooExpensive } from './price.ts';
+import { tooExpensive } from './price.ts';
 import { schema } from './schema.ts';
 
 export type { GraphQLServices } from './context.ts';
-
-/** Far above what a dashboard needs, far below what hurts; introspection counts for nothing. */
-const LIMITS = { depth: 14, aliases: 30, directives: 50, tokens: 3000 };
-
-/** The same code as of a price that is too high: the client has to ask for less. */
-const onReject = [
-  (_context: unknown, error: GraphQLError) => void Object.assign(error.extensions, { code: TOO_COMPLEX }),
-];
 
 export interface GraphQLOptions {
   /** The explorer, and introspection, which it needs. */
@@ -57,10 +46,7 @@ export function createGraphQL(shared: GraphQLServices & { keys: KeyWatch }, { gr
     maskedErrors: { maskError: (error) => masked(error, log) },
     plugins: [
       acceptable(),
-      maxTokensPlugin({ n: LIMITS.tokens, onReject }),
-      maxDepthPlugin({ n: LIMITS.depth, ignoreIntrospection: true, onReject }),
-      maxAliasesPlugin({ n: LIMITS.aliases, onReject }),
-      maxDirectivesPlugin({ n: LIMITS.directives, onReject }),
+      documentLimits,
       ...(graphiql ? [] : [blockFieldSuggestionsPlugin(), withoutIntrospection]),
       affordable,
       withRoom,

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await mkdir(dirname(installed), { recursive: true });
   await rename(join(folder, 'package'), installed);
   await linkDependencies();
-}, 60_000);
+}, 120_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -140,10 +140,18 @@ describe('the package', () => {
       .trim()
       .split('\n')
       .map((file) => file.replace(/^package\//, ''));
-    const named = /^(dist\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
+    const named =
+      /^(dist\/.+|demo\/payloads\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
     const forPeople = /^(README\.md|CHANGELOG\.md|LICEN[CS]E(\.md)?)$/;
     expect(files.filter((file) => !named.test(file) && !forPeople.test(file))).toEqual([]);
-    for (const file of ['dist/main.js', 'prisma/schema.prisma', 'schema.graphql', 'README.md', 'CHANGELOG.md']) {
+    for (const file of [
+      'dist/main.js',
+      'demo/payloads/order-created.json',
+      'prisma/schema.prisma',
+      'schema.graphql',
+      'README.md',
+      'CHANGELOG.md',
+    ]) {
       expect(files).toContain(file);
     }
   });

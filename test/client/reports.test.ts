@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type JobferryClient, unwrap } from '../../src/client/index.ts';
 import { fetchHandler, type HandlerFunction, type WebhookOptions } from '../../src/client/webhook/index.ts';
+import { type Fault, startFlakyProxy } from '../support/flaky-proxy.ts';
+import { asListener, listen } from '../support/listen.ts';
+import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { createGate } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Fault, startFlakyProxy } from './flaky-proxy.ts';
-import { asListener, listen } from './listen.ts';
-import { apiKey, startServedClient, waitForJob } from './served-client.ts';
 
 /** In ack mode the webhook helper reports, and its report gets there or is known to be void. */
 

@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createClient, type JobferryClient, JobferryConnectionError, unwrap } from '../../src/client/index.ts';
+import { type FlakyProxy, startFlakyProxy } from '../support/flaky-proxy.ts';
 import type { Reply } from '../support/receiver.ts';
+import { apiKey, startServedClient } from '../support/served-client.ts';
 import { openReceiver } from '../support/service.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
-import { type FlakyProxy, startFlakyProxy } from './flaky-proxy.ts';
-import { apiKey, startServedClient } from './served-client.ts';
 
 const params = { id: UNKNOWN_ID };
 const queueName = 'q';

@@ -9,9 +9,9 @@ import {
   unwrap,
 } from '../../src/client/index.ts';
 import type { Receiver } from '../support/receiver.ts';
+import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { openReceiver } from '../support/service.ts';
 import { DATE_TIME, ID, UNKNOWN_ID } from '../support/shapes.ts';
-import { apiKey, startServedClient, waitForJob } from './served-client.ts';
 
 let client: JobferryClient;
 let baseUrl: string;

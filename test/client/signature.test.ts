@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Backpressure, expressHandler, fetchHandler, verifySignature } from '../../src/client/webhook/index.ts';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import { sign } from '../../src/delivery/signature.ts';
-import { asListener, listen } from './listen.ts';
+import { asListener, listen } from '../support/listen.ts';
 
 const secret = 'whsec_of-the-queue';
 const body = buildEnvelope({

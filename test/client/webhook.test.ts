@@ -10,9 +10,9 @@ import {
   type WebhookOptions,
 } from '../../src/client/webhook/index.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
+import { asListener, listen } from '../support/listen.ts';
+import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { createGate } from '../support/service.ts';
-import { asListener, listen } from './listen.ts';
-import { apiKey, startServedClient, waitForJob } from './served-client.ts';
 
 interface Email {
   to: string;

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, expect, it } from 'vitest';
 import { unwrap } from '../../src/client/index.ts';
-import { apiKey, startServedClient, waitForJob } from './served-client.ts';
+import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 
 /** The built client and webhook helper inside of Cloudflare's runtime, which forbids much that Node allows. */
 

@@ -2,8 +2,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type Claim, type ClaimLimit, claim } from '../../src/db/delivery/claim.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
 import { CLAIM_BYTES } from '../support/claim.ts';
+import {
+  DELIVERED,
+  type Fixture,
+  LEASE_MS,
+  openFixture,
+  settlementOf,
+  type TestQueue,
+} from '../support/database-fixture.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
-import { DELIVERED, type Fixture, LEASE_MS, openFixture, settlementOf, type TestQueue } from './fixture.ts';
 
 /** Claims of several queues at once (`jobferry_claim`); what each queue lets go is in claim.test. */
 let fixture: Fixture;

@@ -8,7 +8,7 @@ import {
   LIFETIME_MS,
   openFixture,
   takeOverClock,
-} from './fixture.ts';
+} from '../support/database-fixture.ts';
 
 /** The first instant of a window of 1 s, of 60 s and of 0.3 s. */
 const START = Date.UTC(2026, 10, 21, 12);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { DELIVERED, type Fixture, openFixture, type TestQueue } from './fixture.ts';
+import { DELIVERED, type Fixture, openFixture, type TestQueue } from '../support/database-fixture.ts';
 
 /** A delivery must not cost more because of what waits behind it: the server's own counter says how many rows are read. */
 const WAITING = 5000;

@@ -5,7 +5,7 @@ import { keyIdOf, SecretBox } from '../../src/db/connection/secret-box.ts';
 import { encryptStored } from '../../src/db/queues/encrypt-stored.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { PERIODS } from './fixture.ts';
+import { PERIODS } from '../support/database-fixture.ts';
 
 /** The step at the start that encrypts what is stored, and refuses when it lacks a key. */
 

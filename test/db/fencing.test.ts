@@ -4,7 +4,15 @@ import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
 import { overdueJobs } from '../../src/db/delivery/stored-job.ts';
 import type { JobEvent } from '../../src/domain/transition.ts';
-import { backpressure, DELIVERED, FAILED, type Fixture, INTERRUPTED, openFixture, settlementOf } from './fixture.ts';
+import {
+  backpressure,
+  DELIVERED,
+  FAILED,
+  type Fixture,
+  INTERRUPTED,
+  openFixture,
+  settlementOf,
+} from '../support/database-fixture.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type InstanceReport, removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { startHeartbeat } from '../../src/services/server/heartbeat.ts';
+import { type Fixture, openFixture, takeOverClock } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Fixture, openFixture, takeOverClock } from './fixture.ts';
 
 const START = Date.UTC(2026, 10, 21, 12);
 const MINUTE = 60_000;

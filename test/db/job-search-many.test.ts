@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { countJobs, type FoundJob, findJobs, newestJobs, timelineOfJobs } from '../../src/db/search/jobs.ts';
 import type { JobFilter, JsonScalar, PayloadCondition, PayloadOperator } from '../../src/domain/job-filter.ts';
-import type { TestQueue } from './fixture.ts';
-import { NEWEST_FIRST, openSearchFixture } from './search-fixture.ts';
+import type { TestQueue } from '../support/database-fixture.ts';
+import { NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
 
 /** More jobs than a search looks at in one go, and more than it takes from an index. */
 const JOBS = 48_000;

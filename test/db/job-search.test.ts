@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { countJobs, type FoundJob, findJobs, newestJobs } from '../../src/db/search/jobs.ts';
 import type { JobFilter, JobOrder, JobStateName } from '../../src/domain/job-filter.ts';
-import type { TestQueue } from './fixture.ts';
-import { type JobRow, NEWEST_FIRST, openSearchFixture } from './search-fixture.ts';
+import type { TestQueue } from '../support/database-fixture.ts';
+import { type JobRow, NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
 
 const HOUR = 3_600_000;
 

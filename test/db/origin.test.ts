@@ -4,8 +4,8 @@ import { Listener } from '../../src/db/connection/notifications.ts';
 import { type Origin, OriginGuard, stepBack } from '../../src/db/connection/origin.ts';
 import { type LeaseLock, takeLeaseLock } from '../../src/db/delivery/lease-locks.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { openFixture } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { openFixture } from './fixture.ts';
 
 const SEEN: Origin = { system: '7', timeline: 11 };
 

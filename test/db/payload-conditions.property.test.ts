@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JsonScalar, PayloadCondition } from '../../src/domain/job-filter.ts';
 import { formatPath } from '../../src/domain/payload-path.ts';
-import { openSearchFixture } from './search-fixture.ts';
+import { openSearchFixture } from '../support/search-fixture.ts';
 
 /** What a condition means, said once more and in another language than SQL. */
 function holds(condition: PayloadCondition, payload: unknown): boolean {

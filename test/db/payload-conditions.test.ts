@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findJobs } from '../../src/db/search/jobs.ts';
 import type { JsonScalar, PayloadCondition, PayloadOperator } from '../../src/domain/job-filter.ts';
-import { PERIODS, RETENTION_MS } from './fixture.ts';
-import { NEWEST_FIRST, openSearchFixture } from './search-fixture.ts';
+import { PERIODS, RETENTION_MS } from '../support/database-fixture.ts';
+import { NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
 
 /** Payloads by a name that the tests use. */
 const PAYLOADS = {

@@ -5,8 +5,8 @@ import { eachQueuePage, queuesWithWork } from '../../src/db/delivery/wake-ups.ts
 import { NO_CHANGES } from '../../src/live/live.ts';
 import { createLog } from '../../src/log.ts';
 import { Maintenance, type MaintenanceParts } from '../../src/worker/maintenance/maintenance.ts';
+import { type Fixture, openFixture, type TestQueue } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Fixture, openFixture, type TestQueue } from './fixture.ts';
 
 const EXPIRED = 20_000;
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { replay } from '../../src/db/dead-letters.ts';
 import { insertDeadLetters } from '../support/bulk.ts';
-import { type Fixture, LIFETIME_MS, openFixture, RETENTION_MS, type TestQueue } from './fixture.ts';
+import { type Fixture, LIFETIME_MS, openFixture, RETENTION_MS, type TestQueue } from '../support/database-fixture.ts';
 
 let fixture: Fixture;
 let queue: TestQueue;

@@ -3,9 +3,9 @@ import { databaseTime } from '../../src/db/connection/clock.ts';
 import { sweepById, sweepsBelow } from '../../src/db/retention/sweep.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
 import { SearchIndexing } from '../../src/worker/maintenance/search-indexing.ts';
+import { PERIODS, RETENTION_MS, type TestQueue } from '../support/database-fixture.ts';
+import { openSearchFixture } from '../support/search-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { PERIODS, RETENTION_MS, type TestQueue } from './fixture.ts';
-import { openSearchFixture } from './search-fixture.ts';
 
 let fixture: Awaited<ReturnType<typeof openSearchFixture>>;
 let queue: TestQueue;

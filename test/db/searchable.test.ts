@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Fixture, openFixture } from './fixture.ts';
+import { type Fixture, openFixture } from '../support/database-fixture.ts';
 
 let fixture: Fixture;
 

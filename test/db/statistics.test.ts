@@ -13,7 +13,7 @@ import {
   RETENTION_MS,
   type TestQueue,
   takeOverClock,
-} from './fixture.ts';
+} from '../support/database-fixture.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -20,7 +20,7 @@ import {
   settlementOf,
   type TestQueue,
   takeOverClock,
-} from './fixture.ts';
+} from '../support/database-fixture.ts';
 
 /**
  * Every job that is not terminal has a wake-up at or before the moment it can next move (DESIGN 2), or, when that is

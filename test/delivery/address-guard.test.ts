@@ -9,7 +9,7 @@ import {
 } from '../../src/delivery/address-guard.ts';
 import { type Lookup, shareLookups } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
-import { startRawServer } from './raw-server.ts';
+import { startRawServer } from '../support/raw-server.ts';
 
 /** Case numbers are those of reliability.md section 5. Nothing but loopback is ever dialled. */
 

@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/send.ts';
+import { type RawServer, startRawServer } from '../support/raw-server.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { type RawServer, startRawServer } from './raw-server.ts';
 
 /** Fault numbers are those of reliability.md section 3. */
 

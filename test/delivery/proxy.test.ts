@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/send.ts';
+import { createCertificate } from '../support/certificate.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { createCertificate } from './certificate.ts';
 
 /** An explicit proxy (R7 of reliability.md section 5): it resolves, judges and dials; we judge what is written in URLs. */
 

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/send.ts';
+import { type RawServer, startRawServer } from '../support/raw-server.ts';
 import { type Receiver, type ReceiverOptions, startReceiver, verifySignature } from '../support/receiver.ts';
-import { type RawServer, startRawServer } from './raw-server.ts';
 
 const SECRET = 'a secret of one queue';
 const BODY = buildEnvelope({

@@ -3,8 +3,8 @@ import { createServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
+import { createCertificate } from '../support/certificate.ts';
 import { startReceiver } from '../support/receiver.ts';
-import { createCertificate } from './certificate.ts';
 
 /** F-16 of reliability.md section 3. */
 

@@ -8,7 +8,7 @@ import {
   DEFAULT_PLANS,
   type Plan,
 } from '../../src/domain/plan.ts';
-import { NOW } from './fixtures.ts';
+import { NOW } from '../support/job-states.ts';
 
 describe('backoffMs (D4)', () => {
   it.each([

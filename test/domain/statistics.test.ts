@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { histogramOf } from '../../src/domain/histogram.ts';
 import { type AttemptTotals, NO_ATTEMPTS, sumOf, timelineGrid, timelineOf } from '../../src/domain/statistics.ts';
-import { HOUR, NOW } from './fixtures.ts';
+import { HOUR, NOW } from '../support/job-states.ts';
 
 const MINUTE = 60_000;
 const grid = (from: number, to: number, bucketSeconds: number, earliest = 0) =>

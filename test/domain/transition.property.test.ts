@@ -13,7 +13,7 @@ import {
   type TransitionEntry,
   transition,
 } from '../../src/domain/transition.ts';
-import { accepted, backpressure, deferred, HOUR, NOW, nacked, noAnswer } from './fixtures.ts';
+import { accepted, backpressure, deferred, HOUR, NOW, nacked, noAnswer } from '../support/job-states.ts';
 
 const LIFETIME_MS = 24 * HOUR;
 const acked: JobEvent = { type: 'acked' };

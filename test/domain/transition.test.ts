@@ -16,7 +16,7 @@ import {
   nacked,
   noAnswer,
   rules,
-} from './fixtures.ts';
+} from '../support/job-states.ts';
 
 const DAY = 24 * HOUR;
 const entry = (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { WAIT_REASONS, type WaitingJob, type WaitingQueue, whyWaiting } from '../../src/domain/waiting.ts';
-import { NOW } from './fixtures.ts';
+import { NOW } from '../support/job-states.ts';
 
 const now = new Date(NOW);
 const inSeconds = (seconds: number) => new Date(NOW + seconds * 1000);

@@ -8,6 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { runJobferry } from '../support/command.ts';
 
+/** Jobs of the demo's phases, as src/demo/scenario.ts has them. */
+const IDLE = 100;
+const BURST_ROUNDS = 40;
+const MISBEHAVING = { flaky: 20, busy: 10, slow: 5, broken: 10, ack: 10 };
+
+const PAYLOADS = new URL('../../demo/payloads/', import.meta.url);
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 /** Where this demo and no other puts its data. The database may run as another user, who has to get in. */
@@ -22,19 +28,21 @@ it('shows a service at work, and ends with its figures', { timeout: 90_000 }, as
   const folder = await openTemporaryFolder();
   const { code, stdout, stderr } = await runJobferry(['demo'], { TMPDIR: folder }, 80_000);
   expect(stderr).toBe('');
+  const payloads = (await readdir(PAYLOADS)).length;
+  const misbehaving = Object.values(MISBEHAVING).reduce((sum, jobs) => sum + jobs, 0);
+  const published = IDLE + payloads * BURST_ROUNDS + misbehaving + MISBEHAVING.broken;
   const figures = Object.fromEntries(
     [...stdout.matchAll(/^ {2}\| (.+?) +\| +(.+?) \|$/gm)].map(([, name, value]) => [name, value]),
   );
   expect(figures).toMatchObject({
-    // 100 one by one, 329 payloads at once, 55 to webhooks that misbehave, 10 replays.
-    published: '494',
-    delivered: '484',
-    // 20 flaky once, 10 broken twice of which the second is the last, 1 nack.
-    retried: '31',
-    // 10 busy, 1 defer call.
-    held: '11',
-    dead: '10',
-    replayed: '10',
+    published: String(published),
+    delivered: String(published - MISBEHAVING.broken),
+    // Each flaky and each broken job once; the second failure of a broken one is its last. One job is nacked.
+    retried: String(MISBEHAVING.flaky + MISBEHAVING.broken + 1),
+    // One job is deferred by a call.
+    held: String(MISBEHAVING.busy + 1),
+    dead: String(MISBEHAVING.broken),
+    replayed: String(MISBEHAVING.broken),
     'jobs per second': expect.stringMatching(/^[1-9]\d*$/),
     'publish to arrival, idle, p50': expect.stringMatching(/^\d+\.\d ms$/),
     'publish to arrival, idle, p99': expect.stringMatching(/^\d+\.\d ms$/),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from './support/api.ts';
-import { account, CREATED_AT, ID } from './support/fake-services.ts';
+import { testApi } from '../support/fake-api.ts';
+import { account, CREATED_AT, ID } from '../support/fake-services.ts';
 
 const message = { status: 400, json: { error: expect.any(String) } };
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { JobferryError } from '../../src/domain/errors.ts';
 import { Admission, type Publish } from '../../src/http/admission.ts';
-import { testApi } from './support/api.ts';
-import { CREATED_AT, ID } from './support/fake-services.ts';
+import { testApi } from '../support/fake-api.ts';
+import { CREATED_AT, ID } from '../support/fake-services.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { unavailable } from '../../src/domain/errors.ts';
-import { testApi } from './support/api.ts';
-import { account, ID, KEY } from './support/fake-services.ts';
+import { testApi } from '../support/fake-api.ts';
+import { account, ID, KEY } from '../support/fake-services.ts';
 
 const ROUTES: [method: string, path: string][] = [
   ['GET', '/v1/queues'],

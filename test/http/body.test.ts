@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { testApi } from './support/api.ts';
-import { ID } from './support/fake-services.ts';
+import { testApi } from '../support/fake-api.ts';
+import { ID } from '../support/fake-services.ts';
 
 /** Routes that take a body, with a body they accept, and the shape of their 400 (D22). */
 const ROUTES: [method: string, path: string, body: string, shape: 'fields' | 'message'][] = [

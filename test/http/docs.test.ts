@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from './support/api.ts';
+import { testApi } from '../support/fake-api.ts';
 
 /** Without a key, and without following anything. */
 async function get(path: string, init: RequestInit = {}) {

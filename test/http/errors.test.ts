@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ERROR_KINDS, JobferryError, unavailable } from '../../src/domain/errors.ts';
 import type { GraphQLEndpoint } from '../../src/http/index.ts';
-import { testApi } from './support/api.ts';
-import { createdQueue, ID } from './support/fake-services.ts';
+import { testApi } from '../support/fake-api.ts';
+import { createdQueue, ID } from '../support/fake-services.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const STATUS = {

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bind, createApp, listen } from '../../src/http/index.ts';
-import { testApi } from './support/api.ts';
-import { account, fakeServices, ID, job, KEY } from './support/fake-services.ts';
+import { testApi } from '../support/fake-api.ts';
+import { account, fakeServices, ID, job, KEY } from '../support/fake-services.ts';
 
 const LIST = `GET /v1/queues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n`;
 

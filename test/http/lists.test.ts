@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from './support/api.ts';
-import { account, CREATED_AT, ID, job } from './support/fake-services.ts';
+import { testApi } from '../support/fake-api.ts';
+import { account, CREATED_AT, ID, job } from '../support/fake-services.ts';
 
 const JOBS = `/v1/queues/${ID}/jobs`;
 const DLQ = `/v1/queues/${ID}/dlq`;

@@ -3,10 +3,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { insertDeadLetters } from '../support/bulk.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { type Api, startApi } from '../support/fake-api.ts';
+import { account, KEY } from '../support/fake-services.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type Api, startApi } from './support/api.ts';
-import { account, KEY } from './support/fake-services.ts';
 
 /** A page has a bound in entries; these pages have more bytes than a process should hold for a client. */
 const MIB = 2 ** 20;

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
+import { testApi } from '../support/fake-api.ts';
+import { account, KEY } from '../support/fake-services.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { testApi } from './support/api.ts';
-import { account, KEY } from './support/fake-services.ts';
 
 const LOUD = 'jf_key_of_the_loud_account';
 const list = (key: string) => `GET /v1/queues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;

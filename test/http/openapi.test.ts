@@ -5,6 +5,8 @@ import { contract } from '../../src/contract/index.ts';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import { sign } from '../../src/delivery/signature.ts';
 import { openApiDocument } from '../../src/http/openapi/index.ts';
+import { testApi } from '../support/fake-api.ts';
+import { ID } from '../support/fake-services.ts';
 import {
   assertDocumented,
   compileClosed,
@@ -14,8 +16,6 @@ import {
   type Operation,
   resolve,
 } from '../support/openapi.ts';
-import { testApi } from './support/api.ts';
-import { ID } from './support/fake-services.ts';
 
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method, operation })),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startApi, testApi } from './support/api.ts';
-import { account, CREATED_AT, ID, job } from './support/fake-services.ts';
+import { startApi, testApi } from '../support/fake-api.ts';
+import { account, CREATED_AT, ID, job } from '../support/fake-services.ts';
 
 const PATH = '/v1/queues/mails/jobs';
 const published = { id: ID, status: 'pending', createdAt: CREATED_AT.toISOString() };

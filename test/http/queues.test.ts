@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { QUEUE_DEFAULTS } from '../../src/domain/queue.ts';
-import { testApi } from './support/api.ts';
-import { account, CREATED_AT, createdQueue, ID } from './support/fake-services.ts';
+import { testApi } from '../support/fake-api.ts';
+import { account, CREATED_AT, createdQueue, ID } from '../support/fake-services.ts';
 
 const { signingSecret, ...queue } = createdQueue;
 const shown = { ...queue, createdAt: CREATED_AT.toISOString() };

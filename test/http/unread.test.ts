@@ -4,9 +4,9 @@ import express from 'express';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ListenOptions, listen } from '../../src/http/index.ts';
 import type { Account } from '../../src/services/index.ts';
+import { testApi } from '../support/fake-api.ts';
+import { account, ID, job, KEY } from '../support/fake-services.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { testApi } from './support/api.ts';
-import { account, ID, job, KEY } from './support/fake-services.ts';
 
 /** Answers that nobody reads wait in memory: they are cut off, and bounded. */
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { testApi } from '../support/fake-api.ts';
+import { KEY } from '../support/fake-services.ts';
 import { FUZZ_TIMEOUT_MS, fuzz } from '../support/fuzz.ts';
-import { testApi } from './support/api.ts';
-import { KEY } from './support/fake-services.ts';
 
 /**
  * Requests that were damaged on their way (reliability I-39): what Node's parser answers by itself has to be

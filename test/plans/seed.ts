@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Fixture, TestQueue } from '../db/fixture.ts';
+import type { Fixture, TestQueue } from '../support/database-fixture.ts';
 
 export const JOBS = Number(process.env.PLANS_JOBS ?? 1_000_000);
 

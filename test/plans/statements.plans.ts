@@ -29,7 +29,7 @@ import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/searc
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
 import { countJobs, findJobs } from '../../src/db/search/jobs.ts';
 import { samplePayloads } from '../../src/db/search/payload-sample.ts';
-import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
+import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
 import { JOBS, type Seeded, seed } from './seed.ts';
 
 /**

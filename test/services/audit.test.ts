@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { settle } from '../../src/db/delivery/settle.ts';
 import { sweepByTime } from '../../src/db/retention/sweep.ts';
 import type { Account } from '../../src/services/index.ts';
-import { openFixture, PERIODS, settlementOf } from '../db/fixture.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { openFixture, PERIODS, settlementOf } from '../support/database-fixture.ts';
 import { type AuditRow, type Operations, openOperations } from '../support/operations.ts';
 import { DATE_TIME, ID } from '../support/shapes.ts';
 

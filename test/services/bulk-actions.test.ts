@@ -8,11 +8,11 @@ import { DEFAULT_PLANS, type Plan } from '../../src/domain/plan.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
 import type { BulkReplayInput } from '../../src/services/operations.ts';
 import { runBulkAction } from '../../src/worker/bulk/run.ts';
-import { DELIVERED, FAILED, settlementOf } from '../db/fixture.ts';
 import { createAccount } from '../support/account.ts';
 import { bulkRow, insertDeadLetters, replaysOf } from '../support/bulk.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { DELIVERED, FAILED, settlementOf } from '../support/database-fixture.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 

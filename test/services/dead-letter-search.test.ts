@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobEvent } from '../../src/domain/transition.ts';
 import type { DeadLetterFilter, Slice } from '../../src/services/dashboard.ts';
-import { RETENTION_MS, type TestQueue, takeOverClock } from '../db/fixture.ts';
-import { settleAs } from './activity.ts';
-import { type Insight, openInsight } from './insight.ts';
+import { settleAs } from '../support/activity.ts';
+import { RETENTION_MS, type TestQueue, takeOverClock } from '../support/database-fixture.ts';
+import { type Insight, openInsight } from '../support/insight.ts';
 
 const START = Date.UTC(2026, 10, 21, 12);
 const MINUTE = 60_000;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Database, Statement } from '../../src/db/connection/database.ts';
 import { createJobBatches } from '../../src/services/jobs/batches.ts';
-import { DELIVERED, type Fixture, openFixture, RETENTION_MS, settlementOf } from '../db/fixture.ts';
+import { DELIVERED, type Fixture, openFixture, RETENTION_MS, settlementOf } from '../support/database-fixture.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {

@@ -3,9 +3,9 @@ import { settle, settleOverdue } from '../../src/db/delivery/settle.ts';
 import { overdueJobs } from '../../src/db/delivery/stored-job.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
 import { expireDeadlines } from '../../src/worker/maintenance/recover.ts';
-import { DELIVERED, settlementOf } from '../db/fixture.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { DELIVERED, settlementOf } from '../support/database-fixture.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 

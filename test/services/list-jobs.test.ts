@@ -2,7 +2,14 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { JobStatus } from '../../src/domain/job.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Account, ListJobsInput } from '../../src/services/index.ts';
-import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS, takeOverClock } from '../db/fixture.ts';
+import {
+  type Fixture,
+  LIFETIME_MS,
+  openFixture,
+  PERIODS,
+  RETENTION_MS,
+  takeOverClock,
+} from '../support/database-fixture.ts';
 import { openOperations } from '../support/operations.ts';
 import { occupyTurns } from '../support/turns.ts';
 

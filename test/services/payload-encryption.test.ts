@@ -9,11 +9,11 @@ import { createJobSearch } from '../../src/services/jobs/search.ts';
 import { createStoredText } from '../../src/services/jobs/stored-text.ts';
 import { deliver } from '../../src/worker/dispatch/deliver.ts';
 import { thisMoment } from '../../src/worker/moment.ts';
-import { LEASE_MS } from '../db/fixture.ts';
-import { NEWEST_FIRST } from '../db/search-fixture.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { LEASE_MS } from '../support/database-fixture.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
+import { NEWEST_FIRST } from '../support/search-fixture.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
 /** Payloads and answers of queues that want them encrypted (docs/decisions/0007), without any process. */

@@ -3,8 +3,8 @@ import { SearchBudget } from '../../src/db/search/budget.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Account } from '../../src/services/index.ts';
 import { createJobSearch } from '../../src/services/jobs/search.ts';
-import { RETENTION_MS } from '../db/fixture.ts';
-import { NEWEST_FIRST, openSearchFixture } from '../db/search-fixture.ts';
+import { RETENTION_MS } from '../support/database-fixture.ts';
+import { NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
 import { occupyTurns } from '../support/turns.ts';
 
 let fixture: Awaited<ReturnType<typeof openSearchFixture>>;

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { histogramOf, percentilesOf } from '../../src/domain/histogram.ts';
 import type { QueueDepth, TimelinePoint } from '../../src/services/dashboard.ts';
+import { awaiting, type Death, deliverSome, settleAs } from '../support/activity.ts';
 import {
   backpressure,
   DELIVERED,
@@ -9,9 +10,8 @@ import {
   RETENTION_MS,
   type TestQueue,
   takeOverClock,
-} from '../db/fixture.ts';
-import { awaiting, type Death, deliverSome, settleAs } from './activity.ts';
-import { createRandom, type Insight, openInsight } from './insight.ts';
+} from '../support/database-fixture.ts';
+import { createRandom, type Insight, openInsight } from '../support/insight.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -5,9 +5,9 @@ import { isLastBatch, type SweptBatch, sweepQueues } from '../../src/db/retentio
 import { NO_CHANGES } from '../../src/live/live.ts';
 import type { Account, CreateQueueInput } from '../../src/services/index.ts';
 import { emptyDeletedQueue, endLifetimes } from '../../src/worker/maintenance/recover.ts';
-import { DELIVERED, settlementOf, takeOverClock } from '../db/fixture.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { DELIVERED, settlementOf, takeOverClock } from '../support/database-fixture.ts';
 import { type Operations, openOperations } from '../support/operations.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 

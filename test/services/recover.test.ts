@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Database, Statement } from '../../src/db/connection/database.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
 import { emptyDeletedQueue } from '../../src/worker/maintenance/recover.ts';
-import { openFixture } from '../db/fixture.ts';
+import { openFixture } from '../support/database-fixture.ts';
 
 it('a job that cannot be settled stops no other of its batch', async () => {
   const fixture = await openFixture();

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Account } from '../../src/services/index.ts';
 import { createJobSearch } from '../../src/services/jobs/search.ts';
-import { RETENTION_MS, type TestQueue } from '../db/fixture.ts';
-import { NEWEST_FIRST, openSearchFixture } from '../db/search-fixture.ts';
+import { RETENTION_MS, type TestQueue } from '../support/database-fixture.ts';
+import { NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
 
 const HOUR = 3_600_000;
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { DELIVERED, LIFETIME_MS, RETENTION_MS, takeOverClock } from '../db/fixture.ts';
-import { type Insight, openInsight } from './insight.ts';
+import { DELIVERED, LIFETIME_MS, RETENTION_MS, takeOverClock } from '../support/database-fixture.ts';
+import { type Insight, openInsight } from '../support/insight.ts';
 
 const START = Date.UTC(2026, 10, 30, 23, 59);
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type Fixture, openFixture, takeOverClock } from '../db/fixture.ts';
+import { type Fixture, openFixture, takeOverClock } from '../support/database-fixture.ts';
 import { anyOperation, LOCK_HOLDER, type Side } from './comparison/operations.ts';
 import { comparable, DUMP, dumpOf, withoutIds } from './comparison/rows.ts';
 import { anySettings, columnsOf, editBoth } from './comparison/settings.ts';

@@ -1,6 +1,6 @@
 import type { Database } from '../../src/db/connection/database.ts';
 import { type Claim, claim } from '../../src/db/delivery/claim.ts';
-import { LEASE_MS } from '../db/fixture.ts';
+import { LEASE_MS } from './database-fixture.ts';
 
 /** Payload bytes of a claim, as the dispatcher asks for them. */
 export const CLAIM_BYTES = 4 * 1024 * 1024;

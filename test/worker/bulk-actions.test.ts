@@ -6,8 +6,8 @@ import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import { createLog } from '../../src/log.ts';
 import { BulkActions } from '../../src/worker/bulk/actions.ts';
 import * as running from '../../src/worker/bulk/run.ts';
-import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS } from '../db/fixture.ts';
 import { insertDeadLetters } from '../support/bulk.ts';
+import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 vi.mock('../../src/worker/bulk/run.ts', { spy: true });

@@ -3,7 +3,7 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { forgetConfirmations } from '../../src/db/delivery/lease-locks.ts';
 import { DeathWatch } from '../../src/worker/lease/death-watch.ts';
 import { takeBack } from '../../src/worker/maintenance/recover.ts';
-import { type Fixture, openFixture } from '../db/fixture.ts';
+import { type Fixture, openFixture } from '../support/database-fixture.ts';
 
 /** What may be concluded from a lease lock that is not there. */
 

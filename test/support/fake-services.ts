@@ -1,6 +1,6 @@
-import type { JobDocument } from '../../../src/domain/job.ts';
-import { type CreatedQueue, QUEUE_DEFAULTS } from '../../../src/domain/queue.ts';
-import type { Account, Services } from '../../../src/services/index.ts';
+import type { JobDocument } from '../../src/domain/job.ts';
+import { type CreatedQueue, QUEUE_DEFAULTS } from '../../src/domain/queue.ts';
+import type { Account, Services } from '../../src/services/index.ts';
 
 export const KEY = 'jf_test_key';
 export const ID = '0123456789abcdef01234567';

@@ -2,7 +2,7 @@ import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
 import type { JobStatus } from '../../src/domain/job.ts';
 import type { JobEvent } from '../../src/domain/transition.ts';
-import { backpressure, DELIVERED, FAILED, INTERRUPTED, settlementOf, type TestQueue } from '../db/fixture.ts';
+import { backpressure, DELIVERED, FAILED, INTERRUPTED, settlementOf, type TestQueue } from './database-fixture.ts';
 import type { Insight } from './insight.ts';
 
 type Chance = () => number;

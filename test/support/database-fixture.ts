@@ -4,8 +4,8 @@ import type { Claim, ClaimedJob } from '../../src/db/delivery/claim.ts';
 import { type PublishAnswer, type PublishItem, publish } from '../../src/db/delivery/publish.ts';
 import { type Settlement, settle } from '../../src/db/delivery/settle.ts';
 import { type JobEvent, transition } from '../../src/domain/transition.ts';
-import { claimOf } from '../support/claim.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { claimOf } from './claim.ts';
+import { createTestDatabase } from './database.ts';
 
 export const LIFETIME_MS = 86_400_000;
 export const RETENTION_MS = 3 * LIFETIME_MS;

@@ -2,7 +2,7 @@ import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.
 import { countJobs, findJobs } from '../../src/db/search/jobs.ts';
 import type { JobStatus } from '../../src/domain/job.ts';
 import type { JobFilter, JobOrder } from '../../src/domain/job-filter.ts';
-import { openFixture, PERIODS, RETENTION_MS, type TestQueue, takeOverClock } from './fixture.ts';
+import { openFixture, PERIODS, RETENTION_MS, type TestQueue, takeOverClock } from './database-fixture.ts';
 
 export const NEWEST_FIRST: JobOrder = { field: 'created_at', descending: true };
 

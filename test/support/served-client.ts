@@ -1,6 +1,6 @@
 import { createClient, type JobferryClient, unwrap } from '../../src/client/index.ts';
-import { startService } from '../support/service.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { startService } from './service.ts';
+import { waitFor } from './wait-for.ts';
 
 export const apiKey = 'key-of-these-tests';
 

@@ -7,7 +7,7 @@ import { createDeadLetterSearch } from '../../src/services/dead-letters/search.t
 import type { Account } from '../../src/services/index.ts';
 import { createQueueInsight } from '../../src/services/queues/insight.ts';
 import { createServerInsight } from '../../src/services/server/insight.ts';
-import { LIFETIME_MS, openFixture, RETENTION_MS } from '../db/fixture.ts';
+import { LIFETIME_MS, openFixture, RETENTION_MS } from './database-fixture.ts';
 
 /** What dashboards ask, on the SQL functions of the fixture and without any process around them. */
 export async function openInsight() {

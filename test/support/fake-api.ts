@@ -1,8 +1,8 @@
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { type AppOptions, createApp, type ListenOptions, listen } from '../../../src/http/index.ts';
-import type { Services } from '../../../src/services/index.ts';
+import { type AppOptions, createApp, type ListenOptions, listen } from '../../src/http/index.ts';
+import type { Services } from '../../src/services/index.ts';
 import { type Call, fakeServices, KEY } from './fake-services.ts';
 
 export interface Answer {

@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+const TESTS = join(ROOT, 'test');
+
+/** Modules that bring a database server or start the built service. */
+const NEEDS_MORE = [/^test\/support\/(database|command)\.ts$/, /^src\/db\/embedded(\/|\.)/];
+
+/** Needs no database, but minutes: thousands of simulated runs. */
+const LONG = 'test/simulation/';
+
+/**
+ * Test files that need neither a database nor `dist/`: those that import, themselves or through helpers, nothing that
+ * brings either, and are not long. Paths from the root. A new test counts as one without being listed anywhere.
+ */
+export function unitTests(): string[] {
+  const needsMore = (file: string) => [...helpersOf(file)].some((path) => NEEDS_MORE.some((more) => more.test(path)));
+  return testFiles().filter((file) => !file.startsWith(LONG) && !needsMore(file));
+}
+
+export function testFiles(): string[] {
+  return readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => `test/${file.split(sep).join('/')}`)
+    .sort();
+}
+
+/** The file, what it imports, and what the imported files of `test/` import. */
+function helpersOf(file: string, found = new Set<string>()): Set<string> {
+  if (found.has(file)) return found;
+  found.add(file);
+  if (!file.startsWith('test/')) return found;
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  for (const [, specifier = ''] of text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
+    helpersOf(
+      relative(ROOT, join(ROOT, dirname(file), specifier))
+        .split(sep)
+        .join('/'),
+      found,
+    );
+  }
+  return found;
+}

@@ -1,0 +1,6 @@
+import { defineConfig } from 'vitest/config';
+import { unitTests } from './test/support/unit-tests.ts';
+import all from './vitest.config.ts';
+
+/** `npm run test:unit`: the tests that need neither a database nor a build. */
+export default defineConfig({ ...all, test: { ...all.test, include: unitTests(), globalSetup: [] } });
