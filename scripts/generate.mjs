@@ -2,7 +2,7 @@
 // committed is current.
 //
 // `prisma generate` wants to download its schema engine, which generating does not use. Naming any
-// existing file as that engine keeps it from the network (DESIGN 5).
+// existing file as that engine keeps it from the network (docs/rules.md, "Facts about the libraries").
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

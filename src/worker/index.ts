@@ -45,7 +45,7 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** A delivery may last the webhook's time; the margin is for the way to the database and back (DESIGN 2). */
+/** A delivery may last the webhook's time; the margin is for the way to the database and back (docs/architecture.md). */
 const LEASE_MARGIN_MS = 5000;
 /** How far the statistics are behind, and what a round does at most when they have much to make up for. */
 const ROLL_UP_MS = 5000;

@@ -7,7 +7,7 @@ import type { BulkActions } from './bulk-actions.ts';
 import type { Deadlines } from './deadlines.ts';
 import { repeat } from './repeat.ts';
 
-/** How long a lost wake-up can cost (reliability I-36). */
+/** How long a lost wake-up can cost (I-36). */
 const RECONCILE_MS = 5000;
 /** Queues whose overdue deadlines are looked after at a time. */
 const CHECKS_AT_ONCE = 4;
