@@ -135,9 +135,9 @@ describe('citations', () => {
     expect(wrong((text) => linksIn(text).filter((target) => !existsSync(join(ROOT, target))), markdown)).toEqual([]);
   });
 
-  it('name only tests that are there, in the lists of rules and promises', () => {
-    const lists = ['docs/invariants.md', 'docs/delivery-promise.md', 'SECURITY.md'].map(read);
-    const tests = (text: string) => text.match(/\b(?:test|bench)\/[\w/-]+(?:\.\w+)+/g) ?? [];
+  it('name only sources and tests that are there, in documents of the present state', () => {
+    const lists = markdown.filter(({ path }) => /^(?:README|SECURITY|docs\/[\w-]+)\.md$/.test(path));
+    const tests = (text: string) => text.match(/\b(?:src|test|bench)\/[\w/-]+(?:\.\w+)*\.(?:ts|mjs|md)\b/g) ?? [];
     expect(wrong(({ text }) => tests(text).filter((path) => !existsSync(join(ROOT, path))), lists)).toEqual([]);
     expect(tests(invariants).length).toBeGreaterThan(100);
   });
