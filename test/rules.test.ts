@@ -143,6 +143,20 @@ describe('citations', () => {
   });
 });
 
+describe('decisions', () => {
+  const all = decisions.filter((path) => /\/\d{4}-/.test(path)).map(read);
+
+  it('have a status with a date', () => {
+    expect(wrong(({ text }) => (/^Status: \w+, \d{4}-\d\d-\d\d\b/m.test(text) ? [] : ['no status']), all)).toEqual([]);
+    expect(all.length).toBeGreaterThan(20);
+  });
+
+  it('are listed in their index', () => {
+    const index = read('docs/decisions/README.md').text;
+    expect(all.filter(({ path }) => !index.includes(`](${posix.basename(path)})`)).map(({ path }) => path)).toEqual([]);
+  });
+});
+
 describe('documents', () => {
   /** Words of docs/glossary.md that hide the actor; reports of runs are left as they were written. */
   const PRIVATE = /\b(?:somebody|nobody|whoever|everybody|anew|is at it)\b/gi;
