@@ -3,7 +3,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
-/** Reads the sources and holds them to the arrows and confinements of DESIGN 3. */
+/** Reads the sources and holds them to the arrows and confinements of docs/architecture.md. */
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 const MAX_LINES = 350;

@@ -13,7 +13,7 @@ function complaintOf(env: Record<string, string>): string {
   return 'accepted';
 }
 
-describe('defaults (DESIGN 4)', () => {
+describe('defaults (README, "Variables")', () => {
   it('needs no variable at all', () => {
     expect(parseConfig({})).toEqual({
       role: 'all',

@@ -3,7 +3,7 @@ import { inLoops } from './loops.mjs';
 
 const NOWHERE = 'http://127.0.0.1:9/';
 const MEBIBYTE = 'x'.repeat(2 ** 20 - 200);
-/** 65 408 bytes of lone surrogates, valid JSON (D26); finding 8. */
+/** 65 408 bytes of lone surrogates, valid JSON (D26). */
 const SURROGATES = `{"payload":{"a":"${'\\udc00'.repeat(10_900)}"}}`;
 const PUBLISH_JOBS = 'mutation ($jobs: [PublishJobsInput!]!) { publishJobs(jobs: $jobs) { __typename } }';
 

@@ -1,4 +1,4 @@
-/** Below these, an overload is survived (issue 12; reliability L-6). */
+/** Below these, an overload is survived. */
 const LEAST_GOODPUT = 0.8;
 const MOST_P99_MS = 1000;
 const NORMAL_WITHIN_S = 5;

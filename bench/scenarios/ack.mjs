@@ -44,7 +44,7 @@ export const ack = variantScenario({
   ],
   notes: (turns) => [
     `Aim: every accepted job is completed: ${verdict(turns.every(({ unfinished }) => unfinished === 0))}. ` +
-      'jobs/s are to the last arrival, completed/s to the answer of the last ack. The issue sets no aim for their ratio.',
+      'jobs/s are to the last arrival, completed/s to the answer of the last ack. There is no aim for their ratio.',
   ],
   faults: (turns) =>
     turns

@@ -27,7 +27,7 @@ export const dashboard = variantScenario({
     { head: 'without load', cell: (own) => pair(own, 'idle') },
   ],
   notes: () => [
-    'The issue sets no aim for this scenario. The jobs are those of the run only; docs/queries.md has the same query on a million jobs.',
+    'There is no aim for this scenario. The jobs are those of the run only; docs/queries.md has the same query on a million jobs.',
   ],
   faults: (turns) => turns.flatMap(({ queries }) => queries?.errors ?? []).map((text) => `a query failed: ${text}`),
 });

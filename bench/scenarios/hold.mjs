@@ -136,7 +136,7 @@ function table(turns) {
       `Aim: no more than ${CONCURRENCY} open at once: ${verdict(open <= CONCURRENCY)} (${open}). ` +
         `Nothing before the end of the hold: ${verdict(late[0] >= 0)} (the probe came ${late[0]} to ${late[1]} ms after it). ` +
         `Nothing beside the probe: ${verdict(alone >= DELAY_MS - TOLERANCE_MS)} (the next came ${alone} ms later, or more).`,
-      'The issue sets no aim for the rate. The usual one includes publishing, which the drain does without.',
+      'There is no aim for the rate. The usual one includes publishing, which the drain does without.',
     ),
   };
 }

@@ -8,7 +8,7 @@ import { faultsOf, takeTurns } from './rounds.mjs';
 const WARM_UP_SECONDS = 3;
 const CAPACITY_SECONDS = 4;
 const SHARES = [0.1, 0.5];
-/** At 10 % load (issue 5). */
+/** At 10 % load. */
 const AIM = { p50: 10, p99: 50 };
 
 /** Jobs come at a fixed rate, a share of what the system itself managed just before, whether it keeps up or not. */

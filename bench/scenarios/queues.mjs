@@ -16,5 +16,5 @@ export const queues = variantScenario({
       start: { queues: MANY, concurrency: CONCURRENCY },
     },
   ],
-  notes: () => ['The issue sets no aim for the ratio of this scenario.'],
+  notes: () => ['There is no aim for the ratio of this scenario.'],
 });

@@ -27,7 +27,7 @@ export const retryStorm = variantScenario({
     },
   ],
   notes: () => [
-    'The issue sets no aim for the rates of this scenario. jobs/s and arrivals of the storm include the waits before retries: ' +
+    'There is no aim for the rates of this scenario. jobs/s and arrivals of the storm include the waits before retries: ' +
       'compare the deliveries.',
   ],
 });

@@ -6,7 +6,7 @@ import { faultsOf, takeTurns } from './rounds.mjs';
 /** Until the compilers have done their work. */
 const WARM_UP_SECONDS = 3;
 
-/** Medians of this scenario must show these ratios to the peers (issue 5). */
+/** Medians of this scenario must show these ratios to the peers. */
 const AIMS = [
   { peer: 'bullmq-always', throughput: 1.5, cpu: 0.75 },
   { peer: 'pg-boss', throughput: 2.5 },
@@ -21,7 +21,7 @@ export const throughput = comparing({
 });
 
 /** Larger jobs. The aims of the issue are about the scenario above; here nothing is judged. */
-const noAims = ['The issue sets aims for the default scenario only.'];
+const noAims = ['There are aims for the default scenario only.'];
 export const payload2k = comparing({ about: 'the same with payloads of 2 KiB', payloadBytes: 2048, notes: noAims });
 export const payload64k = comparing({ about: 'the same with payloads of 64 KiB', payloadBytes: 65_536, notes: noAims });
 

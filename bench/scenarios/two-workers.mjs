@@ -22,7 +22,7 @@ export const twoWorkers = variantScenario({
   ],
   notes: (turns) => [
     `Aim: no more than ${CONCURRENCY} deliveries open at once: ${verdict(mostOpenOf(turns) <= CONCURRENCY)}. ` +
-      'The issue sets no aim for the rate of two workers; on a machine with few cores they share what one has.',
+      'There is no aim for the rate of two workers; on a machine with few cores they share what one has.',
   ],
   faults: (turns) =>
     mostOpenOf(turns) <= CONCURRENCY

@@ -26,7 +26,7 @@ function queueName(description: string) {
   return onWire(name, { minLength: 1, description });
 }
 
-/** Stored in the parsed form, so that what is called is what was judged (reliability.md section 5). */
+/** Stored in the parsed form, so that what is called is what was judged (docs/invariants.md). */
 const webhookUrl = onWire(
   lean(
     z.string().transform((text, context) => {

@@ -4,7 +4,7 @@ import { buildConnector } from 'undici';
 import type { Lookup } from './resolver.ts';
 
 /**
- * Keeps deliveries away from addresses that are not public (reliability.md section 5, R3 to R6). The
+ * Keeps deliveries away from addresses that are not public (R3 to R6). The
  * address is judged three times, because each check alone can be passed by: a literal address in
  * the URL (undici asks no resolver for it), every address of a resolver's answer, and the address
  * that the socket is really connected to.

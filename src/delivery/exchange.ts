@@ -9,7 +9,7 @@ export type SendResult =
   | { abandoned?: never; answer: DeliveryAnswer; durationMs: number; responseBody: string | null }
   | { abandoned: true };
 
-/** So much of an answer's body is read and kept (reliability.md section 5, R9). */
+/** So much of an answer's body is read and kept (R9). */
 export const RESPONSE_BODY_BYTES = 4096;
 
 /** The verdict is in the status line; a body that takes longer than this after it is cut off. */
@@ -52,7 +52,7 @@ const CUT_OFF = new Error('exchange ended');
 
 /**
  * One request and its answer. One deadline of our own covers connect, headers and body: undici's
- * timers restart with every byte. The status line decides (F-12 to F-14 of reliability.md): after
+ * timers restart with every byte. The status line decides (F-12 to F-14): after
  * it, a body that drips, never ends or breaks off changes nothing, and is only read to be shown and
  * to leave the connection reusable.
  *

@@ -8,7 +8,7 @@ export interface ProxiedConnector {
 }
 
 /**
- * Connects sockets for undici through an HTTP proxy that the operator named (R7 of reliability.md section 5), always by
+ * Connects sockets for undici through an HTTP proxy that the operator named (R7), always by
  * a tunnel, so that requests, signatures and certificates are those of a direct connection. The proxy resolves names
  * and dials, so only it can judge what a name leads to, and it has to. Addresses written in a URL are judged here too.
  */

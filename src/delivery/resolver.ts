@@ -45,7 +45,7 @@ interface Question {
 /**
  * Lets look-ups of one name that run at the same time share one question, and accounts share the look-ups of the process:
  * each waits for its own ones only. No address is remembered, because every connect has to judge a current answer
- * (reliability.md section 5, S56); failures are, for some seconds.
+ * (S56); failures are, for some seconds.
  * @param account the account that looks the name up, asked when the look-up begins
  */
 export function shareLookups(lookup: Lookup, account: () => string = () => ''): Lookup {

@@ -60,7 +60,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The outbound side: signs and posts a body. It has its own agent, shared with nothing else (R8 of
- * reliability.md section 5), which follows no redirects (R5), inflates nothing and knows no proxy but the one that it
+ * docs/invariants.md), which follows no redirects (R5), inflates nothing and knows no proxy but the one that it
  * is given (R7).
  */
 export function createSender(options: SenderOptions): Sender {

@@ -7,7 +7,7 @@ export type ParsedWebhookUrl = { ok: true; href: string } | { ok: false; message
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 
 /**
- * Reads a queue's `webhookUrl` (reliability.md section 5, R1 and R2). It is parsed once, and `href` is
+ * Reads a queue's `webhookUrl` (R1 and R2). It is parsed once, and `href` is
  * what must be stored and used: `http:127.0.0.1` and `http://2130706433/` then name their host plainly.
  * Whether the address may be called is not asked here but at every connect (D34).
  */

@@ -67,7 +67,7 @@ export function createLive(options: LiveOptions): LiveService {
 }
 
 /**
- * Brings changes of any process to the subscribers of this one (docs/architecture, "Live updates").
+ * Brings changes of any process to the subscribers of this one (docs/architecture.md, "Live updates").
  * Subscribers of the same process hear of a change without the database, all others by NOTIFY.
  */
 class LiveHub implements Live, ChangeFeed {

@@ -8,7 +8,7 @@ const UNKNOWN = {
 };
 
 /**
- * A write whose `unavailable` says whether anything was stored (reliability I-43).
+ * A write whose `unavailable` says whether anything was stored (I-43).
  * @param write stores something in its last statement only, or marks what follows by `afterCommit`
  */
 export function toldWhatWasStored<In extends unknown[], Out>(

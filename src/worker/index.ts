@@ -41,7 +41,7 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** A delivery may last the webhook's time; the margin is for the way to the database and back (DESIGN 2). */
+/** A delivery may last the webhook's time; the margin is for the way to the database and back (docs/architecture.md). */
 const LEASE_MARGIN_MS = 5000;
 
 /** The delivering half of the service. */

@@ -3,7 +3,7 @@ import { type Evidence, writeEvidence } from './evidence.ts';
 import { crashPostgres, freezeWorker, killApi, killWorker, restartPostgres, soup, strike } from './faults.ts';
 import { count, MINUTES, type Phase, runPhase, within } from './phases.ts';
 
-/** Tier 2: the counts of the matrix (reliability.md section 3). Started by `npm run chaos`; each count is a variable. */
+/** Tier 2: the counts of the matrix (docs/invariants.md). Started by `npm run chaos`; each count is a variable. */
 
 const COUNTS = {
   workerKills: count('WORKER_KILLS', 200),

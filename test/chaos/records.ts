@@ -1,5 +1,5 @@
 /**
- * What a run leaves behind, and all that the checker gets (reliability.md section 2): the client's log, the
+ * What a run leaves behind, and all that the checker gets (docs/invariants.md): the client's log, the
  * receiver's log, the log of faults, and what was read of the database. All moments are milliseconds since the
  * epoch of the machine's one clock. Nothing in here knows the service's code.
  */

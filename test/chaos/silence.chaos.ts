@@ -11,7 +11,7 @@ import { startServerPair } from './server-pair.ts';
 import { silenceAll, silenceOne, suspendWorker } from './silences.ts';
 
 /**
- * Tier 2 for F-31 to F-40 (reliability.md section 3): silence, failovers, suspensions, wrong clocks. Started by
+ * Tier 2 for F-31 to F-40 (docs/invariants.md): silence, failovers, suspensions, wrong clocks. Started by
  * `npm run chaos`, or alone by `npx vitest run --config vitest.chaos.config.ts test/chaos/silence.chaos.ts`; `-t F-34`
  * runs one fault only, and each count is a variable.
  */

@@ -20,7 +20,7 @@ import type { Rig } from './rig.ts';
 import { play } from './scenario.ts';
 
 /**
- * Tier 1 (reliability.md section 3): a few of each fault under load. `npm run chaos` does hundreds.
+ * Tier 1 (docs/invariants.md): a few of each fault under load. `npm run chaos` does hundreds.
  * docs/delivery-promise.md says where the faults are that are not here.
  */
 

@@ -17,7 +17,14 @@ import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { sweepById, sweepDeadLetters, sweepQueues, sweepsBelow } from '../../src/db/retention/sweep.ts';
 import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/search/dead-letters.ts';
-import { DELIVERED, type Fixture, openFixture, PERIODS, RETENTION_MS, type TestQueue } from '../support/database-fixture.ts';
+import {
+  DELIVERED,
+  type Fixture,
+  openFixture,
+  PERIODS,
+  RETENTION_MS,
+  type TestQueue,
+} from '../support/database-fixture.ts';
 
 /**
  * With a long backlog no statement of the delivery path may read the whole job table. The server's

@@ -3,7 +3,7 @@ import { Database } from '../../src/db/connection/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
 
-/** Connections of the pool that are dead without a word (reliability F-31 to F-33). */
+/** Connections of the pool that are dead without a word (F-31 to F-33). */
 
 let relay: TcpRelay;
 let db: Database;

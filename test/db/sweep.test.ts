@@ -1,7 +1,14 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { Sweeper } from '../../src/worker/maintenance/sweeper.ts';
-import { type Fixture, LIFETIME_MS, openFixture, PERIODS, RETENTION_MS, type TestQueue } from '../support/database-fixture.ts';
+import {
+  type Fixture,
+  LIFETIME_MS,
+  openFixture,
+  PERIODS,
+  RETENTION_MS,
+  type TestQueue,
+} from '../support/database-fixture.ts';
 
 /** More than two batches. */
 const OLD = 1100;

@@ -23,7 +23,7 @@ import {
 } from '../support/database-fixture.ts';
 
 /**
- * Every job that is not terminal has a wake-up at or before the moment it can next move (DESIGN 2), or, when that is
+ * Every job that is not terminal has a wake-up at or before the moment it can next move, or, when that is
  * now, some seconds after it (docs/decisions/0008).
  * The model runs wake-ups as a worker does, and is stricter: after a settle, a publish or a report
  * nobody remembers the queue, as if the process had been killed right after the commit. Only what

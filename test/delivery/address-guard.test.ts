@@ -11,7 +11,7 @@ import { type Lookup, shareLookups } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
 import { startRawServer } from '../support/raw-server.ts';
 
-/** Case numbers are those of reliability.md section 5. Nothing but loopback is ever dialled. */
+/** Case numbers are those of docs/invariants.md. Nothing but loopback is ever dialled. */
 
 const NAMES: Record<string, string[]> = {
   'metadata.google.internal': ['169.254.169.254'],

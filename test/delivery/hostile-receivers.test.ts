@@ -8,7 +8,7 @@ import { createSender, type Sender, type SenderOptions } from '../../src/deliver
 import { type RawServer, startRawServer } from '../support/raw-server.ts';
 import { startReceiver } from '../support/receiver.ts';
 
-/** Fault numbers are those of reliability.md section 3. */
+/** Fault numbers are those of docs/invariants.md. */
 
 const opened: { close(): Promise<void> }[] = [];
 

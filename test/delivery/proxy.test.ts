@@ -5,7 +5,7 @@ import { createSender, type Sender, type SenderOptions } from '../../src/deliver
 import { createCertificate } from '../support/certificate.ts';
 import { startReceiver } from '../support/receiver.ts';
 
-/** An explicit proxy (R7 of reliability.md section 5): it resolves, judges and dials; we judge what is written in URLs. */
+/** An explicit proxy (R7): it resolves, judges and dials; we judge what is written in URLs. */
 
 const opened: { close(): Promise<void> }[] = [];
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Lookup, NameLookupError, shareLookups } from '../../src/delivery/resolver.ts';
 
-/** How accounts share the look-ups of a process (reliability I-40). The look-ups themselves are answered by hand. */
+/** How accounts share the look-ups of a process (I-40). The look-ups themselves are answered by hand. */
 
 type Answer = Parameters<Lookup>[2];
 

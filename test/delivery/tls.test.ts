@@ -6,7 +6,7 @@ import { createSender, type Sender } from '../../src/delivery/send.ts';
 import { createCertificate } from '../support/certificate.ts';
 import { startReceiver } from '../support/receiver.ts';
 
-/** F-16 of reliability.md section 3. */
+/** F-16. */
 
 const opened: { close(): Promise<void> }[] = [];
 const LOOKUP: Lookup = (_hostname, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseWebhookUrl } from '../../src/domain/webhook-url.ts';
 
-/** Case numbers are those of reliability.md section 5 (S) and section 4 (H). */
+/** Case numbers are those of docs/invariants.md. */
 describe('refused when the queue is created', () => {
   it.each([
     ['S57 userinfo that looks like a host', 'http://example.com@127.0.0.1/'],

@@ -5,7 +5,7 @@ import { insertDeadLetters } from '../support/bulk.ts';
 import { openOperations } from '../support/operations.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
 
-/** What one call or one queue may take from the others (reliability I-27, I-38). */
+/** What one call or one queue may take from the others (I-27, I-38). */
 let api: Api;
 let databaseUrl: string;
 

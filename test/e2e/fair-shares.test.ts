@@ -5,7 +5,7 @@ import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
 
 /**
- * What accounts share in a worker: delivery slots, payload bytes and name look-ups (reliability I-40, F-37). Beside an
+ * What accounts share in a worker: delivery slots, payload bytes and name look-ups (I-40, F-37). Beside an
  * account that takes all it can get, each job of another one has to come through while nothing of the first moves.
  */
 const CAPACITY = 40;

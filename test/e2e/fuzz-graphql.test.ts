@@ -10,7 +10,7 @@ import { KEY, startVictim } from '../support/hostile.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
 /**
- * Operations generated from the schema (reliability I-39): queries and mutations with values that fit and
+ * Operations generated from the schema (I-39): queries and mutations with values that fit and
  * values that do not. Whatever comes, the answer is 200 or 400 in GraphQL's shape, nothing is masked
  * because it was our own mistake, and the log has no error. REST is in fuzz.
  */

@@ -17,7 +17,7 @@ import { refusal, UNKNOWN_ID } from '../support/shapes.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**
- * Generated input for every route of the contract (reliability I-39): whatever comes, the answer is JSON
+ * Generated input for every route of the contract (I-39): whatever comes, the answer is JSON
  * below 500 in the shape that the OpenAPI document has for it, from the same process, which logs no
  * error. A failure says its seed and the smallest input that fails. GraphQL is in fuzz-graphql.
  */

@@ -3,7 +3,7 @@ import { createGraphQLClient } from '../support/graphql.ts';
 import { startJobferry } from '../support/process.ts';
 import { startService } from '../support/service.ts';
 
-/** Hostile GraphQL (reliability.md section 4, G1 to G20): each is refused, and nothing is run. */
+/** Hostile GraphQL (docs/invariants.md, G1 to G20): each is refused, and nothing is run. */
 
 const KEY = 'key-of-the-bootstrap-account';
 const { jobferry, databaseUrl } = await startService({ BOOTSTRAP_API_KEY: KEY });

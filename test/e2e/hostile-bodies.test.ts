@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startVictim } from '../support/hostile.ts';
 import { formRefusal, refusal, UNKNOWN_ID } from '../support/shapes.ts';
 
-/** H1 to H24 of the hostile inputs (reliability.md section 4) on every route that takes a body. */
+/** H1 to H24 of the hostile inputs (docs/invariants.md) on every route that takes a body. */
 
 const LIMIT = 65_536;
 const victim = startVictim({ MAX_BODY_BYTES: String(LIMIT) });

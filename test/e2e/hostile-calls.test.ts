@@ -4,7 +4,7 @@ import { type Named, NEVER_MADE, routesOfNamed } from '../support/routes.ts';
 import { openReceiver } from '../support/service.ts';
 import { refusal, UNKNOWN_ID } from '../support/shapes.ts';
 
-/** H86 to H105 of the hostile inputs (reliability.md section 4): ids, queries and actions. */
+/** H86 to H105 of the hostile inputs (docs/invariants.md): ids, queries and actions. */
 
 const victim = startVictim();
 let jobs: string;

@@ -3,7 +3,7 @@ import { type HostileAnswer, startVictim } from '../support/hostile.ts';
 import { fieldRefusal, refusal } from '../support/shapes.ts';
 
 /**
- * H56 to H85 of the hostile inputs (reliability.md section 4): values in the bodies of publish, create
+ * H56 to H85 of the hostile inputs (docs/invariants.md): values in the bodies of publish, create
  * and update. Bounds of the queue's settings are in routes-queues, payloads that must survive in verbatim,
  * and what races (H71, H75, H84) in racing and plans.
  */

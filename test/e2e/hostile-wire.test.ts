@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { KEY, lastAnswer, startVictim } from '../support/hostile.ts';
 import { refusal } from '../support/shapes.ts';
 
-/** H28 to H55 of the hostile inputs (reliability.md section 4): what is wrong before any body. H36 is in fuzz. */
+/** H28 to H55 of the hostile inputs (docs/invariants.md): what is wrong before any body. H36 is in fuzz. */
 
 const victim = startVictim();
 

@@ -7,7 +7,7 @@ import { openReceiver } from '../support/service.ts';
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** The log: one wide line per attempt, and nothing that must stay secret (reliability I-32). */
+/** The log: one wide line per attempt, and nothing that must stay secret (I-32). */
 
 let api: Api;
 let jobferry: Jobferry;

@@ -10,7 +10,7 @@ import { refusal } from '../support/shapes.ts';
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** A database that goes away and comes back (reliability I-37, F-6, F-10): honest meanwhile, as before after. */
+/** A database that goes away and comes back (I-37, F-6, F-10): honest meanwhile, as before after. */
 
 let api: Api;
 let jobferry: Jobferry;

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openReceiver, startService } from '../support/service.ts';
 
-/** R7 of reliability.md section 5: no proxy but the one that WEBHOOK_PROXY_URL names. */
+/** R7: no proxy but the one that WEBHOOK_PROXY_URL names. */
 
 let listener: Server;
 let url: string;

@@ -10,7 +10,7 @@ const env = { WEBHOOK_TIMEOUT_SECONDS: '2' };
 /** A killed worker's claims come back within 5 s, a frozen one's when the lease ends. */
 const TAKEN_BACK_MS = 8000;
 const LEASE_MS = 7000;
-/** What a lost wake-up may cost (reliability I-36), and the machine's own slowness. */
+/** What a lost wake-up may cost (I-36), and the machine's own slowness. */
 const RECONCILED_MS = 8000;
 
 let cluster: Cluster;

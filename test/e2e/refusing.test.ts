@@ -6,7 +6,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { startJobferry } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What a 503 says of what it refuses (reliability I-43), and what goes on meanwhile (F-35). */
+/** What a 503 says of what it refuses (I-43), and what goes on meanwhile (F-35). */
 
 let api: Api;
 let admin: pg.Client;

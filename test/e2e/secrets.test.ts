@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 /**
  * Does everything that makes or uses a key or a secret, also in wrong ways, and then looks for each of
- * them in every row of the database, every line of the logs and every answer (reliability I-32).
+ * them in every row of the database, every line of the logs and every answer (I-32).
  */
 
 /** Every answer that this process was given, in whatever way it asked. */

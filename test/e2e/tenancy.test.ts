@@ -7,7 +7,7 @@ import { everyRoute, type Named, NEVER_MADE, routesOfNamed } from '../support/ro
 import { openReceiver, startService } from '../support/service.ts';
 import { refusal, UNKNOWN_ID } from '../support/shapes.ts';
 
-/** Accounts do not see one another (reliability I-31), and only live keys open anything (I-33). */
+/** Accounts do not see one another (I-31), and only live keys open anything (I-33). */
 
 let api: Api;
 let jobferry: Jobferry;

@@ -5,7 +5,7 @@ import { KEY } from '../support/fake-services.ts';
 import { FUZZ_TIMEOUT_MS, fuzz } from '../support/fuzz.ts';
 
 /**
- * Requests that were damaged on their way (reliability I-39): what Node's parser answers by itself has to be
+ * Requests that were damaged on their way (I-39): what Node's parser answers by itself has to be
  * JSON too. Many wait for a rest that never comes, so the limits of time are short, and many are open at once.
  */
 

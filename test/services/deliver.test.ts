@@ -4,8 +4,8 @@ import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
 import { deliver } from '../../src/worker/dispatch/deliver.ts';
 import { thisMoment } from '../../src/worker/moment.ts';
-import { startRawServer } from '../support/raw-server.ts';
 import { job, rules } from '../support/job-states.ts';
+import { startRawServer } from '../support/raw-server.ts';
 
 /** A claim is asked about once more on the monotonic clock, right before its request is written (I-13). */
 

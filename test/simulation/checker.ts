@@ -38,7 +38,7 @@ export class Checker {
   #arrivals = 0;
   #clockHasJumped = false;
 
-  /** @param violated told the number of the invariant in the reliability list; must not throw, for `src` would catch it */
+  /** @param violated told the number of the invariant in docs/invariants.md; must not throw, for `src` would catch it */
   constructor(
     tables: Tables,
     processes: readonly Process[],

@@ -44,7 +44,7 @@ export const KEY = 'key-of-the-bootstrap-account';
 
 /**
  * One service for a test file. After each of its tests the same process must be alive and answer,
- * and must not have met anything that it did not expect (reliability I-39).
+ * and must not have met anything that it did not expect (I-39).
  */
 export function startVictim(env: Record<string, string> = {}): Victim {
   const victim = { send, raw } as Victim;

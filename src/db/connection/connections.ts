@@ -12,7 +12,7 @@ export interface DatabaseLog {
 
 /**
  * No statement of the service may take longer than this: a caller must hear "unavailable" within
- * 5 s of a database that stalls (reliability I-37), and everything long is done in batches.
+ * 5 s of a database that stalls (I-37), and everything long is done in batches.
  */
 export const STATEMENT_TIMEOUT_MS = 4000;
 /** Of a statement that may take less: the setting itself has to be made and taken back within it. */

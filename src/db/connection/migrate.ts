@@ -11,7 +11,7 @@ import { KEEP_ALIVE } from './keep-alive.ts';
 /**
  * Migrations are Prisma's own, `_prisma_migrations` included, so `prisma migrate` works beside them.
  * They are applied in this process by Prisma's schema engine as WebAssembly: the native one would
- * have to be downloaded first (DESIGN 5).
+ * have to be downloaded first (docs/rules.md, "Facts about the libraries").
  */
 
 export interface MigrateOptions {

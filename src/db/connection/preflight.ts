@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** The oldest version that the migrations are tested with (DESIGN 5). */
+/** The oldest version that README promises. */
 const OLDEST_SERVER = 15;
 
 interface ServerFacts {
@@ -14,7 +14,7 @@ interface ServerFacts {
 
 /**
  * Refuses a server that would break a promise later: a publish that was answered with 201 must
- * survive a power cut (reliability 3), and payloads are kept byte for byte (D26).
+ * survive a power cut (docs/delivery-promise.md), and payloads are kept byte for byte (D26).
  * @throws Error in words for the operator
  */
 export async function preflight(

@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 
 export type { PrismaClient } from '../generated/client.ts';
 
-/** Prisma on the pool of the process: for rare writes, not for the delivery path (DESIGN 5). */
+/** Prisma on the pool of the process: for rare writes, not for the delivery path (docs/rules.md, "Facts about the libraries"). */
 export function createPrisma(db: Database): PrismaClient {
   return new PrismaClient({ adapter: new PrismaPg(db.pool, { disposeExternalPool: false }) });
 }

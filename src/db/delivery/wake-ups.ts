@@ -2,7 +2,7 @@ import { isId } from '../../domain/id.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { notify } from '../connection/notifications.ts';
 
-/** What has work, whatever the wake-ups say: they are hints, and this is the truth (reliability I-36). */
+/** What has work, whatever the wake-ups say: they are hints, and this is the truth (I-36). */
 export interface QueuesWithWork {
   /** A job may be deliverable, or the queue is deleted and still has pending jobs. */
   due: string[];

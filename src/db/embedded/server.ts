@@ -33,7 +33,7 @@ const RETRY_MS = 100;
 const UNDECIDED_MS = 60_000;
 
 /**
- * Starts a PostgreSQL server of our own in `dataDir` (DESIGN 4). Whoever holds a session lock in it
+ * Starts a PostgreSQL server of our own in `dataDir` (docs/operations.md). Whoever holds a session lock in it
  * owns it: the lock goes with the process, however that ends, so a server that a killed Jobferry has
  * left is told from one in use. It is restarted, since its settings and programs may be outdated.
  */

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import type { Account, Services } from '../index.ts';
 import { API_KEY_PREFIX, describeApiKey, hashApiKey, isPlausibleApiKey } from './api-key.ts';
 
-/** Below the second in which every process must refuse a revoked key (reliability I-33). */
+/** Below the second in which every process must refuse a revoked key (I-33). */
 const CACHE_MS = 900;
 const MAX_CACHED = 10_000;
 /** Look-ups of keys that nobody has come with before: they must not take the connections of those who have. */

@@ -15,7 +15,7 @@ export type PublishJob = (
 const MIB = 1024 * 1024;
 /** Payloads of more characters are written in statements of their own. */
 const LARGE = 32 * 1024;
-/** Within 5 s a caller must know that the database is gone (reliability I-37). */
+/** Within 5 s a caller must know that the database is gone (I-37). */
 const DEADLINE_MS = 4500;
 /** Durable wake-ups for jobs that are due later come in time (`jobferry_wake`). */
 const WAKE_UP_LEAD_MS = 2500;

@@ -8,7 +8,7 @@ import * as losing from './losing.ts';
 import { checkRecovery, type Recovery, recoveries } from './recovering.ts';
 import * as telling from './telling.ts';
 
-/** Every invariant that can be judged from outside (reliability.md section 2), by its id. */
+/** Every invariant that can be judged from outside (docs/invariants.md), by its id. */
 export const CHECKS: Readonly<Record<string, (facts: Facts) => string[]>> = {
   'I-1': losing.checkNoLoss,
   'I-2': losing.checkNoPhantom,

@@ -24,7 +24,7 @@ export function describePlantedBugs(): string {
   return `# Planted bugs
 
 Who judges the judges: for every invariant at least one bug that breaks it, and what has to notice. ${rows.length} bugs for
-${new Set(rows.map(({ id }) => id)).size} invariants (their wording: [delivery promise](../delivery-promise.md)). A run fails when a bug goes unnoticed.
+${new Set(rows.map(({ id }) => id)).size} invariants ([their wording](../invariants.md)). A run fails when a bug goes unnoticed.
 
 - **Records of a run**: \`npm test\`, \`test/chaos/planted.test.ts\`. A real run's records are altered; the checker must
   find a violation of this invariant and of no other.
