@@ -1,8 +1,8 @@
 /** A moment on two clocks of this process. The monotonic clock stands still while a virtual machine is suspended. */
 export interface Moment {
-  /** Of `performance.now()`. */
+  /** Result of `performance.now()`. */
   readonly monotonic: number;
-  /** Of `Date.now()`. */
+  /** Result of `Date.now()`. */
   readonly wall: number;
 }
 

@@ -21,7 +21,7 @@ const LOST_RACE_MS = 100;
  * @returns milliseconds until the next step; null when the action has ended or another process runs it
  */
 export async function runBulkAction(context: BulkContext, actionId: string, share = 1): Promise<number | null> {
-  const action = await actions.lookAtBulkAction(context.db, actionId);
+  const action = await actions.readRunningAction(context.db, actionId);
   if (action === null) return null;
   if (action.queueGone) return finish(context, action, queueDeleted().message);
   return action.kind === 'replay_dead_letters'
@@ -31,7 +31,7 @@ export async function runBulkAction(context: BulkContext, actionId: string, shar
 
 /** Ends an action that cannot continue, with `error` as its reason. */
 export async function failBulkAction(context: BulkContext, actionId: string, error: string): Promise<void> {
-  const action = await actions.lookAtBulkAction(context.db, actionId);
+  const action = await actions.readRunningAction(context.db, actionId);
   if (action !== null) await finish(context, action, error);
 }
 
