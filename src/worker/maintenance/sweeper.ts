@@ -76,7 +76,7 @@ export class Sweeper {
       try {
         await sweep();
       } catch (error) {
-        this.#log.warn({ err: error, what }, 'a part of the retention sweep failed; the next sweep tries it again');
+        this.#log.warn({ err: error, what }, 'the retention sweep failed in one part; the next sweep tries it again');
       }
     }
     return removed;
