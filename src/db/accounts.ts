@@ -17,7 +17,7 @@ export interface NewApiKey {
   lastFour: string;
 }
 
-// A statement that could write would be refused as a whole by a database that is read-only.
+// A separate statement from NOTE_USE: a read-only database would refuse a statement that can write.
 const BY_KEY: Statement = {
   name: 'account-by-key',
   text: `
@@ -27,10 +27,10 @@ const BY_KEY: Statement = {
      where key.hash = $1 and key.revoked_at is null`,
 };
 
-/** An account as one of its keys found it. */
+/** An account with the API key that identified it. */
 export interface KeyHolder extends AccountRow {
   key: { id: string; prefix: string; lastFour: string };
-  /** The key was used, and nobody has noted that for a minute. */
+  /** True when the last recorded use of the key is more than a minute old. */
   isUseUnnoted: boolean;
 }
 
@@ -49,14 +49,14 @@ const NOTE_USE: Statement = {
           where id = $1 and (last_used_at is null or last_used_at < jobferry_now() - interval '1 minute')`,
 };
 
-/** Notes that a key is in use. */
+/** Records that the key is in use, at most once a minute. */
 export async function noteKeyUse(db: Database, keyId: string): Promise<void> {
   await db.query(NOTE_USE, [keyId]);
 }
 
 const MAX_FOREIGN_PREFIXES = 100;
 
-// A constant and not a parameter: only with it is the index of such keys found.
+// A constant instead of a parameter: otherwise the planner cannot use the partial index of such keys.
 const FOREIGN_PREFIXES: Statement = {
   name: 'foreign-key-prefixes',
   text: `
@@ -65,8 +65,8 @@ const FOREIGN_PREFIXES: Statement = {
 };
 
 /**
- * How the keys begin that Jobferry has not made itself (`BOOTSTRAP_API_KEY`).
- * @returns null: too many to say
+ * Returns the prefixes of the keys that Jobferry did not generate (`BOOTSTRAP_API_KEY`).
+ * @returns null when there are too many
  */
 export async function foreignKeyPrefixes(db: Database): Promise<Set<string> | null> {
   const rows = await db.query<{ prefix: string }>(FOREIGN_PREFIXES);
@@ -82,7 +82,7 @@ const IN_FORCE: Statement = {
   text: 'select id from api_key where id = any ($1) and revoked_at is null',
 };
 
-/** Which of these keys are there and not revoked. */
+/** @returns those of the keys that exist and are not revoked */
 export async function keysInForce(db: Database, ids: readonly string[]): Promise<Set<string>> {
   return new Set((await db.query<{ id: string }>(IN_FORCE, [ids])).map(({ id }) => id));
 }
@@ -105,7 +105,7 @@ export async function createAccount(
 
 /**
  * Stores a new key.
- * @param check sees how many keys of the account are not revoked, and throws to refuse
+ * @param check receives the number of the account's keys that are not revoked, and throws to refuse
  * @throws JobferryError `not_found` when there is no such account
  */
 export async function createApiKey(
@@ -129,7 +129,7 @@ export async function createApiKey(
   });
 }
 
-// What an entry says of a key of the surrounding query.
+// The audit log's facts about a key of the surrounding query.
 const KEY_FACTS = `jsonb_build_object('name', name, 'prefix', prefix, 'lastFour', last_four)`;
 
 const REVOKE: Statement = {
@@ -144,8 +144,8 @@ const REVOKE: Statement = {
 };
 
 /**
- * @param accountId null: a key of any account
- * @returns true when there was such a key that was not yet revoked
+ * @param accountId null for a key of any account
+ * @returns false when there is no such key, or it was revoked before
  */
 export async function revokeApiKey(
   db: Database,
@@ -157,10 +157,10 @@ export async function revokeApiKey(
 }
 
 /**
- * Makes sure that there is an account, and that a key known in advance works. To be called under the
- * migration lock, so that processes which start together do it one after the other.
- * @param newKey makes the key for a first account; called only then
- * @returns the first account's key when it was made just now
+ * Creates the first account if there is none, and stores a key that is known in advance. Must be called under the
+ * migration lock, so that processes that start at the same time do it one after the other.
+ * @param newKey creates the key of the first account; called only if one is needed
+ * @returns the first account's key when it was created just now; otherwise null
  */
 export async function bootstrapAccount(
   db: Database,
@@ -198,8 +198,8 @@ async function insertKey(db: Database, accountId: string, key: NewApiKey): Promi
 }
 
 /**
- * Changes of one account, one after the other: some limits span all its queues or keys. A lock that lets
- * other transactions refer to the account, as the audit log does.
+ * Runs changes of one account one after the other, because some limits span all its queues or keys. The lock still lets
+ * other transactions insert rows that refer to the account, such as audit entries.
  * @throws JobferryError `not_found` when there is no such account
  */
 export async function exclusively<T>(
@@ -216,7 +216,7 @@ export async function exclusively<T>(
   );
 }
 
-/** Prisma's errors become the ones of the pool (`Database.query`). */
+/** Translates Prisma's errors into those of `Database.query`. */
 export async function guarded<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -2,9 +2,9 @@ import type { Actor, AuditRecord, Author } from '../domain/audit.ts';
 import type { Prisma } from './generated/client.ts';
 
 /**
- * An entry of the audit log is written in the commit of the change that it is about: here for changes
- * that are a Prisma transaction, and as a call of `jobferry_audit` within a statement for the others.
- * A CTE that nothing reads is not run, so that call belongs into the statement's final select list.
+ * Writes an audit entry in the transaction of the change. This function is for changes in a Prisma transaction. Other
+ * changes call `jobferry_audit` within their statement. PostgreSQL does not run a CTE that nothing reads, so that call
+ * belongs in the final select list.
  */
 export async function audit(tx: Prisma.TransactionClient, by: Author, record: AuditRecord): Promise<void> {
   const { action, targetType, targetId, targetName = null, before = null, after = null } = record;
@@ -13,14 +13,14 @@ export async function audit(tx: Prisma.TransactionClient, by: Author, record: Au
                           ${targetName}::text, ${jsonbText(before)}::jsonb, ${jsonbText(after)}::jsonb)`;
 }
 
-/** The second argument of `jobferry_audit`. */
+/** @returns the second argument of `jobferry_audit` */
 export function actorJson({ type, id, label }: Actor): string {
   return JSON.stringify({ type, id, label });
 }
 
 /**
- * JSON that jsonb can hold: neither NUL nor a lone surrogate, which a filter that somebody asked for
- * may contain. Null stays SQL's null.
+ * Serialises a value to JSON that jsonb accepts: NUL characters and lone surrogates, which a client's filter may contain,
+ * are replaced. Null stays SQL's null.
  */
 export function jsonbText(value: object | null): string | null {
   if (value === null) return null;

@@ -25,13 +25,13 @@ export interface DeadLetterFilter {
   from: Date;
   to?: Date | undefined;
   includeReplayed: boolean;
-  /** Entries go with their job (spec "Retention"), swept or not. */
+  /** A dead letter is listed only as long as its job is kept, whether or not the sweep has removed it. */
   periods: Periods;
 }
 
 /**
- * A page of a queue's dead letters, most recently dead first, and how many match: exactly when counting takes no longer
- * than a few seconds, up to some ten million.
+ * Returns a page of a queue's dead letters, most recently dead first, and how many match. The number is exact if counting
+ * takes no longer than a few seconds (about ten million dead letters), and a lower bound otherwise.
  */
 export async function listDeadLetterDocuments(
   db: Database,
@@ -59,7 +59,7 @@ const IS_KEPT = isKeptLetter({
 const ALL = statementsOf('all', 'true');
 const OPEN = statementsOf('open', 'd.replayed_at is null');
 
-/** Both read an index that has the job's id as well. */
+/** Both statements read an index that also contains the job's id. */
 function statementsOf(
   name: string,
   condition: string,
@@ -74,7 +74,7 @@ function statementsOf(
         select count(*) as walked, count(*) filter (where is_kept) as n, min(id) as last
           from (${letters} order by queue_id desc, id desc limit ${COUNT_SLICE}) walk`,
     },
-    // With limits that the planner knows it does not read the whole queue.
+    // With constant limits the planner chooses a plan that does not read the whole queue.
     page: (limit, offset) => `
       select d.id, ${BYTES_OF_J} as bytes
         from (select id from (${letters}) l where is_kept
@@ -110,16 +110,16 @@ export type ReplayAnswer =
   | { outcome: 'limit_reached' }
   | {
       outcome: 'done';
-      /** Milliseconds, the same for all jobs of the call. */
+      /** Creation time in milliseconds, the same for all jobs of the call. */
       createdAt: number;
       jobs: { id: string; replayedJobId: string }[];
-      /** `postponed`: the payloads before it were as many as one call takes; asked again, it is replayed. */
+      /** `postponed`: the payloads before it reached the limit of one call, so another call can replay it. */
       skipped: { id: string; reason: 'not_found' | 'already_replayed' | 'postponed' }[];
-      /** Not yet replayed, counted up to five million; 0 for a batch of a bulk action, which does not count. */
+      /** Dead letters not yet replayed, counted up to five million; 0 for a batch of a bulk action, which does not count. */
       remaining: number;
     };
 
-/** An entry of the audit log names so many of what a call was about. */
+/** An audit entry names at most this many dead letters. */
 const AUDITED_IDS = 100;
 
 const REPLAY: Statement = {
@@ -127,7 +127,7 @@ const REPLAY: Statement = {
   text: `select jobferry_replay($1, $2, $3, $4, $5 * interval '1 ms', $6 * interval '1 ms') as answer`,
 };
 
-// One entry for the call: with one dead letter asked for that is its target, else the queue.
+// One audit entry per call. Its target is the dead letter if a single one was requested, otherwise the queue.
 const REPLAY_AUDITED: Statement = {
   name: 'replay-audited',
   text: `
@@ -149,11 +149,11 @@ const REPLAY_AUDITED: Statement = {
 };
 
 /**
- * Makes new jobs of dead letters in one commit.
- * @param request.ids null takes the `max` oldest that are not yet replayed
- * @param request.limit the plan's monthly attempts, or null
- * @param audited who asked, and whether for a single one; null when the audit log has an entry of its own
- *   for what this call is a part of
+ * Creates new jobs from dead letters in one commit.
+ * @param request.ids null for the `max` oldest that are not yet replayed
+ * @param request.limit the plan's monthly attempts; null without a limit
+ * @param audited the author of the request, and whether it names a single dead letter; null when the call is part of an
+ *   action that has its own audit entry
  */
 export async function replay(
   db: Database,
@@ -171,6 +171,6 @@ export async function replay(
         actorJson(audited.by.actor),
         audited.single,
       ]));
-  if (row === null) throw new Error('replay answered no row');
+  if (row === null) throw new Error('jobferry_replay returned no row');
   return row.answer;
 }

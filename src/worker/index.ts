@@ -19,7 +19,7 @@ import { createTimeoutTask } from './wake-ups/timeout.ts';
 
 export interface WorkerOptions {
   databaseUrl: string;
-  /** Of the process; not yet started. */
+  /** The process's listener, not yet started. */
   listener: Listener;
   capacity: number;
   webhookTimeoutMs: number;
@@ -31,20 +31,20 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** Says that the queue may have work; false when there is no room for it now. */
+  /** Claims from the queue soon. @returns false when this process has no free capacity for it now */
   wake(queueId: string, reason: WakeReason): boolean;
-  /** Why it does not deliver as it should, for people; null when all is well. */
+  /** For operators: why the worker does not deliver as it should; null when it does. */
   problem(): string | null;
-  /** Deliveries under way. */
+  /** Number of running deliveries. */
   inFlight(): number;
-  /** Takes no more work, lets deliveries finish, and settles them. */
+  /** Stops claiming, waits for running deliveries, and writes their outcomes. */
   stop(): Promise<void>;
 }
 
-/** A delivery may last the webhook's time; the margin is for the way to the database and back (docs/architecture.md). */
+/** Added to the webhook timeout. It covers the round trips to the database before and after a delivery. */
 const LEASE_MARGIN_MS = 5000;
 
-/** The delivering half of the service. */
+/** Starts the part of the service that delivers jobs. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
   const { webhookTimeoutMs, capacity, plans, periods, changes, listener } = options;
   let dispatcher: Dispatcher | null = null;

@@ -1,12 +1,12 @@
-/** A moment of this process on two clocks: the monotonic one stands still while a virtual machine is suspended. */
+/** A moment on two clocks of this process. The monotonic clock stands still while a virtual machine is suspended. */
 export interface Moment {
-  /** Of `performance.now()`. */
+  /** Result of `performance.now()`. */
   readonly monotonic: number;
-  /** Of `Date.now()`. */
+  /** Result of `Date.now()`. */
   readonly wall: number;
 }
 
-/** Wall clocks are corrected by less than this all the time; more is a suspension, or a clock that was set. */
+/** Normal corrections of a wall clock are smaller. A larger jump means a suspension, or that the clock was set. */
 const JUMP_MS = 1000;
 
 export function thisMoment(): Moment {
@@ -14,8 +14,8 @@ export function thisMoment(): Moment {
 }
 
 /**
- * Milliseconds since then. When the wall clock has jumped ahead of the monotonic one, its word counts: too long is
- * safe, because what depends on it then only asks again.
+ * Milliseconds since the moment. If the wall clock has jumped ahead of the monotonic clock, the wall clock decides. A
+ * result that is too long is safe: the caller only has the lease lock confirmed again, or abandons a delivery.
  */
 export function elapsedMs({ monotonic, wall }: Moment): number {
   const elapsed = performance.now() - monotonic;

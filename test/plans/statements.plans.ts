@@ -94,7 +94,7 @@ const running = async () => {
       matched: 1,
     },
   });
-  const action = await actions.lookAtBulkAction(db, id ?? '');
+  const action = await actions.readRunningAction(db, id ?? '');
   if (action === null) throw new Error('not started');
   return action;
 };

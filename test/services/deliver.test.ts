@@ -69,7 +69,7 @@ function slowLookup(ms: number): Lookup {
 describe('a claim', () => {
   it('that is fresh is delivered, and its payload is kept only in the envelope', async () => {
     const server = await receiver();
-    const now = { now: Date.now(), asked: thisMoment() };
+    const now = { now: Date.now(), startedAt: thisMoment() };
     const job = claimed(server.url);
     expect(await deliver(setup(), job, now, 60_000)).toMatchObject(ACCEPTED);
     expect(server.received[0]).toContain(PAYLOAD);
@@ -79,7 +79,7 @@ describe('a claim', () => {
   it('that a freeze has aged is given back, and nothing is written', async () => {
     const server = await receiver();
     const { monotonic, wall } = thisMoment();
-    const long = { now: Date.now(), asked: { monotonic: monotonic - START_WITHIN_MS, wall } };
+    const long = { now: Date.now(), startedAt: { monotonic: monotonic - START_WITHIN_MS, wall } };
     expect(await deliver(setup(), claimed(server.url), long, LEASE_MS)).toMatchObject(GIVEN_BACK);
     expect(server.connections).toBe(0);
   });
@@ -87,17 +87,17 @@ describe('a claim', () => {
   it('that the suspension of a virtual machine has aged is given back, although the monotonic clock stood still', async () => {
     const server = await receiver();
     const { monotonic, wall } = thisMoment();
-    const long = { now: Date.now(), asked: { monotonic, wall: wall - 60_000 } };
+    const long = { now: Date.now(), startedAt: { monotonic, wall: wall - 60_000 } };
     expect(await deliver(setup(), claimed(server.url), long, LEASE_MS)).toMatchObject(GIVEN_BACK);
     expect(server.connections).toBe(0);
     // Corrections of the wall clock are no suspension.
-    const corrected = { now: Date.now(), asked: { monotonic, wall: wall - 900 } };
+    const corrected = { now: Date.now(), startedAt: { monotonic, wall: wall - 900 } };
     expect(await deliver(setup(), claimed(server.url), corrected, LEASE_MS)).toMatchObject(ACCEPTED);
   });
 
   it('whose receiver is slow to connect to is delivered, within the one deadline', async () => {
     const server = await receiver();
-    const now = { now: Date.now(), asked: thisMoment() };
+    const now = { now: Date.now(), startedAt: thisMoment() };
     const job = claimed(`http://slow.test:${server.port}/`);
     expect(await deliver(setup(slowLookup(3 * START_WITHIN_MS)), job, now, LEASE_MS)).toMatchObject(ACCEPTED);
     expect(server.received[0]).toContain(PAYLOAD);
@@ -105,7 +105,7 @@ describe('a claim', () => {
 
   it('that a freeze has aged while it connected has failed by its deadline, and nothing is written', async () => {
     const server = await receiver();
-    const now = { now: Date.now(), asked: thisMoment() };
+    const now = { now: Date.now(), startedAt: thisMoment() };
     // The deadline passes while the process stands still, so its timer has not fired when the connection is there.
     const lookup: Lookup = (_hostname, _options, callback) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);

@@ -173,6 +173,6 @@ it.each(['listJobs', 'listDeadLetters'] as const)('%s reads nothing once its cli
   const asked = op.services[list](account, id, { page: 1, limit: 10 }, () => isGone);
   isGone = true;
   letGo();
-  await expect(asked).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('nobody waits') });
+  await expect(asked).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('does not wait') });
   expect(await op.services[list](account, id, { page: 1, limit: 10 }, () => false)).toMatchObject({ total: 0 });
 });

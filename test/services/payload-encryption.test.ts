@@ -97,7 +97,7 @@ async function deliverDue(queueId: string, statusCode: number, by = op) {
     },
   } as Partial<Sender> as Sender;
   const { jobs, now } = await claimOf(by.db, queueId, 100);
-  const at = { now, asked: thisMoment() };
+  const at = { now, startedAt: thisMoment() };
   const deliveries = await Promise.all(jobs.map((job: ClaimedJob) => deliver(sender, job, at, LEASE_MS)));
   await settle(
     by.db,

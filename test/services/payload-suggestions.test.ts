@@ -121,7 +121,7 @@ describe('the searches of one request', () => {
     letGo();
     await expect(asked).rejects.toMatchObject({
       kind: 'unavailable',
-      message: expect.stringContaining('nobody waits'),
+      message: expect.stringContaining('does not wait'),
     });
     expect(statements).toBe(0);
   });

@@ -6,7 +6,7 @@ import type * as TransitionModule from '../../src/domain/transition.ts';
 import type { JobEvent, JobState, Transition } from '../../src/domain/transition.ts';
 import type * as BatcherModule from '../../src/pacing/batcher.ts';
 import type * as DispatcherModule from '../../src/worker/dispatch/dispatcher.ts';
-import type * as DeathWatchModule from '../../src/worker/lease/death-watch.ts';
+import type * as LockWatchModule from '../../src/worker/lease/lock-watch.ts';
 import { itemsOf, type SettleItem } from './model/settle.ts';
 import {
   afterSettling,
@@ -84,14 +84,14 @@ vi.mock('../../src/domain/outcome.ts', async (original) => {
   };
   return { ...real, judge };
 });
-vi.mock('../../src/worker/lease/death-watch.ts', async (original) => {
-  const real = await original<typeof DeathWatchModule>();
-  class DeathWatch extends real.DeathWatch {
+vi.mock('../../src/worker/lease/lock-watch.ts', async (original) => {
+  const real = await original<typeof LockWatchModule>();
+  class LockWatch extends real.LockWatch {
     constructor(db: Database, self: number) {
       super(db, self, bent.killsTooSoon ? 0 : undefined);
     }
   }
-  return { ...real, DeathWatch };
+  return { ...real, LockWatch };
 });
 vi.mock('../../src/worker/dispatch/dispatcher.ts', async (original) => {
   const real = await original<typeof DispatcherModule>();

@@ -13,7 +13,7 @@ import { createPublishJob, type PublishJob } from '../../src/services/jobs/publi
 import { createReportOutcome } from '../../src/services/jobs/report.ts';
 import type { JobOperations } from '../../src/services/operations.ts';
 import { Dispatcher } from '../../src/worker/dispatch/dispatcher.ts';
-import { DeathWatch } from '../../src/worker/lease/death-watch.ts';
+import { LockWatch } from '../../src/worker/lease/lock-watch.ts';
 import { Deadlines } from '../../src/worker/maintenance/deadlines.ts';
 import { endLifetimes, takeBack } from '../../src/worker/maintenance/recover.ts';
 import type { Server } from './connection.ts';
@@ -110,14 +110,14 @@ export class Process implements Host {
 
   /** Must run as an event of this process, so that its timers are its own. */
   start(): void {
-    const watch = new DeathWatch(this.db, this.workerId);
+    const watch = new LockWatch(this.db, this.workerId);
     this.#stopLooking.push(
       repeat(
         () => watch.nextMs,
         this.#log,
         'looking for dead workers',
         async () => {
-          const { dead } = await watch.look();
+          const { dead } = await watch.poll();
           if (dead.length === 0) return;
           this.#setup.onDeclaredDead(dead);
           for (const queueId of await takeBack(this.db, dead, this.workerId, NO_CHANGES)) this.dispatcher.wake(queueId);

@@ -46,7 +46,7 @@ it('graphile-worker dying by itself is noticed, and another takes over', async (
   await waitFor(() => messages.some((message) => message.includes('seppuku')), { message: 'its death' });
   await waitFor(() => !runner.running, { everyMs: 1, message: 'not ready' });
   await waitFor(() => runner.running, { message: 'another runner' });
-  expect(messages).toContain('the wake-up runner ended, starting another');
+  expect(messages).toContain('the wake-up runner ended; another one is started');
   await wake(false);
   await waitFor(() => delivered.length === 1, { message: 'a wake-up that arrives' });
 });

@@ -7,26 +7,26 @@ import type { ReplayAnswer } from '../dead-letters.ts';
 import type { Periods } from '../delivery/publish.ts';
 import { type Settlement, toItems } from '../delivery/settle.ts';
 
-/** Rows of `bulk_action`, and batches that are committed together with their counts. */
+/** Rows of `bulk_action`, and batches whose changes and counts are one commit. */
 
 export const BULK_TASK = 'bulk';
 export type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue';
 
 export interface NewBulkAction {
   kind: BulkKind;
-  /** Null when it spans queues. */
+  /** Null when the action spans queues. */
   queueId: string | null;
-  /** The filter that was asked for. */
+  /** The filter of the request. */
   selection: object;
   ratePerSecond: number | null;
   canary: boolean;
   matched: number;
 }
 
-/** Of one account at once: each of them is looked at every second or more often. */
+/** Limit of running actions per account. Each of them is polled at least once a second. */
 export const MAX_RUNNING = 20;
 
-// The row, its wake-up and its entry in the audit log: all of them or none.
+// One statement, so that the row, its wake-up and its audit entry are written together or not at all.
 const START: Statement = {
   name: 'start-bulk-action',
   text: `
@@ -50,7 +50,7 @@ const AUDIT_ACTIONS = {
   purge_queue: 'queue.purge',
 } as const satisfies Record<BulkKind, AuditRecord['action']>;
 
-/** Answers the id, or null when too many actions of the account are running. */
+/** @returns the id; null when too many actions of the account are running */
 export async function startBulkAction(db: Database, by: Author, action: NewBulkAction): Promise<string | null> {
   const { kind, queueId, selection, ratePerSecond, canary, matched } = action;
   const after = { filter: selection, ratePerSecond, canary, matched };
@@ -84,7 +84,7 @@ const CANCEL: Statement = {
       from cancelled`,
 };
 
-/** Ends a running action after the batch that is under way; false when there is no such running action. */
+/** Ends a running action after its present batch. @returns false when there is no such running action */
 export async function cancelBulkAction(db: Database, by: Author, actionId: string): Promise<boolean> {
   return (await db.query(CANCEL, [actionId, by.id, actorJson(by.actor)])).length > 0;
 }
@@ -100,24 +100,24 @@ export async function bulkActionStatus(db: Database, accountId: string, actionId
   return (await db.one<{ status: BulkStatus }>(STATUS, [actionId, accountId]))?.status ?? null;
 }
 
-/** A running action as the next batch needs it. */
+/** The facts about a running action that its next batch needs. */
 export interface RunningAction {
   id: string;
   accountId: string;
-  /** Of the account. */
+  /** Plan of the account. */
   plan: string;
   queueId: string | null;
-  /** False without a queue. */
+  /** True when the action's queue was deleted; false when the action has no queue. */
   queueGone: boolean;
   kind: BulkKind;
   selection: unknown;
   ratePerSecond: number | null;
   canary: 'none' | 'to_send' | CanaryJob | 'completed';
-  /** Fences the next batch: who finds another number in the row was overtaken. */
+  /** Fences the next batch: if the row has another number, another process has run a batch in between. */
   processed: number;
-  /** Of the last batch, or the empty text. */
+  /** Id at which the last batch ended; empty before the first batch. */
   position: string;
-  /** Since the last batch, in milliseconds on the database's clock; null before the first. */
+  /** Milliseconds since the last batch by the database's clock; null before the first batch. */
   sinceLastMs: number | null;
 }
 
@@ -141,8 +141,8 @@ interface ActionRow {
   since_last_ms: number;
 }
 
-// The look is noted seldom, because a batch notes it too.
-const LOOK: Statement = {
+// Updates `looked_at` at most once a second, because a batch updates it, too.
+const READ_RUNNING: Statement = {
   name: 'look-at-bulk-action',
   text: `
     with looked as (
@@ -161,9 +161,9 @@ const LOOK: Statement = {
      where b.id = $1 and b.status = 'running'`,
 };
 
-/** Null when the action has ended. */
-export async function lookAtBulkAction(db: Database, actionId: string): Promise<RunningAction | null> {
-  const row = await db.one<ActionRow>(LOOK, [actionId]);
+/** @returns null when the action has ended */
+export async function readRunningAction(db: Database, actionId: string): Promise<RunningAction | null> {
+  const row = await db.one<ActionRow>(READ_RUNNING, [actionId]);
   if (row === null) return null;
   return {
     id: row.id,
@@ -194,12 +194,12 @@ const CANARY_COMPLETED: Statement = {
   text: `update bulk_action set canary_completed_at = jobferry_now() where id = $1 and canary_completed_at is null`,
 };
 
-/** Remembers it, because the job itself will be swept one day. */
+/** Stores that the canary was completed, because the sweep will remove the job itself. */
 export async function noteCanaryCompleted(db: Database, actionId: string): Promise<void> {
   await db.query(CANARY_COMPLETED, [actionId]);
 }
 
-/** `ended`: the action is no longer running. `taken`: somebody else has gone on with it. */
+/** `ended`: the action is no longer running. `taken`: another process has continued it. */
 export type Overtaken = { outcome: 'ended' | 'taken' };
 
 const REPLAY: Statement = {
@@ -207,7 +207,7 @@ const REPLAY: Statement = {
   text: `select jobferry_bulk_replay($1, $2, $3, $4, $5, $6 * interval '1 ms', $7 * interval '1 ms') as answer`,
 };
 
-/** Replays a batch of dead letters, in id order, and counts it, in one commit. */
+/** Replays a batch of dead letters in the order of ids, and counts it, in one commit. */
 export async function replayBatch(
   db: Database,
   action: RunningAction,
@@ -217,15 +217,15 @@ export async function replayBatch(
   const { id, processed, queueId } = action;
   const values = [id, processed, queueId, batch.ids, batch.limit, periods.retentionMs, periods.lifetimeMs];
   const row = await db.one<{ answer: ReplayAnswer | Overtaken }>(REPLAY, values);
-  if (row === null) throw new Error('a bulk replay answered no row');
+  if (row === null) throw new Error('jobferry_bulk_replay returned no row');
   return row.answer;
 }
 
 const SETTLE: Statement = { name: 'bulk-settle', text: 'select jobferry_bulk_settle($1, $2, $3, $4) as answer' };
 
 /**
- * Settles what can be settled of a batch of jobs, and counts all of them, in one commit.
- * @param ids of the jobs that were looked at, in the order of the action
+ * Settles those jobs of a batch that can be settled, and counts all of them, in one commit.
+ * @param ids ids of all jobs of the batch, in the order of the action
  */
 export async function settleBatch(
   db: Database,
@@ -235,11 +235,11 @@ export async function settleBatch(
 ): Promise<Overtaken | { outcome: 'done'; applied: string[] }> {
   const values = [action.id, action.processed, ids, toItems(db.box, settlements)];
   const row = await db.one<{ answer: Overtaken | { outcome: 'done'; applied: string[] } }>(SETTLE, values);
-  if (row === null) throw new Error('a bulk settle answered no row');
+  if (row === null) throw new Error('jobferry_bulk_settle returned no row');
   return row.answer;
 }
 
-// What matched at the start and did not come up has moved on by itself: it counts as skipped.
+// Jobs that matched at the start, but were not found by a batch, have changed meanwhile. They count as skipped.
 const FINISH: Statement = {
   name: 'finish-bulk-action',
   text: `
@@ -251,7 +251,10 @@ const FINISH: Statement = {
     returning id`,
 };
 
-/** @param error null: completed. False when the action had ended, or somebody else had gone on with it */
+/**
+ * @param error null when the action is completed
+ * @returns false when the action has ended before, or another process has continued it
+ */
 export async function finishBulkAction(db: Database, action: RunningAction, error: string | null): Promise<boolean> {
   const values = [action.id, action.processed, error === null ? 'completed' : 'failed', error];
   return (await db.query(FINISH, values)).length > 0;
@@ -270,7 +273,7 @@ export interface BulkActionRef {
   accountId: string;
 }
 
-/** Running actions that no worker has kept for a while: the process that had them is gone. */
+/** @returns running actions that no worker has kept for `idleMs`: the process that ran them is gone */
 export function idleBulkActions(db: Database, idleMs: number): Promise<BulkActionRef[]> {
   return db.query<{ id: string; accountId: string }>(IDLE, [idleMs]);
 }
@@ -280,7 +283,7 @@ const ACCOUNT: Statement = {
   text: `select account_id as "accountId" from bulk_action where id = $1 and status = 'running'`,
 };
 
-/** Null when the action has ended. */
+/** @returns null when the action has ended */
 export async function accountOfBulkAction(db: Database, actionId: string): Promise<string | null> {
   return (await db.one<{ accountId: string }>(ACCOUNT, [actionId]))?.accountId ?? null;
 }
@@ -290,7 +293,7 @@ const KEEP: Statement = {
   text: `update bulk_action set looked_at = jobferry_now() where id = any ($1) and status = 'running'`,
 };
 
-/** Says that this process has the actions, also while they wait for their turn. */
+/** Marks the actions as kept by this process. This is also needed while they wait for their turn. */
 export async function keepBulkActions(db: Database, ids: readonly string[]): Promise<void> {
   await db.query(KEEP, [ids]);
 }
@@ -302,7 +305,7 @@ const ADVANCE: Statement = {
      where id = $1 and status = 'running' and processed = $2 and coalesce(position, '') < $3`,
 };
 
-/** Remembers that nothing up to an id is left to do. */
+/** Stores that nothing up to the id `position` is left to do. */
 export async function advanceBulkAction(db: Database, action: RunningAction, position: string): Promise<void> {
   await db.query(ADVANCE, [action.id, action.processed, position]);
 }

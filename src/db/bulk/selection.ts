@@ -6,18 +6,18 @@ import { isKeptLetter } from '../retention/kept.ts';
 import { deadLetterConditions } from '../search/dead-letter-filter.ts';
 import { countJobs, findJobs, type JobSelection } from '../search/jobs.ts';
 
-/** What a bulk action is about: how many there are, and which come next. */
+/** Selects the jobs and dead letters of a bulk action: how many match, and which are next. */
 
-/** Where a batch begins and what the action is limited to. */
+/** The range of a batch. */
 export interface BatchBounds {
-  /** Id of the last one that was looked at, or the empty text. */
+  /** Id at which the last batch ended; empty for the first batch. */
   after: string;
-  /** Of the action: what has a later id came after its start. */
+  /** Id of the action: rows with a later id were created after its start. */
   before: string;
   limit: number;
 }
 
-/** A replay copies the payloads, so a batch of large ones has fewer: every statement has to end in time. */
+/** Limit of payload bytes per batch. A replay copies the payloads, and every statement must end within its time limit. */
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
 function replayable(queueId: string, filter: DeadLetterFilter, { retentionMs, lifetimeMs }: Periods) {
@@ -35,7 +35,7 @@ function replayable(queueId: string, filter: DeadLetterFilter, { retentionMs, li
   return { where: conditions.join(' and '), values };
 }
 
-/** What an action is about is counted to this at its start; later the number follows what was done. */
+/** Limit of the count at the start of an action. Later the count follows the processed rows. */
 const MAX_COUNT = 1_000_000;
 
 export async function countReplayable(
@@ -50,12 +50,12 @@ export async function countReplayable(
   return (await db.one<{ n: number }>(counted, values))?.n ?? 0;
 }
 
-/** Dead letters that a step looks at: with a filter that few meet it must end in time as well. */
+/** Dead letters that a step reads at most, so that it ends in time even if few of them match. */
 const WALK = 20_000;
 
 /**
- * Ids of the next dead letters that can be replayed, oldest first, among the next 20 000 that are open. `walkedTo` is
- * the last of these when none matches; null when there are no more.
+ * Returns the ids of the next dead letters that can be replayed, oldest first, among the next 20 000 that are not yet
+ * replayed. `walkedTo` is the last id of these 20 000; null when there are none.
  */
 export async function nextReplayable(
   db: Database,
@@ -64,7 +64,7 @@ export async function nextReplayable(
 ): Promise<{ ids: string[]; walkedTo: string | null }> {
   const { where, values } = replayable(selection.queueId, selection.filter, selection.periods);
   const n = values.push(after, before, limit);
-  // Queue and id are compared together, lest the planner walks by the ids of all queues.
+  // Queue and id are compared together. Otherwise the planner may walk the ids of all queues.
   const rows = await db.query<{ ids: string[]; walkedTo: string | null }>(
     `with walk as materialized (
        select id from dead_letter
@@ -92,8 +92,8 @@ export async function countPending(db: Database, queueId: string): Promise<numbe
   return (await db.one<{ n: number }>(COUNT_PENDING, [queueId]))?.n ?? 0;
 }
 
-// In the order of the index of pending jobs and not by id, which would walk past every job of the queue
-// that is long done. Who was cancelled is not pending any more, so the same question finds the next.
+// In the order of the index of pending jobs. By id, the walk would pass every completed job of the queue. A cancelled job
+// is not pending any more, so the same query finds the next jobs.
 const PENDING: Statement = {
   name: 'bulk-next-pending',
   text: `
@@ -101,7 +101,7 @@ const PENDING: Statement = {
      order by scheduled_for, id limit $3`,
 };
 
-/** Ids of pending jobs of a queue that were published before. */
+/** @returns ids of pending jobs of a queue with an id below `before` */
 export async function nextPending(db: Database, queueId: string, before: string, limit: number): Promise<string[]> {
   return (await db.query<{ id: string }>(PENDING, [queueId, before, limit])).map((row) => row.id);
 }
@@ -115,8 +115,8 @@ export interface CancelSelection {
 const OPEN: readonly JobStatus[] = ['pending', 'processing', 'awaiting_ack'];
 
 /**
- * Jobs that match and have not ended. Those on the wire are among them, although they cannot be called
- * back: who asks must hear of them, as skipped.
+ * Selects jobs that match and have not ended. It includes jobs that are being delivered: these cannot be cancelled, but
+ * the client must see them counted as skipped.
  */
 function cancellable({ accountId, filter, periods }: CancelSelection): JobSelection {
   const statuses = OPEN.filter((status) => filter.statuses?.includes(status) ?? true);
@@ -127,7 +127,7 @@ export function countCancellable(db: Database, selection: CancelSelection): Prom
   return countJobs(db, cancellable(selection), MAX_COUNT - 1);
 }
 
-/** Ids of the next jobs that can be cancelled, oldest first. */
+/** @returns ids of the next jobs that can be cancelled, oldest first */
 export async function nextCancellable(
   db: Database,
   selection: CancelSelection,
@@ -143,7 +143,7 @@ const LIMIT: Statement = {
   text: 'select jobferry_limit_reached($1, $2, jobferry_now()) as reached',
 };
 
-/** @param limit the plan's monthly attempts, or null */
+/** @param limit the plan's monthly attempts; null without a limit */
 export async function isLimitReached(db: Database, accountId: string, limit: number | null): Promise<boolean> {
   return (await db.one<{ reached: boolean }>(LIMIT, [accountId, limit]))?.reached ?? false;
 }

@@ -1,14 +1,14 @@
 import { databaseTime } from './clock.ts';
 import type { Database } from './database.ts';
 
-/** A different clock than before is believed when it has been steady for so long. */
+/** A clock that has moved is trusted again when it has been steady for this long. */
 export const CLOCK_SETTLES_MS = 3_600_000;
 
 export interface ClockWatchOptions {
-  /** How far the database's clock may be from where it is expected. */
+  /** How far the database's clock may be from the expected time, in milliseconds. */
   maxJumpMs: number;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
-  /** Replaced by tests. Milliseconds. */
+  /** Clocks in milliseconds, replaced by tests. */
   monotonic?: () => number;
   wall?: () => number;
 }
@@ -20,22 +20,22 @@ interface Offsets {
 }
 
 /**
- * Watches the database's clock, which decides every due time. Nothing that cannot be undone may follow from a clock
- * that jumps: no job is removed, no lifetime ends and no idempotency key becomes free while this process does not
- * trust it.
+ * Watches the database's clock, which decides every due time. A clock that jumps must not have effects that cannot be
+ * undone: while this process does not trust the clock, no job is removed, no lifetime ends and no idempotency key becomes
+ * free.
  *
  * The clock is trusted while it keeps its distance from this process's monotonic clock and from its wall clock. If
  * one of these distances changes by more than `maxJumpMs`, one of the clocks is wrong, and it is unknown which. The
- * clock is trusted again as soon as it is back, or when its new distance has been steady for an hour: then it was
- * set right, the process was suspended, or the process's own clock is wrong for good.
+ * clock is trusted again as soon as it is back at its old distance, or when its new distance has been steady for an hour.
+ * In the second case the clock was set right, the process was suspended, or the process's own clock stays wrong.
  */
 export class ClockWatch {
   readonly #options: ClockWatchOptions;
   readonly #monotonic: () => number;
   readonly #wall: () => number;
-  /** Where the clock is trusted to be: at the start as far from the monotonic clock as it is, and with the wall clock. */
+  /** The trusted distances. At the start, the monotonic distance is as measured, and the wall distance is 0. */
   #expected: Offsets | null = null;
-  /** Where it is instead, and since when (monotonic). */
+  /** The present distances while they are not trusted, and since when (monotonic); null while the clock is trusted. */
   #elsewhere: { offsets: Offsets; since: number } | null = null;
 
   constructor(options: ClockWatchOptions) {
@@ -44,7 +44,7 @@ export class ClockWatch {
     this.#wall = options.wall ?? (() => Date.now());
   }
 
-  /** Takes a time of the database that was read just now. */
+  /** Compares a time that was just read from the database. */
   observe(databaseMs: number): void {
     const at = this.#monotonic();
     const seen = { monotonic: databaseMs - at, wall: databaseMs - this.#wall() };
@@ -73,13 +73,13 @@ export class ClockWatch {
     this.#elsewhere = null;
   }
 
-  /** The database time now, by the monotonic clock since it was last read; null while it is not trusted. */
+  /** @returns the database time now, calculated with the monotonic clock; null while the clock is not trusted */
   now(): number | null {
     if (this.#expected === null || this.#elsewhere !== null) return null;
     return this.#expected.monotonic + this.#monotonic();
   }
 
-  /** Whether a time that the database gave just now is to be trusted. */
+  /** Whether a time that was just read from the database can be trusted. */
   trusts(databaseMs: number): boolean {
     const now = this.now();
     return now !== null && Math.abs(databaseMs - now) <= this.#options.maxJumpMs;
@@ -93,7 +93,7 @@ export class ClockWatch {
 
 const watches = new WeakMap<Database, ClockWatch>();
 
-/** From now on, statements of this database whose effect cannot be undone ask the watch. */
+/** Connects a watch to the database. Statements whose effect cannot be undone check it. */
 export function useClockWatch(db: Database, watch: ClockWatch): void {
   watches.set(db, watch);
 }
@@ -103,13 +103,13 @@ export async function lookAtClock(db: Database, watch: ClockWatch): Promise<void
   watch.observe(await databaseTime(db));
 }
 
-/** Whether nothing speaks against the database's clock; true without a watch. */
+/** Whether the database's clock is trusted; true without a watch. */
 export function isClockTrusted(db: Database): boolean {
   const watch = watches.get(db);
   return watch === undefined || watch.now() !== null;
 }
 
-/** Whether a time that the database gave just now is to be trusted; true without a watch. */
+/** Whether a time that was just read from the database can be trusted; true without a watch. */
 export function isTimeTrusted(db: Database, databaseMs: number): boolean {
   return watches.get(db)?.trusts(databaseMs) ?? true;
 }

@@ -11,32 +11,33 @@ export interface DatabaseLog {
 }
 
 /**
- * No statement of the service may take longer than this: a caller must hear "unavailable" within
- * 5 s of a database that stalls (I-37), and everything long is done in batches.
+ * Time limit of every statement of the service. If the database stalls, the caller must receive "unavailable" within 5 s
+ * (I-37). Long work is done in batches.
  */
 export const STATEMENT_TIMEOUT_MS = 4000;
-/** Of a statement that may take less: the setting itself has to be made and taken back within it. */
+/** Lower limit of a shorter time limit: it also applies to the `set` statement that restores the usual one. */
 const SHORTEST_MS = 25;
+/** A shorter time limit is set only if it differs by more than this. */
 const NEARLY_MS = 250;
 const CONNECT_TIMEOUT_MS = 3000;
-/** The client's own bound, for a server that no longer answers at all. */
-const ANSWER_TIMEOUT_MS = 4500;
+/** Time limit in the client, for a server that does not reply at all. */
+const REPLY_TIMEOUT_MS = 4500;
 
-// count(*) and sums are bigint; every number that Jobferry keeps there is far below 2^53.
+// count(*) and sums are bigint. All of these numbers in Jobferry are far below 2^53.
 const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, Number);
 const parseAnyTimestamp = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
 
-/** A pool of connections that opens no more than so many sessions on the server, given up ones included. */
+/** A pool of connections that never has more than `max` sessions on the server, including abandoned ones. */
 export class Connections {
   readonly pool: pg.Pool;
   readonly #abandoned: AbandonedSessions;
   readonly #usualMs: number;
-  /** What a statement may take on a connection, where that is not as usual. Never less once a statement has ended. */
+  /** Time limit of connections whose limit is not the usual one. After a statement it is never below the usual one. */
   readonly #timeOf = new WeakMap<pg.ClientBase, number>();
 
-  /** @param usualMs what a statement may take if nothing else is said */
+  /** @param usualMs default time limit of a statement */
   constructor(url: string, max: number, log: DatabaseLog, origin: OriginGuard, usualMs = STATEMENT_TIMEOUT_MS) {
     this.#usualMs = usualMs;
     this.pool = new pg.Pool({
@@ -44,11 +45,11 @@ export class Connections {
       max,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: usualMs,
-      query_timeout: ANSWER_TIMEOUT_MS,
+      query_timeout: REPLY_TIMEOUT_MS,
       idle_in_transaction_session_timeout: 10_000,
       ...KEEP_ALIVE,
       application_name: 'jobferry',
-      // Compiling takes longer than any statement of the service, and estimates of payload searches invite it.
+      // JIT compilation takes longer than any statement of the service, and PostgreSQL would use it for payload searches.
       options: `${KEEP_ALIVE.options} -c jit=off`,
       types,
       verify: (client, done) => void origin.check(client).then(() => done(), done),
@@ -62,16 +63,16 @@ export class Connections {
   }
 
   /**
-   * @param maxMs what the statement may take, if that is not what is usual on these connections
-   * @param assertMaySend looks once more when the connection is there, for which the statement may have waited for seconds
-   * @throws JobferryError `unavailable` when no connection is to be had; what the statement fails with is thrown as it is
+   * @param maxMs time limit of the statement; undefined for the usual one
+   * @param assertMaySend called right before the statement is sent, because it may have waited for a connection for seconds
+   * @throws JobferryError `unavailable` when no connection is available; errors of the statement are thrown unchanged
    */
   async run<Row extends pg.QueryResultRow>(
     statement: pg.QueryConfig,
     { maxMs = this.#usualMs, assertMaySend }: { maxMs?: number | undefined; assertMaySend?: () => void } = {},
   ): Promise<Row[]> {
     const withinMs = Math.ceil(maxMs);
-    // Setting it takes as long as a small statement, so what is nearly as usual is left as it is.
+    // `set` takes as long as a small statement, so a limit that is close to the usual one is not set.
     const isShort = withinMs < this.#usualMs - NEARLY_MS;
     const wanted = isShort ? Math.max(SHORTEST_MS, withinMs) : Math.max(this.#usualMs, withinMs);
     return this.#onConnection(async (client) => {
@@ -115,20 +116,20 @@ export class Connections {
   }
 }
 
-/** query_canceled: by the time-out of the statement, nearly always. */
+/** query_canceled: nearly always by the statement's time-out. */
 export const CANCELLED = '57014';
 
-/** A statement that the server refused has ended, and its connection is as good as before. */
+/** True if the server refused the statement. Its connection can then be used again. */
 function isRefusal(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.severity === 'ERROR';
 }
 
-/** No refusal of a statement: the connection would go on with a setting that is not for others, so it is closed. */
+/** Throws an error that closes the connection: it would keep a time limit that is wrong for other statements. */
 function notAsBefore(cause: unknown): never {
-  throw new Error('a connection could not be given its usual time-out again', { cause });
+  throw new Error('the usual time-out of a connection could not be restored', { cause });
 }
 
-/** In UTC, as servers have it, without the regular expression: a claimed job alone has four. */
+/** Fast path for timestamps in UTC, without the driver's regular expression: each claimed job has four timestamps. */
 function parseTimestamp(text: string): Date {
   if (text.length > 21 && text.length < 27 && text[10] === ' ' && text.endsWith('+00')) {
     const parsed = new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`);

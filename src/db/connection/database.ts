@@ -8,19 +8,20 @@ import { SecretBox } from './secret-box.ts';
 
 export type { DatabaseLog } from './connections.ts';
 
-/** A named statement: prepared once per connection, and findable in `pg_stat_statements` by its text. */
+/** A named statement. It is prepared once per connection, and `pg_stat_statements` lists it by its text. */
 export interface Statement {
   name: string;
   text: string;
 }
 
-/** Of a process: for publish, claim, settle, keys and all that writes; and for dashboards, lists and searches. */
+/** Connections per process for publish, claim, settle, keys and all other writes. */
 const MAX_CONNECTIONS = 16;
+/** Connections per process for dashboards, lists and searches. */
 const MAX_READING_CONNECTIONS = 4;
 
 /**
- * Dashboards, lists and searches. An account's statements wait for each other and not for those of other accounts; a
- * page of a dashboard asks for a few dozen at once.
+ * Limits of dashboards, lists and searches. An account's statements wait for each other, and not for those of other
+ * accounts. One page of a dashboard sends a few dozen statements at once.
  */
 const READING = {
   atOnce: MAX_READING_CONNECTIONS,
@@ -31,41 +32,41 @@ const READING = {
   slowMs: 300,
 };
 
-/** No field of GraphQL keeps a connection for longer. */
+/** Time limit of a statement of a GraphQL field. */
 const GRAPHQL_MS = 2000;
 
 /**
- * Changes that are no publish, report or outcome: edits, keys, replays, bulk actions. Those of one account wait for the same
- * rows, each with a connection, so they get a part of the connections only.
+ * Limits of changes that are not a publish, report or outcome: edits, keys, replays, bulk actions. Changes of one account
+ * wait for locks on the same rows while each holds a connection, so they may use only a part of the connections.
  */
 const CHANGING = { atOnce: 8, atOnceOfOne: 3, waiting: 2000, waitingOfOne: 500, maxWaitMs: 3000 };
 
 export interface ReadingOptions {
-  /** Of a request; it is charged for what its statements take, and not for waiting for its account's turn. */
+  /** Budget of the request. It is charged for the time of its statements, not for the wait for the account's turn. */
   budget?: SearchBudget | undefined;
-  /** What a statement may take, if that is not 2 s: lists of REST are promised at any size. */
+  /** Time limit of a statement; 2 s if undefined. REST lists have a longer one, because they work at any size. */
   maxMs?: number | undefined;
-  /** Whether nobody waits for the answer any more: a statement whose turn comes then is refused. */
+  /** Whether the client has gone. A statement whose turn comes after that is refused. */
   isGone?: (() => boolean) | undefined;
 }
 
 /** The pools of the process, shared by the hand-written SQL, Prisma and graphile-worker. */
 export class Database {
   readonly pool: pg.Pool;
-  /** For reading what may take long, so that nothing else has to wait for it. */
+  /** For reads that may take long, so that other statements do not wait for them. */
   readonly readingPool: pg.Pool;
-  /** Who may use the connections for reading. */
+  /** Decides which account may use the connections for reading. */
   readonly readingTurns = new FairTurns(READING);
-  /** Who may change what is changed one by one. */
+  /** Decides which account may run a change. */
   readonly changingTurns = new FairTurns(CHANGING);
   readonly log: DatabaseLog;
-  /** What is stored encrypted goes in and comes out through this. */
+  /** Encrypts and decrypts stored texts. */
   readonly box: SecretBox;
   private readonly connections: Connections;
   private readonly readingConnections: Connections;
-  /** What sends a statement, over whichever connection. */
+  /** Sends a statement over one of the connections. */
   readonly run: Connections['run'];
-  /** Refuses connections to a server whose data is older than what was seen. */
+  /** Refuses connections to a server whose data is older than that of a server seen before. */
   readonly origin: OriginGuard;
 
   constructor(url: string, log: DatabaseLog, box: SecretBox = new SecretBox()) {
@@ -80,14 +81,14 @@ export class Database {
   }
 
   /**
-   * The same database, for what an account looks at: its statements go over the connections for reading, when it is the
-   * account's turn, and are refused as `unavailable` when that takes too long.
+   * Returns the same database for reads of an account. Its statements use the connections for reading, wait for the
+   * account's turn, and fail as `unavailable` when that takes too long.
    */
   reading(accountId: string, { budget, maxMs, isGone = () => false }: ReadingOptions = {}): Database {
     const inTurn = <T>(work: () => Promise<T>) => this.readingTurns.run(accountId, work);
     const run = <Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]> => {
       const read = async () => {
-        if (isGone()) throw unavailable('nobody waits for this answer any more', 'nothing');
+        if (isGone()) throw unavailable('the client does not wait for this response any more', 'nothing');
         return this.readingConnections.run<Row>(statement, { maxMs: budget?.left ?? maxMs });
       };
       return budget === undefined ? inTurn(read) : budget.spend(read, inTurn);
@@ -95,7 +96,7 @@ export class Database {
     return Object.create(this, { run: { value: run } });
   }
 
-  /** The same database, for statements that are refused as `unavailable` when they may not be sent any more. */
+  /** Returns the same database. Its statements fail as `unavailable` if `maySend` returns false when they would be sent. */
   onlyWhile(maySend: () => boolean, why: string): Database {
     const assertMaySend = () => {
       if (!maySend()) throw unavailable(why, 'nothing');
@@ -105,7 +106,7 @@ export class Database {
     return Object.create(this, { run: { value: run } });
   }
 
-  /** @throws JobferryError `unavailable` when the database cannot answer now */
+  /** @throws JobferryError `unavailable` when the database is temporarily unavailable */
   async query<Row extends pg.QueryResultRow>(statement: Statement | string, values: unknown[] = []): Promise<Row[]> {
     const config = { ...(typeof statement === 'string' ? { text: statement } : statement), values };
     try {
@@ -113,7 +114,7 @@ export class Database {
     } catch (error) {
       if (!LOST_AGAINST_ANOTHER.has(sqlStateOf(error) ?? '')) throw translated(error);
     }
-    // Every statement is a transaction of its own and was rolled back, so it may simply run again.
+    // Every statement is its own transaction and was rolled back, so it can run again.
     try {
       return await this.run<Row>(config);
     } catch (error) {
@@ -131,24 +132,24 @@ export class Database {
 }
 
 /**
- * SQLSTATE classes that say "not now" rather than "not like this": connection, resources, operator intervention, system
- * errors, transactions that lost against another, and a server that has a fault of its own: a broken file or setting.
+ * SQLSTATE classes of temporary errors: connection, transaction rollback, resources, operator intervention, system errors,
+ * and internal faults of the server, such as a broken file or setting.
  */
 const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '55', '57', '58', 'F0', 'XX']);
 /** deadlock_detected, serialization_failure */
 const LOST_AGAINST_ANOTHER = new Set(['40P01', '40001']);
-/** read_only_sql_transaction: a standby, or an operator who stopped writes. */
+/** read_only_sql_transaction: the server is a standby, or an operator has stopped writes. */
 const READ_ONLY = '25006';
-/** connection_exception, transaction_resolution_unknown; admin_shutdown, crash_shutdown: perhaps within the commit. */
+/** connection_exception, transaction_resolution_unknown, admin_shutdown, crash_shutdown: the commit may have succeeded. */
 const MAYBE_COMMITTED = /^(?:08|40003|57P0[12])/;
 
-/** Keeps our own refusals and real faults; everything that time can heal becomes `unavailable`. */
+/** Turns temporary errors into `unavailable`. Returns JobferryErrors and all other errors unchanged. */
 export function translated(error: unknown): unknown {
   if (error instanceof JobferryError) return error;
   const sqlState = sqlStateOf(error);
   if (sqlState === READ_ONLY) return unavailable('the database is read-only at the moment', 'nothing', error);
   if (sqlState === CANCELLED) return unavailable('the database took too long to answer', 'nothing', error);
-  // Without an SQLSTATE the server never judged the statement: reset, or timed out.
+  // Without an SQLSTATE there is no reply from the server: the connection was reset or timed out.
   if (sqlState === null || UNAVAILABLE_CLASSES.has(sqlState.slice(0, 2))) {
     const stored: Stored = sqlState === null || MAYBE_COMMITTED.test(sqlState) ? 'unknown' : 'nothing';
     return unavailable('the database is not available', stored, error);
@@ -158,7 +159,7 @@ export function translated(error: unknown): unknown {
 
 function sqlStateOf(error: unknown): string | null {
   if (error instanceof pg.DatabaseError) return error.code ?? null;
-  // Prisma wraps what the driver said.
+  // Prisma wraps the driver's error.
   const cause = (error as { cause?: unknown; meta?: { driverAdapterError?: { cause?: unknown } } } | null) ?? {};
   const inner = cause.meta?.driverAdapterError?.cause ?? cause.cause;
   const code = (inner as { originalCode?: unknown } | undefined)?.originalCode;

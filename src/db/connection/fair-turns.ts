@@ -1,32 +1,34 @@
 import { unavailable } from '../../domain/errors.ts';
 
 export interface TurnBounds {
-  /** How many run at once, of all and of one account. */
+  /** Limit of running operations. */
   atOnce: number;
+  /** Limit of running operations per account. */
   atOnceOfOne: number;
-  /** How many wait, of all and of one account. */
+  /** Limit of waiting operations. */
   waiting: number;
+  /** Limit of waiting operations per account. */
   waitingOfOne: number;
-  /** What has waited longer is refused. */
+  /** An operation that has waited longer is refused. */
   maxWaitMs: number;
-  /** After one that took longer its account gets one at once for as long: several would take all processors. */
+  /** After a slower operation, its account may run only one at a time for the same duration: more would use all CPUs. */
   slowMs?: number;
 }
 
-/** So many are remembered as slow. */
+/** Accounts that are remembered as slow. */
 const MAX_SLOW = 10_000;
 
 interface Turn {
   start(): void;
 }
 
-/** Lets accounts do something in turn: each has its share, and none waits for all that another has asked for. */
+/** Runs operations of accounts in turns. Each account has a limit, so none waits for all operations of another account. */
 export class FairTurns {
   readonly #bounds: TurnBounds;
-  /** In the order in which the accounts are served. */
-  readonly #lines = new Map<string, Set<Turn>>();
+  /** Waiting operations by account, in the order of the accounts' turns. */
+  readonly #waiting = new Map<string, Set<Turn>>();
   readonly #running = new Map<string, number>();
-  /** Accounts of which one took long, and until when that counts. */
+  /** Accounts with a slow operation, and until when they count as slow. */
   readonly #slow = new Map<string, number>();
   readonly #now: () => number;
   #runningInAll = 0;
@@ -37,7 +39,7 @@ export class FairTurns {
     this.#now = now;
   }
 
-  /** @throws JobferryError `unavailable` when too many wait, or it had to wait for too long */
+  /** @throws JobferryError `unavailable` when too many operations are waiting, or this one has waited for too long */
   async run<T>(account: string, work: () => Promise<T>): Promise<T> {
     if (!this.#mayRun(account)) await this.#turn(account);
     else this.#begin(account);
@@ -73,17 +75,17 @@ export class FairTurns {
     if (left === 0) this.#running.delete(account);
     else this.#running.set(account, left);
     this.#runningInAll -= 1;
-    // An account may have got two again meanwhile.
+    // More than one may start: an account that was slow may have its usual limit again.
     while (this.#startNext());
   }
 
   #startNext(): boolean {
-    for (const [next, line] of this.#lines) {
+    for (const [next, turns] of this.#waiting) {
       if (!this.#mayRun(next)) continue;
-      const [turn] = line;
+      const [turn] = turns;
       this.#leave(next, turn);
-      // To the end.
-      if (line.size > 0 && this.#lines.delete(next)) this.#lines.set(next, line);
+      // The account goes behind the others.
+      if (turns.size > 0 && this.#waiting.delete(next)) this.#waiting.set(next, turns);
       this.#begin(next);
       turn?.start();
       return true;
@@ -93,14 +95,14 @@ export class FairTurns {
 
   #turn(account: string): Promise<void> {
     const { waiting, waitingOfOne, maxWaitMs } = this.#bounds;
-    const line = this.#lines.get(account) ?? new Set();
-    if (this.#waitingInAll >= waiting || line.size >= waitingOfOne) {
+    const turns = this.#waiting.get(account) ?? new Set();
+    if (this.#waitingInAll >= waiting || turns.size >= waitingOfOne) {
       return Promise.reject(unavailable('too many requests are waiting', 'nothing'));
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#leave(account, turn);
-        reject(unavailable('it had to wait for the database for too long', 'nothing'));
+        reject(unavailable('the request had to wait for the database for too long', 'nothing'));
       }, maxWaitMs);
       const turn: Turn = {
         start() {
@@ -108,16 +110,16 @@ export class FairTurns {
           resolve();
         },
       };
-      line.add(turn);
-      this.#lines.set(account, line);
+      turns.add(turn);
+      this.#waiting.set(account, turns);
       this.#waitingInAll += 1;
     });
   }
 
   #leave(account: string, turn: Turn | undefined): void {
-    const line = this.#lines.get(account);
-    if (line === undefined || turn === undefined || !line.delete(turn)) return;
+    const turns = this.#waiting.get(account);
+    if (turns === undefined || turn === undefined || !turns.delete(turn)) return;
     this.#waitingInAll -= 1;
-    if (line.size === 0) this.#lines.delete(account);
+    if (turns.size === 0) this.#waiting.delete(account);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * For every connection that lives long: TCP asks the other side after 10 s without traffic, and then again and again. So
- * a connection whose other side is gone without a word ends within some 20 s, and not after the two hours of the kernel.
- * The server does the same, or sessions that nobody uses any more would fill it.
+ * Options of every long-lived connection: TCP probes the other side after 10 s without traffic, and then repeatedly. So a
+ * connection to a host that has disappeared ends within about 20 s, and not after the kernel's default of two hours. The
+ * options make the server do the same, or sessions of clients that have disappeared would use up its connections.
  */
 export const KEEP_ALIVE = {
   keepAlive: true,

@@ -5,11 +5,11 @@ import type { Database, DatabaseLog, Statement } from './database.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import type { OriginGuard } from './origin.ts';
 
-/** PostgreSQL takes messages of less than 8000 bytes. */
+/** Limit of a message; PostgreSQL accepts less than 8000 bytes. */
 export const MAX_MESSAGE_BYTES = 7900;
 
-// Every NOTIFY holds one lock of the whole server until its transaction has ended, so a transaction of its
-// own, and one that does not wait for the disk: a message about what is committed need not survive anything.
+// Every NOTIFY holds a lock of the whole server until its transaction ends. So it has its own transaction, which does not
+// wait for the disk: messages are about committed changes and need not survive a crash.
 const NOTIFY: Statement = {
   name: 'notify',
   text: `select set_config('synchronous_commit', 'off', true), pg_notify($1, message) from unnest($2::text[]) as message`,
@@ -23,28 +23,28 @@ export async function notify(db: Database, channel: string, messages: readonly s
 export interface ListenerOptions {
   url: string;
   log: DatabaseLog;
-  /** Of the process: a server of the past sends nothing of what happens. */
+  /** The process's guard: a server with older data does not send the notifications of the present one. */
   origin: OriginGuard;
-  /** How often the connection is tested: one that nothing arrives on looks like one on which nothing was sent. */
+  /** Interval of the connection test in milliseconds: a dead connection looks like one without messages. */
   pingMs?: number;
 }
 
-/** What a part of the process listens to. */
+/** The channels that a part of the process listens to. */
 export interface Subscription {
-  /** Receivers of messages, by channel. */
+  /** Message handlers by channel. */
   channels: Readonly<Record<string, (message: string) => void>>;
-  /** Sent on each new connection as soon as it listens: other processes then know that earlier messages were missed. */
+  /** Sent on each new connection as soon as it listens, so that other processes know that it missed earlier messages. */
   greeting?: { channel: string; message: string };
-  /** The process listens now. It has missed what was sent since the last connection was lost. */
+  /** Called when a connection listens. Messages since the loss of the last connection were missed. */
   onListening?(): void;
 }
 
 const PING_MS = 3000;
 const RECONNECT_MS = { first: 250, last: 5000 };
-/** How long stopping waits for a server that may not answer. */
+/** How long `stop` waits for the server. */
 const GOODBYE_MS = 1000;
 
-/** The process's connection for notifications. It reconnects whenever the connection is lost, until it is stopped. */
+/** The process's connection for notifications. It reconnects when the connection is lost, until `stop` is called. */
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #subscriptions: Subscription[] = [];
@@ -61,7 +61,7 @@ export class Listener {
     this.#subscriptions.push(subscription);
   }
 
-  /** Resolves after the first attempt to connect, whether it succeeded or not. */
+  /** Resolves after the first try to connect, even if it failed. */
   async start(): Promise<void> {
     await new Promise<void>((tried) => {
       this.#done = this.#keepUp(tried);
@@ -95,7 +95,7 @@ export class Listener {
     tried();
   }
 
-  /** Resolves when it listens; `lost` when it no longer does. */
+  /** Resolves when the connection listens. `lost` resolves when the connection has ended. */
   async #connect(): Promise<{ lost: Promise<void> }> {
     const { url, log, origin, pingMs = PING_MS } = this.#options;
     const client = new pg.Client({
@@ -133,7 +133,7 @@ export class Listener {
   }
 }
 
-/** Until it is stopped; throws when there is no answer, for which the client waits so long and no longer. */
+/** Tests the connection until `signal` is aborted. Rejects when the server does not reply within the query time-out. */
 async function ping(client: pg.Client, everyMs: number, signal: AbortSignal): Promise<void> {
   for (;;) {
     await sleep(everyMs, undefined, { signal });

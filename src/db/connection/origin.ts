@@ -1,16 +1,16 @@
 import type pg from 'pg';
 
-/** The part of a logger that this needs. */
+/** The part of a logger that the guard needs. */
 export interface OriginLog {
   warn(fields: object, message: string): void;
   error?(fields: object, message: string): void;
 }
 
-/** Which history of the data a server has. */
+/** Identifies the history of a server's data. */
 export interface Origin {
-  /** Given by initdb, and the same for all physical copies. */
+  /** System identifier, set by initdb; the same for all physical copies. */
   system: string;
-  /** Counted up when a copy takes over. */
+  /** Timeline number, incremented when a copy is promoted. */
   timeline: number;
 }
 
@@ -21,25 +21,26 @@ interface OriginRow {
   timeline: number;
 }
 
-// On a primary from the log that it writes: the control file is behind until the checkpoint that follows a promotion.
-const ASK = `
+// On a primary, the timeline is read from the present WAL position: after a promotion the control file is behind until the
+// next checkpoint.
+const ORIGIN = `
   select (select system_identifier::text from pg_control_system()) as system,
          case when pg_is_in_recovery() then (select timeline_id from pg_control_checkpoint())
               else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline`;
 
 /**
- * Notices when the same address leads to another or an older database: a leader that was replaced and took itself
- * back, say. What was accepted since it was replaced is missing there, and what it would accept now would be lost
- * next. So each new connection, of a pool or alone, is asked where its server stands, and one that is behind the highest
- * that this process has seen is refused, or closed when that is seen later. The memory is the process's: after a restart
- * the server that is there counts.
+ * Detects that the same address leads to another or an older database, for example to a former primary that has come back
+ * after a failover. Jobs that were accepted since the failover are missing there, and jobs that it accepts would be lost.
+ * So the guard reads the timeline of each new connection, of the pools and of single clients. It refuses a connection that
+ * is behind the highest timeline that this process has seen, and closes it if a higher timeline is seen later. The highest
+ * timeline is kept in memory only: after a restart, the first server that is reached counts.
  */
 export class OriginGuard {
   readonly #log: OriginLog;
   #highest: Origin | null = null;
   #refusal: string | null = null;
   #isBlind = false;
-  /** Connections that are open, and the timelines that their servers had. */
+  /** Open connections, with the timelines of their servers. */
   readonly #open = new Map<Checked, number>();
 
   constructor(log: OriginLog) {
@@ -56,7 +57,7 @@ export class OriginGuard {
   }
 
   /**
-   * Closes the connection later when its server turns out to be one of the past.
+   * Checks a new connection. Also closes it later if a higher timeline is seen.
    * @throws Error when the server must not be used
    */
   async check(client: Checked): Promise<void> {
@@ -67,7 +68,7 @@ export class OriginGuard {
       this.#refuse(problem, origin);
       throw new Error(problem);
     }
-    if (this.#refusal !== null) this.#log.warn({ ...origin }, 'the database is again the one that it was');
+    if (this.#refusal !== null) this.#log.warn({ ...origin }, 'the database is again the expected one');
     this.#refusal = null;
     this.#highest = origin;
     this.#open.set(client, origin.timeline);
@@ -75,7 +76,7 @@ export class OriginGuard {
     this.#closePast(origin.timeline);
   }
 
-  /** What such a server still has to answer, nobody can rely on. */
+  /** Closes connections to servers with older timelines, because their replies cannot be relied on. */
   #closePast(present: number): void {
     for (const [client, timeline] of this.#open) {
       if (timeline >= present) continue;
@@ -96,21 +97,24 @@ export class OriginGuard {
   async #originOf(client: Checked): Promise<Origin | null> {
     if (this.#isBlind) return null;
     try {
-      const { rows } = await client.query<OriginRow>(ASK);
+      const { rows } = await client.query<OriginRow>(ORIGIN);
       return rows[0] ?? null;
     } catch (error) {
-      if (!CANNOT_SAY.has((error as { code?: string }).code ?? '')) throw error;
+      if (!NOT_AVAILABLE.has((error as { code?: string }).code ?? '')) throw error;
       this.#isBlind = true;
-      this.#log.warn({ err: error }, 'this server does not tell its timeline: a step back in time would go unnoticed');
+      this.#log.warn(
+        { err: error },
+        'this server does not report its timeline: a switch to older data would not be detected',
+      );
       return null;
     }
   }
 }
 
 /** insufficient_privilege, undefined_function, feature_not_supported */
-const CANNOT_SAY = new Set(['42501', '42883', '0A000']);
+const NOT_AVAILABLE = new Set(['42501', '42883', '0A000']);
 
-/** What is wrong with a server after another was seen; null when nothing is. */
+/** @returns why a server must not be used after `seen`; null when it may be used */
 export function stepBack(seen: Origin, found: Origin): string | null {
   if (seen.system !== found.system) {
     return `the database is another one (system identifier ${found.system}, before ${seen.system})`;

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** The oldest version that README promises. */
+/** The oldest version that the migrations are tested with. */
 const OLDEST_SERVER = 15;
 
 interface ServerFacts {
@@ -13,15 +13,15 @@ interface ServerFacts {
 }
 
 /**
- * Refuses a server that would break a promise later: a publish that was answered with 201 must
- * survive a power cut (docs/delivery-promise.md), and payloads are kept byte for byte (D26).
- * @throws Error in words for the operator
+ * Refuses a server that cannot keep Jobferry's promises: a job whose publish was answered with 201 must survive a power
+ * cut, and payloads are stored byte for byte (D26).
+ * @throws Error with a message for the operator
  */
 export async function preflight(
   database: Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>,
   options: { allowUnsafe: boolean },
 ): Promise<void> {
-  const facts = await askServer(database);
+  const facts = await readFacts(database);
   if (facts.version < OLDEST_SERVER * 10_000) {
     const version = `${Math.floor(facts.version / 10_000)}.${facts.version % 10_000}`;
     throw new Error(`PostgreSQL ${version} is too old: Jobferry needs ${OLDEST_SERVER} or later`);
@@ -40,7 +40,7 @@ export async function preflight(
   }
 }
 
-async function askServer(database: Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>): Promise<ServerFacts> {
+async function readFacts(database: Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>): Promise<ServerFacts> {
   try {
     const { rows } = await database.query<ServerFacts>(`
       select current_setting('server_version_num')::integer as version,
@@ -50,14 +50,14 @@ async function askServer(database: Pick<pg.Pool, 'query'> | Pick<pg.Client, 'que
              current_setting('synchronous_commit') as synchronous_commit,
              current_setting('full_page_writes') as full_page_writes`);
     const facts = rows[0];
-    if (facts === undefined) throw new Error('no answer');
+    if (facts === undefined) throw new Error('no row was returned');
     return facts;
   } catch (error) {
     throw new Error(`the database of DATABASE_URL cannot be reached: ${describe(error)}`, { cause: error });
   }
 }
 
-/** A host with several addresses fails with one error per address and no message of its own. */
+/** For a host with several addresses, Node throws one error without a message that contains an error per address. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(describe).join('; ');
   return error instanceof Error ? error.message : String(error);

@@ -4,12 +4,12 @@ import type { Database } from './database.ts';
 
 export type { PrismaClient } from '../generated/client.ts';
 
-/** Prisma on the pool of the process: for rare writes, not for the delivery path (docs/rules.md, "Facts about the libraries"). */
+/** Creates a Prisma client on the process's pool. It is for rare writes, not for the delivery path. */
 export function createPrisma(db: Database): PrismaClient {
   return new PrismaClient({ adapter: new PrismaPg(db.pool, { disposeExternalPool: false }) });
 }
 
-/** Prisma as `Database.reading` is: for what an account looks at, over the connections for reading and in its turn. */
+/** Prisma clients for reads of an account: like `Database.reading`, they use the connections for reading in the account's turn. */
 export interface ReadingPrisma {
   of(accountId: string): PrismaClient;
   close(): Promise<void>;
@@ -26,7 +26,7 @@ export function createReadingPrisma(db: Database): ReadingPrisma {
       if (present !== undefined) return present;
       const client = prisma.$extends({
         query: { $allOperations: ({ args, query }) => db.readingTurns.run(accountId, () => query(args)) },
-        // It has all that the other has, and says no more about what an operation answers.
+        // The cast is safe: the extension changes neither the operations nor their results.
       }) as unknown as PrismaClient;
       if (clients.size >= MAX_ACCOUNTS) clients.clear();
       clients.set(accountId, client);

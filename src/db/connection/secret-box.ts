@@ -9,12 +9,12 @@ import {
 } from 'node:crypto';
 
 /**
- * Encryption at rest (docs/decisions/0007): AES-256-GCM, with a key of its own for each text, so that no
- * number of texts uses a key up. What is stored is `enc:v1:<key id>:<base64 of nonce, ciphertext, tag>`.
- * Of the 24 bytes of the nonce the first half makes the text's key and the second half is GCM's nonce.
+ * Encryption at rest (docs/decisions/0007): AES-256-GCM with a separate key for each text, so that the number of texts is
+ * not limited by GCM. The stored text is `enc:v1:<key id>:<base64 of nonce, ciphertext, tag>`. The nonce has 24 bytes: the
+ * text's key is derived from the first half, and the second half is GCM's nonce.
  *
- * The scope goes along as associated data: a ciphertext that somebody moves to another queue, or to
- * another kind of column, does not open.
+ * The scope is associated data, so a ciphertext that was moved to another queue, or to another kind of column, cannot be
+ * decrypted.
  */
 const PREFIX = 'enc:v1:';
 const ALGORITHM = 'aes-256-gcm';
@@ -22,13 +22,13 @@ const KEY_BYTES = 32;
 const HALF_NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const FORM = /^enc:v1:([0-9a-f]{8}):([A-Za-z0-9+/]+={0,2})$/;
-/** Signing secrets that were opened; one of a queue and process is the rule. */
+/** Limit of decrypted signing secrets in the cache. Usually there is one per queue. */
 const MAX_REMEMBERED = 10_000;
 
-/** What a text is, and whose. */
+/** The kind of a text, and the id of its queue. */
 export type Scope = `${'signing-secret' | 'payload' | 'answer'}:${string}`;
 
-/** A stored text that this process cannot open. The message is for operators and names no secret. */
+/** This process cannot decrypt a stored text. The message is for operators and contains no secret. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError';
 }
@@ -36,10 +36,10 @@ export class UnreadableError extends Error {
 export class SecretBox {
   readonly #keys: ReadonlyMap<string, KeyObject>;
   readonly #remembered = new Map<string, { scope: Scope; text: string }>();
-  /** Of the key that encrypts; null: nothing is encrypted. */
+  /** Id of the key that encrypts; null when texts are not encrypted. */
   readonly keyId: string | null;
 
-  /** @param keys 32 bytes each; the first encrypts, all decrypt */
+  /** @param keys keys of 32 bytes; the first encrypts, and all of them decrypt */
   constructor(keys: readonly Uint8Array[] = []) {
     for (const key of keys) if (key.length !== KEY_BYTES) throw new Error(`a key must have ${KEY_BYTES} bytes`);
     this.#keys = new Map(keys.map((key) => [idOf(key), createSecretKey(key)]));
@@ -50,7 +50,7 @@ export class SecretBox {
     return this.#keys.has(keyId);
   }
 
-  /** The text as it is to be stored; without a key the text itself. */
+  /** Encrypts a text for storage. Without a key it returns the text itself. */
   seal(scope: Scope, text: string, keyId: string | null = this.keyId): string {
     if (keyId === null) return text;
     const nonce = randomBytes(2 * HALF_NONCE_BYTES);
@@ -61,7 +61,7 @@ export class SecretBox {
   }
 
   /**
-   * The text that was stored; what was stored without encryption is the text.
+   * Decrypts a stored text. A text that was stored without encryption is returned as it is.
    * @throws UnreadableError
    */
   open(scope: Scope, stored: string): string {
@@ -82,7 +82,7 @@ export class SecretBox {
     }
   }
 
-  /** The same for texts that every delivery needs again: each is decrypted once. */
+  /** Like `open`, with a cache, for texts that every delivery needs. */
   openOften(scope: Scope, stored: string): string {
     if (!isSealed(stored)) return stored;
     const found = this.#remembered.get(stored);
@@ -107,16 +107,16 @@ export function isSealed(stored: string): boolean {
   return stored.startsWith(PREFIX);
 }
 
-/** Of the key that a stored text is encrypted with; undefined when it is not encrypted. */
+/** @returns id of the key that a stored text is encrypted with; undefined when it is not encrypted */
 export function keyIdOf(stored: string): string | undefined {
   return isSealed(stored) ? stored.slice(PREFIX.length, stored.indexOf(':', PREFIX.length)) : undefined;
 }
 
 function changed(scope: Scope): UnreadableError {
-  return new UnreadableError(`${scope} does not open: what is stored was changed, or belongs elsewhere`);
+  return new UnreadableError(`${scope} cannot be decrypted: the stored text was changed, or belongs to another scope`);
 }
 
-/** Tells keys apart, and tells nothing of the key. */
+/** @returns an id that distinguishes keys and reveals nothing about the key */
 function idOf(key: Uint8Array): string {
   return createHash('sha256').update('jobferry encryption key').update(key).digest('hex').slice(0, 8);
 }

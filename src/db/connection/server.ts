@@ -1,12 +1,12 @@
 import type { Database, Statement } from './database.ts';
 
-// A standby, and a server that an operator or a full disk has made read-only, have it on.
+// The setting is on for a standby, and for a server that was made read-only, by an operator or because of a full disk.
 const WRITABLE: Statement = {
   name: 'writable',
   text: `select current_setting('transaction_read_only') = 'off' as writable`,
 };
 
-/** Whether the server that the pool leads to takes writes. */
+/** Whether the server of the pool accepts writes. */
 export async function isWritable(db: Database): Promise<boolean> {
   return (await db.one<{ writable: boolean }>(WRITABLE))?.writable === true;
 }

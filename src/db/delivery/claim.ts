@@ -3,7 +3,7 @@ import type { Database, Statement } from '../connection/database.ts';
 import { keyIdOf, type SecretBox } from '../connection/secret-box.ts';
 import { type StoredJobRow, toJobState } from './stored-job.ts';
 
-/** A job that is ours to deliver until the lease ends. */
+/** A job that this process may deliver until the lease ends. */
 export interface ClaimedJob {
   id: string;
   token: string;
@@ -12,11 +12,11 @@ export interface ClaimedJob {
   queueName: string;
   webhookUrl: string;
   signingSecret: string;
-  /** The secret that takes over when the overlap of a rotation ends. */
+  /** The secret that replaces `signingSecret` when the overlap of a rotation ends; null without a rotation. */
   nextSigningSecret: string | null;
-  /** JSON source text; empty once its envelope is built, so that a delivery that waits holds it only once. */
+  /** JSON source text. Emptied once the envelope is built, so that a waiting delivery holds it only once. */
   payload: string;
-  /** Id of the key that the payload is stored encrypted with: the answer will be, too. */
+  /** Id of the key that the stored payload is encrypted with; undefined without encryption. Also used for the answer. */
   encryptedWith?: string | undefined;
   createdAt: Date;
   scheduledFor: Date;
@@ -24,31 +24,32 @@ export interface ClaimedJob {
   rules: DeliveryRules;
 }
 
-/** What a claim has taken of one queue. */
+/** The result of a claim for one queue. */
 export interface Claim {
   /** Database time in milliseconds. */
   now: number;
   /**
-   * Milliseconds until another claim can give something by itself; null when only an event can that makes
-   * room, and infinite when nothing is left to claim. 0 without a job: somebody holds the queue, or its due jobs.
+   * Milliseconds until another claim can take a job without any other event. Null: only after an event, such as the end
+   * of a delivery or a pause. Infinite: no job is left to claim. 0 without a job: another transaction has locked the
+   * queue or its due jobs.
    */
   waitMs: number | null;
-  /** Nothing of this queue will be delivered any more (D17). */
+  /** True when the queue was deleted: none of its jobs will be delivered any more (D17). */
   queueDeleted: boolean;
-  /** First come, first served. */
+  /** Ordered by the time at which they became due. */
   jobs: ClaimedJob[];
 }
 
-/** What a claim may take of one queue. */
+/** What a claim may take from one queue. */
 export interface ClaimLimit {
   queueId: string;
   jobs: number;
-  /** Payloads, encoded as UTF-8: the job with which they reach this is the last one. */
+  /** Payload bytes in UTF-8. The job whose payload reaches this limit is the last one. */
   bytes: number;
 }
 
 export interface ClaimRequest {
-  /** Each queue once. */
+  /** One entry per queue. */
   limits: readonly ClaimLimit[];
   workerId: number;
   leaseMs: number;
@@ -73,7 +74,10 @@ const CLAIM: Statement = {
   text: `select * from jobferry_claim($1, $2, $3, $4, $5 * interval '1 ms')`,
 };
 
-/** Takes due jobs of each queue, as many as its limit, concurrency, rate window, hold and probe allow; by its id. */
+/**
+ * Claims due jobs of each queue, as many as its limit, concurrency, rate window, hold and probe allow.
+ * @returns claims by queue id
+ */
 export async function claim(db: Database, request: ClaimRequest): Promise<Map<string, Claim>> {
   const { limits, workerId, leaseMs } = request;
   const rows = await db.query<ClaimRow>(CLAIM, [
@@ -102,7 +106,7 @@ const ACCOUNTS: Statement = {
   text: 'select id, account_id from queue where id = any ($1)',
 };
 
-/** The account of each queue, by the queue's id; a queue that was swept is missing. */
+/** @returns the account of each queue by queue id, without queues that the sweep has removed */
 export async function accountsOfQueues(db: Database, queueIds: readonly string[]): Promise<Map<string, string>> {
   const rows = await db.query<{ id: string; account_id: string }>(ACCOUNTS, [queueIds]);
   return new Map(rows.map(({ id, account_id: accountId }) => [id, accountId]));
@@ -113,15 +117,15 @@ function byTime(a: ClaimedJob, b: ClaimedJob): number {
 }
 
 /**
- * Nothing for a job that this process has no key for, or that somebody changed: it goes back when its
- * lease ends, without an attempt counted, and maybe to a process that has the key.
+ * Empty for a job that cannot be decrypted, because this process does not have the key or the stored text was changed.
+ * When its lease ends, the job goes back without an attempt counted, and a process that has the key may claim it.
  */
 function readable(db: Database, row: ClaimRow): ClaimedJob[] {
   try {
     return [toClaimedJob(db.box, row)];
   } catch (error) {
     const fields = { err: error, jobId: row.id, queueId: row.queue_id };
-    db.log.warn(fields, 'a claimed job cannot be read, and waits for its lease to end');
+    db.log.warn(fields, 'a claimed job cannot be read; it goes back when its lease ends');
     return [];
   }
 }

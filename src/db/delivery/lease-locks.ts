@@ -6,58 +6,59 @@ import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 import { notify } from '../connection/notifications.ts';
 import type { OriginGuard } from '../connection/origin.ts';
 
-/** First key of the advisory locks that worker processes hold; the second is their number. */
+/** First key of the advisory locks of worker processes. The second key is the worker number. */
 const LOCK_CLASS = 0x6a66;
-/** How long releasing a lock waits for a server that may not answer. */
+/** How long `release` waits for the server. */
 const GOODBYE_MS = 1000;
 
 /**
  * The lease lock of a worker process: a session advisory lock on its number, on a connection of its own. The server
  * drops the lock with the connection, so a killed process is known within seconds.
  *
- * It is a shared lock. A process that has lost its connection can so take its number again at once, although the server
- * may still keep the old session, and with it the old lock, for hours. The number itself belongs to one process: it was
- * taken exclusively first.
+ * It is a shared lock. So a process that has lost its connection can take its number again at once, although the server
+ * may keep the old session, and with it the old lock, for hours. The number still belongs to one process only, because
+ * the process first takes an exclusive lock on it.
  */
 export interface LeaseLock {
   readonly workerId: number;
-  /** The server's process behind the connection, as it knows it itself: a proxy may tell the client another one. */
+  /** The server process of the connection, as the server reports it: a proxy may report another one to the client. */
   readonly session: Session;
-  /** The first answer, when the lock was taken. */
+  /** The first confirmation, from when the lock was taken. */
   readonly confirmation: Confirmed;
-  /** Resolves with the reason when the connection is known to be gone. That it is open proves nothing: see `confirm`. */
+  /** Resolves with the reason when the connection is closed. An open connection does not prove the lock: see `confirm`. */
   readonly lost: Promise<string>;
   /**
-   * Asks the server whether it has the lock, on this connection. Others conclude from the time that the server notes then
-   * that the process is dead, so what could not be noted is no confirmation. Rejects when the connection ends meanwhile.
+   * Asks the server on this connection whether it has the lock, and stores the time. Other workers use the stored time to
+   * decide whether this process is dead, so only a stored confirmation counts. Rejects when the connection ends.
    */
   confirm(): Promise<Confirmed | 'gone'>;
-  /** Gives the lock back. Resolves within a second, even when the server does not answer. */
+  /** Releases the lock. Resolves within a second, even when the server does not reply. */
   release(): Promise<void>;
-  /** Closes the connection at once, without a word to a server that may not answer. */
+  /** Destroys the socket at once, without a message to the server, which may not reply. */
   drop(): void;
 }
 
-/** `unwritable`: the server has the lock, and says why it cannot note it. */
+/** `unwritable`: the server has the lock, but cannot store the confirmation; the text is its error message. */
 type Confirmed = 'confirmed' | { unwritable: string };
 
 interface Session {
   pid: number;
-  /** As PostgreSQL writes it: its microseconds do not fit into a `Date`. */
+  /** Text as PostgreSQL formats it, because its microseconds do not fit into a `Date`. */
   startedAt: string;
 }
 
 export interface LeaseLockOptions {
   url: string;
   log: DatabaseLog;
-  /** Of the process: claims go to the server that it accepts, so the lock must be there. */
+  /** The process's guard. Claims go to a server that it accepts, so the lock must be on such a server, too. */
   origin: OriginGuard;
 }
 
 /**
- * Takes a new number, or that of a lock that was lost: claims under it are still ours. The session that had it is ended
- * if the server still keeps it, or the death of this process would not be seen.
- * @throws when the server cannot be reached or does not answer within `timeoutMs` for each step
+ * Takes the lock on a new worker number, or on the number of a lost lock, whose claims then stay with this process. If
+ * the server still has the session of the lost lock, it is terminated: it would hide the death of this process.
+ * @param former the lost lock; null takes a new number
+ * @throws when the server cannot be reached or does not reply within `timeoutMs` for each step
  */
 export async function takeLeaseLock(
   options: LeaseLockOptions,
@@ -75,7 +76,7 @@ export async function takeLeaseLock(
   });
   let reason: string | null = null;
   client.on('error', (error) => {
-    // The first one is the cause; the driver then says that the connection has ended.
+    // The first error is the cause. A second one only reports that the connection has ended.
     reason ??= error.message;
     socket.destroy();
   });
@@ -87,14 +88,14 @@ export async function takeLeaseLock(
     await options.origin.check(client);
     const workerId = former?.workerId ?? (await newNumber(client));
     const session = await takeShared(client, workerId);
-    // What is noted may be lost with the server, but may not wait for a standby that hangs.
+    // A confirmation may be lost in a crash of the server, but must not wait for a standby that hangs.
     await client.query('set synchronous_commit = off');
     const confirmation = await confirm(client, workerId);
-    if (confirmation === 'gone') throw new Error('the server that was asked does not have the lock');
+    if (confirmation === 'gone') throw new Error('the server does not have the lock that was just taken');
     if (former !== null) {
       await endSession(client, former, options.log).catch((error: unknown) => {
-        // The new lock is what matters.
-        options.log.warn({ err: error, workerId }, 'the old session of the lease lock could not be ended');
+        // Not fatal: the new lock is held.
+        options.log.warn({ err: error, workerId }, 'the old session of the lease lock could not be terminated');
       });
     }
     return {
@@ -113,7 +114,7 @@ export async function takeLeaseLock(
   }
 }
 
-/** A number that no other process has. After a failover that lost commits, the sequence may be behind those in use. */
+/** @returns a number that no other process uses: after a failover that lost commits, the sequence may return used ones */
 async function newNumber(client: pg.Client): Promise<number> {
   for (;;) {
     const { rows } = await client.query<{ id: number; taken: boolean }>(
@@ -124,7 +125,7 @@ async function newNumber(client: pg.Client): Promise<number> {
   }
 }
 
-/** Whatever else of the number this session has, it keeps the shared lock and gives the exclusive one back. */
+/** Takes the shared lock on the number, and releases the exclusive lock if this session has it. */
 async function takeShared(client: pg.Client, workerId: number): Promise<Session> {
   const { rows } = await client.query<{ taken: boolean; pid: number; started_at: string }>(
     `select pg_try_advisory_lock_shared(${LOCK_CLASS}, $1) as taken, pid, backend_start::text as started_at
@@ -142,8 +143,8 @@ async function takeShared(client: pg.Client, workerId: number): Promise<Session>
 }
 
 /**
- * Only the very session that this process had: a number could belong to another process after a failover that lost
- * commits, and both would go on ending each other's sessions.
+ * Terminates only the exact former session of this process. After a failover that lost commits, another process could
+ * have the same number, and both would keep terminating each other's sessions.
  */
 async function endSession(client: pg.Client, { workerId, session }: LeaseLock, log: DatabaseLog): Promise<void> {
   const { rowCount } = await client.query(
@@ -152,7 +153,7 @@ async function endSession(client: pg.Client, { workerId, session }: LeaseLock, l
         and a.pid = $2 and a.backend_start = $3::timestamptz`,
     [workerId, session.pid, session.startedAt],
   );
-  if (rowCount) log.warn({ workerId, serverPid: session.pid }, 'ended the old session of the lease lock');
+  if (rowCount) log.warn({ workerId, serverPid: session.pid }, 'terminated the old session of the lease lock');
 }
 
 const IS_HELD = `
@@ -169,7 +170,7 @@ async function confirm(client: pg.Client, workerId: number): Promise<Confirmed |
     const { rowCount } = await client.query(CONFIRM, [workerId]);
     return rowCount === 1 ? 'confirmed' : 'gone';
   } catch (error) {
-    // A read-only server has locks as any other.
+    // A read-only server still has the lock.
     if (!(error instanceof pg.DatabaseError)) throw error;
     const { rowCount } = await client.query(IS_HELD, [workerId]);
     return rowCount === 1 ? { unwritable: error.message } : 'gone';
@@ -183,8 +184,8 @@ export const HELD_LOCKS = `
      and database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * After so long without a confirmation, by the server's clock, a worker without a lock has stopped claiming. What is much
- * older proves nothing, because that clock may have been set forward.
+ * A worker without a lock has stopped claiming if its last confirmation is at least `least` seconds old by the server's
+ * clock. A confirmation older than `most` proves nothing, because that clock may have been set forward.
  */
 const SILENT_SECONDS = { least: 3, most: 30 };
 
@@ -201,9 +202,9 @@ const LEASE_LOCKS: Statement = {
 };
 
 export interface LeaseLocks {
-  /** Numbers of the workers whose lease lock the server has that is asked. */
+  /** Numbers of the workers whose lease lock the queried server has. */
   held: Set<number>;
-  /** Of those whose lock it does not have, and has not confirmed for three seconds, though lately. */
+  /** Numbers of the workers without a lock whose last confirmation is 3 to 30 s old. */
   silent: number[];
 }
 
@@ -222,18 +223,18 @@ const FORGET: Statement = {
      where worker_id = any ($1) or confirmed_at < jobferry_now() - interval '1 hour'`,
 };
 
-/** Forgets when locks of dead workers were confirmed, and of those that nobody saw die. A worker that lives notes it again. */
+/** Deletes the confirmations of dead workers, and those older than an hour. A live worker stores a new one. */
 export async function forgetConfirmations(db: Database, workerIds: readonly number[]): Promise<void> {
   await db.query(FORGET, [workerIds]);
 }
 
-// Reads what is in flight by its partial index, so it is not for every look: see worker/lease/liveness.
+// Reads all jobs in flight by their partial index, so it does not run at every poll: see worker/lease/lock-watch.
 const CLAIMING: Statement = {
   name: 'claiming-workers',
   text: `select distinct worker_id from job where status = 'processing'`,
 };
 
-/** Numbers of the workers that have claims. */
+/** @returns numbers of the workers that have claims */
 export async function workersWithClaims(db: Database): Promise<number[]> {
   const rows = await db.query<{ worker_id: number }>(CLAIMING);
   return rows.map((row) => row.worker_id);
@@ -242,7 +243,7 @@ export async function workersWithClaims(db: Database): Promise<number[]> {
 /** Workers listen on this channel. */
 export const DEAD_CHANNEL = 'jobferry_dead_workers';
 
-/** Notifies workers that their claims were taken back: one that receives it has lost its lock without noticing. */
+/** Notifies workers that their claims were taken back. A worker that receives this has lost its lock without noticing. */
 export async function notifyDead(db: Database, workerIds: readonly number[]): Promise<void> {
   await notify(db, DEAD_CHANNEL, [workerIds.join(' ')]);
 }

@@ -9,7 +9,7 @@ export interface PublishItem {
   payload: string;
   key: string | null;
   delayMs: number;
-  /** The plan's monthly attempts, or null. */
+  /** The plan's monthly attempts; null without a limit. */
   limit: number | null;
   /** Id of the queue that the payload is encrypted for; undefined when it is not encrypted. */
   sealedFor?: string | undefined;
@@ -25,10 +25,10 @@ export interface Periods {
   lifetimeMs: number;
 }
 
-/** As `jobferry_publish` gives them. */
+/** The result of `jobferry_publish`. */
 export interface StoredAnswers {
   createdAt: number;
-  /** In the order of the items; null where no job was made. */
+  /** In the order of the items; null where no job was created. */
   ids: (string | null)[];
   queueIds: (string | null)[];
   others: OtherAnswer[] | null;
@@ -37,32 +37,32 @@ export interface StoredAnswers {
 interface OtherAnswer {
   outcome: Exclude<PublishAnswer['outcome'], 'created'>;
   index: number;
-  /** Of the job that the key has made before. */
+  /** The job that was created with the same key before. */
   id: string;
   status: JobStatus;
   createdAt: number;
 }
 
 /**
- * JSON rather than arrays: escaping happens in `JSON.stringify`, which is native, where the driver
- * escapes arrays character by character (docs/decisions/0002).
+ * JSON rather than arrays: `JSON.stringify` escapes in native code, while the driver escapes arrays character by
+ * character (docs/decisions/0002).
  */
 const PUBLISH: Statement = {
   name: 'publish',
   text: `select jobferry_publish($1, $2, $3 * interval '1 ms', $4 * interval '1 ms') as answers`,
 };
 
-/** No idempotency key becomes free by a clock that may be wrong. */
+/** Idempotency window while the database's clock is not trusted: no key may become free by a wrong clock. */
 const FOR_EVER_MS = 100 * 366 * 86_400_000;
 
-/** Publishes a batch in one commit; answers in the order of the items. */
+/** Publishes a batch in one commit. @returns results in the order of the items */
 export async function publish(db: Database, items: PublishItem[], periods: Periods): Promise<PublishAnswer[]> {
   if (items.length === 0) return [];
   const keyed = items.some(({ key }) => key !== null);
   const windowMs = isClockTrusted(db) ? periods.retentionMs : FOR_EVER_MS;
   const values = [JSON.stringify(items.map(withoutDefaults)), keyed, windowMs, periods.lifetimeMs];
   const row = await db.one<{ answers: StoredAnswers }>(PUBLISH, values);
-  if (row === null) throw new Error('publish answered no row');
+  if (row === null) throw new Error('jobferry_publish returned no row');
   return toPublishAnswers(row.answers);
 }
 
@@ -75,9 +75,9 @@ export function toPublishAnswers({ createdAt, ids, queueIds, others }: StoredAns
   return answers.filter((answer) => answer !== null);
 }
 
-/** What most items have alike need not be written and read. */
+/** Leaves out values that most items share, which need not be serialised and parsed. */
 function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, sealedFor }: PublishItem) {
-  // Named one by one: what a rest of properties makes survives until a full collection, a fortieth of all memory.
+  // Properties by name: objects from a rest pattern survive until a full garbage collection, a fortieth of all memory.
   return {
     accountId,
     queue,

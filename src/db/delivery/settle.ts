@@ -6,13 +6,13 @@ import type { Database, Statement } from '../connection/database.ts';
 import type { SecretBox } from '../connection/secret-box.ts';
 import { HELD_LOCKS } from './lease-locks.ts';
 
-/** A transition, and what must still be true of the job for it to apply. */
+/** A transition of a job. It applies only if the job still has the `expected` status and the `token`. */
 export interface Settlement {
   id: string;
   expected: JobStatus;
   token: string;
   transition: Transition;
-  /** What the webhook answered, when this settles a delivery. */
+  /** The webhook's answer; null when this does not settle a delivery. */
   answer: DeliveredAnswer | null;
 }
 
@@ -20,19 +20,19 @@ export interface DeliveredAnswer {
   statusCode: number | null;
   durationMs: number;
   body: string | null;
-  /** Set when the job's payload is stored encrypted: then the body is, too, and with the same key. */
+  /** Set when the job's payload is stored encrypted. The body is then encrypted with the same key. */
   encryption?: { queueId: string; keyId: string } | undefined;
 }
 
 const SETTLE: Statement = { name: 'settle', text: 'select jobferry_settle($1) as applied' };
 
-/** Applies a batch in one commit. Answers the ids that were applied; a missing one lost a race. */
+/** Applies a batch in one commit. @returns ids of the applied settlements; a missing one lost a race */
 export async function settle(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
   const row = await db.one<{ applied: string[] }>(SETTLE, [toItems(db.box, settlements)]);
   return new Set(row?.applied);
 }
 
-// Locked in the order in which settling does. Who waits for a lock judges the row as it is then.
+// Locks in the order of `jobferry_settle`. After a wait for a lock, PostgreSQL checks the condition on the new row.
 const SETTLE_OVERDUE: Statement = {
   name: 'settle-overdue',
   text: `
@@ -45,8 +45,8 @@ const SETTLE_OVERDUE: Statement = {
 };
 
 /**
- * The same for jobs whose deadline has passed, without those that have got another one since they were
- * read: extending the ack deadline changes neither status nor token, so these do not fence against it.
+ * Like `settle`, for jobs whose deadline has passed. It skips jobs whose deadline was extended since they were read:
+ * an extension changes neither status nor token, so these do not fence against it.
  */
 export async function settleOverdue(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
   const ids = settlements.map(({ id }) => id);
@@ -54,7 +54,7 @@ export async function settleOverdue(db: Database, settlements: readonly Settleme
   return new Set(row?.applied);
 }
 
-// One statement, so one server: one that does not know the lock of who asks knows nothing of the others' locks either.
+// One statement, so one server: a server that does not have the caller's lock has no locks of other workers either.
 const SETTLE_LOST: Statement = {
   name: 'settle-lost',
   text: `
@@ -69,7 +69,7 @@ const SETTLE_LOST: Statement = {
     )) as applied`,
 };
 
-/** The same for claims of workers whose lease lock the server does not have, as long as it has that of `self`. */
+/** Like `settle`, for claims of workers whose lease lock the server does not have. Requires the lease lock of `self`. */
 export async function settleLost(db: Database, self: number, settlements: readonly Settlement[]): Promise<Set<string>> {
   const ids = settlements.map(({ id }) => id);
   const row = await db.one<{ applied: string[] }>(SETTLE_LOST, [toItems(db.box, settlements), ids, self]);
@@ -86,7 +86,7 @@ const CANCEL: Statement = {
       from settled`,
 };
 
-/** Applies somebody's wish to end one job, and says so in the audit log; false when a race was lost. */
+/** Cancels one job for `by`, and writes an audit entry. @returns false when another settlement came first */
 export async function settleCancelled(db: Database, by: Author, settlement: Settlement): Promise<boolean> {
   const { id, expected } = settlement;
   const values = [toItems(db.box, [settlement]), by.id, actorJson(by.actor), id, expected];
@@ -94,7 +94,7 @@ export async function settleCancelled(db: Database, by: Author, settlement: Sett
   return row?.applied.includes(id) ?? false;
 }
 
-/** As `jobferry_settle` takes them. */
+/** @returns the argument of `jobferry_settle` */
 export function toItems(box: SecretBox, settlements: readonly Settlement[]): string {
   const items = settlements.map(({ id, expected, token, transition, answer }) => ({
     id,
@@ -103,7 +103,7 @@ export function toItems(box: SecretBox, settlements: readonly Settlement[]): str
     status: transition.status,
     attempts: transition.attempts,
     deferCount: transition.deferCount,
-    // Left out by nearly all.
+    // Nearly always 0, so it is left out.
     shortHolds: transition.shortHolds === 0 ? undefined : transition.shortHolds,
     interruptions: transition.interruptions,
     waitMs: transition.waitMs,

@@ -6,7 +6,7 @@ import type { Database, Statement } from '../connection/database.ts';
 import { isKeptJob } from '../retention/kept.ts';
 import type { Periods } from './publish.ts';
 
-/** A job as a transition needs it, with what fences the result. */
+/** The part of a job that a transition needs, with the token that fences its result. */
 export interface StoredJob {
   id: string;
   accountId: string;
@@ -42,8 +42,8 @@ export interface StoredJobRow {
   now: Date;
 }
 
-// A job that was never claimed has no snapshot of the rules yet (D5). While its queue is paused, the clock
-// of its lifetime stands still (docs/decisions/0005).
+// A job that was never claimed has no snapshot of the rules yet (D5). A pause of its queue does not count towards its
+// lifetime (docs/decisions/0005).
 const COLUMNS = `
   select j.id, j.account_id, j.queue_id, j.claim_token, j.status, j.attempts, j.max_attempts, j.defer_count, j.short_holds,
          j.interruptions,
@@ -73,8 +73,8 @@ const OF_WORKERS: Statement = {
 };
 const PAST_LIFETIME: Statement = {
   name: 'stored-jobs-past-lifetime',
-  // While a queue is paused the clock of its jobs stands still. Such a queue may have millions of jobs past their
-  // lifetime, which must not be read: so the queues come first, and each reads its own part of an index.
+  // A paused queue may have millions of jobs past their lifetime, which do not die and must not be read. So the
+  // queues are selected first, and each reads its own part of an index.
   text: `${COLUMNS}
     from queue q cross join lateral (
       select job.* from job
@@ -88,7 +88,7 @@ const PENDING: Statement = {
   name: 'stored-jobs-pending',
   text: `${SELECT} where j.queue_id = $1 and j.status = 'pending' order by j.scheduled_for limit $2`,
 };
-// One by one: of a small table PostgreSQL 15 reads all rather than to look for some hundreds.
+// One by one: otherwise PostgreSQL 15 scans a small table instead of looking up some hundreds of ids.
 const BY_IDS: Statement = {
   name: 'stored-jobs-by-ids',
   text: `
@@ -97,7 +97,7 @@ const BY_IDS: Statement = {
       join queue q on q.id = j.queue_id order by j.id`,
 };
 
-/** Those of the jobs that are kept, by id, of whichever accounts. */
+/** @returns the jobs that are still kept, by id; of all accounts */
 export async function findJobs(db: Database, ids: readonly string[], periods: Periods): Promise<StoredJobs> {
   const rows = await db.query<StoredJobRow>(KEPT, [ids, periods.retentionMs, periods.lifetimeMs]);
   return new Map(rows.map((row) => [row.id, toStoredJob(db, row)]));
@@ -105,7 +105,7 @@ export async function findJobs(db: Database, ids: readonly string[], periods: Pe
 
 export type StoredJobs = ReadonlyMap<string, StoredJob>;
 
-/** Null when the account has no such job (any more). */
+/** @returns null when the account does not have the job, or not any more */
 export async function findJob(
   db: Database,
   jobId: string,
@@ -116,7 +116,7 @@ export async function findJob(
   return job?.accountId === accountId ? job : null;
 }
 
-/** In-flight jobs of a queue whose lease or ack deadline has passed, oldest deadline first. */
+/** @returns in-flight jobs of a queue whose lease or ack deadline has passed, oldest deadline first */
 export async function overdueJobs(db: Database, queueId: string, limit: number): Promise<StoredJob[]> {
   return (await db.query<StoredJobRow>(OVERDUE, [queueId, limit])).map((row) => toStoredJob(db, row));
 }
@@ -125,7 +125,7 @@ export async function jobsOfWorkers(db: Database, workerIds: number[], limit: nu
   return (await db.query<StoredJobRow>(OF_WORKERS, [workerIds, limit])).map((row) => toStoredJob(db, row));
 }
 
-/** Pending jobs of the queues whose delivery lifetime is over (D8). */
+/** @returns pending jobs of the queues whose delivery lifetime is over (D8) */
 export async function jobsPastLifetime(db: Database, queueIds: readonly string[], limit: number): Promise<StoredJob[]> {
   return (await db.query<StoredJobRow>(PAST_LIFETIME, [queueIds, limit])).map((row) => toStoredJob(db, row));
 }
@@ -134,14 +134,14 @@ export async function pendingJobs(db: Database, queueId: string, limit: number):
   return (await db.query<StoredJobRow>(PENDING, [queueId, limit])).map((row) => toStoredJob(db, row));
 }
 
-/** Those of the jobs that are still there. */
+/** @returns the jobs that still exist */
 export async function jobsByIds(db: Database, ids: readonly string[]): Promise<StoredJob[]> {
   return (await db.query<StoredJobRow>(BY_IDS, [ids])).map((row) => toStoredJob(db, row));
 }
 
 function toStoredJob(db: Database, row: StoredJobRow): StoredJob {
   const state = toJobState(row);
-  // No job dies by a clock that may be wrong.
+  // No job may die because of a wrong clock.
   if (!isTimeTrusted(db, row.now.getTime())) state.deliverBy = Number.POSITIVE_INFINITY;
   return {
     id: row.id,
@@ -160,7 +160,7 @@ function toStoredJob(db: Database, row: StoredJobRow): StoredJob {
   };
 }
 
-/** Shared with claim, which answers the same columns. */
+/** Also used for claims, which return the same columns. */
 export function toJobState(row: Omit<StoredJobRow, 'account_id' | 'queue_id' | 'is_probe' | 'now' | 'mode'>): JobState {
   return {
     status: row.status,

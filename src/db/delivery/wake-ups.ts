@@ -2,17 +2,17 @@ import { isId } from '../../domain/id.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { notify } from '../connection/notifications.ts';
 
-/** What has work, whatever the wake-ups say: they are hints, and this is the truth (I-36). */
+/** Queues with work, according to the tables. Wake-ups are only hints and may be lost (I-36). */
 export interface QueuesWithWork {
-  /** A job may be deliverable, or the queue is deleted and still has pending jobs. */
+  /** Queues with a job that may be deliverable, and deleted queues that still have pending jobs. */
   due: string[];
-  /** A lease or an ack deadline has passed. */
+  /** Queues with a passed lease or ack deadline. */
   overdue: string[];
 }
 
-/** Queues per statement: it takes some ten milliseconds. */
+/** Queues per statement, which takes about 10 ms. */
 const QUEUE_PAGE = 2000;
-/** A round goes on with the queues that follow the next time, when there are so many. */
+/** Time limit of a round. The next round continues with the queues that follow. */
 const ROUND_MS = 1000;
 
 const PAGES: Record<'live' | 'deleted', Statement> = {
@@ -27,8 +27,8 @@ const PAGES: Record<'live' | 'deleted', Statement> = {
 };
 
 /**
- * Ids of all queues, page by page; with very many of them, those of as many pages as a second allows.
- * @param cursor where to begin, and where the next round goes on; the empty text is the first queue
+ * Yields the ids of all queues, page by page. With very many queues it ends after a second.
+ * @param cursor id after which to begin (empty: the first queue); updated so that the next round continues there
  */
 export async function* eachQueuePage(
   db: Database,
@@ -38,14 +38,14 @@ export async function* eachQueuePage(
   const startedAt = performance.now();
   do {
     const rows = await db.query<{ id: string }>(PAGES[kind], [cursor.after, QUEUE_PAGE]);
-    // Before what is done with them, which may fail: the next round begins with others then.
+    // Before `yield`: if the work on this page fails, the next round begins with the next page.
     cursor.after = rows.length < QUEUE_PAGE ? '' : (rows.at(-1)?.id ?? '');
     if (rows.length > 0) yield rows.map(({ id }) => id);
   } while (cursor.after !== '' && performance.now() - startedAt < ROUND_MS);
 }
 
-// One look at the head of two indexes per queue, so it stays cheap under any backlog. "The first one"
-// and not "exists": that could read the whole table for a queue that has nothing (test/db/index-use).
+// Reads the first entry of two indexes per queue, so it stays cheap under any backlog. Not "exists", which could read
+// the whole table for a queue without jobs (test/db/index-use).
 const WITH_WORK: Statement = {
   name: 'queues-with-work',
   text: `
@@ -63,7 +63,7 @@ const WITH_WORK: Statement = {
      where q.id = any ($1::text[])`,
 };
 
-/** Which of the queues have work. A deleted queue has while it has pending jobs. */
+/** @returns which of the queues have work */
 export async function queuesWithWork(db: Database, queueIds: readonly string[]): Promise<QueuesWithWork> {
   const rows = await db.query<{ id: string; due: boolean; overdue: boolean }>(WITH_WORK, [queueIds]);
   return {
@@ -79,7 +79,7 @@ const NEXT_DEADLINE: Statement = {
       from job where queue_id = $1 and status in ('processing', 'awaiting_ack')`,
 };
 
-/** Milliseconds until the queue's next lease or ack deadline (negative: overdue), or null. */
+/** @returns milliseconds until the queue's next lease or ack deadline, negative when it has passed; null without one */
 export async function nextDeadlineMs(db: Database, queueId: string): Promise<number | null> {
   const row = await db.one<{ wait_ms: string | null }>(NEXT_DEADLINE, [queueId]);
   return row?.wait_ms == null ? null : Number(row.wait_ms);
@@ -90,10 +90,10 @@ export type WakeReason = 'job' | 'change';
 
 /** Workers listen on this channel. */
 export const WAKE_CHANNEL = 'jobferry_wake';
-/** As many ids as fit into a message. */
+/** Limit of ids, so that a message stays within PostgreSQL's limit of 8000 bytes. */
 const IDS_PER_MESSAGE = 300;
 
-/** Notifies the workers that listen now of queues that may have work. */
+/** Notifies all listening workers of queues that may have work. */
 export async function notifyWorkers(db: Database, queues: ReadonlyMap<string, WakeReason>): Promise<void> {
   const messages = (['job', 'change'] as const).flatMap((reason) => {
     const ids = [...queues].flatMap(([id, why]) => (why === reason ? [id] : []));
@@ -105,7 +105,7 @@ export async function notifyWorkers(db: Database, queues: ReadonlyMap<string, Wa
   await notify(db, WAKE_CHANNEL, messages);
 }
 
-/** The queues that a message of `notifyWorkers` names. */
+/** Parses a message of `notifyWorkers`. */
 export function readWake(message: string): { reason: WakeReason; queueIds: string[] } {
   const [reason, ...queueIds] = message.split(' ');
   return { reason: reason === 'job' ? 'job' : 'change', queueIds: queueIds.filter(isId) };

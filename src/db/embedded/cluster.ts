@@ -25,7 +25,7 @@ export interface EmbeddedLog {
   warn(fields: object, message: string): void;
 }
 
-/** The files of one embedded server, and how to run it. */
+/** An embedded server: its files, programs and user. */
 export interface Cluster {
   /** PostgreSQL's data directory. */
   folder: string;
@@ -38,12 +38,12 @@ export const SUPERUSER = 'jobferry';
 const CLUSTER_NAME = 'postgres';
 const PASSWORD_FILE = 'jobferry.password';
 const LOG_FILE = 'server.log';
-/** For root only, where the server's user cannot enter DATA_DIR. */
+/** Used only as root, if the server's user cannot enter DATA_DIR. */
 const FALLBACK_HOME = '/var/lib/jobferry';
-/** Seconds. Recovery after a crash replays the write-ahead log, at most about 1 GB. */
+/** In seconds. Recovery after a crash replays the write-ahead log, at most about 1 GB. */
 const PG_CTL_TIMEOUT = '60';
 
-/** Opens the cluster of a data directory, and makes it where there is none. */
+/** Opens the cluster of a data directory, and creates it if there is none. */
 export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cluster> {
   const refuse = (error: Error): never => {
     throw new Error(`DATA_DIR ${dataDir} cannot be used: ${error.message}`, { cause: error });
@@ -61,18 +61,18 @@ export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cl
 
   const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').then(
     (text) => text.trim(),
-    (error: unknown) => refuse(new Error(`${folder} is no database of Jobferry, and in its way`, { cause: error })),
+    (error: unknown) => refuse(new Error(`${folder} exists, but is not a database of Jobferry`, { cause: error })),
   );
   if (version !== POSTGRES_MAJOR) {
     throw new Error(
-      `${folder} was made by PostgreSQL ${version} and cannot be opened by ${POSTGRES_MAJOR}: ` +
+      `${folder} was created by PostgreSQL ${version} and cannot be opened by ${POSTGRES_MAJOR}: ` +
         'export it with pg_dump of the old version, and import it into an empty DATA_DIR',
     );
   }
   return { folder, binaries, user, password: (await readFile(join(folder, PASSWORD_FILE), 'utf8')).trim() };
 }
 
-/** With the folders above it. Node's own way never ends where a file system refuses folders with ENOENT, as /proc does. */
+/** Creates a folder and its parents. Node's recursive mkdir never ends if a file system such as /proc returns ENOENT. */
 async function makeFolder(path: string): Promise<void> {
   const isThere = await stat(path).then(
     (found) => {
@@ -87,32 +87,32 @@ async function makeFolder(path: string): Promise<void> {
   if (isThere) return;
   await makeFolder(dirname(path));
   await mkdir(path).catch((error: NodeJS.ErrnoException) => {
-    // Several may start at once.
+    // Several processes may start at the same time.
     if (error.code !== 'EEXIST') throw error;
   });
 }
 
-/** Writes the configuration and starts the server. Returns the port. */
+/** Writes the configuration and starts the server. @returns the port */
 export async function startServer(cluster: Cluster, formerPort?: number): Promise<number> {
   const port = formerPort ?? (await freePort());
   await configure(cluster);
   const log = join(cluster.folder, LOG_FILE);
   try {
-    // pg_ctl gives the server a session of its own, so that Ctrl-C in a terminal does not reach it.
+    // pg_ctl starts the server in its own process session, so that Ctrl-C in a terminal does not reach it.
     await pgCtl(cluster, 'start', '--wait', '--timeout', PG_CTL_TIMEOUT, '--log', log, '-o', `-p ${port}`);
   } catch (error) {
     const tail = (await readFile(log, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-5).join('\n');
-    throw new Error(`the embedded PostgreSQL did not start, the end of ${log} says:\n${tail}`, { cause: error });
+    throw new Error(`the embedded PostgreSQL did not start. The last lines of ${log}:\n${tail}`, { cause: error });
   }
   return port;
 }
 
-/** Ends connections and writes everything out. Resolves when the server is gone. */
+/** Closes all connections, writes all data to disk, and stops the server. Resolves when it has stopped. */
 export async function stopServer(cluster: Cluster): Promise<void> {
   await pgCtl(cluster, 'stop', '--wait', '--timeout', PG_CTL_TIMEOUT, '--mode', 'fast');
 }
 
-/** What a server that runs, or was killed, has written into its lock file. */
+/** Reads the lock file of a server that runs or was killed. @returns null when there is none */
 export async function readServerLock(cluster: Cluster): Promise<{ pid: number; port: number } | null> {
   const lines = (await readFile(lockFile(cluster), 'utf8').catch(() => '')).split('\n');
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
@@ -120,14 +120,14 @@ export async function readServerLock(cluster: Cluster): Promise<{ pid: number; p
 }
 
 /**
- * After a kill the lock file stays, and in a fresh container its number soon belongs to another
- * process; the server would then refuse to start for ever.
+ * Removes the lock file of a killed server. In a new container its pid soon belongs to another process, and the server
+ * would then always refuse to start.
  */
 export async function removeServerLock(cluster: Cluster): Promise<void> {
   await rm(lockFile(cluster), { force: true });
 }
 
-/** Clears away what starts that were killed half way have left. Only for the owner of the cluster. */
+/** Removes files of starts that were killed before they were complete. Only the owner of the cluster may call it. */
 export async function removeUnfinished(cluster: Cluster): Promise<void> {
   const home = dirname(cluster.folder);
   for (const name of await readdir(home)) {
@@ -145,7 +145,7 @@ async function pgCtl(cluster: Cluster, ...args: string[]): Promise<void> {
 
 async function findHome(dataDir: string, user: ServerUser, log: EmbeddedLog): Promise<string> {
   if (user === null) return dataDir;
-  // Only a folder without anything else in it is given away.
+  // Changes the owner of an empty folder only.
   if ((await readdir(dataDir)).length === 0) await chown(dataDir, user.uid, user.gid);
   if (await canEnter(user, dataDir)) return dataDir;
   const home = join(FALLBACK_HOME, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 12));
@@ -167,7 +167,7 @@ async function linkFrom(dataDir: string, folder: string): Promise<void> {
   });
 }
 
-/** Made aside and then renamed, so that a kill or a second process half way leaves no broken cluster. */
+/** Creates the cluster in another folder and renames it, so that a kill or a second process leaves no broken cluster. */
 async function initialise(folder: string, binaries: string, user: ServerUser): Promise<void> {
   const unfinished = await mkdtemp(`${folder}.new-`);
   if (user !== null) await chown(unfinished, user.uid, user.gid);
@@ -175,7 +175,7 @@ async function initialise(folder: string, binaries: string, user: ServerUser): P
   const data = join(unfinished, basename(folder));
   const passwordFile = join(unfinished, PASSWORD_FILE);
   await writeAs(user, passwordFile, randomBytes(24).toString('base64url'), 0o600);
-  // One sort order on every platform: that of code points.
+  // The same sort order on every platform: by code points.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const access = ['--username', SUPERUSER, '--pwfile', passwordFile, '--auth=scram-sha-256'];
   await runAs(user, programIn(binaries, 'initdb'), ['-D', data, ...locale, ...access, '--no-instructions']);
@@ -191,14 +191,14 @@ async function writeAs(user: ServerUser, path: string, text: string, mode: numbe
   if (user !== null) await chown(path, user.uid, user.gid);
 }
 
-/** In one step: another process may be starting a server on it. */
+/** Writes the configuration atomically, because another process may be starting a server with it. */
 async function configure(cluster: Cluster): Promise<void> {
   const file = join(cluster.folder, 'postgresql.conf');
   await writeAs(cluster.user, `${file}.${process.pid}`, CONFIGURATION, 0o600);
   await rename(`${file}.${process.pid}`, file);
 }
 
-const CONFIGURATION = `# Written by Jobferry at every start. Your own settings belong into local.conf beside this file.
+const CONFIGURATION = `# Written by Jobferry at every start. Your own settings belong in local.conf in the same folder.
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 max_connections = 100
@@ -209,7 +209,7 @@ synchronous_commit = on
 # Short statements only: compiling them costs more than it saves.
 jit = off
 random_page_cost = 1.1
-# Jobs are rewritten several times and then deleted, so dead rows are cleared away early.
+# Jobs are updated several times and then deleted, so dead rows are vacuumed early.
 autovacuum_naptime = 10s
 autovacuum_vacuum_scale_factor = 0.05
 autovacuum_analyze_scale_factor = 0.05

@@ -4,15 +4,15 @@ import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
 
-/** Who runs the server: `null` is whoever runs Jobferry. */
+/** The user that runs the server; null for the user that runs Jobferry. */
 export type ServerUser = { uid: number; gid: number } | null;
 
-/** The conventional account, and the one made where there is none. */
+/** The conventional account. It is created if it does not exist. */
 const ACCOUNT = 'postgres';
 
 /**
- * PostgreSQL refuses to run as root, and containers often run everything as root. Then the server
- * gets the owner of its data, or the `postgres` account.
+ * PostgreSQL refuses to run as root, and containers often run everything as root. In that case the server runs as the owner
+ * of its data, or as `postgres`.
  */
 export async function chooseServerUser(cluster: string): Promise<ServerUser> {
   const ownUid = process.getuid?.();
@@ -40,10 +40,10 @@ async function create(): Promise<ServerUser> {
   try {
     await execute('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/bin/false', ACCOUNT]);
   } catch (error) {
-    const made = await lookUp(); // perhaps by another process
+    const made = await lookUp(); // another process may have created it
     if (made !== null) return made;
     throw new Error(
-      `PostgreSQL refuses to run as root, and the account "${ACCOUNT}" cannot be made: ` +
+      `PostgreSQL refuses to run as root, and the account "${ACCOUNT}" cannot be created: ` +
         'start Jobferry as an ordinary user, or set DATABASE_URL',
       { cause: error },
     );
@@ -51,7 +51,7 @@ async function create(): Promise<ServerUser> {
   return lookUp();
 }
 
-/** Runs a program as the server's user. Its working directory is one that every user can enter. */
+/** Runs a program as the server's user, in a working directory that every user can enter. */
 export async function runAs(user: ServerUser, program: string, args: string[]): Promise<string> {
   const { stdout } = await execute(program, args, {
     ...(user === null ? {} : { ...user, cwd: '/' }),
@@ -60,7 +60,7 @@ export async function runAs(user: ServerUser, program: string, args: string[]): 
   return stdout;
 }
 
-/** Whether every folder on the way lets the user through. */
+/** Whether the user can enter the folder and all its parents. */
 export async function canEnter(user: ServerUser, folder: string): Promise<boolean> {
   if (user === null) return true;
   return runAs(user, '/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder]).then(

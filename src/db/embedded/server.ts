@@ -20,22 +20,22 @@ export type { EmbeddedLog } from './cluster.ts';
 export interface EmbeddedDatabase {
   /** Connection string with the generated password; the server listens on 127.0.0.1 only. */
   url: string;
-  /** Stops the server; the data stays. */
+  /** Stops the server and keeps the data. */
   stop(): Promise<void>;
 }
 
 const DATABASE = 'jobferry';
-/** Of the session advisory lock whose holder owns the cluster. It lives in the database `postgres`. */
+/** Key of the session advisory lock whose holder owns the cluster. The lock is in the database `postgres`. */
 const OWNER_LOCK = 0x6a6f62;
 const START_ATTEMPTS = 5;
 const RETRY_MS = 100;
-/** How long a server that is starting or stopping may take to say whose it is. */
+/** How long to wait for a server that is starting or stopping, until its owner is known. */
 const UNDECIDED_MS = 60_000;
 
 /**
- * Starts a PostgreSQL server of our own in `dataDir` (docs/operations.md). Whoever holds a session lock in it
- * owns it: the lock goes with the process, however that ends, so a server that a killed Jobferry has
- * left is told from one in use. It is restarted, since its settings and programs may be outdated.
+ * Starts an embedded PostgreSQL server in `dataDir`. The process that holds a session lock in it owns it. The lock ends with
+ * the process in any case, so a server that a killed Jobferry has left running can be distinguished from one in use. Such
+ * a server is restarted, because its settings and programs may be outdated.
  */
 export async function startEmbedded(options: { dataDir: string; log: EmbeddedLog }): Promise<EmbeddedDatabase> {
   const cluster = await openCluster(options.dataDir, options.log);
@@ -54,7 +54,7 @@ export async function startEmbedded(options: { dataDir: string; log: EmbeddedLog
   return { url: urlOf(cluster, port, DATABASE), stop: () => supervisor.stop() };
 }
 
-/** For admin commands: the server of a Jobferry that is running on this folder, else one of our own. */
+/** For admin commands. Uses the server of a Jobferry process that runs on this folder, or starts one. */
 export async function joinEmbedded(options: { dataDir: string; log: EmbeddedLog }): Promise<EmbeddedDatabase> {
   try {
     return await startEmbedded(options);
@@ -63,11 +63,11 @@ export async function joinEmbedded(options: { dataDir: string; log: EmbeddedLog 
   }
   const cluster = await openCluster(options.dataDir, options.log);
   const lock = await readServerLock(cluster);
-  if (lock === null) throw new Error(`the database of ${cluster.folder} is just being stopped, try again`);
+  if (lock === null) throw new Error(`the database of ${cluster.folder} is being stopped: try again`);
   return { url: urlOf(cluster, lock.port, DATABASE), stop: async () => undefined };
 }
 
-/** Holds on to the server, and brings it back when it was killed. */
+/** Owns the server, and restarts it when it was killed. */
 class Supervisor {
   readonly #cluster: Cluster;
   readonly #port: number;
@@ -100,19 +100,20 @@ class Supervisor {
   }
 
   async #recover(): Promise<void> {
-    this.#log.warn({}, 'the embedded database went away, bringing it back');
-    const owner = await untilSuccess(() => this.#bringBack(), {
+    this.#log.warn({}, 'the embedded database has ended and is restarted');
+    const owner = await untilSuccess(() => this.#restart(), {
       signal: this.#stopping.signal,
       waitMs: () => 10 * RETRY_MS,
       // After a crash the server first waits for its orphaned processes, and then recovers.
-      onFailure: (error) => this.#log.warn({ err: error }, 'the embedded database is not back yet'),
+      onFailure: (error) =>
+        this.#log.warn({ err: error }, 'the embedded database could not be restarted; this will be retried'),
     });
     if (owner === null) return;
     this.watch(owner);
-    this.#log.info({}, 'the embedded database is back');
+    this.#log.info({}, 'the embedded database runs again');
   }
 
-  async #bringBack(): Promise<pg.Client> {
+  async #restart(): Promise<pg.Client> {
     const lock = await readServerLock(this.#cluster);
     if (lock === null || !isAlive(lock.pid)) await startServer(this.#cluster, this.#port);
     return await own(this.#cluster, this.#port);
@@ -120,8 +121,8 @@ class Supervisor {
 }
 
 /**
- * Several may start at once. Nobody stops a server from here on, so the first to get its lock keeps
- * it, whoever of them has started it.
+ * Several processes may do this at the same time. None of them stops a server any more, so the first process that gets the
+ * lock owns the server, even if another one has started it.
  */
 async function startOwned(cluster: Cluster): Promise<{ owner: pg.Client; port: number }> {
   for (let attempt = 1; ; attempt += 1) {
@@ -130,7 +131,7 @@ async function startOwned(cluster: Cluster): Promise<{ owner: pg.Client; port: n
       const port = lock !== null && isAlive(lock.pid) ? lock.port : await startServer(cluster);
       return { port, owner: await own(cluster, port) };
     } catch (error) {
-      // Else somebody took the port in the meantime, or is just starting or stopping the server.
+      // Otherwise the port was taken meanwhile, or another process is starting or stopping the server.
       if (error instanceof InUseError || attempt === START_ATTEMPTS) throw error;
       await wait(attempt * RETRY_MS);
     }
@@ -146,7 +147,7 @@ async function stopLeftServer(cluster: Cluster, log: EmbeddedLog): Promise<void>
     try {
       const owner = await own(cluster, lock.port);
       await owner.end();
-      log.warn({ serverPid: lock.pid }, 'restarting the database that an earlier process has left running');
+      log.warn({ serverPid: lock.pid }, 'restarting the embedded database that an earlier process has left running');
       return await stopServer(cluster);
     } catch (error) {
       if (error instanceof InUseError) throw error;
@@ -163,7 +164,7 @@ class InUseError extends Error {
   override readonly name = 'InUseError';
 }
 
-/** Connects and takes the owner's lock, for as long as the connection lives. */
+/** Connects and takes the owner's lock, which lasts as long as the connection. */
 async function own(cluster: Cluster, port: number): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: urlOf(cluster, port, 'postgres'),
@@ -171,7 +172,7 @@ async function own(cluster: Cluster, port: number): Promise<pg.Client> {
     connectionTimeoutMillis: 5000,
     ...KEEP_ALIVE,
   });
-  // The end of the connection is what matters, and it is reported by itself.
+  // Errors are ignored, because the event `end` follows and is handled.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -209,7 +210,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether a process number still is a server's. Where that cannot be told, it is taken for one. */
+/** Whether the pid still belongs to a PostgreSQL server. Returns true where that cannot be found out. */
 async function isPostgres(pid: number): Promise<boolean> {
   if (process.platform !== 'linux') return true;
   return readFile(`/proc/${pid}/comm`, 'utf8').then(

@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../connection/database.ts';
 
-/** What a process says of itself. */
+/** The heartbeat of a process. */
 export interface InstanceReport {
   role: 'all' | 'api' | 'worker';
   version: string;
@@ -8,7 +8,7 @@ export interface InstanceReport {
   capacity: number;
 }
 
-// A process that was frozen for long finds its row gone, and writes it again as it was.
+// If the row of a process was removed while the process was frozen, this inserts it again with the same identity.
 const REPORT: Statement = {
   name: 'report-instance',
   text: `
@@ -29,8 +29,8 @@ export interface InstanceIdentity {
 }
 
 /**
- * Writes that this process is alive, and removes the rows of processes that have been silent for long.
- * @param identity what the first report answered; null for the first
+ * Writes the heartbeat of this process, and removes the rows of processes without a heartbeat for 5 minutes.
+ * @param identity the result of the first report; null for the first report
  */
 export async function reportInstance(
   db: Database,
@@ -40,7 +40,7 @@ export async function reportInstance(
   const { role, version, inFlight, capacity } = report;
   const values = [identity?.id ?? null, identity?.startedAt ?? null, role, version, inFlight, capacity];
   const row = await db.one<{ id: string; started_at: Date }>(REPORT, values);
-  if (row === null) throw new Error('the report of this process answered no row');
+  if (row === null) throw new Error('the heartbeat of this process returned no row');
   return { id: row.id, startedAt: row.started_at };
 }
 

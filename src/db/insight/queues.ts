@@ -3,14 +3,15 @@ import type { WaitingJob, WaitingQueue } from '../../domain/waiting.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import type { Periods } from '../delivery/publish.ts';
 
-/** How many of the oldest five minutes' jobs are looked at one by one. */
+/** Jobs of the oldest five minutes that are read one by one. */
 const BOUNDARY = 2000;
 
-// Jobs that are no longer kept do not count, swept or not; completed ones count for their retention. What is not completed is counted by partial indexes, each
-// of which has all that is asked of it. Completed jobs can be a million, so they come from the statistics:
-// five minutes of creation at a time, and the jobs of the five minutes in which retention ends one by one.
-// Only when these are many are they estimated, by the part of the five minutes that is left. Ages are
-// compared "is true", or together with the queue, so that no plan takes an index over all queues for them.
+// Jobs that are no longer kept are not counted, whether or not the sweep has removed them. Completed jobs are counted until
+// their retention ends. The other states are counted by index-only scans of partial indexes. There can be a million
+// completed jobs, so their counts come from the statistics, which have buckets of five minutes of creation time. In the
+// bucket in which retention ends, jobs are read one by one. If there are too many, their number is estimated from the
+// part of the five minutes that is left. Ages are compared with "is true", or together with the queue, so that no plan
+// uses an index over all queues for them.
 const DEPTHS: Statement = {
   name: 'queue-depths',
   text: `
@@ -75,7 +76,7 @@ const DEPTHS: Statement = {
 
 export type DepthRow = Record<JobStateName, number> & { id: string; oldest: Date | null };
 
-/** Jobs by state of the account's live queues among these. */
+/** @returns number of jobs by state, of those of the queues that are live and belong to the account */
 export function queueDepths(
   db: Database,
   accountId: string,
@@ -85,7 +86,7 @@ export function queueDepths(
   return db.query<DepthRow>(DEPTHS, [queueIds, accountId, retentionMs, lifetimeMs]);
 }
 
-/** Of the queue `q` at `clock.now`: what is under way, and the present rate window. */
+/** SQL: the in-flight count and the present rate window of the queue `q` at `clock.now`. */
 const USE_OF_Q = `
   (select count(*) from job f where f.queue_id = q.id and f.status in ('processing', 'awaiting_ack')) as in_flight,
   q.rate_limit_max,
@@ -110,7 +111,7 @@ interface UseColumns {
 
 export type Use = Pick<WaitingQueue, 'inFlight' | 'rate'>;
 
-/** What the account's live queues among these use of their limits. */
+/** @returns how much of their limits the queues use, of those that are live and belong to the account */
 export async function queueUses(
   db: Database,
   accountId: string,
@@ -128,7 +129,7 @@ function toUse(row: UseColumns): Use {
   };
 }
 
-// As claiming does, a probe that is no longer in flight is none.
+// A probe that is no longer in flight does not count, as in a claim.
 const WAITINGS: Statement = {
   name: 'waiting-jobs',
   text: `
@@ -164,7 +165,7 @@ interface WaitingRow extends UseColumns {
   probe_job_id: string | null;
 }
 
-/** What is to be known of the account's pending jobs among these, to say why they wait. */
+/** @returns the facts that decide why a job waits, for those of the jobs that are pending and belong to the account */
 export async function waitingJobs(
   db: Database,
   accountId: string,

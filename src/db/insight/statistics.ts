@@ -7,19 +7,19 @@ const ROLL_UP: Statement = {
   text: `select jobferry_roll_up($1 * interval '1 ms') as more`,
 };
 
-/** Adds what happened since the last time to the statistics; true when more is left. Any process may, at any time. */
+/** Adds the attempts since the last run to the statistics. Any process may call it. @returns true when more is left */
 export async function rollUp(db: Database, retentionMs: number): Promise<boolean> {
   return (await db.one<{ more: boolean }>(ROLL_UP, [retentionMs]))?.more ?? false;
 }
 
 const INDEX_ATTEMPTS: Statement = { name: 'index-attempts', text: 'select jobferry_index_attempts()' };
 
-/** Keeps it cheap to ask for the attempts of the last seconds, however fast they come. */
+/** Summarises new pages of the BRIN index on `attempt.timestamp`, so that queries for recent attempts stay cheap. */
 export async function indexAttempts(db: Database): Promise<void> {
   await db.query(INDEX_ATTEMPTS);
 }
 
-/** What the attempts of one queue in one span of five minutes say. A span may come in two parts. */
+/** Statistics of one queue in one span of five minutes. A span may come in two rows. */
 export interface StatsRow extends AttemptTotals {
   /** Start of the span, in milliseconds. */
   at: number;
@@ -27,8 +27,8 @@ export interface StatsRow extends AttemptTotals {
 
 type Part = [at: number, totals: number[], durations: Histogram, waits: Histogram];
 
-// Statistics, and the attempts that they do not hold yet. The parts of a queue come as one JSON value, which
-// is read natively, where the driver would read arrays character by character (docs/decisions/0002).
+// Combines the statistics with the attempts that they do not contain yet. The parts of a queue are one JSON value, which
+// is parsed in native code. The driver would parse arrays character by character (docs/decisions/0002).
 const STATS: Statement = {
   name: 'queue-stats',
   text: `
@@ -41,7 +41,7 @@ const STATS: Statement = {
              jobferry_stats_until($3 * interval '1 ms') as until
         from (select jobferry_now() as now) clock
     ), part as (
-      -- Compared together, so that no plan takes the index over all queues.
+      -- Compared together, so that no plan uses the index over all queues.
       select s.* from span cross join own
         join queue_stats s on (s.queue_id, s.bucket) >= (own.id, span.first) and (s.queue_id, s.bucket) < (own.id, span.last)
       union all
@@ -57,7 +57,7 @@ const STATS: Statement = {
           from part p group by p.queue_id) parts on parts.queue_id = own.id`,
 };
 
-/** Statistics of the account's live queues among these; of the last hour when no range is given. */
+/** @returns statistics of those of the queues that are live and belong to the account; without a range, of the last hour */
 export async function queueStats(
   db: Database,
   accountId: string,

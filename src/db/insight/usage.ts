@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../connection/database.ts';
 
-// In flight counts deliveries of deleted queues as well: they may finish, and they are load.
+// `in_flight` includes deliveries of deleted queues: they may finish, and they use capacity.
 const USAGE: Statement = {
   name: 'account-usage',
   text: `
@@ -17,7 +17,7 @@ const USAGE: Statement = {
 };
 
 export interface UsageRow {
-  /** YYYY-MM, UTC. */
+  /** Month in UTC, YYYY-MM. */
   month: string;
   attempts: number;
   in_flight: number;
@@ -25,9 +25,9 @@ export interface UsageRow {
   queues: number;
 }
 
-/** What an account uses now and has used this month. */
+/** @returns what an account uses now, and its attempts of this month */
 export async function accountUsage(db: Database, accountId: string): Promise<UsageRow> {
   const row = await db.one<UsageRow>(USAGE, [accountId]);
-  if (row === null) throw new Error('the usage of an account answered no row');
+  if (row === null) throw new Error('the usage of an account returned no row');
   return row;
 }

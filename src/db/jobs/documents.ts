@@ -22,17 +22,17 @@ interface JobRow {
   history: HistoryJson[] | null;
 }
 
-/** As `json_agg` gives it: the time is milliseconds. */
+/** An entry as `json_agg` returns it; the timestamp is in milliseconds. */
 export type HistoryJson = Omit<HistoryEntry, 'timestamp'> & { timestamp: number };
 
-/** History of the job `j` of the surrounding query, as one JSON value. */
+/** SQL: history of the job `j` of the surrounding query, as one JSON value. */
 export const HISTORY_OF_J = `(
   select json_agg(json_build_object(
            'attempt', a.attempt, 'status', a.status, 'error', a.error, 'webhookStatusCode', a.webhook_status_code,
            'timestamp', extract(epoch from a."timestamp") * 1000) order by a.ordinal)
     from attempt a where a.job_id = j.id)`;
 
-/** Of a document, but for what may be large: the job's payload and its history. */
+/** SQL: columns of a document without its large parts, the payload and the history. */
 const COLUMNS = `j.id, j.account_id, j.queue_id, q.name as queue, j.status, j.attempts, j.max_attempts, j.defer_count,
            j.idempotency_key, j.scheduled_for, j.last_error, j.created_at, j.completed_at`;
 
@@ -42,7 +42,7 @@ const TERMS: KeptTerms = {
   lifetime: `$3 * interval '1 ms'`,
 };
 
-// Payloads are read as far as they fit, in the order in which they were asked for, and at least one.
+// Reads payloads in the order of the given ids until the limit of bytes is reached, but at least one.
 const KEPT: Statement = {
   name: 'job-documents',
   text: `
@@ -61,15 +61,16 @@ export interface OwnedDocument {
   document: JobDocument;
 }
 
-/** A document that did not fit. */
+/** A document that exceeded the limit of bytes. */
 export interface PostponedDocument {
-  /** Of its payload. */
+  /** Size of its payload. */
   bytes: number;
 }
 
 /**
- * Those of the jobs that are kept, by id, of whichever accounts.
- * @param maxBytes of payloads; the first is read in any case, and those beyond it are told with their size
+ * Returns the documents of the jobs that are kept, by id; of all accounts.
+ * @param maxBytes limit for all payloads together. The first payload is always read. For those beyond the limit only the
+ *   size is returned.
  */
 export async function jobDocuments(
   db: Database,
@@ -94,12 +95,12 @@ export async function jobDocuments(
 export interface ListStart {
   /** Database time. */
   now: Date;
-  /** Creation of the queue's oldest job that outlasts its retention; null when there is none, as nearly always. */
+  /** Creation time of the queue's oldest job that outlasts its retention; nearly always null, because there is none. */
   oldestKept: Date | null;
 }
 
-// As rows, because only the index that begins with the queue can serve them. Below the range of young jobs
-// are those that outlast it, and what the sweep has not removed yet.
+// Row comparison, because only the index that begins with the queue can serve it. Below the range of young jobs are those
+// that outlast their retention, and those that the sweep has not removed yet.
 const LIST_START: Statement = {
   name: 'list-start',
   text: `
@@ -113,11 +114,11 @@ const LIST_START: Statement = {
       from clock`,
 };
 
-/** Where a list of the queue's jobs begins. */
+/** @returns the facts that decide where a list of the queue's jobs begins */
 export async function listStart(db: Database, queueId: string, periods: Periods): Promise<ListStart> {
   const values = [queueId, periods.retentionMs, periods.lifetimeMs];
   const row = await db.one<{ now: Date; oldest_kept: Date | null }>(LIST_START, values);
-  if (row === null) throw new Error('the clock did not answer');
+  if (row === null) throw new Error('the start of a list returned no row');
   return { now: row.now, oldestKept: row.oldest_kept };
 }
 
@@ -129,7 +130,7 @@ const BY_IDS: Statement = {
      where j.id = any ($1) order by j.id desc`,
 };
 
-/** Jobs of a page, newest first; those that are gone are left out. */
+/** @returns documents of a page, newest first, without jobs that no longer exist */
 export async function documentsOfJobs(db: Database, ids: readonly string[]): Promise<JobDocument[]> {
   return (await db.query<JobRow>(BY_IDS, [ids])).map((row) => toDocument(db.box, row));
 }

@@ -21,15 +21,15 @@ export interface JobFilter {
   from: Date;
   to?: Date | undefined;
   status?: JobStatus | undefined;
-  /** Literal, case-insensitive. */
+  /** A literal part of the key, case-insensitive. */
   idempotencyKey?: string | undefined;
-  /** Given when `from` is past retention. */
+  /** Set when `from` is past retention. */
   kept?: KeptJobs | undefined;
 }
 
-/** Jobs that outlast their retention: of those that old, only these are listed. */
+/** How to list jobs past retention: only those that outlast it. */
 export interface KeptJobs {
-  /** Retention reaches back to here. */
+  /** Start of the retention period. */
   youngFrom: Date;
   periods: Periods;
 }
@@ -40,8 +40,8 @@ interface Slice {
 }
 
 /**
- * A page of a queue's jobs, newest first, and how many match. The number is exact without a filter, and with one when
- * counting takes no longer than a few seconds: up to some ten million jobs of a status, or a few million keys.
+ * Returns a page of a queue's jobs, newest first, and how many match. The number is exact without a filter. With a filter
+ * it is exact if counting takes no longer than a few seconds: about ten million jobs of a status, or a few million keys.
  */
 export async function listJobDocuments(
   db: Database,
@@ -63,7 +63,7 @@ interface Found {
   total: number;
 }
 
-/** Of so many jobs each may be looked at. */
+/** Up to this many jobs, each job is read. */
 const FEW = 20_000;
 
 async function find(db: Database, filter: JobFilter, range: IdRange, slice: Slice): Promise<Found> {
@@ -81,7 +81,7 @@ const IS_KEPT = `
   ${outlastsRetention({ now: '(select jobferry_now())', retention: `$4 * interval '1 ms'`, lifetime: `$5 * interval '1 ms'` })}
   and ($6::text is null or status = $6) and ($7::text is null or position(lower($7) in lower(idempotency_key)) > 0)`;
 const KEPT_RANGE = '(queue_id, id) >= ($3, $1) and (queue_id, id) < ($3, $2)';
-/** No index tells which jobs outlast their retention, so each is read: some tenths of a second for so many. */
+/** Jobs per statement. No index has the jobs that outlast their retention, so each is read: a few tenths of a second. */
 const KEPT_SLICE = 100_000;
 const COUNT_KEPT: Statement = {
   name: 'count-kept-jobs',
@@ -92,7 +92,7 @@ const COUNT_KEPT: Statement = {
 };
 const KEPT_IDS = `select id from job j where ${KEPT_RANGE} and ${IS_KEPT} order by queue_id desc, id desc`;
 
-/** The list goes on below the young jobs with those that are kept although they are older. */
+/** Lists the young jobs, and after them the older jobs that are still kept. */
 async function findWithKept(
   db: Database,
   filter: JobFilter & { kept: KeptJobs },
@@ -107,7 +107,7 @@ async function findWithKept(
   const values = [queueId, retentionMs, lifetimeMs, status, idempotencyKey];
   const total = found.total + (await countDown(db, COUNT_KEPT, { from: range.from, below }, values, KEPT_SLICE));
   const first = Math.max(offset, found.total);
-  // Not more than were counted: to find another, or that there is none, may take long.
+  // Not more than were counted: searching for another one could take long.
   const missing = Math.min(limit - found.entries.length, total - first);
   if (missing <= 0) return { entries: found.entries, total };
   const text = pageOf(KEPT_IDS, { limit: missing, offset: first - found.total });
@@ -121,7 +121,7 @@ const FEW_OR_MORE: Statement = {
       from (select from job where (queue_id, id) >= ($1, $2) and (queue_id, id) < ($1, $3) limit ${FEW + 1}) few`,
 };
 
-// Status and key in any combination: jobs without the key, or of another status, cost what the others do.
+// For any combination of status and key. All jobs of the range are read, whether they match or not.
 const AMONG_FEW: Statement = {
   name: 'list-among-few',
   text: `
@@ -146,7 +146,7 @@ async function findAmongFew(db: Database, filter: JobFilter, range: IdRange, { l
   return { entries, total: rows[0]?.total ?? 0 };
 }
 
-/** A page out of the ids that `ids` selects in their order. */
+/** @returns SQL: a page of the ids that `ids` selects, in its order */
 function pageOf(ids: string, { limit, offset }: Slice): string {
   return `
     select page.id, ${BYTES_OF_J} as bytes
@@ -162,7 +162,7 @@ function sumOf(counted: readonly CountedRange[]): number {
   return counted.reduce((total, { jobs }) => total + jobs, 0);
 }
 
-/** Jumps over the ranges that end before the page begins: an offset is walked entry by entry. */
+/** Skips the ranges that end before the page begins, because PostgreSQL walks an offset entry by entry. */
 async function entriesAt(
   db: Database,
   queueId: string,
@@ -181,10 +181,10 @@ async function entriesAt(
   return [];
 }
 
-/** Counting them takes some two seconds. */
+/** Counting this many takes about 2 s. */
 const MAX_PENDING = 10_000_000;
 
-// With the range of ids outside, the planner takes the index of what is pending or in flight, and not that of all jobs.
+// With the range of ids outside, the planner uses the partial index of pending or in-flight jobs, not the index of all jobs.
 const PENDING = `
   select id from (select id from job where queue_id = $1 and status = 'pending' offset 0) pending
    where id >= $2 and id < $3`;
@@ -193,7 +193,7 @@ const IN_FLIGHT = `
     from (select id, status from job where queue_id = $1 and status in ('processing', 'awaiting_ack') offset 0) flying
    where id >= $2 and id < $3`;
 
-// Constants, and not parameters: only with them are partial indexes found by plans that are kept.
+// Constants instead of parameters: otherwise cached plans cannot use the partial indexes.
 const COUNT_DEAD: Statement = {
   name: 'count-dead-jobs',
   text: `
@@ -212,7 +212,7 @@ const COUNT_IN_FLIGHT: Statement = {
 
 const OF_STATUS: Record<JobStatus, string> = {
   dead: `select id from job where status = 'dead' and ${IN_RANGE} ${NEWEST}`,
-  // The index of pending jobs has their ids, but in the order in which they are due.
+  // The index of pending jobs contains their ids, but is ordered by the time at which they are due.
   pending: `${PENDING} order by id desc`,
   processing: inFlight('processing'),
   awaiting_ack: inFlight('awaiting_ack'),
@@ -256,7 +256,7 @@ async function countByStatus(db: Database, queueId: string, status: JobStatus, r
       return jobs - processing;
     }
     case 'completed': {
-      // No index has them; all others have one.
+      // There is no index of completed jobs, so they are all jobs less those of the other statuses.
       const all = sumOf(await countJobsOfQueue(db, queueId, range));
       const others = (await countDead()) + (await countPending()) + (await inFlight()).jobs;
       return Math.max(0, all - others);
@@ -264,7 +264,7 @@ async function countByStatus(db: Database, queueId: string, status: JobStatus, r
   }
 }
 
-// Keys in their order, by index alone; only the jobs of those that match are looked at.
+// Walks the keys in order by an index-only scan, and reads only the jobs whose key matches.
 const BY_KEYS: Statement = {
   name: 'list-jobs-by-keys',
   text: `
@@ -280,9 +280,9 @@ const BY_KEYS: Statement = {
 };
 const KEYS_AT_ONCE = 100_000;
 const MAX_KEYS_MS = 2500;
-/** The newest so many matches are kept. */
+/** Number of the newest matches that are kept in memory. */
 const MAX_MATCHES = 20_000;
-/** A text that so many keys have is found soon among the newest jobs. */
+/** A text that occurs in this many keys is found soon among the newest jobs. */
 const FREQUENT = 1000;
 
 const BY_IDS: Statement = {
@@ -306,7 +306,7 @@ async function findByKey(
     const row: { walked: number; last: string | null; ids: string[] } | null = await db.one(BY_KEYS, [
       ...[queueId, after, KEYS_AT_ONCE, idempotencyKey, range.from, range.below, status],
     ]);
-    if (row === null) throw new Error('an aggregate always answers');
+    if (row === null) throw new Error('an aggregate returned no row');
     total += row.ids.length;
     newest = [...newest, ...row.ids].sort().reverse().slice(0, MAX_MATCHES);
     after = row.walked < KEYS_AT_ONCE ? null : row.last;

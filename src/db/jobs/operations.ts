@@ -3,7 +3,7 @@ import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import type { StoredJob } from '../delivery/stored-job.ts';
 
-// The place in line stays as it is when the job is due already.
+// A job that is due already keeps its place in the order of due jobs.
 const RUN_NOW: Statement = {
   name: 'run-job-now',
   text: `
@@ -22,7 +22,7 @@ const RUN_NOW: Statement = {
       from moved`,
 };
 
-/** Makes a pending job due; false when it is no longer what was read. */
+/** Makes a pending job due now. @returns false when the job has changed since it was read */
 export async function runJobNow(db: Database, by: Author, job: StoredJob): Promise<boolean> {
   return (await db.query(RUN_NOW, [job.id, job.token, by.id, actorJson(by.actor)])).length > 0;
 }
@@ -40,7 +40,7 @@ const EXTEND: Statement = {
     select deadline, jobferry_wake('timeout', queue_id, deadline) from extended`,
 };
 
-/** Puts the ack deadline off; answers it, or null when the job no longer awaits the report that was read. */
+/** Extends the ack deadline. @returns the new deadline; null when the job no longer awaits the report of that claim */
 export async function extendAckDeadline(
   db: Database,
   job: StoredJob,

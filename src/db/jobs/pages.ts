@@ -3,35 +3,35 @@ import type { Database, Statement } from '../connection/database.ts';
 import { AFTER_ALL } from '../search/scan.ts';
 import type { IdRange } from '../search/statements.ts';
 
-/** An entry of a page, before it is read. */
+/** An entry of a page whose document has not been read yet. */
 export interface SizedEntry {
   id: string;
-  /** About how much reading it takes. */
+  /** Approximate size of its document. */
   bytes: number;
 }
 
-/** A page of documents that is read bit by bit when it is large. */
+/** A page of documents. A large page is read in slices. */
 export interface DocumentPage<T> {
-  /** The first entries, and all of them unless there is a rest. */
+  /** The first slice; all entries unless there is a `rest`. */
   jobs: T[];
-  /** The entries after those, in order, each element at most a MiB or a single entry; read when it is asked for. */
+  /** The slices that follow, in order, each read when it is requested. A slice is at most 1 MiB or a single entry. */
   rest?: AsyncIterable<T[]>;
   total: number;
 }
 
-/** Of payloads, in characters, that are in memory at once for a page. */
+/** Approximate size of a slice: this much of a page is in memory at once. */
 const SLICE_BYTES = 1_048_576;
 
-/** Of SQL: what an entry takes besides its payload, for each attempt of the job `j`; texts of reports are that long. */
+/** SQL: approximate size of the document of the job `j`: its payload, and 2000 bytes per attempt for texts of reports. */
 export const BYTES_OF_J = 'octet_length(j.payload) + 2000 * (j.history_count + 1)';
 
-/** SQL: as numbers and not as parameters, because a plan that is kept would take every limit for a tenth of the table. */
+/** @returns SQL with constants: with parameters, a cached plan would estimate every limit as a tenth of the table */
 export function limitOf(limit: number, offset: number): string {
   if (!Number.isSafeInteger(limit) || !Number.isSafeInteger(offset)) throw new Error('a limit is a whole number');
   return `limit ${limit} offset ${offset}`;
 }
 
-/** Reads a page; of a large one only the beginning, and the rest as it is asked for. Entries that are gone are left out. */
+/** Reads a page. Of a large page it reads the first slice, and the others on request. Skips entries that no longer exist. */
 export async function readPage<T>(
   entries: readonly SizedEntry[],
   total: number,
@@ -60,12 +60,12 @@ function slicesOf(entries: readonly SizedEntry[]): string[][] {
   return slices;
 }
 
-/** Ids of what was created from one time to another, both included. */
+/** @returns the range of ids created between two times, both inclusive */
 export function boundsOf(from: Date, to: Date | undefined): IdRange {
   return { from: firstIdAt(from.getTime()), below: to === undefined ? AFTER_ALL : firstIdAt(to.getTime() + 1) };
 }
 
-/** Entries in a statement; counts of an index take 0.1 to 0.3 s for so many. */
+/** Entries per statement. Counting this many in an index takes 0.1 to 0.3 s. */
 export const COUNT_SLICE = 1_000_000;
 /** A count that takes longer is a lower bound. */
 const MAX_COUNT_MS = 2500;
@@ -77,9 +77,9 @@ interface Counted {
 }
 
 /**
- * Counts by a statement that looks at entries from the greatest id down, from `$1` to below `$2` and at most `slice`, and returns
- * how many there were (`walked`), how many count (`n`), and the least id (`last`). Exact when it takes up to 2.5 s,
- * which are some ten million entries; a lower bound otherwise.
+ * Counts slice by slice. The statement reads at most `slice` entries from `$1` to below `$2`, from the greatest id down. It
+ * returns how many it has read (`walked`), how many of them count (`n`), and the least id (`last`). The result is exact if
+ * the count takes up to 2.5 s (about ten million entries), and a lower bound otherwise.
  */
 export async function countDown(
   db: Database,

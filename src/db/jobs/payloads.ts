@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../connection/database.ts';
 
-// The sizes are known without reading the payloads, which may be a megabyte each.
+// PostgreSQL knows the sizes without reading the payloads, which may be a megabyte each.
 const READ: Statement = {
   name: 'payloads-within',
   text: `
@@ -12,11 +12,11 @@ const READ: Statement = {
 export interface StoredPayload {
   id: string;
   queueId: string;
-  /** As stored; null when there was no room for it. */
+  /** The stored text, maybe encrypted; null when it exceeded the limit. */
   payload: string | null;
 }
 
-/** Payloads of jobs of the account until they are so many bytes together, and one more. */
+/** @returns payloads of the account's jobs until they reach `bytes` together; the payload that reaches it is included */
 export async function payloadsWithin(
   db: Database,
   accountId: string,

@@ -5,28 +5,28 @@ import { maxOf, minOf } from '../search/scan.ts';
 import type { IdRange } from '../search/statements.ts';
 
 /**
- * How many jobs a queue has, exactly, at any size. Jobs that were created some minutes ago become neither more, nor
- * fewer before their retention ends, so a process counts such a span once and remembers the number.
+ * Counts the jobs of a queue exactly, at any size. The number of jobs in a time span that ended some minutes ago does not
+ * change until their retention ends. So a process counts such a span once and caches the number.
  */
 
-/** Span of a remembered count. */
+/** Length of a cached span. */
 const SPAN_MS = 600_000;
-/** A younger span may get jobs whose transactions have yet to end; so may one that such a transaction was there for. */
+/** A younger span may still get jobs from open transactions. So may a span that is younger than the oldest transaction. */
 const OPEN_MS = 300_000;
 const MAX_QUEUES = 500;
 const MAX_SPANS = 5000;
-/** What was counted until then is remembered, so the next call goes on from there. */
+/** Time limit of a call. Spans counted until then are cached, so the next call continues there. */
 const MAX_COUNT_MS = 8000;
 const TARGET_MS = 300;
 
 interface Remembered {
-  /** Database time when they were counted last. */
+  /** Database time of the last count. */
   at: number;
-  /** By number of the span since the epoch. */
+  /** Counts by number of the span since the epoch. */
   spans: Map<number, number>;
 }
 
-/** By pool: those who read in the turn of an account share it. */
+/** By pool, because the `Database` objects of all accounts share the pool. */
 const remembered = new WeakMap<Database['pool'], Map<string, Remembered>>();
 
 /** Jobs with an id in a range. */
@@ -51,11 +51,11 @@ const COUNT: Statement = {
 
 /**
  * Counts the jobs of a queue in parts, newest first.
- * @throws JobferryError `unavailable` when that takes too long; asked again, it has less left to do
+ * @throws JobferryError `unavailable` when it takes too long; a second call has less left to count
  */
 export async function countJobsOfQueue(db: Database, queueId: string, bounds: IdRange): Promise<CountedRange[]> {
   const clock = await db.one<{ now: Date; oldestMs: number }>(CLOCK);
-  if (clock === null) throw new Error('the clock always answers');
+  if (clock === null) throw new Error('the clock returned no row');
   const now = clock.now.getTime();
   const closedBefore = Math.floor((now - Math.max(OPEN_MS, clock.oldestMs + SPAN_MS)) / SPAN_MS);
   const known = recall(db, queueId, now);
@@ -93,7 +93,7 @@ interface SpanRange extends IdRange {
   isWhole: boolean;
 }
 
-/** The spans that the bounds cover, newest first; the newest one has no end, for ids of the moment. */
+/** @returns the spans that the bounds cover, newest first; the newest has no end, so that it includes present ids */
 function rangesOf({ from, below }: IdRange, now: number): SpanRange[] {
   const first = Math.floor(millisecondsOf(from) / SPAN_MS);
   const last = Math.floor(Math.min(now, millisecondsOf(below)) / SPAN_MS);
@@ -112,7 +112,7 @@ function millisecondsOf(id: string): number {
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
 }
 
-/** What the process remembers of a queue; nothing when the database's clock went back, for then the past changes. */
+/** @returns the cached counts of a queue; none if the database's clock went back, because the past may then change */
 function recall(db: Database, queueId: string, now: number): Remembered {
   const queues = remembered.get(db.pool) ?? new Map<string, Remembered>();
   remembered.set(db.pool, queues);

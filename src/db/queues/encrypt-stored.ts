@@ -3,16 +3,16 @@ import { keyIdOf, UnreadableError } from '../connection/secret-box.ts';
 import type { Periods } from '../delivery/publish.ts';
 import { firstYoungId, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
 
-/** A batch locks the rows of its queues for a moment, and claims wait for that. */
+/** Queues per batch. A batch locks the rows of its queues for a moment, and claims skip them meanwhile. */
 const BATCH = 100;
 
 /**
- * Before a process does anything else: makes sure that it has the keys that it needs, and encrypts the
- * signing secrets that are not encrypted with the first key. To be called under the migration lock, so
- * that processes which start together do it one after the other.
- * @param periods payloads of jobs that are no longer kept are no reason to keep a key
- * @returns how many queues were written
- * @throws Error in words for the operator when a key is missing
+ * Runs at the start of a process. Checks that the process has all keys that it needs, and encrypts the signing secrets
+ * that are not encrypted with the first key. Must be called under the migration lock, so that processes that start at
+ * the same time do it one after the other.
+ * @param periods payloads of jobs that are no longer kept need no key
+ * @returns the number of updated queues
+ * @throws Error with a message for the operator when a key is missing
  */
 export async function encryptStored(db: Database, periods: Periods): Promise<number> {
   await assertKeys(db, periods);
@@ -34,7 +34,7 @@ interface SecretRow {
   next_signing_secret: string | null;
 }
 
-// Tombstones too: their secrets are as secret.
+// Includes tombstones: their secrets must be protected, too.
 const OTHERWISE_STORED: Statement = {
   name: 'secrets-otherwise-stored',
   text: `
@@ -43,7 +43,7 @@ const OTHERWISE_STORED: Statement = {
      order by id limit $3`,
 };
 
-// By value: meanwhile a claim may have made the next secret the present one, or somebody rotated.
+// Replaces by value: meanwhile a claim may have made the next secret the present one, or a client may have rotated it.
 const REWRITE: Statement = {
   name: 'rewrite-secrets',
   text: `
@@ -69,7 +69,7 @@ async function rewrite(db: Database, rows: readonly SecretRow[]): Promise<number
       });
       return [{ id: row.id, replacements: Object.fromEntries(replacements) }];
     } catch (error) {
-      // A damaged one must not keep all other queues from being served; rotating it repairs it.
+      // A damaged secret must not stop the service for all other queues. Rotating it repairs it.
       if (!(error instanceof UnreadableError)) throw error;
       db.log.warn({ err: error, queueId: row.id }, 'a signing secret cannot be read: rotate it');
       return [];
@@ -79,7 +79,7 @@ async function rewrite(db: Database, rows: readonly SecretRow[]): Promise<number
 }
 
 interface NeededKey {
-  /** Null: any key at all. */
+  /** Null when any key is enough. */
   key_id: string | null;
   why: string;
 }

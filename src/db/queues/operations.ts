@@ -3,9 +3,9 @@ import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 /**
- * Pause, resume, the end of a hold, rotation and the encryption of payloads. Each is one statement: the change, its entry in the audit log and its
- * wake-up. `jobferry_pick` reads the columns under the lock of the queue's row, so once such a
- * statement has been committed, every later claim of any process goes by it.
+ * Pause, resume, the end of a hold, rotation of the signing secret, and the encryption of payloads. Each is one statement
+ * with the change, its audit entry and its wake-up. `jobferry_pick` reads the columns under the lock of the queue's row,
+ * so every claim that starts after the commit follows the change, in all processes.
  */
 
 const PAUSE: Statement = {
@@ -22,7 +22,7 @@ const PAUSE: Statement = {
       from paused`,
 };
 
-/** False when nothing was changed: the queue is paused already, or there is no such live queue. */
+/** @returns false when nothing was changed: the queue is paused already, or there is no such live queue */
 export async function pauseQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
   return (await db.query(PAUSE, [queueId, by.id, actorJson(by.actor)])).length > 0;
 }
@@ -46,14 +46,14 @@ const RESUME: Statement = {
 };
 
 /**
- * Lets deliveries go on. No waiting job's lifetime ends before `lifetimeMs` from now.
- * False when nothing was changed: the queue is not paused, or there is no such live queue.
+ * Resumes deliveries. The lifetime of a waiting job ends at the earliest `lifetimeMs` from now.
+ * @returns false when nothing was changed: the queue is not paused, or there is no such live queue.
  */
 export async function resumeQueue(db: Database, by: Author, queueId: string, lifetimeMs: number): Promise<boolean> {
   return (await db.query(RESUME, [queueId, by.id, actorJson(by.actor), lifetimeMs])).length > 0;
 }
 
-// Jobs before the queue, as settling takes them; that they were moved is asked for so that they are.
+// Locks the jobs before the queue, in the order of settles. The count in `ended` makes PostgreSQL run `moved` first.
 const END_HOLD: Statement = {
   name: 'end-hold',
   text: `
@@ -82,19 +82,19 @@ const END_HOLD: Statement = {
       from ended`,
 };
 
-/** How many jobs are due at once; the others wait for as long as they were told to. */
+/** Jobs that become due at once. The others keep their waiting time. */
 const MAX_RELEASED = 1000;
 
 /**
- * Lets a held queue go on, with the jobs that wait for the end of a hold, whoever asked for it.
- * False when nothing was changed: the queue is not held, or there is no such live queue.
+ * Ends the hold of a queue, and makes jobs due that wait for the end of a hold.
+ * @returns false when nothing was changed: the queue is not held, or there is no such live queue.
  */
 export async function endHold(db: Database, by: Author, queueId: string): Promise<boolean> {
   return (await db.query(END_HOLD, [queueId, by.id, actorJson(by.actor), MAX_RELEASED])).length > 0;
 }
 
-// What another rotation had planned is lost, so the audit log keeps it. A rotation whose overlap is over but which no
-// claim has yet carried out is carried out here.
+// The audit entry keeps the plan of a rotation that this one replaces. A rotation whose overlap has ended, but which no
+// claim has completed yet, is completed here.
 const ROTATE: Statement = {
   name: 'rotate-signing-secret',
   text: `
@@ -123,8 +123,8 @@ const ROTATE: Statement = {
 };
 
 /**
- * Sets the signing secret that takes over after the overlap; answers when that is, or null when
- * another rotation is under way or there is no such live queue. Without an overlap it ends any other rotation.
+ * Sets the signing secret that takes over after the overlap. Without an overlap it ends any other rotation.
+ * @returns when it takes over; null when another rotation is in progress, or there is no such live queue
  */
 export async function rotateSigningSecret(
   db: Database,
@@ -155,7 +155,7 @@ const FINISH_ROTATION: Statement = {
       from finished`,
 };
 
-/** The next secret takes over now. False when nothing was changed: there is no rotation, or no such live queue. */
+/** Makes the next secret take over now. @returns false when there is no rotation or no such live queue */
 export async function finishSecretRotation(db: Database, by: Author, queueId: string): Promise<boolean> {
   return (await db.query(FINISH_ROTATION, [queueId, by.id, actorJson(by.actor)])).length > 0;
 }
@@ -173,7 +173,7 @@ const ENCRYPT_PAYLOADS: Statement = {
       from changed`,
 };
 
-/** For jobs to come. False when nothing was changed: it is so already, or there is no such live queue. */
+/** Applies to future jobs. @returns false when nothing was changed: the setting is the same, or there is no such queue */
 export async function encryptPayloads(db: Database, by: Author, queueId: string, enabled: boolean): Promise<boolean> {
   return (await db.query(ENCRYPT_PAYLOADS, [queueId, by.id, actorJson(by.actor), enabled])).length > 0;
 }

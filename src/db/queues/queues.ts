@@ -8,15 +8,15 @@ import type { PrismaClient } from '../connection/prisma.ts';
 import type { SecretBox } from '../connection/secret-box.ts';
 import type { Prisma, Queue as QueueRow } from '../generated/client.ts';
 
-/** What the account's other queues use up, for the limits that span them. */
+/** Totals of the account's other queues, for limits that span all queues. */
 export interface QueueTotals {
   count: number;
   concurrency: number;
-  /** Deleted queues that are not swept yet, because jobs of theirs are kept. */
+  /** Number of deleted queues that still have jobs, so that the sweep has not removed them. */
   tombstones: number;
 }
 
-/** Everything but the secret, so that no read can leak it. */
+/** All columns except the secret, so that no read can leak it. */
 const VISIBLE = {
   id: true,
   name: true,
@@ -50,8 +50,8 @@ export async function findQueue(prisma: PrismaClient, accountId: string, queueId
 }
 
 /**
- * Creates a queue. `check` sees what the account's live queues use, and throws to refuse; no other
- * create or update of the account runs in between.
+ * Creates a queue. `check` receives the totals of the account's live queues, and throws to refuse. No other create or
+ * update of the account runs between the check and the insert.
  * @throws JobferryError `invalid_fields` when the name is in use (D23)
  */
 export async function createQueue(
@@ -68,7 +68,7 @@ export async function createQueue(
     });
     if (clash !== null) throw invalidField('name', `a queue named ${queue.name} exists already`);
     check(await totals(tx, accountId, null));
-    // The secret is encrypted for this id and no other, so the id comes first.
+    // The secret is encrypted for the id of the queue, so the id is created first.
     const id = await newId(tx);
     const signingSecret = box.seal(`signing-secret:${id}`, queue.signingSecret);
     const data = { ...queue, id, accountId, signingSecret };
@@ -81,7 +81,7 @@ export async function createQueue(
 }
 
 /**
- * Changes settings. `check` sees the present queue and what the others use, and throws to refuse.
+ * Changes settings. `check` receives the present queue and the totals of the others, and throws to refuse.
  * @throws JobferryError `not_found`
  */
 export async function updateQueue(
@@ -102,7 +102,7 @@ export async function updateQueue(
     const updated = await tx.queue.update({ where: { id: queueId }, data: changed.after, select: VISIBLE });
     const target = { targetType: 'queue', targetId: queueId, targetName: present.name } as const;
     await audit(tx, by, { action: 'queue.update', ...target, ...changed });
-    // A higher cap or limit may let waiting jobs go, in whichever process.
+    // With a higher concurrency or rate limit, a process may be able to claim waiting jobs.
     await tx.$executeRaw`select jobferry_wake('deliver', ${queueId}, jobferry_now())`;
     return toQueue(updated);
   });
@@ -124,7 +124,7 @@ const DELETE: Statement = {
       from gone`,
 };
 
-/** Makes a tombstone of the queue: no delivery starts any more. False when there is no such live queue. */
+/** Turns the queue into a tombstone, so that no further delivery starts. @returns false when there is no such live queue */
 export async function deleteQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
   return (await db.query(DELETE, [queueId, by.id, actorJson(by.actor)])).length > 0;
 }
@@ -134,7 +134,7 @@ const STATE: Statement = {
   text: 'select deleted_at is not null as deleted from queue where id = $1 and account_id = $2',
 };
 
-/** Whether the account's queue is alive, a tombstone, or unknown. */
+/** @returns whether the account's queue is live, deleted (a tombstone) or unknown */
 export async function queueState(
   db: Database,
   accountId: string,
@@ -147,7 +147,7 @@ export async function queueState(
 
 async function newId(tx: Prisma.TransactionClient): Promise<string> {
   const [row] = await tx.$queryRaw<{ id: string }[]>`select jobferry_id() as id`;
-  if (row === undefined) throw new Error('the database made no id');
+  if (row === undefined) throw new Error('jobferry_id returned no row');
   return row.id;
 }
 
@@ -161,7 +161,7 @@ async function totals(tx: Prisma.TransactionClient, accountId: string, except: s
   return { count: others._count, concurrency: others._sum.concurrency ?? 0, tombstones };
 }
 
-/** CHECK constraints keep these columns within the domain's unions. */
+/** The casts are safe: CHECK constraints restrict these columns to the domain's values. */
 function toQueue(row: Pick<QueueRow, keyof typeof VISIBLE>): Queue {
   return {
     ...row,

@@ -2,20 +2,20 @@ import type { Database, Statement } from '../connection/database.ts';
 import type { SweptById } from './sweep.ts';
 
 /**
- * How far the sweeps have looked at what they remove by id, kept for the next sweep of whichever process. A batch
- * that began at the low end again would pass all that is removed but still kept for an old snapshot
- * (docs/decisions/0009), and all that has not ended.
+ * How far sweeps by id have come. It is stored, so that the next sweep of any process continues there. A sweep that
+ * began at the lowest id again would pass all removed rows that an old snapshot still keeps (docs/decisions/0009), and
+ * all rows that have not ended.
  */
 export interface SweepPosition {
-  /** Ids up to this one were looked at once, when they had just passed their retention. */
+  /** Rows up to this id have been checked once, when they had just passed their retention. */
   front: string;
-  /** Of these, ids up to this one were looked at again: a job may have ended since, or was locked. */
+  /** Rows up to this id have been checked again: a job may have ended since, or was locked. */
   again: string;
 }
 
 const LOCK = `hashtextextended('jobferry sweep', 0)`;
 
-// Real time: it says how often, not what.
+// Real time, not `jobferry_now()`: it decides when to sweep, and not which rows.
 const BEGIN = `
   select pg_try_advisory_lock(${LOCK}) as alone,
          not exists (select from follower
@@ -30,8 +30,8 @@ const END: Statement = {
 };
 
 /**
- * Does the work of a sweep if no other process is at it, and none ended less than `everyMs` ago. The lock belongs to
- * a session, so it goes with the process, however long a sweep takes; `isAlone` says whether it is still held.
+ * Runs `work` if no other process is sweeping, and no sweep ended less than `everyMs` ago. The lock belongs to a session,
+ * so it ends with the process and lasts for any length of a sweep. `isAlone` returns whether it is still held.
  */
 export async function inSweepTurn(
   db: Database,

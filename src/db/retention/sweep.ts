@@ -3,14 +3,14 @@ import type { Database, Statement } from '../connection/database.ts';
 import type { Periods } from '../delivery/publish.ts';
 import { outlastsRetention } from './kept.ts';
 
-/** Rows per statement: small enough that nobody waits for the sweep, and it ends within the time-out. */
+/** Rows per statement: few enough that other statements are not delayed, and that it ends within the time-out. */
 const BATCH = 500;
 
-/** The time that a sweep goes by: one that the clock watch trusts, given in milliseconds as a parameter. */
+/** @returns SQL: the time of the sweep, from a parameter in milliseconds that the clock watch trusts */
 const at = (parameter: string) => `to_timestamp(${parameter}::float8 / 1000)::timestamptz(3)`;
 
-// Ids grow with time: the jobs past retention are the low end of the primary key. Arrays and not joins: for a batch
-// that is a good part of a small table, a join would read all of it.
+// Ids grow with time, so the jobs past retention are at the low end of the primary key. Arrays instead of joins: for a
+// batch that is a large part of a small table, a join would scan the table.
 const JOBS: Statement = {
   name: 'sweep-jobs',
   text: `
@@ -34,7 +34,7 @@ const JOBS: Statement = {
            (select count(*) from swept) as swept`,
 };
 
-// An index that is behind may write the document of a job while that is being removed.
+// A payload index that is behind may write the search document of a job while the sweep removes the job.
 const SEARCH_DOCUMENTS: Statement = {
   name: 'sweep-search-documents',
   text: `
@@ -49,29 +49,29 @@ const SEARCH_DOCUMENTS: Statement = {
            (select count(*) from swept) as swept`,
 };
 
-/** What is removed in the order of ids, and what may stay behind because a job has not ended. */
+/** Tables that are swept in the order of ids. Their rows may stay because a job has not ended. */
 export const SWEPT_BY_ID = ['jobs', 'documents'] as const;
 export type SweptById = (typeof SWEPT_BY_ID)[number];
 
 export interface SweptBatch {
   looked: number;
   swept: number;
-  /** Id of the last row that was looked at; null for none. */
+  /** Id of the last row that was checked; null when there was none. */
   last: string | null;
 }
 
-/** Ids between these, neither included. */
+/** Ids between `after` and `below`, both exclusive. */
 export interface SweepRange {
   after: string;
   below: string;
 }
 
-/** What is created before is past retention. */
+/** @returns the id below which rows are past retention */
 export function sweepsBelow(nowMs: number, { retentionMs }: Periods): string {
   return firstIdAt(nowMs - retentionMs);
 }
 
-/** Looks at the next rows of a range, and removes those that are no longer kept (`db/retention/kept`) with all that is theirs. */
+/** Checks the next rows of a range, and removes those that are no longer kept (`db/retention/kept`) and what depends on them. */
 export async function sweepById(
   db: Database,
   what: SweptById,
@@ -91,7 +91,7 @@ export function isLastBatch(batch: { looked: number }): boolean {
   return batch.looked < BATCH;
 }
 
-// A tombstone answers "410 Gone" until its last job is removed (D17).
+// The API answers "410 Gone" for a tombstone until its last job is removed (D17).
 const QUEUES: Statement = {
   name: 'sweep-queues',
   text: `
@@ -108,12 +108,12 @@ const QUEUES: Statement = {
            (select count(*) from swept) as swept`,
 };
 
-/** Removes tombstones of queues whose jobs are all gone. */
+/** Removes tombstones of queues that have no jobs any more. */
 export async function sweepQueues(db: Database, after: string): Promise<SweptBatch> {
   return (await db.one<SweptBatch>(QUEUES, [after])) ?? { looked: 0, swept: 0, last: null };
 }
 
-// As rows: by "queue_id = $1" the order would be that of the primary key, which has the letters of all queues.
+// Row comparison: with "queue_id = $1" the planner would use the primary key, which has the dead letters of all queues.
 const DEAD_LETTERS: Statement = {
   name: 'sweep-dead-letters',
   text: `
@@ -123,12 +123,12 @@ const DEAD_LETTERS: Statement = {
     returning 1 as swept`,
 };
 
-/** Removes a batch of a deleted queue's dead letters (D17); true when more is left. */
+/** Removes a batch of a deleted queue's dead letters (D17). @returns true when more may be left */
 export async function sweepDeadLetters(db: Database, queueId: string): Promise<boolean> {
   return (await db.query(DEAD_LETTERS, [queueId])).length === BATCH;
 }
 
-// A year, and a day for the leap.
+// Kept for a year, with one more day for leap years.
 const AUDIT: Statement = {
   name: 'sweep-audit',
   text: `
@@ -138,7 +138,7 @@ const AUDIT: Statement = {
     returning 1 as swept`,
 };
 
-// Thirty days from their end.
+// Kept for thirty days after their end.
 const BULK_ACTIONS: Statement = {
   name: 'sweep-bulk-actions',
   text: `
@@ -161,11 +161,11 @@ const statistics = (table: string, bucket: string): Statement => ({
 const STATS = statistics('queue_stats', 'bucket');
 const COMPLETED = statistics('queue_completed', 'created_bucket');
 
-/** What goes by its time alone. */
+/** Tables whose rows are removed by their age alone. */
 export const SWEPT_BY_TIME = ['statistics', 'audit', 'bulkActions'] as const;
 export type SweptByTime = (typeof SWEPT_BY_TIME)[number];
 
-/** Removes a batch of what is too old, and returns how much that was; more may be left when it is not 0. */
+/** Removes a batch of rows that are too old. @returns how many; unless it is 0, more may be left */
 export async function sweepByTime(
   db: Database,
   what: SweptByTime,

@@ -2,36 +2,36 @@ import pg from 'pg';
 import { JobferryError, unavailable } from '../../domain/errors.ts';
 import { CANCELLED } from '../connection/connections.ts';
 
-/** For how long the searches of one request may keep the database busy, all together. */
+/** Database time that all searches of one request may use together. */
 const SEARCH_BUDGET_MS = 2000;
 
 /**
- * What the searches of one request have left of the database. A search of a million jobs may have to look at all of
- * them, so what a query costs is not known before it runs: it is stopped when it has cost enough.
+ * The database time that the searches of one request have left. A search of a million jobs may have to read all of them,
+ * so the cost of a query is not known before it runs. The server stops it when the budget is used up.
  */
 export class SearchBudget {
   #leftMs: number;
   readonly #signal: AbortSignal | undefined;
   #last: Promise<void> = Promise.resolve();
 
-  /** @param signal aborted when nobody waits for the answers any more */
+  /** @param signal aborted when the client does not wait for the response any more */
   constructor(signal?: AbortSignal, ms = SEARCH_BUDGET_MS) {
     this.#signal = signal;
     this.#leftMs = ms;
   }
 
-  /** Milliseconds. */
+  /** Time left, in milliseconds. */
   get left(): number {
     return Math.max(0, this.#leftMs);
   }
 
   /**
-   * Runs one statement of a search, after those of the same request that were asked for before it.
-   * @param turn waits for the connection that `work` needs; this is not charged
-   * @throws JobferryError `invalid_request` when nothing is left, `unavailable` when nobody waits
+   * Runs one statement of a search, after the earlier statements of the same request.
+   * @param turn waits for the connection that `work` needs; this time is not charged
+   * @throws JobferryError `invalid_request` when the budget is used up, `unavailable` when the client has gone
    */
   async spend<T>(work: () => Promise<T>, turn: (work: () => Promise<T>) => Promise<T>): Promise<T> {
-    // A request holds one connection, and what its searches wait for each other costs nothing.
+    // One statement at a time, so a request holds one connection. The time until its searches' turn is not charged.
     const before = this.#last;
     let done = () => {};
     this.#last = new Promise((resolve) => {
@@ -41,7 +41,7 @@ export class SearchBudget {
     try {
       this.#assertLeft();
       return await turn(() => {
-        // The client may have gone, while this waited for its turn.
+        // The client may have gone while this statement waited for its turn.
         this.#assertLeft();
         return this.#charge(work);
       });
@@ -51,7 +51,8 @@ export class SearchBudget {
   }
 
   #assertLeft(): void {
-    if (this.#signal?.aborted === true) throw unavailable('nobody waits for this search any more', 'nothing');
+    if (this.#signal?.aborted === true)
+      throw unavailable('the client does not wait for this search any more', 'nothing');
     if (this.#leftMs <= 0) throw tooBroad();
   }
 

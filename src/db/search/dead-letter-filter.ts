@@ -1,8 +1,8 @@
 import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 
 /**
- * The conditions of a filter on the dead letter `d` of the surrounding query; their values are added to
- * `values`, whose length is the number of the last placeholder.
+ * Returns the conditions of a filter on the dead letter `d` of the surrounding query. Adds their values to `values`, whose
+ * length is the number of the last placeholder.
  */
 export function deadLetterConditions(filter: DeadLetterFilter, values: unknown[]): string[] {
   const conditions: string[] = [];
@@ -12,7 +12,7 @@ export function deadLetterConditions(filter: DeadLetterFilter, values: unknown[]
     conditions.push(condition(`$${values.length}`));
   };
   add(filter.queueIds, (p) => `d.queue_id = any (${p}::text[])`);
-  // Ids grow with time, so a range of time is a range of the index.
+  // Ids grow with time, so a time range is a range of ids, which the index serves.
   add(filter.dead?.from, (p) => `d.id >= jobferry_first_id(${p}::timestamptz)`);
   add(filter.dead?.to, (p) => `d.id < jobferry_first_id(${p}::timestamptz + interval '1 ms')`);
   add(filter.reasons, (p) => `d.reason = any (${p}::text[])`);

@@ -5,30 +5,29 @@ import type { Periods } from '../delivery/publish.ts';
 import { isKeptLetter } from '../retention/kept.ts';
 import { deadLetterConditions } from './dead-letter-filter.ts';
 
-/** Whose dead letters, and how old they and their jobs may be. */
+/** The account of the dead letters, and how old they and their jobs may be. */
 export interface DeadLetterScope {
   accountId: string;
-  /** How far back lists reach: no longer dead than this. */
+  /** Maximum age of a dead letter in milliseconds. */
   windowMs: number;
-  /** A dead letter goes with its job, swept or not. */
+  /** A dead letter is found only as long as its job is kept, whether or not the sweep has removed it. */
   periods: Periods;
 }
 
-/** Ids between these, neither included. */
+/** Ids between `after` and `before`, both exclusive. */
 export interface IdRange {
   after?: string | undefined;
   before?: string | undefined;
 }
 
-/** After all ids. */
+/** Greater than all ids. */
 const LAST_ID = 'g';
 
 /**
- * What all queries on dead letters have in common: the live queues of the account as `own`, and the
- * conditions on the dead letter `d` of one of them. Conditions differ from call to call, so the
- * statements are not prepared under a name. Queue and id are compared together, and the age of the job
- * where no index sees it: otherwise the planner may take an index that spans all queues, and for a queue
- * that has none reads the dead letters of everybody.
+ * Builds the common part of all queries on dead letters: the account's live queues as `own`, and the conditions on the
+ * dead letter `d` of one of them. Conditions differ from call to call, so the statements are not prepared under a name.
+ * Queue and id are compared together, and the age of the job in a way that no index serves. Otherwise the planner may use
+ * an index over all queues, and for a queue without dead letters read those of all accounts.
  */
 function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
   const { retentionMs, lifetimeMs } = scope.periods;
@@ -60,7 +59,7 @@ function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
   return { own: `${own})`, conditions, values, add };
 }
 
-/** Ids, most recently dead first or (`ascending`) last; at most `limit`. */
+/** @returns up to `limit` ids, most recently dead first, or last if `ascending` */
 export async function deadLetterIds(
   db: Database,
   scope: DeadLetterScope,
@@ -72,7 +71,7 @@ export async function deadLetterIds(
   if (range.before !== undefined) conditions.push(`(d.queue_id, d.id) < (own.id, ${add(range.before)})`);
   const direction = range.ascending ? 'asc' : 'desc';
   const limit = `limit ${add(range.limit)}`;
-  // A page of each queue, by its index, and of these a page.
+  // Reads a page of each queue by its index, and selects one page from these.
   const text = `${own}
     select page.id from own
      cross join lateral (
@@ -82,7 +81,7 @@ export async function deadLetterIds(
   return (await db.query<{ id: string }>(text, values)).map(({ id }) => id);
 }
 
-/** How many there are, counted to `max` and one more. */
+/** @returns the number of dead letters; counts up to `max` + 1 */
 export async function countDeadLetters(
   db: Database,
   scope: DeadLetterScope,
@@ -109,14 +108,14 @@ export interface ErrorGroupRow {
   sample: string;
 }
 
-/** The largest groups of each queue, and among equals the one that grew last. */
+/** @returns the largest groups of each queue; among equals, the group with the newest member first */
 export async function errorGroups(
   db: Database,
   scope: DeadLetterScope,
   filter: DeadLetterFilter,
   limit: number,
 ): Promise<ErrorGroupRow[]> {
-  // A group is as old as its oldest member, also when only those of yesterday are asked for.
+  // `first_seen` is the time of the oldest member, even if the filter selects only newer members.
   const { dead, ...others } = filter;
   const { own, conditions, values, add } = compose(scope, others);
   const inTime = deadLetterConditions({ dead }, values).join(' and ');

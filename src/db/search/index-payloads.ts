@@ -7,9 +7,10 @@ const INDEX: Statement = {
 };
 
 /**
- * Makes the next payloads searchable, `max` of an account at most, and returns for how many jobs it did so or put them
- * in their account's line; 0 when there are none, when another process is at it, or was less than `pauseMs` ago.
- * @param parse false puts all of them in line, so that this cannot fail because of a payload
+ * Indexes the next payloads, at most `max` per account. The others are left for the turn of their account.
+ * @param parse false leaves all of them for the turns of their accounts, so that no payload can make this fail
+ * @returns the number of jobs that were indexed or left; 0 when there are none, or when another process is indexing or
+ *   did so less than `pauseMs` ago
  */
 export async function indexPayloads(db: Database, max: number, pauseMs = 0, parse = true): Promise<number> {
   const row = await db.one<{ indexed: number }>(INDEX, [max, pauseMs, parse]);
@@ -22,9 +23,9 @@ const INDEX_WAITING: Statement = {
 };
 
 /**
- * Makes payloads of the account whose turn it is searchable, and returns how many; 0 when none wait, when another
- * process is at it, or was less than `pauseMs` ago.
- * @param giveUp makes them unsearchable for good instead
+ * Indexes waiting payloads of the account whose turn it is.
+ * @param giveUp skips them instead, so that they stay unsearchable
+ * @returns how many; 0 when none is waiting, or when another process is indexing or did so less than `pauseMs` ago
  */
 export async function indexWaiting(
   db: Database,
@@ -37,7 +38,7 @@ export async function indexWaiting(
 /** query_canceled: the statement took too long. */
 const CANCELED = '57014';
 
-/** Whether a batch failed because of what is in it, as far as one can tell: it took too long, or is refused each time. */
+/** Whether a batch probably failed because of its payloads: it took too long, or the server refuses it each time. */
 export function isOfBatch(error: unknown): boolean {
   if (!(error instanceof JobferryError)) return true;
   return (error.cause as { code?: unknown } | undefined)?.code === CANCELED;

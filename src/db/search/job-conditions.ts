@@ -2,7 +2,7 @@ import type { JobStatus } from '../../domain/job.ts';
 import type { JobFilter, JobStateName, TimeRange } from '../../domain/job-filter.ts';
 import type { Values } from './payload-conditions.ts';
 
-/** `now` answers a placeholder. The literals let the partial indexes serve. */
+/** `now` returns a placeholder. Statuses are literals, so that the partial indexes can be used. */
 const STATE_CONDITIONS: Record<JobStateName, (now: () => string) => string> = {
   due: (now) => `j.status = 'pending' and j.scheduled_for <= ${now()}`,
   scheduled: (now) => `j.status = 'pending' and j.scheduled_for > ${now()} and j.wait_reason is null`,
@@ -22,7 +22,7 @@ const STATUSES: Record<JobStatus, string> = {
   dead: `j.status = 'dead'`,
 };
 
-/** Conditions on states and statuses of the job `j`; each is served by an index unless it names `completed`. */
+/** @returns conditions on states and statuses of the job `j`; an index serves each of them unless it contains `completed` */
 export function stateConditions({ states, statuses }: JobFilter, now: () => string): string[] {
   return [
     ...(states === undefined ? [] : [anyOf(states.map((state) => STATE_CONDITIONS[state](now)))]),
@@ -30,20 +30,20 @@ export function stateConditions({ states, statuses }: JobFilter, now: () => stri
   ];
 }
 
-/** Whether only few jobs of a normal account can match: nearly all are completed. */
+/** Whether the states exclude `completed`. Nearly all jobs of a normal account are completed, so few can match. */
 export function isSelective({ states, statuses }: JobFilter): boolean {
   return [states, statuses].some((list) => list !== undefined && !(list as readonly string[]).includes('completed'));
 }
 
-/** What the range of ids and the list of queues already say. */
+/** Filters that the range of ids and the list of queues already cover. */
 const OF_THE_RANGE: ReadonlySet<string> = new Set<keyof JobFilter>(['queueIds', 'queueNames', 'created']);
 
-/** Whether a job of the right queue and time may still not match. */
+/** Whether the filter has conditions besides queue and creation time. */
 export function hasConditions(filter: JobFilter): boolean {
   return Object.entries(filter).some(([name, value]) => value !== undefined && !OF_THE_RANGE.has(name));
 }
 
-/** Conditions on the job `j`, but for its queue, its id, its state and its payload. */
+/** @returns conditions on the job `j`, without those on its queue, id, state and payload */
 export function jobConditions(filter: JobFilter, values: Values): string[] {
   const conditions: string[] = [];
   const add = (value: unknown, condition: (placeholder: string) => string) => {
@@ -71,7 +71,7 @@ function answerConditions({ webhookStatusCodes, webhookStatusClasses }: JobFilte
     `coalesce(a.webhook_status_code = any (${values.add(codes)}::integer[]), false)`,
     `coalesce(a.webhook_status_code / 100, 0) = any (${values.add(classes)}::integer[])`,
   ];
-  // A completed job was answered with a 2xx, so its attempts need not be looked at for anything else.
+  // The webhook answered a completed job with 2xx, so for other codes its attempts need not be read.
   const isCompletedPossible = classes.includes(2) || codes.some((code) => code >= 200 && code <= 299);
   return [
     ...(isCompletedPossible ? [] : [`j.status <> 'completed'`]),

@@ -10,7 +10,7 @@ import { newestStatement } from './statements.ts';
 
 export type { JobSelection } from './scan.ts';
 
-/** A job of an ordered list; `at` is what it is ordered by, and missing when that is its id. */
+/** A job of an ordered list. `at` is the time by which the list is ordered, in milliseconds; undefined if ordered by id. */
 export interface FoundJob {
   id: string;
   at?: number | null | undefined;
@@ -23,7 +23,7 @@ export interface JobSlice {
   inverted: boolean;
 }
 
-/** A slice of the ordered list of all matching jobs. */
+/** @returns a slice of the ordered list of all matching jobs */
 export async function findJobs(
   db: Database,
   selection: JobSelection,
@@ -69,12 +69,12 @@ async function findById(search: Search, descending: boolean, slice: JobSlice): P
 
 type TimeOrder = JobOrder & { field: 'scheduled_for' | 'completed_at' };
 
-/** No index has this order over all states, so every matching job is looked at, and the first ones are kept. */
+/** No index has this order over all states, so every matching job is read, and the first ones are kept. */
 async function findByTime(search: Search, order: TimeOrder, slice: JobSlice): Promise<FoundJob[]> {
   const { limit, inverted } = slice;
   const isDown = order.descending !== inverted;
   const direction = isDown ? 'desc' : 'asc';
-  // Null is last in the list, so it is first seen from the end.
+  // Null is last in the list, so it comes first in the inverted order.
   const orderBy = `r.at ${direction} nulls ${inverted ? 'first' : 'last'}, r.id ${direction}`;
   const keyset = (values: Values) =>
     [
@@ -134,7 +134,7 @@ function timeOf({ at }: FoundJob): number | null {
   return at;
 }
 
-/** Counts to one more than `max` at most. */
+/** Counts matching jobs, up to `max` + 1. */
 export async function countJobs(db: Database, selection: JobSelection, max: number): Promise<number> {
   const search = await openSearch(db, selection);
   let count = 0;
@@ -162,7 +162,7 @@ export interface JobTimelineRow {
   n: number;
 }
 
-/** Jobs created in [fromMs, toMs) by bucket and present status. */
+/** @returns the number of jobs created in [fromMs, toMs), by bucket and present status */
 export async function timelineOfJobs(
   db: Database,
   selection: JobSelection,
@@ -198,7 +198,7 @@ export async function timelineOfJobs(
   return found;
 }
 
-/** The newest matching jobs of each queue; queues without any are left out. */
+/** @returns the newest matching jobs by queue, without queues that have none */
 export async function newestJobs(
   db: Database,
   selection: JobSelection,
@@ -236,10 +236,10 @@ export async function newestJobs(
   return found;
 }
 
-/** So many of the newest jobs of each queue are looked at together. */
+/** Number of the newest jobs of each queue that the first statement reads. */
 const NEWEST = 500;
 
-/** Finds what is among the newest of each queue; answers the queues where there may be more. */
+/** Finds matches among the newest jobs of each queue. @returns the queues that may have more matches */
 async function newestOfFew(
   search: Search,
   limit: number,

@@ -7,7 +7,7 @@ type Test = Extract<PayloadCondition, { kind: 'test' }>;
 export class Values {
   readonly list: unknown[] = [];
 
-  /** Answers the placeholder. */
+  /** @returns the placeholder of the value */
   add(value: unknown): string {
     this.list.push(value);
     return `$${this.list.length}`;
@@ -15,8 +15,8 @@ export class Values {
 }
 
 /**
- * The condition as SQL on `document`, an expression that is the payload as jsonb. True or false, never
- * null, so that `not` is the opposite.
+ * Translates the condition to SQL. `document` is an SQL expression of the payload as jsonb. The result is true or false and
+ * never null, so that `not` negates it.
  */
 export function payloadTest(condition: PayloadCondition, document: string, values: Values): string {
   switch (condition.kind) {
@@ -46,7 +46,7 @@ function scalarTest({ op, value }: Test, found: string, values: Values): string 
     case 'GT':
     case 'LT': {
       const compare = op === 'GT' ? '>' : '<';
-      // Texts by their characters' numbers: the database's own collation would differ between servers.
+      // Texts are compared by code points, because the database's collation differs between servers.
       const holds =
         typeof value === 'number'
           ? `${found} ${compare} ${json()}`
@@ -64,10 +64,10 @@ function scalarTest({ op, value }: Test, found: string, values: Values): string 
   }
 }
 
-/** For `#>`, a name such as `-1` or `01` counts as an index; here it is not one. */
+/** `#>` treats a name such as `-1` or `01` as an array index. In Jobferry's paths it is a name. */
 const TAKEN_FOR_INDEX = /^\s*[+-]?\d+$/;
 
-/** The value at a path, or null where it does not exist. */
+/** @returns SQL: the value at a path; null where it does not exist */
 function valueAt(names: readonly string[], document: string, values: Values): string {
   let expression = document;
   let run: string[] = [];
@@ -88,8 +88,8 @@ function valueAt(names: readonly string[], document: string, values: Values): st
 }
 
 /**
- * What the index can say of the condition: SQL on the column `documents` that holds wherever the condition
- * does, and maybe elsewhere. Null when the index is of no help.
+ * Translates the condition to SQL that the index on the column `documents` can serve. It holds wherever the condition
+ * holds, and may hold elsewhere. Returns null when the index cannot help.
  */
 export function payloadProbe(
   condition: PayloadCondition,
@@ -106,13 +106,13 @@ export function payloadProbe(
   return toSql(probe);
 }
 
-/** Of no conditions all hold, and none does. */
+/** Without conditions, `and` is true and `or` is false. */
 function joined(kind: 'and' | 'or', conditions: readonly string[]): string {
   if (conditions.length === 0) return kind === 'and' ? 'true' : 'false';
   return `(${conditions.join(` ${kind} `)})`;
 }
 
-/** A document that payloads contain, or several of them. */
+/** A document that matching payloads contain, or a combination of such documents. */
 type Probe = { shape: unknown } | { kind: 'and' | 'or'; of: readonly Probe[] };
 
 function probeOf(condition: PayloadCondition): Probe | null {
@@ -136,7 +136,7 @@ function probeOf(condition: PayloadCondition): Probe | null {
   }
 }
 
-/** The negation of a condition, when it is something that the index may know. */
+/** @returns the negation of a condition, with `not` moved to its parts; null if the index cannot serve it */
 function withoutNot(condition: PayloadCondition): PayloadCondition | null {
   switch (condition.kind) {
     case 'not':
@@ -152,12 +152,12 @@ function withoutNot(condition: PayloadCondition): PayloadCondition | null {
   }
 }
 
-/** Above that, walking costs no more. */
+/** Above this number of documents a walk is as fast. */
 const MAX_SHAPES = 4;
 
-/** Documents of which every payload contains one for which the test holds. */
+/** @returns documents, one of which is contained in every payload that passes the test; null without an index */
 function shapesOf({ path, op, value }: Test): unknown[] | null {
-  // A text can also be part of a longer one, and those the index does not know.
+  // A text can also be part of a longer text, which the index cannot find.
   if (op !== 'EQ' && !(op === 'CONTAINS' && typeof value !== 'string')) return null;
   let shapes: unknown[] = [op === 'EQ' ? (value satisfies JsonScalar) : [value]];
   for (const name of parsePath(path).reverse()) {

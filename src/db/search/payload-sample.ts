@@ -1,9 +1,9 @@
 import type { Database, Statement } from '../connection/database.ts';
 
-/** Jobs to look at, and characters of their payloads. */
+/** Limits of a sample: its jobs, the bytes of their payloads, and the bytes of a single payload. */
 const SAMPLE = { jobs: 1000, bytes: 2 * 1024 * 1024, bytesOfOne: 65_536 };
 
-// Each queue has its share, so that a busy one does not hide the others.
+// Each queue gets an equal share, so that a busy queue does not hide the others.
 const PAYLOADS: Statement = {
   name: 'payload-sample',
   text: `
@@ -25,7 +25,7 @@ const PAYLOADS: Statement = {
      where bytes <= ${SAMPLE.bytes}`,
 };
 
-/** Payloads of the newest jobs of a queue, or of all live queues of the account, as they were sent; none that are encrypted. */
+/** @returns payloads of the newest jobs of a queue, or of all live queues of the account, without encrypted payloads */
 export async function samplePayloads(
   db: Database,
   { accountId, queueId, windowMs }: { accountId: string; queueId: string | null; windowMs: number },

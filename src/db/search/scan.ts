@@ -15,21 +15,21 @@ import {
   walkStatement,
 } from './statements.ts';
 
-/** Which jobs a search is about: those of the account's live queues. */
+/** Selects jobs of the account's live queues. */
 export interface JobSelection {
   accountId: string;
   filter: JobFilter;
-  /** How far back it reaches. One that reaches back for the whole retention finds the jobs that outlast it, too. */
+  /** Maximum age in milliseconds. If it is the whole retention or more, jobs that outlast their retention are found, too. */
   windowMs: number;
   periods: Periods;
-  /** Shared by the searches of a request; one of its own when left out. */
+  /** Shared by the searches of a request. If undefined, the search has its own. */
   budget?: SearchBudget | undefined;
 }
 
 export interface Search extends SearchScope {
   range: IdRange;
   budget: SearchBudget;
-  /** Within the budget. */
+  /** Runs a statement within the budget. */
   query<Row extends object>(statement: Statement | string, values: unknown[]): Promise<Row[]>;
 }
 
@@ -53,7 +53,7 @@ const SCOPE: Statement = {
       from clock`,
 };
 
-/** Reads in the account's turn. */
+/** Prepares a search. Its statements run in the account's turn. */
 export async function openSearch(db: Database, selection: JobSelection): Promise<Search> {
   const { accountId, filter, windowMs, periods, budget = new SearchBudget() } = selection;
   const reading = db.reading(accountId, { budget });
@@ -63,7 +63,7 @@ export async function openSearch(db: Database, selection: JobSelection): Promise
     ...[accountId, queueIds?.filter(isId) ?? null, queueNames ?? null],
     ...[periods.retentionMs, periods.lifetimeMs, windowMs >= periods.retentionMs],
   ]);
-  if (row === undefined) throw new Error('the scope of a search always answers');
+  if (row === undefined) throw new Error('the scope of a search returned no row');
   const now = row.now.getTime();
   const { oldest_kept: oldestKept } = row;
   const earliest = firstIdAt(now - windowMs);
@@ -85,37 +85,37 @@ interface ScopeRow {
   oldest_kept: string | null;
 }
 
-/** No id is greater. */
+/** Greater than all ids. */
 export const AFTER_ALL = 'g';
 
-/** Enough for a page of what is frequent. */
+/** Size of the first walk: enough for a page if matches are frequent. */
 const FIRST_WALK = 2000;
-// Not more at once, whatever the pace so far: where the cache ends, rows take a hundred times as long.
+// `max` limits a walk at any pace: rows that are not in the cache take a hundred times as long.
 const WALK = { min: 500, max: 20_000, targetMs: 400 };
 
 interface ScanOptions<Row> {
-  /** In which order of ids to walk. */
+  /** Order of ids of the walk. */
   descending: boolean;
-  /** Look at the first few before asking an index for all that can match: the answer may be among them. */
+  /** Walks the first jobs before it uses an index of candidates: the matches may be among them. */
   walkFirst: boolean;
   projection: Projection;
-  /** How many matches are enough. */
+  /** Number of matches that are enough. */
   enough: number;
-  /** Takes what was found in a part of the range; answers how many matches that makes so far. */
+  /** Called with the matches in a part of the range. @returns the number of matches so far */
   take(rows: Row[]): number;
 }
 
 /**
- * Goes through all jobs that match, in parts: what an index knows, when that is little, else all jobs in the
- * order of their ids. No statement takes long, however many jobs there are and however few match.
- * @throws JobferryError `invalid_request` when the filter leaves more to look at than the budget allows
+ * Finds all matching jobs in parts. If an index returns few candidates, it reads these. Otherwise it walks all jobs in
+ * the order of ids. No statement takes long, however many jobs there are and however few match.
+ * @throws JobferryError `invalid_request` when more jobs have to be read than the budget allows
  */
 export async function scan<Row extends object>(search: Search, options: ScanOptions<Row>): Promise<void> {
   const { budget, query, filter, queueIds } = search;
   if (queueIds.length === 0) return;
   const { descending, walkFirst, projection, enough, take } = options;
   let range: IdRange | null = search.range;
-  // Without conditions all that is walked is found.
+  // Without conditions every job matches.
   let size = hasConditions(filter) ? FIRST_WALK : Math.min(enough, FIRST_WALK);
   let walkedSoFar = 0;
 
@@ -127,7 +127,7 @@ export async function scan<Row extends object>(search: Search, options: ScanOpti
     const found = take(rows.filter(hasResult));
     if (found >= enough || walked < size || bound === null) return null;
     walkedSoFar += walked;
-    // As far as it takes to find the rest, when they are as frequent as so far; but not for too long at once.
+    // Large enough to find the rest if matches stay as frequent as so far, but within the time limit of a walk.
     const likely = found === 0 ? Number.POSITIVE_INFINITY : ((enough - found) * walkedSoFar * 1.3) / found;
     const bearable = size * Math.min(Math.min(WALK.targetMs, budget.left) / Math.max(left - budget.left, 0.1), 10);
     size = Math.round(Math.min(Math.max(Math.min(bearable, likely), WALK.min), WALK.max));
@@ -151,7 +151,7 @@ export async function scan<Row extends object>(search: Search, options: ScanOpti
 interface WalkRow {
   walked: number;
   bound: string | null;
-  /** Of the projection; null in the only row when nothing matched. */
+  /** True in rows of the projection; null in the only row when no job matched. */
   matched: boolean | null;
 }
 interface CandidateRow {
@@ -163,7 +163,7 @@ function hasResult({ matched }: { matched: boolean | null }): boolean {
   return matched !== null;
 }
 
-/** The next text after an id. */
+/** @returns the smallest text greater than the id */
 export function after(id: string): string {
   return `${id}0`;
 }

@@ -4,26 +4,26 @@ import { isKeptJob } from '../retention/kept.ts';
 import { jobConditions, stateConditions } from './job-conditions.ts';
 import { payloadProbe, payloadTest, Values } from './payload-conditions.ts';
 
-/** What a search is about; the same for all of its statements. */
+/** The scope of a search, which is the same for all of its statements. */
 export interface SearchScope {
   filter: JobFilter;
-  /** Live queues of the account that the filter lets in. */
+  /** The account's live queues that match the filter. */
   queueIds: readonly string[];
   /** Database time of the search in milliseconds. */
   now: number;
-  /** Given when the range begins with jobs that are past retention: of these, only those that are kept. */
+  /** Set when the range begins with jobs past retention. Of these, only jobs that are kept are found. */
   kept?: Periods | undefined;
-  /** Payloads of jobs up to this id are in `job_search`; those of later ones have to be parsed. */
+  /** Payloads of jobs up to this id are in `job_search`. Payloads of later jobs have to be parsed. */
   indexed: string;
 }
 
-/** Ids from the first to before the second. */
+/** Ids from `from` (inclusive) to `below` (exclusive). */
 export interface IdRange {
   from: string;
   below: string;
 }
 
-/** Makes of a query for matching jobs, with the columns it named, what is wanted of them. */
+/** Turns a query for matching jobs, with these columns, into the rows that the caller needs. */
 export interface Projection {
   columns: readonly string[];
   sql(rows: string, values: Values): string;
@@ -34,15 +34,15 @@ export interface SearchStatement {
   values: unknown[];
 }
 
-/** More would take longer to look at than to walk. */
+/** With more candidates, a walk is faster than reading them. */
 export const MAX_CANDIDATES = 20_000;
 
-/** SQL: this queue's jobs in the range, given the names of the columns that are queue and id of the job. */
+/** @returns SQL: whether a job of the queue is in the range; the arguments are the columns of its queue and its id */
 type Within = (queueId: string, id: string) => string;
 
 /**
- * A range of ids within the queue `q`. As rows, because only an index that begins with the queue can serve
- * them: the planner does not know how few jobs are in the range, and would read those of all queues.
+ * A range of ids within the queue `q`. It is a row comparison, because only an index that begins with the queue can serve
+ * it: the planner does not know how few jobs are in the range, and would read those of all queues.
  */
 function withinQueue(lower: string, upper: string, isUpperIn: boolean): Within {
   return (queueId, id) =>
@@ -50,11 +50,11 @@ function withinQueue(lower: string, upper: string, isUpperIn: boolean): Within {
 }
 
 /**
- * Looks at the next `size` jobs in the order of ids, and answers how many there were (`walked`), the last
- * one (`bound`), and in each row what the projection makes of those that match.
+ * Reads the next `size` jobs in the order of ids. Each row has their number (`walked`), the last id (`bound`), and the
+ * columns of the projection for the jobs that match.
  *
- * Two steps: the first finds the bound by index alone, merging the queues as far as necessary; the second
- * then has a range of ids for each of them. A queue that is a million jobs ahead of another costs it nothing.
+ * The statement has two steps. The first finds the bound by index-only scans, and merges the queues as far as necessary.
+ * The second reads a range of ids of each queue. So a queue that is a million jobs ahead of another does not slow it down.
  */
 export function walkStatement(
   scope: SearchScope,
@@ -86,7 +86,7 @@ export function walkStatement(
   };
 }
 
-/** Matching jobs within a range, one subquery per queue so that each reads its own part of an index. */
+/** @returns SQL: matching jobs in a range, one subquery per queue, so that each reads its own part of an index */
 function rowsOf(
   scope: SearchScope,
   values: Values,
@@ -107,7 +107,7 @@ function rowsOf(
   const test = payloadTest(payload, 'document', values);
   const indexed = values.add(scope.indexed);
   const parts: string[] = [];
-  // Documents are smaller than jobs, so it is they that are walked.
+  // Reads the documents instead of the jobs, because they are smaller.
   if (range.from <= scope.indexed) {
     parts.push(`
       select ${selected} from ${queues} cross join lateral (
@@ -126,17 +126,17 @@ function rowsOf(
   return parts.join(' union all ');
 }
 
-/** The payload of a row `s`, parsed now while it waits for its account's turn to be indexed. */
+/** SQL: the payload of a row `s` of `job_search`. It is parsed now if it still waits for its account's turn to be indexed. */
 const DOCUMENT_OF_S = `
   case when s.waiting_account is null then s.doc -> s.queue_id
        else (select jobferry_searchable(w.payload) from job w where w.id = s.job_id) end`;
 
-/** An index that knows all jobs which can match, if there are not too many of them. */
+/** An index that contains all jobs that can match. */
 export type CandidateSource = 'state' | 'payload';
 
 /**
- * Looks at all jobs that an index names, at most `MAX_CANDIDATES`; with more, `candidates` says so and
- * nothing has been looked at. Null when the filter has no use for that index.
+ * Reads all jobs that an index returns as candidates. If there are more than `MAX_CANDIDATES`, the column `candidates` is
+ * greater and no job is read. Returns null when the filter cannot use that index.
  */
 export function candidateStatement(
   scope: SearchScope,
@@ -194,8 +194,8 @@ function payloadIndex(scope: SearchScope, values: Values, queues: string): strin
 }
 
 /**
- * The newest `size` jobs of each queue by itself; answers per queue how many there were, and up to `limit`
- * that match.
+ * Reads the newest `size` jobs of each queue. Returns per queue how many it has read (`walked`), and up to `limit` ids of
+ * jobs that match.
  */
 export function newestStatement(
   scope: SearchScope,
@@ -225,7 +225,7 @@ export function newestStatement(
   };
 }
 
-/** As a further column, when the filter asks for it. */
+/** @returns SQL: the column `document`, if the filter has conditions on the payload */
 function documentOfJob({ filter, indexed }: SearchScope, values: Values): string {
   if (filter.payload === undefined) return '';
   return `, case when j.id > ${values.add(indexed)} then jobferry_searchable(j.payload)

@@ -3,35 +3,35 @@ import { isUnavailable, JobferryError } from '../../domain/errors.ts';
 import type { Logger } from '../../log.ts';
 import { type BulkContext, failBulkAction, runBulkAction } from './run.ts';
 
-/** Batches at once, each of another account: so many connections of the pool. */
+/** Batches that run at once, each for another account. Each uses one connection of the pool. */
 const AT_ONCE = 2;
-/** After a step that failed. */
+/** Delay after a failed step. */
 const RETRY_MS = 1000;
-/** An action that no process has kept for so long is taken by another. */
+/** If no process has kept an action for this long, another process takes it. */
 const IDLE_MS = 5000;
-/** Of a whole batch: less than a row would take long to grow again, and below some limit for ever. */
+/** Lower limit of a share, about one job. A smaller share would take long to grow again. */
 const MIN_SHARE = 1 / 500;
 const INTERNAL_ERROR = 'internal error: the log of the service has the details';
 
 interface KnownAction {
   accountId: string;
-  /** Of a whole batch; halved when one fails for its time, and a fifth more after each that is done. */
+  /** Share of a whole batch. It is halved when the database fails, and grows by a fifth after each successful batch. */
   share: number;
 }
 
 /**
- * Works on bulk actions, one batch at a time. Accounts take turns, and within an account its actions do; of an account
- * one batch runs at once. An action is worked on where its wake-up was taken, and kept by that process while it waits for
- * its turn; when the process is gone, the reconciler of another finds that nobody keeps the action. Should two be at it,
- * the database lets one of them do each batch, and the other one leaves.
+ * Runs bulk actions batch by batch. Accounts take turns, and so do the actions of an account. One batch per account runs
+ * at a time. The process that receives the wake-up of an action runs it, and regularly marks it as kept. If that process
+ * dies, the mark becomes old, and the reconciler of another process takes the action. If two processes run the same
+ * action, the database lets only one of them commit each batch, and the other process leaves the action.
  */
 export class BulkActions {
   readonly #context: BulkContext;
   readonly #log: Logger;
-  /** In line, under way, or waiting for a timer. */
+  /** Actions that wait for their turn, run, or wait for a timer. */
   readonly #known = new Map<string, KnownAction>();
-  /** Ids in line by account; the first account that has no batch under way is next. */
-  readonly #lines = new Map<string, string[]>();
+  /** Ids that wait for their turn, by account. The first account without a running batch is next. */
+  readonly #waiting = new Map<string, string[]>();
   readonly #busyAccounts = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -42,24 +42,24 @@ export class BulkActions {
     this.#log = log;
   }
 
-  /** Begins, or goes on with, an action; one that is worked on here already needs no reminder. */
+  /** Starts or continues an action. Does nothing if this process runs it already. */
   async run(actionId: string): Promise<void> {
     if (this.#stopped || this.#known.has(actionId)) return;
     const accountId = await accountOfBulkAction(this.#context.db, actionId);
     if (accountId !== null) this.#take({ id: actionId, accountId });
   }
 
-  /** Goes on with actions of processes that are gone. */
+  /** Continues the actions of dead processes. */
   async takeIdle(): Promise<void> {
     for (const action of await idleBulkActions(this.#context.db, IDLE_MS)) this.#take(action);
   }
 
-  /** To be called more often than actions count as idle. */
+  /** Marks this process's actions as kept. Call it well within the time after which an action counts as idle. */
   async keep(): Promise<void> {
     if (this.#known.size > 0) await keepBulkActions(this.#context.db, [...this.#known.keys()]);
   }
 
-  /** Resolves when the batches under way are done. Another process goes on. */
+  /** Resolves when the running batches have ended. Another process continues the actions. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -76,20 +76,20 @@ export class BulkActions {
   #enqueue(actionId: string): void {
     const action = this.#known.get(actionId);
     if (action === undefined) return;
-    const line = this.#lines.get(action.accountId) ?? [];
-    line.push(actionId);
-    this.#lines.set(action.accountId, line);
+    const waiting = this.#waiting.get(action.accountId) ?? [];
+    waiting.push(actionId);
+    this.#waiting.set(action.accountId, waiting);
     this.#startNext();
   }
 
   #startNext(): void {
-    for (const [accountId, line] of this.#lines) {
+    for (const [accountId, waiting] of this.#waiting) {
       if (this.#stopped || this.#running.size >= AT_ONCE) return;
       if (this.#busyAccounts.has(accountId)) continue;
-      const actionId = line.shift();
-      // To the end, behind the other accounts.
-      this.#lines.delete(accountId);
-      if (line.length > 0) this.#lines.set(accountId, line);
+      const actionId = waiting.shift();
+      // The account goes behind the others.
+      this.#waiting.delete(accountId);
+      if (waiting.length > 0) this.#waiting.set(accountId, waiting);
       const action = actionId === undefined ? undefined : this.#known.get(actionId);
       if (actionId !== undefined && action !== undefined) this.#start(actionId, action);
     }
@@ -108,7 +108,7 @@ export class BulkActions {
     this.#running.add(running);
   }
 
-  /** It has ended, or another process has gone on with it. */
+  /** The action has ended, or another process runs it. */
   #leave(actionId: string): void {
     this.#known.delete(actionId);
     this.#log.info({ actionId }, 'bulk action left');
@@ -129,13 +129,13 @@ export class BulkActions {
       return nextMs;
     } catch (error) {
       if (isUnavailable(error)) {
-        this.#log.warn({ err: error, actionId }, 'a batch of a bulk action failed, and is tried again');
-        // It may have been too large to end in time.
+        this.#log.warn({ err: error, actionId }, 'a batch of a bulk action failed and will be retried');
+        // The batch may have been too large to end within the time limit.
         action.share = Math.max(action.share / 2, MIN_SHARE);
         return RETRY_MS;
       }
-      this.#log.error({ err: error, actionId }, 'a bulk action cannot go on');
-      // A refusal says why; anything else is a fault of ours.
+      this.#log.error({ err: error, actionId }, 'a bulk action failed');
+      // The message of a JobferryError is for users. Any other error is a bug in Jobferry.
       return this.#giveUp(actionId, error instanceof JobferryError ? error.message : INTERNAL_ERROR);
     }
   }
@@ -145,7 +145,7 @@ export class BulkActions {
       await failBulkAction(this.#context, actionId, error);
       return null;
     } catch (another) {
-      this.#log.warn({ err: another, actionId }, 'a bulk action could not be ended, and is tried again');
+      this.#log.warn({ err: another, actionId }, 'a failed bulk action could not be ended; this will be retried');
       return RETRY_MS;
     }
   }

@@ -8,22 +8,20 @@ import { transition } from '../../domain/transition.ts';
 import { type Context, limitReached, planOf } from '../../services/context.ts';
 import { queueDeleted } from '../../services/jobs/list.ts';
 
-/** What bulk actions need of the context: they run in the workers, which have no other. */
+/** The part of the context that bulk actions need. Workers have no more than this. */
 export type BulkContext = Pick<Context, 'db' | 'plans' | 'periods' | 'wake' | 'changes'>;
 
-const CANARY_LOOK_MS = 1000;
+const CANARY_POLL_MS = 1000;
 const LOST_RACE_MS = 100;
 
 /**
- * Does the next batch of an action. A batch and its counts are one commit, which only the one takes place
- * that knows how far the action has come; so a process that dies, or two at once, neither lose nor
- * repeat anything.
- * @param share of a whole batch, above 0 and up to 1; smaller after one that took too long
- * @returns milliseconds until the next step; null when there is nothing more to do here, because the
- *   action has ended or another process has gone on with it
+ * Runs the next batch of an action. A batch and its counts are one commit, which applies only if the action is still at
+ * the position that this process has read. So a process that dies, or two at once, neither lose nor repeat a job.
+ * @param share share of a whole batch, above 0 and up to 1; smaller after a batch that took too long
+ * @returns milliseconds until the next step; null when the action has ended or another process runs it
  */
 export async function runBulkAction(context: BulkContext, actionId: string, share = 1): Promise<number | null> {
-  const action = await actions.lookAtBulkAction(context.db, actionId);
+  const action = await actions.readRunningAction(context.db, actionId);
   if (action === null) return null;
   if (action.queueGone) return finish(context, action, queueDeleted().message);
   return action.kind === 'replay_dead_letters'
@@ -31,9 +29,9 @@ export async function runBulkAction(context: BulkContext, actionId: string, shar
     : cancelNext(context, action, share);
 }
 
-/** Ends an action that cannot go on, for a reason that is nobody's doing. */
+/** Ends an action that cannot continue, with `error` as its reason. */
 export async function failBulkAction(context: BulkContext, actionId: string, error: string): Promise<void> {
-  const action = await actions.lookAtBulkAction(context.db, actionId);
+  const action = await actions.readRunningAction(context.db, actionId);
   if (action !== null) await finish(context, action, error);
 }
 
@@ -43,7 +41,7 @@ async function replayNext(context: BulkContext, action: Action, share: number): 
   const { db, periods } = context;
   if (typeof action.canary === 'object') {
     const judgement = judgeCanary(action.canary);
-    if (judgement === 'wait') return CANARY_LOOK_MS;
+    if (judgement === 'wait') return CANARY_POLL_MS;
     if (judgement !== 'go') return finish(context, action, judgement.failed);
     await actions.noteCanaryCompleted(db, action.id);
   }
@@ -63,8 +61,8 @@ async function replayNext(context: BulkContext, action: Action, share: number): 
   }
 
   const plan = planOf(context, action);
-  const answer = await actions.replayBatch(db, action, { ids, limit: plan.monthlyAttempts }, periods);
-  switch (answer.outcome) {
+  const result = await actions.replayBatch(db, action, { ids, limit: plan.monthlyAttempts }, periods);
+  switch (result.outcome) {
     case 'ended':
     case 'taken':
       return null;
@@ -73,9 +71,9 @@ async function replayNext(context: BulkContext, action: Action, share: number): 
     case 'limit_reached':
       return finish(context, action, limitReached(plan).message);
     case 'done':
-      if (answer.jobs.length > 0) context.wake(queueId, 'change');
-      tell(context, action, queueId);
-      return action.canary === 'to_send' ? CANARY_LOOK_MS : intervalMs;
+      if (result.jobs.length > 0) context.wake(queueId, 'change');
+      publishChange(context, action, queueId);
+      return action.canary === 'to_send' ? CANARY_POLL_MS : intervalMs;
   }
 }
 
@@ -84,17 +82,17 @@ async function cancelNext(context: BulkContext, action: Action, share: number): 
   const ids = await nextToCancel(context, action, Math.max(1, Math.floor(BULK_BATCH * share)));
   if (ids.length === 0) return finish(context, action, null);
   const jobs = await jobsByIds(db, ids);
-  const answer = await actions.settleBatch(db, action, ids, jobs.flatMap(cancellation));
-  if (answer.outcome !== 'done') return null;
-  const applied = new Set(answer.applied);
+  const result = await actions.settleBatch(db, action, ids, jobs.flatMap(cancellation));
+  if (result.outcome !== 'done') return null;
+  const applied = new Set(result.applied);
   const queues = new Set(jobs.filter((job) => applied.has(job.id)).map((job) => job.queueId));
   for (const queueId of queues) {
-    // One that awaited its report leaves a free slot.
+    // A cancelled job that awaited its report leaves a free slot.
     context.wake(queueId, 'change');
-    tell(context, action, queueId);
+    publishChange(context, action, queueId);
   }
-  if (queues.size === 0) tell(context, action, null);
-  // A purge may meet the same jobs again, if others keep winning the race for them.
+  if (queues.size === 0) publishChange(context, action, null);
+  // A purge may read the same jobs again if other processes keep settling them first.
   return applied.size === 0 ? LOST_RACE_MS : 0;
 }
 
@@ -106,21 +104,21 @@ function nextToCancel(context: BulkContext, action: Action, limit: number): Prom
   return nextCancellable(db, selection, { after: action.position, before: action.id, limit });
 }
 
-/** Nothing for a job that is on the wire, which cannot be called back, or has ended. */
+/** Empty for a job that has ended, or that is being delivered: a request on the wire cannot be undone. */
 function cancellation(job: StoredJob): Settlement[] {
   const decided = transition(job.state, job.rules, { type: 'cancelled' }, { now: job.now, random: 0 });
   if (decided === null) return [];
   return [{ id: job.id, expected: job.state.status, token: job.token, transition: decided, answer: null }];
 }
 
-/** @param error null: it has done what it was asked for */
+/** @param error null when the action is complete */
 async function finish(context: BulkContext, action: Action, error: string | null): Promise<null> {
-  // False: somebody else has gone on with it, and ends it too.
-  if (await actions.finishBulkAction(context.db, action, error)) tell(context, action, action.queueId);
+  // `finishBulkAction` returns false if another process runs the action, which then ends it.
+  if (await actions.finishBulkAction(context.db, action, error)) publishChange(context, action, action.queueId);
   return null;
 }
 
-function tell(context: BulkContext, action: Action, queueId: string | null): void {
+function publishChange(context: BulkContext, action: Action, queueId: string | null): void {
   const change = { accountId: action.accountId, actionId: action.id };
   context.changes.changed(queueId === null ? change : { ...change, queueId });
 }

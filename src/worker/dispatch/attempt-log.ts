@@ -1,7 +1,7 @@
 import type { Logger } from '../../log.ts';
 import type { SettledDelivery } from './settle-batcher.ts';
 
-/** The one wide line per attempt; never the payload, the secret or the address's credentials. */
+/** Writes one log line per attempt. It never contains the payload, the signing secret or credentials in the URL. */
 export function logAttempt(log: Logger, { job, delivery }: SettledDelivery, applied: boolean): void {
   const { transition } = delivery.settlement;
   log.info(

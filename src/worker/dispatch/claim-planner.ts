@@ -1,41 +1,41 @@
 import { ReadyList, type ReadyQueue } from './ready-list.ts';
 import { type Amount, Shares } from './shares.ts';
 
-/** What a claim may take of a queue: one with a long backlog must not keep the others from their turn. */
+/** Jobs per queue and claim, so that a queue with a long backlog does not delay the others. */
 const MAX_PER_QUEUE = 100;
-/** What a claim may take of all its queues, so that one that takes long leaves capacity to the others. */
+/** Jobs per claim, so that a slow claim leaves capacity for other claims. */
 const MAX_PER_CLAIM = 320;
-/** Claims of an account wait for each other at its usage, so one for many queues is better than many. */
+/** Queues per claim. Claims of an account block each other on its usage row, so one claim for many queues is faster. */
 const MAX_QUEUES = 16;
-/** Payloads of a claim; one of each queue may exceed it. */
+/** Payload bytes per claim. The last job of each queue may exceed it. */
 const MAX_BYTES_PER_CLAIM = 4 * 1024 * 1024;
-/** Payloads under way in a process: claims leave a part of it free for whoever has fewer (`Shares`). */
+/** Payload bytes in flight in a process. Claims leave a part of it free for accounts that use less (`Shares`). */
 const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024;
-/** A claim that takes longer is shared with no other account the next time. */
+/** An account whose claim took longer does not share its next claim with other accounts. */
 const SLOW_MS = 500;
-/** Accounts that are known for slow claims. */
+/** Accounts remembered for slow claims. */
 const MAX_SLOW = 1000;
 
-/** A queue with what it has under way, reservations for claims included. */
+/** A queue with its slots and bytes in flight, including those reserved for claims. */
 export interface SharingQueue extends ReadyQueue, Amount {}
 
-/** What a claim may take of a queue; reserved until it has answered. */
+/** What a claim may take from a queue. It is reserved until the claim returns. */
 export interface Plan<Queue extends SharingQueue> {
   queue: Queue;
   jobs: number;
   bytes: number;
 }
 
-/** Decides which queues are claimed of next, and how much of each. */
+/** Decides which queues the next claim covers, and how much it may take from each. */
 export class ClaimPlanner<Queue extends SharingQueue> {
   readonly #shares: Shares;
   readonly #ready = new ReadyList<Queue>();
   readonly #maxClaims: number;
-  /** Claims under way, by account. */
+  /** Number of running claims by account. */
   readonly #claims = new Map<string, number>();
   readonly #slow = new Set<string>();
 
-  /** @param maxClaims claims under way at once; one account gets all but one of them */
+  /** @param maxClaims claims that may run at once; one account may use all but one of them */
   constructor(capacity: number, maxClaims: number) {
     this.#shares = new Shares({ slots: capacity, bytes: MAX_PAYLOAD_BYTES });
     this.#maxClaims = maxClaims;
@@ -49,7 +49,7 @@ export class ClaimPlanner<Queue extends SharingQueue> {
     return this.#shares.freeSlots > 0;
   }
 
-  /** Whether a job of a queue of the account, which has so much under way, could be claimed at once. */
+  /** @returns whether a job of the account's queue, which already uses the amount `queue`, could be claimed now */
   hasRoom(accountId: string, queue: Amount): boolean {
     return this.#shares.ofQueue(accountId, queue) !== null;
   }
@@ -62,14 +62,14 @@ export class ClaimPlanner<Queue extends SharingQueue> {
     this.#ready.clear();
   }
 
-  /** The next claim, by queue; empty when nobody who waits may have more. */
+  /** @returns the next claim, by queue; empty when no account in the ready list may take more */
   next(): Plan<Queue>[] {
-    // Who has much gets what is left by those who have little.
+    // Accounts with few slots come first. The others get what is left.
     let taken = this.#take((accountId) => this.#shares.isBelowAverage(accountId));
     if (taken.length === 0) taken = this.#take(() => true);
     if (taken.length === 0) return [];
     for (const accountId of accountsOf(taken)) this.#claims.set(accountId, (this.#claims.get(accountId) ?? 0) + 1);
-    // One job of each is reserved; now that it is known how many queues share the claim, the rest.
+    // One job of each queue is reserved. Now that the number of queues is known, reserve the rest.
     const jobs = Math.min(MAX_PER_QUEUE, Math.floor(MAX_PER_CLAIM / taken.length)) - 1;
     const bytes = Math.floor(MAX_BYTES_PER_CLAIM / taken.length) - 1;
     return taken.map((queue) => {
@@ -78,7 +78,7 @@ export class ClaimPlanner<Queue extends SharingQueue> {
     });
   }
 
-  /** Gives back what was reserved for a claim that has been answered, or has failed. */
+  /** Releases what was reserved for a claim that has returned or failed. */
   claimed(plans: readonly Plan<Queue>[], durationMs: number): void {
     for (const { queue, jobs, bytes } of plans) this.#shares.give(queue.accountId, queue, jobs, bytes);
     for (const accountId of accountsOf(plans.map(({ queue }) => queue))) {
@@ -100,7 +100,7 @@ export class ClaimPlanner<Queue extends SharingQueue> {
     this.#shares.give(queue.accountId, queue, 1, bytes);
   }
 
-  /** All accounts share a claim but those whose claims are slow: such an account has one to itself. */
+  /** Accounts share a claim. An account with slow claims gets a claim of its own. */
   #take(isTurn: (accountId: string) => boolean): Queue[] {
     let first: string | null = null;
     const takesPart = (accountId: string) => {

@@ -10,26 +10,26 @@ import { elapsedMs, type Moment } from '../moment.ts';
 export interface ClaimTime {
   /** Database time in milliseconds. */
   now: number;
-  /** Before the claim was asked for: never later than the claim. */
-  asked: Moment;
+  /** Taken before the claim statement was sent, so it is never later than the claim. */
+  startedAt: Moment;
 }
 
 export interface Delivery {
   settlement: Settlement;
-  /** What the log says of the attempt. */
+  /** For the log. */
   outcome: 'accepted' | 'backpressure' | 'failed' | 'abandoned';
   durationMs: number;
 }
 
 /**
- * Kept between the end of a delivery and the end of its lease, to write the outcome. A delivery that could end later is
- * not started, or the job might be delivered twice at once.
+ * Time reserved between the end of a delivery and the end of its lease, to write the outcome. A delivery that could end
+ * later is not started. Otherwise another process could deliver the same job at the same time.
  */
 const SETTLE_MS = 1000;
 
 /**
- * Delivers a claimed job and decides what becomes of it. Never throws for what a webhook does.
- * @param leaseMs how long the job is ours, from its claim
+ * Delivers a claimed job and decides its next state. Never throws because of the webhook's behaviour.
+ * @param leaseMs length of the lease, from the claim
  */
 export async function deliver(sender: Sender, job: ClaimedJob, claimed: ClaimTime, leaseMs: number): Promise<Delivery> {
   const result = await sender.send({
@@ -38,13 +38,13 @@ export async function deliver(sender: Sender, job: ClaimedJob, claimed: ClaimTim
     secret: job.signingSecret,
     nextSecret: job.nextSigningSecret,
     body: takeEnvelope(job),
-    stillMine: (remainingMs) => elapsedMs(claimed.asked) + remainingMs + SETTLE_MS <= leaseMs,
+    stillMine: (remainingMs) => elapsedMs(claimed.startedAt) + remainingMs + SETTLE_MS <= leaseMs,
   });
-  // Never by the wall clock of this machine: what it says must not end a lifetime.
-  return decide(job, result, claimed.now + performance.now() - claimed.asked.monotonic);
+  // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime.
+  return decide(job, result, claimed.now + performance.now() - claimed.startedAt.monotonic);
 }
 
-/** The payload is in the envelope then. Keeping it as well would double what a delivery holds while it waits. */
+/** Builds the envelope and drops the job's payload: keeping both would double the memory of a waiting delivery. */
 function takeEnvelope(job: ClaimedJob): Buffer {
   const { id, payload, state, createdAt } = job;
   const { attempts: attempt, maxAttempts } = state;

@@ -9,11 +9,18 @@ import { thisMoment } from '../moment.ts';
 import { logAttempt } from './attempt-log.ts';
 import { ClaimPlanner, type Plan } from './claim-planner.ts';
 import { type ClaimTime, type Delivery, deliver } from './deliver.ts';
-import { LastTry } from './last-try.ts';
+import { InFlightCounter } from './in-flight-counter.ts';
 import { QueueAccounts } from './queue-accounts.ts';
-import { createQueueState, isOwned, type News, NOTHING, type OwnedQueue, type QueueState } from './queue-state.ts';
+import {
+  createQueueState,
+  isOwned,
+  type LocalWakeReason,
+  NOTHING,
+  type OwnedQueue,
+  type QueueState,
+} from './queue-state.ts';
+import { RecentFailure } from './recent-failure.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
-import { UnderWay } from './under-way.ts';
 
 export interface DispatcherOptions {
   db: Database;
@@ -21,44 +28,43 @@ export interface DispatcherOptions {
   log: Logger;
   changes: ChangeFeed;
   workerId: number;
-  /** Deliveries under way at once in this process. */
+  /** Deliveries that may run at once in this process. */
   capacity: number;
   leaseMs: number;
-  /** A process that others take for dead must not claim: they would deliver the same at the same time. */
+  /** False while other processes may consider this one dead: a claim could then deliver a job twice at once. */
   mayClaim: () => boolean;
-  /** The same of the deliveries of a claim that was asked for at this `performance.now()`. */
+  /** Whether the deliveries of a claim may start; `claimedAt` is the `performance.now()` at which it was sent. */
   mayStart: (claimedAt: number) => Promise<boolean>;
-  /** An outcome was refused although the lease of its claim was not over. */
+  /** The database refused an outcome although the lease of its claim had not ended. */
   onRefused: (claimedAt: number) => void;
 }
 
-/** Claims at once; what comes meanwhile shares the next one. */
+/** Claims that run at once. Queues that become ready meanwhile share the next claim. */
 const MAX_CLAIMS = 3;
-/** A claim that failed is tried again after this. */
+/** Delay before a failed claim is retried. */
 const RETRY_MS = 250;
-/** A queue that somebody holds just now, or whose due jobs somebody does, is asked again after about so long. */
-const HELD_MS = 25;
+/** Approximate delay before a queue is retried that another transaction had locked, or whose due jobs it had locked. */
+const LOCKED_MS = 25;
 /**
- * A queue whose slots are all taken by other processes is looked at again after this, and then after twice as long each
- * time: it falls to whoever looks when a slot is free. After the last look the reconciler does that.
+ * If other processes use all slots of a queue, it is polled after this delay, which then doubles each time. The first
+ * process that polls while a slot is free gets it. After the last poll, the reconciler finds the queue.
  */
-const FIRST_LOOK_MS = 50;
-const LAST_LOOK_MS = 3200;
-/** Of deliveries: each takes a few tenths of a millisecond to begin, and a claim has up to 320. */
+const FIRST_POLL_MS = 50;
+const LAST_POLL_MS = 3200;
+/** Pace at which deliveries start: each start takes a few tenths of a millisecond, and a claim has up to 320. */
 const PACE = { items: 16, ms: 5 };
-/** `setTimeout` above 2^31-1 ms fires at once; and a queue edit may move what a long timer waits for. */
+/** `setTimeout` fires at once above 2^31-1 ms, and an edit of the queue may change the moment that a timer waits for. */
 const MAX_TIMER_MS = 60_000;
 
 /**
- * Moves due jobs to their webhooks: claim, deliver, settle, claim again. Everything that may let a
- * job of a queue go calls `wake`; waking for nothing costs one cheap claim, and waking twice at
- * once costs nothing. What the last claim said spares those that are known to give nothing: after a
- * delivery when no job was left, after a publish when no slot was. When an account has its share of the
- * process's capacity, its queues wait in the ready list.
+ * Moves due jobs to their webhooks: claim, deliver, settle, claim again. Call `wake` whenever a queue may have a
+ * claimable job. A needless wake costs one cheap claim, and two wakes at once cost one. Claims that the last result
+ * shows to be useless are skipped: after a delivery when no job was left, and after a publish when no slot was free.
+ * While an account uses its whole share of the process's capacity, its queues wait in the ready list.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  /** A claim may wait for a connection for seconds, and the lease lock be lost meanwhile. */
+  /** Calls `mayClaim` again right before a claim is sent: it may have waited for a connection for seconds. */
   readonly #claiming: Database;
   readonly #settles: SettleBatcher;
   readonly #planner: ClaimPlanner<OwnedQueue>;
@@ -66,12 +72,12 @@ export class Dispatcher {
   readonly #queues = new Map<string, QueueState>();
   readonly #starts = new Starts(PACE);
   #draining = false;
-  #pumping = false;
-  readonly #deliveries = new UnderWay();
-  readonly #claims = new UnderWay();
-  /** Claims that the database has not answered. */
-  #asked = 0;
-  #lastClaim = new LastTry();
+  #isClaimScheduled = false;
+  readonly #deliveries = new InFlightCounter();
+  readonly #claims = new InFlightCounter();
+  /** Claim statements that have not returned. */
+  #runningClaims = 0;
+  readonly #claimFailure = new RecentFailure();
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -86,18 +92,18 @@ export class Dispatcher {
     return this.#deliveries.count;
   }
 
-  /** Says that the queue may have work. */
-  wake(queueId: string, news: News = 'change'): void {
+  /** Claims from the queue soon, because it may have work. */
+  wake(queueId: string, reason: LocalWakeReason = 'change'): void {
     if (this.#draining) return;
     const queue = this.#stateOf(queueId);
     if (queue.claiming) {
-      queue.again = queue.again === null || queue.again === news ? news : 'change';
+      queue.again = queue.again === null || queue.again === reason ? reason : 'change';
       return;
     }
-    // A job that finds no slot waits for a delivery of ours to end, or for our next look; and a slot that nobody
-    // waited for is nothing new.
+    // Without a free slot, a new job waits until a delivery of this process ends, or until its next poll. A free slot
+    // changes nothing if no job waited for one.
     const isExpected = queue.inFlight > 0 || queue.timer !== null;
-    if ((news === 'job' && queue.isFull && isExpected) || (news === 'slot' && !queue.isFull)) return;
+    if ((reason === 'job' && queue.isFull && isExpected) || (reason === 'slot' && !queue.isFull)) return;
     if (queue.timer !== null) clearTimeout(queue.timer);
     queue.timer = null;
     if (!queue.isReady) {
@@ -105,10 +111,10 @@ export class Dispatcher {
       if (isOwned(queue)) this.#planner.add(queue);
       else this.#accounts.lookUp(queueId);
     }
-    this.#pumpSoon();
+    this.#claimSoon();
   }
 
-  /** Whether a job of the queue could be claimed at once, as far as is known. */
+  /** @returns whether a job of the queue could be claimed at once, as far as this process knows */
   hasRoom(queueId: string): boolean {
     if (this.#draining || !this.#options.mayClaim()) return false;
     const queue = this.#queues.get(queueId);
@@ -116,18 +122,18 @@ export class Dispatcher {
     return accountId === null ? this.#planner.hasFreeSlots : this.#planner.hasRoom(accountId, queue ?? NOTHING);
   }
 
-  /** For people: what keeps going wrong; null when nothing does. */
+  /** For operators: the operation that fails repeatedly; null when none does. */
   get problem(): string | null {
-    if (this.#lastClaim.failed) return 'claims fail';
-    return this.#settles.lastTry.failed ? 'outcomes cannot be written' : null;
+    if (this.#claimFailure.isRecent) return 'claims fail';
+    return this.#settles.failure.isRecent ? 'outcomes cannot be written' : null;
   }
 
-  /** Says that it may claim again. */
+  /** Call when `mayClaim` has become true again. */
   resume(): void {
-    this.#pumpSoon();
+    this.#claimSoon();
   }
 
-  /** Claims nothing more; resolves when what is under way has been delivered and settled. */
+  /** Stops claiming; resolves when all claimed jobs have been delivered and settled. */
   async drain(): Promise<void> {
     this.#draining = true;
     this.#planner.clear();
@@ -141,7 +147,7 @@ export class Dispatcher {
   #stateOf(queueId: string): QueueState {
     let queue = this.#queues.get(queueId);
     if (queue === undefined) {
-      queue = createQueueState(queueId, this.#accounts.known(queueId), FIRST_LOOK_MS);
+      queue = createQueueState(queueId, this.#accounts.known(queueId), FIRST_POLL_MS);
       this.#queues.set(queueId, queue);
     }
     return queue;
@@ -152,21 +158,21 @@ export class Dispatcher {
     if (this.#draining || queue === undefined) return;
     queue.accountId = accountId;
     if (queue.isReady && isOwned(queue)) this.#planner.add(queue);
-    this.#pumpSoon();
+    this.#claimSoon();
   }
 
-  /** A turn later, because deliveries that were settled together wake their queue together. */
-  #pumpSoon(): void {
-    if (this.#pumping) return;
-    this.#pumping = true;
+  /** One event loop turn later, because deliveries that were settled together wake their queues together. */
+  #claimSoon(): void {
+    if (this.#isClaimScheduled) return;
+    this.#isClaimScheduled = true;
     setImmediate(() => {
-      this.#pumping = false;
-      this.#pump();
+      this.#isClaimScheduled = false;
+      this.#claimReady();
     });
   }
 
-  #pump(): void {
-    while (!this.#draining && this.#planner.hasReady && this.#asked < MAX_CLAIMS && this.#options.mayClaim()) {
+  #claimReady(): void {
+    while (!this.#draining && this.#planner.hasReady && this.#runningClaims < MAX_CLAIMS && this.#options.mayClaim()) {
       const plans = this.#planner.next();
       if (plans.length === 0) return;
       this.#claims.begin();
@@ -180,58 +186,61 @@ export class Dispatcher {
       queue.claiming = true;
       queue.again = null;
     }
-    const asked = thisMoment();
-    const claims = await this.#ask(plans);
-    const askedForMs = performance.now() - asked.monotonic;
-    const mayStart = claims.size > 0 && (await this.#options.mayStart(asked.monotonic));
-    this.#planner.claimed(plans, askedForMs);
+    const startedAt = thisMoment();
+    const claims = await this.#query(plans);
+    const durationMs = performance.now() - startedAt.monotonic;
+    const mayStart = claims.size > 0 && (await this.#options.mayStart(startedAt.monotonic));
+    this.#planner.claimed(plans, durationMs);
     for (const { queue } of plans) {
       const claimed = claims.get(queue.id);
       if (claimed === undefined) continue;
       for (const job of claimed.jobs) {
-        this.#start(queue, job, { now: claimed.now, asked }, mayStart);
+        this.#start(queue, job, { now: claimed.now, startedAt }, mayStart);
         this.#changed(job);
       }
     }
-    this.#pumpSoon();
+    this.#claimSoon();
     await Promise.all(plans.map(({ queue }) => this.#endClaim(queue, claims.get(queue.id))));
   }
 
-  async #ask(plans: Plan<OwnedQueue>[]): Promise<Map<string, Claim>> {
+  async #query(plans: Plan<OwnedQueue>[]): Promise<Map<string, Claim>> {
     const { log, workerId, leaseMs } = this.#options;
     const limits = plans.map(({ queue, jobs, bytes }) => ({ queueId: queue.id, jobs, bytes }));
-    this.#asked += 1;
+    this.#runningClaims += 1;
     try {
       const claims = await claim(this.#claiming, { limits, workerId, leaseMs });
-      this.#lastClaim.succeeds();
+      this.#claimFailure.clear();
       return claims;
     } catch (error) {
-      this.#lastClaim.fails();
-      log.warn({ err: error, queueIds: limits.map(({ queueId }) => queueId) }, 'claim failed, trying again');
+      this.#claimFailure.record();
+      log.warn({ err: error, queueIds: limits.map(({ queueId }) => queueId) }, 'a claim failed and will be retried');
       return new Map();
     } finally {
-      this.#asked -= 1;
+      this.#runningClaims -= 1;
     }
   }
 
   async #endClaim(queue: QueueState, claimed: Claim | undefined): Promise<void> {
     const waitMs = await this.#afterClaim(queue.id, claimed).catch((error: unknown) => {
-      this.#options.log.warn({ err: error, queueId: queue.id }, 'a deleted queue could not be emptied, trying again');
+      this.#options.log.warn(
+        { err: error, queueId: queue.id },
+        'a deleted queue could not be emptied; this will be retried',
+      );
       return RETRY_MS;
     });
     queue.claiming = false;
     this.#scheduleNext(queue, waitMs);
   }
 
-  /** When to claim again by ourselves; null waits for room, and infinity for jobs. */
+  /** @returns milliseconds until the next claim; null: after an event that makes room; infinity: after a new job */
   async #afterClaim(queueId: string, claimed: Claim | undefined): Promise<number | null> {
     if (claimed === undefined) return RETRY_MS;
     if (claimed.queueDeleted) {
       await emptyDeletedQueue(this.#options.db, queueId, this.#options.changes);
       return null;
     }
-    // Processes that ask at the same moments would stand in each other's way again.
-    if (claimed.waitMs === 0 && claimed.jobs.length === 0) return HELD_MS * (0.5 + Math.random());
+    // Random, because processes that retry at the same moment would lock each other out again.
+    if (claimed.waitMs === 0 && claimed.jobs.length === 0) return LOCKED_MS * (0.5 + Math.random());
     return claimed.waitMs;
   }
 
@@ -240,18 +249,18 @@ export class Dispatcher {
     queue.isFull = waitMs === null;
     if (queue.again !== null) this.wake(queue.id, queue.again);
     if (queue.isReady) return;
-    if (queue.inFlight > 0 || !queue.isFull) queue.lookMs = FIRST_LOOK_MS;
+    if (queue.inFlight > 0 || !queue.isFull) queue.pollMs = FIRST_POLL_MS;
     if (waitMs === 0) this.wake(queue.id);
-    else if (waitMs === null) this.#lookForSlot(queue);
+    else if (waitMs === null) this.#pollForSlot(queue);
     else if (waitMs !== Number.POSITIVE_INFINITY) this.#wakeIn(waitMs, queue);
     this.#forgetIdle(queue);
   }
 
-  #lookForSlot(queue: QueueState): void {
-    if (queue.inFlight > 0 || queue.lookMs > LAST_LOOK_MS) return;
-    // Processes that look at the same moments would find the same.
-    this.#wakeIn(queue.lookMs * (0.5 + Math.random()), queue);
-    queue.lookMs *= 2;
+  #pollForSlot(queue: QueueState): void {
+    if (queue.inFlight > 0 || queue.pollMs > LAST_POLL_MS) return;
+    // Random, because processes that poll at the same moment find the same slot.
+    this.#wakeIn(queue.pollMs * (0.5 + Math.random()), queue);
+    queue.pollMs *= 2;
   }
 
   #wakeIn(ms: number, queue: QueueState): void {
@@ -268,29 +277,29 @@ export class Dispatcher {
     const bytes = job.payload.length;
     this.#planner.begin(queue, bytes);
     queue.inFlight += 1;
-    // What could not be settled is taken back when its lease ends.
-    let news: News | null = null;
+    // Stays null when the outcome could not be written: then the job is taken back when its lease ends.
+    let reason: LocalWakeReason | null = null;
     this.#deliveries.begin();
-    // What may not start goes back at once, without an attempt counted.
+    // Without a lease the delivery is abandoned: the job goes back at once, and no attempt is counted.
     const start = () => deliver(sender, job, claimed, mayStart ? leaseMs : 0);
     void new Promise<Delivery>((resolve) => this.#starts.add(queue.accountId, () => resolve(start())))
       .then(async (delivery) => {
-        const giveUpAt = claimed.asked.monotonic + leaseMs;
+        const giveUpAt = claimed.startedAt.monotonic + leaseMs;
         await this.#settles.add({ job, delivery, giveUpAt });
         const { status } = delivery.settlement.transition;
-        if (status !== 'awaiting_ack') news = status === 'pending' ? 'change' : 'slot';
+        if (status !== 'awaiting_ack') reason = status === 'pending' ? 'change' : 'slot';
       })
       .catch((error: unknown) => {
-        // The lease ends by itself, and the job goes back without an attempt counted.
-        log.error({ err: error, jobId: job.id }, 'a delivery could not be settled');
+        // When the lease ends, the job goes back and no attempt is counted.
+        log.error({ err: error, jobId: job.id }, 'the outcome of a delivery could not be written');
       })
       .finally(() => {
         this.#deliveries.end();
         this.#planner.end(queue, bytes);
         queue.inFlight -= 1;
-        if (news !== null) this.wake(queue.id, news);
+        if (reason !== null) this.wake(queue.id, reason);
         this.#forgetIdle(queue);
-        this.#pumpSoon();
+        this.#claimSoon();
       });
   }
 
@@ -305,7 +314,7 @@ export class Dispatcher {
   }
 
   #refused({ giveUpAt, wasTried }: SettledDelivery): void {
-    // One that was tried before may have been written then; and after its lease anybody may have been first.
+    // An earlier try may have written the outcome, and after the lease another process may have settled the job.
     const { leaseMs, onRefused } = this.#options;
     if (!wasTried && performance.now() < giveUpAt) onRefused(giveUpAt - leaseMs);
   }

@@ -2,17 +2,17 @@ import type { Database } from '../../db/connection/database.ts';
 import { accountsOfQueues } from '../../db/delivery/claim.ts';
 import type { Logger } from '../../log.ts';
 
-/** Remembered queues. */
+/** Queues in the cache. */
 const MAX_KNOWN = 50_000;
-/** Of one look-up. */
-const MAX_ASKED = 1000;
+/** Queues per query. */
+const MAX_PER_QUERY = 1000;
 const RETRY_MS = 250;
-/** Of a queue that is gone. */
+/** Account of a queue that no longer exists. */
 const NO_ACCOUNT = '';
 
 /**
- * Which account a queue belongs to, which never changes. Wake-ups name only the queue, and a claim has to know whose
- * share it uses. What is asked for while a look-up is under way shares the next one.
+ * Caches the account of each queue, which never changes. Wake-ups carry only the id of the queue, and a claim needs to
+ * know whose share of the capacity it uses. Queues that are requested while a query runs share the next query.
  */
 export class QueueAccounts {
   readonly #db: Database;
@@ -23,7 +23,7 @@ export class QueueAccounts {
   #running: Promise<void> | null = null;
   #stopped = false;
 
-  /** @param onFound told for each queue that was looked up; of one that is gone the account is the empty string */
+  /** @param onFound called for each queue that was looked up; `accountId` is empty if the queue no longer exists */
   constructor(db: Database, log: Logger, onFound: (queueId: string, accountId: string) => void) {
     this.#db = db;
     this.#log = log;
@@ -45,22 +45,22 @@ export class QueueAccounts {
   }
 
   async #run(): Promise<void> {
-    // A turn later: queues that were woken together are looked up together.
+    // One event loop turn later: queues that were woken together are looked up together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#unknown.size > 0 && !this.#stopped) {
-      const queueIds = [...this.#unknown].slice(0, MAX_ASKED);
+      const queueIds = [...this.#unknown].slice(0, MAX_PER_QUERY);
       try {
         const accounts = await accountsOfQueues(this.#db, queueIds);
         for (const queueId of queueIds) this.#found(queueId, accounts.get(queueId));
       } catch (error) {
         this.#log.warn(
           { err: error, queues: queueIds.length },
-          'looking up the accounts of queues failed, trying again',
+          'the accounts of queues could not be read; this will be retried',
         );
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
-    // At once, and not when the promise has ended: what is asked for in between would wait for the next one.
+    // Not after the promise has resolved: a queue that is requested in between would not start a new run.
     this.#running = null;
   }
 

@@ -1,30 +1,30 @@
 import type { WakeReason } from '../../db/delivery/wake-ups.ts';
 import type { Amount } from './shares.ts';
 
-/** A queue of which this process has nothing under way. */
+/** The amount in flight of a queue that this process has no deliveries of. */
 export const NOTHING: Readonly<Amount> = { slots: 0, bytes: 0 };
 
-/** Why a queue may have work: a job was published, a delivery of ours has freed its slot, or anything else. */
-export type News = WakeReason | 'slot';
+/** `slot`: a delivery of this process has ended, so its slot in the queue is free. */
+export type LocalWakeReason = WakeReason | 'slot';
 
 export interface QueueState {
   readonly id: string;
-  /** Null until it was looked up. */
+  /** Null until it has been looked up. */
   accountId: string | null;
-  /** Has work and waits: for its account to be looked up, or in the ready list. */
+  /** True while the queue may have work and waits, for its account to be looked up or in the ready list. */
   isReady: boolean;
-  /** Under way or reserved: see `ClaimPlanner`. */
+  /** In flight or reserved: see `ClaimPlanner`. */
   slots: number;
   bytes: number;
   claiming: boolean;
-  /** Something happened while claiming: claim once more. */
-  again: News | null;
+  /** A wake that arrived during a claim: claim again after it. Null when there was none. */
+  again: LocalWakeReason | null;
   timer: NodeJS.Timeout | null;
-  /** The last claim could take no more before a delivery ends, a pause does, or the like. */
+  /** True if the last claim could not take more until, for example, a delivery or a pause ends. */
   isFull: boolean;
-  /** When to look again for a slot. */
-  lookMs: number;
-  /** Deliveries of this process. */
+  /** Milliseconds until the next poll for a free slot. */
+  pollMs: number;
+  /** Number of running deliveries in this process. */
   inFlight: number;
 }
 
@@ -33,10 +33,10 @@ export interface OwnedQueue extends QueueState {
   accountId: string;
 }
 
-export function createQueueState(id: string, accountId: string | null, lookMs: number): QueueState {
+export function createQueueState(id: string, accountId: string | null, pollMs: number): QueueState {
   return {
     ...{ id, accountId, ...NOTHING, inFlight: 0 },
-    ...{ isReady: false, claiming: false, again: null, timer: null, isFull: false, lookMs },
+    ...{ isReady: false, claiming: false, again: null, timer: null, isFull: false, pollMs },
   };
 }
 

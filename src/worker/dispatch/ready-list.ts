@@ -1,14 +1,13 @@
-/** A queue as the ready list has to know it. */
 export interface ReadyQueue {
   readonly accountId: string;
 }
 
 /**
- * Queues that have work and wait for capacity. Accounts take turns, and so do the queues of each, so that an account with
- * a thousand of them waits as long for its second claim as all others for their first.
+ * Queues that have work and wait for capacity. Accounts take turns, and so do the queues of an account. An account with
+ * a thousand ready queues gets its second claim only after all other accounts have had their first.
  */
 export class ReadyList<Queue extends ReadyQueue> {
-  /** Who has not had a turn for the longest time comes first. */
+  /** Ordered by the last turn: the account that has waited longest comes first. */
   readonly #accounts = new Map<string, Set<Queue>>();
 
   get size(): number {
@@ -27,8 +26,8 @@ export class ReadyList<Queue extends ReadyQueue> {
 
   /**
    * Removes up to `count` queues, one of each account in turn, and returns them.
-   * @param takesPart asked at each turn of an account, before its queues
-   * @param accept asked in the order of their turns; a queue that is not accepted keeps its place
+   * @param takesPart called at each turn of an account, before its queues
+   * @param accept called for the queues in the order of their turns; a queue that is not accepted keeps its place
    */
   take(count: number, takesPart: (accountId: string) => boolean, accept: (queue: Queue) => boolean): Queue[] {
     const taken: Queue[] = [];
@@ -53,7 +52,7 @@ export class ReadyList<Queue extends ReadyQueue> {
       if (!accept(queue)) continue;
       queues.delete(queue);
       this.#accounts.delete(accountId);
-      // It has had its turn: behind all others.
+      // The account has had its turn, so it goes behind all others.
       if (queues.size > 0) this.#accounts.set(accountId, queues);
       return queue;
     }

@@ -5,20 +5,20 @@ import { isUnavailable } from '../../domain/errors.ts';
 import { Rounds } from '../../pacing/rounds.ts';
 import { WaitingLines } from '../../pacing/waiting-lines.ts';
 import type { Delivery } from './deliver.ts';
-import { LastTry } from './last-try.ts';
+import { RecentFailure } from './recent-failure.ts';
 
 export interface SettledDelivery {
   job: ClaimedJob;
   delivery: Delivery;
-  /** On `performance.now()`: the lease is over, and somebody else may have the job. */
+  /** The `performance.now()` at which the lease ends. After it another process may have the job. */
   giveUpAt: number;
-  /** It was sent to the database before, which may have written it and not said so. */
+  /** True if it was sent to the database before. That try may have been committed although it failed here. */
   wasTried?: boolean;
 }
 
 interface Waiting {
   account: string;
-  /** Only their number counts here. */
+  /** Batches are limited by their number of outcomes only. */
   bytes: 0;
   settled: SettledDelivery;
   resolve(): void;
@@ -26,18 +26,18 @@ interface Waiting {
 }
 
 const MAX_BATCH = 500;
-/** The capacity of the dispatcher is the bound. */
+/** The capacity of the dispatcher is the limit. */
 const UNBOUNDED = { items: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
 const RETRY_MS = 200;
 
 /**
- * Writes outcomes of all queues of the process in one statement; what ends while one is under way
- * rides the next, accounts in turn. An outcome is precious (losing it means delivering again), so with the database
- * gone it is kept and tried again until the lease is over. The dispatcher's capacity bounds how
- * many can wait here.
+ * Writes the outcomes of all queues of the process in one statement (group commit). Outcomes that arrive while a
+ * statement runs share the next one; accounts take turns. A lost outcome means that the job is delivered again, so an
+ * outcome is retried until its lease ends while the database is unavailable. The dispatcher's capacity limits how many
+ * outcomes can wait.
  */
 export class SettleBatcher {
-  readonly lastTry = new LastTry();
+  readonly failure = new RecentFailure();
   readonly #db: Database;
   readonly #onSettled: (settled: SettledDelivery, applied: boolean) => void;
   readonly #waiting = new WaitingLines<Waiting>(UNBOUNDED, UNBOUNDED);
@@ -51,7 +51,7 @@ export class SettleBatcher {
     this.#onSettled = onSettled;
   }
 
-  /** Resolves when the outcome is committed, or is known to have lost against another. */
+  /** Resolves when the outcome is committed, or when it is known that another outcome was committed first. */
   add(settled: SettledDelivery): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.add({ account: settled.job.accountId, bytes: 0, settled, resolve, reject });
@@ -59,7 +59,7 @@ export class SettleBatcher {
     });
   }
 
-  /** Resolves when nothing is left to write. */
+  /** Resolves when no outcome is left to write. */
   idle(): Promise<void> {
     return this.#rounds.idle();
   }
@@ -70,13 +70,13 @@ export class SettleBatcher {
         this.#db,
         batch.map(({ settled }) => settled.delivery.settlement),
       );
-      this.lastTry.succeeds();
+      this.failure.clear();
       for (const { settled, resolve } of batch) {
         this.#onSettled(settled, applied.has(settled.job.id));
         resolve();
       }
     } catch (error) {
-      this.lastTry.fails();
+      this.failure.record();
       for (const { settled } of batch) settled.wasTried = true;
       await this.#retry(batch, error);
     }
@@ -85,7 +85,7 @@ export class SettleBatcher {
   async #retry(batch: Waiting[], error: unknown): Promise<void> {
     const canHeal = isUnavailable(error);
     if (!canHeal && batch.length > 1) {
-      // One outcome that cannot be written must not keep its neighbours from being settled.
+      // One outcome that cannot be written must not prevent the others from being written.
       for (const waiting of batch) await this.#flush([waiting]);
       return;
     }

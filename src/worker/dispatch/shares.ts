@@ -1,18 +1,18 @@
 import { allowance } from '../../domain/fair-share.ts';
 
-/** Of deliveries under way, or of what may be. */
+/** An amount of deliveries: in flight, reserved or allowed. */
 export interface Amount {
   slots: number;
-  /** Characters of their payloads. */
+  /** Total length of their payloads in characters. */
   bytes: number;
 }
 
-/** A part of the process's capacity is for accounts that have little: of it, each gets an eighth of what is left. */
+/** A part of the process's capacity is reserved for accounts that use little. Each gets an eighth of what is left of it. */
 const RESERVED: Amount = { slots: 1 / 5, bytes: 1 / 4 };
 const RESERVE_APPETITE = 1 / 8;
 /**
- * How greedy a holder may be beyond that (`allowance`). An account alone gets 72 % of the slots and 3/8 of the payload
- * bytes of a process; a queue gets 9/10 of the slots and 3/4 of the bytes that its account could have.
+ * The appetite of accounts and queues for the unreserved capacity (`allowance`). A single account gets 72 % of the slots
+ * and 3/8 of the payload bytes of a process. A queue gets 9/10 of the slots and 3/4 of the bytes of its account.
  */
 const ACCOUNT_APPETITE: Amount = { slots: 9, bytes: 1 };
 const QUEUE_APPETITE: Amount = { slots: 9, bytes: 3 };
@@ -20,8 +20,8 @@ const QUEUE_APPETITE: Amount = { slots: 9, bytes: 3 };
 const NOTHING: Readonly<Amount> = { slots: 0, bytes: 0 };
 
 /**
- * Divides the delivery slots and payload bytes of a process among accounts, and among the queues of each. Nothing that
- * was given can be taken back before a webhook has answered, so a part always stays free for whoever has less.
+ * Divides the delivery slots and payload bytes of a process among accounts, and among the queues of each account. A slot
+ * cannot be taken back before the webhook has answered, so a part always stays free for accounts that use less.
  */
 export class Shares {
   readonly #capacity: Amount;
@@ -39,13 +39,13 @@ export class Shares {
     return this.#free.slots;
   }
 
-  /** What an account may take now; null for nothing. */
+  /** @returns what an account may take now; null when it may take nothing */
   ofAccount(accountId: string): Amount | null {
     const used = this.#accounts.get(accountId) ?? NOTHING;
     return allowed(this.#free, used, this.#accountMay(used, 'slots'), this.#accountMay(used, 'bytes'));
   }
 
-  /** Whether an account has no more slots than all that have any would have, if they had the same. */
+  /** Whether an account uses no more slots than an equal share among the accounts that use any. */
   isBelowAverage(accountId: string): boolean {
     const slots = this.#accounts.get(accountId)?.slots ?? 0;
     return slots * this.#accounts.size <= this.#capacity.slots - this.#reserve.slots;
@@ -57,7 +57,7 @@ export class Shares {
     return Math.floor(Math.max(unreserved, allowance(free, used[of], RESERVE_APPETITE)));
   }
 
-  /** What one of its queues may take now, which has `queue` under way; null for nothing. */
+  /** @returns what a queue of the account may take now, given that it uses `queue`; null when it may take nothing */
   ofQueue(accountId: string, queue: Amount): Amount | null {
     const account = this.ofAccount(accountId);
     if (account === null) return null;
@@ -65,7 +65,7 @@ export class Shares {
     return allowed(account, queue, slots, Math.floor(allowance(account.bytes, queue.bytes, QUEUE_APPETITE.bytes)));
   }
 
-  /** Notes what a queue has under way from now on. */
+  /** Adds to what a queue uses. */
   take(accountId: string, queue: Amount, slots: number, bytes: number): void {
     let account = this.#accounts.get(accountId);
     if (account === undefined) {
@@ -83,7 +83,7 @@ export class Shares {
   }
 }
 
-/** A holder with nothing under way may always have one job, however large: otherwise large ones could wait for ever. */
+/** An account or queue that uses nothing may always take one job of any size, or large jobs could wait for ever. */
 function allowed(free: Readonly<Amount>, used: Readonly<Amount>, slots: number, bytes: number): Amount | null {
   if (free.slots < 1) return null;
   if (slots >= 1 && bytes >= 1) return { slots, bytes };

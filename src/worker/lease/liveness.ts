@@ -12,67 +12,69 @@ import { untilSuccess } from '../../pacing/retry.ts';
 import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
 
 /*
- * The arithmetic (docs/decisions/0011). The lock goes at a moment T at which the process does not notice it.
- *   It stops claiming by T + 2 s: its last question that was answered "yes" was sent before T (CONFIRMED_FOR_MS).
- *   It has the lock again by T + 1.6 s: it asks every 0.5 s, waits 1 s, and connects (CONFIRM_EVERY_MS, ANSWER_MS).
- *   Others take back its claims 3 s after that "yes" at the earliest, which the server has noted; where it knows of none,
- *   at T + 3 s (worker/death-watch). A killed worker's by T + 4 s.
+ * The time limits (docs/decisions/0011). The server drops the lock at a moment T, and the process does not notice it.
+ *   The process stops claiming by T + 2 s: its last confirmed query was sent before T (CONFIRMED_FOR_MS).
+ *   The process holds the lock again by T + 1.6 s: it queries every 0.5 s, waits 1 s, and reconnects (CONFIRM_EVERY_MS,
+ *   REPLY_MS).
+ *   Other workers take back its claims at the earliest 3 s after the last confirmation, which is stored in the database.
+ *   Without a stored confirmation they take them back at T + 3 s (worker/lease/lock-watch).
+ *   The claims of a killed worker are taken back by T + 4 s.
  */
 const CONFIRM_EVERY_MS = 500;
-const ANSWER_MS = 1000;
+const REPLY_MS = 1000;
 const CONFIRMED_FOR_MS = 2000;
 
-/** A timer that fires so late says that this process was held up: the answer may be there and not yet read. */
+/** A timer that fires this late shows that the process was held up. The reply may have arrived, but not been read yet. */
 const HELD_UP_MS = 250;
 const RETRY_MS = 250;
-/** For each step of taking the lock. Every third attempt has the patience that a very busy server needs. */
+/** Time limits for each step of taking the lock, in turn. Every third try is longer, for a very busy server. */
 const TAKE_MS = [2000, 2000, 5000];
 const TAKEN_BACK = 'another worker has taken back our claims';
-/** How often the log says that the lock could not be taken again. */
-const COMPLAIN_EVERY_MS = 5000;
+/** Interval of warnings in the log while the lock cannot be taken again. */
+const WARN_EVERY_MS = 5000;
 
 export interface LivenessOptions extends LeaseLockOptions {
   log: Logger;
-  /** Of the process; not yet started. */
+  /** The process's listener, not yet started. */
   listener: Listener;
-  /** The lock is confirmed again, after a while in which nothing could be claimed. */
+  /** Called when the lock is confirmed again after a time without claims. */
   onConfirmedAgain(): void;
 }
 
 interface Loss {
   reason: string;
-  /** What the driver said, for the log. */
+  /** Message of the driver, for the log. */
   error?: string;
 }
 
 /**
- * This process's number and its lease lock, which the server must confirm again and again. Without a recent "yes"
- * nothing may be claimed, because others may take back whatever this process claims. A lock that is lost is taken
- * again under the same number.
+ * Holds this process's worker number and its lease lock, which the server must confirm repeatedly. Without a recent
+ * confirmation the process must not claim, because other workers may take back its claims. A lost lock is taken again
+ * under the same number.
  */
 export class Liveness {
   readonly workerId: number;
   readonly #options: LivenessOptions;
   #lock: LeaseLock;
-  /** Of `performance.now()`, when the present connection got the lock. */
+  /** The `performance.now()` at which the present connection got the lock. */
   #takenAt: number;
-  /** Of `performance.now()`: since then there was no gap in which others could have taken back claims. */
+  /** The `performance.now()` since which other workers had no chance to take back claims of this process. */
   #heldSince: number;
-  /** When the last question was sent to which the server said "yes". */
+  /** When the last confirmed query was sent. */
   #confirmed: Moment;
-  /** What the server said when it had the lock and could not note it; null while it can. */
+  /** The server's error when it has the lock but cannot store the confirmation; null while it can. */
   #unwritable: string | null = null;
-  /** Why the lock counts as lost, in words that strangers may read; null while it does not. */
+  /** Why the lock counts as lost, for the public readiness report; null while it does not. */
   #problem: string | null = null;
   readonly #stopping = new AbortController();
-  /** Ends the wait of the loop. */
+  /** Ends the pause of the loop. */
   #interrupt: () => void = () => undefined;
   #waiting: (() => void)[] = [];
 
-  private constructor(options: LivenessOptions, lock: LeaseLock, asked: Moment) {
+  private constructor(options: LivenessOptions, lock: LeaseLock, sentAt: Moment) {
     this.#options = options;
     this.#lock = lock;
-    this.#confirmed = asked;
+    this.#confirmed = sentAt;
     this.#takenAt = performance.now();
     this.#heldSince = this.#takenAt;
     this.workerId = lock.workerId;
@@ -80,13 +82,13 @@ export class Liveness {
   }
 
   static async start(options: LivenessOptions): Promise<Liveness> {
-    const asked = thisMoment();
+    const sentAt = thisMoment();
     const lock = await takeLeaseLock(options, null, Math.max(...TAKE_MS));
     if (typeof lock.confirmation === 'object') {
       lock.drop();
       throw new Error(`the lease lock cannot be confirmed: ${lock.confirmation.unwritable}`);
     }
-    const liveness = new Liveness(options, lock, asked);
+    const liveness = new Liveness(options, lock, sentAt);
     options.listener.subscribe({
       channels: {
         [DEAD_CHANNEL]: (message) => {
@@ -97,36 +99,36 @@ export class Liveness {
     return liveness;
   }
 
-  /** Whether the server has confirmed the lock lately. Only then may anything be claimed. */
+  /** Whether the server has confirmed the lock recently. The process may claim only then. */
   get confirmed(): boolean {
     return this.#problem === null && elapsedMs(this.#confirmed) < CONFIRMED_FOR_MS;
   }
 
-  /** For people: why nothing is claimed; null when the lock is confirmed. */
+  /** For operators: why the process does not claim; null while the lock is confirmed. */
   get problem(): string | null {
     return this.confirmed ? null : (this.#problem ?? this.#unwritable ?? 'the server does not answer');
   }
 
   /**
-   * Whether deliveries of a claim may start that was asked for then: the lock must have been held all the time since.
-   * Waits for the next answer of the server when the last one is too old to tell.
+   * Whether the deliveries of a claim that was sent at `claimedAt` may start: the lock must have been held since then.
+   * If the last confirmation is too old to decide, it waits for the next one.
    */
   async covers(claimedAt: number): Promise<boolean> {
-    if (!this.confirmed && claimedAt >= this.#heldSince) await this.#nextNews();
+    if (!this.confirmed && claimedAt >= this.#heldSince) await this.#nextConfirmation();
     return this.confirmed && claimedAt >= this.#heldSince;
   }
 
-  /** An outcome was refused although the lease was not over. If the lock was held all the time, something is wrong. */
+  /** An outcome was refused although the lease had not ended. If the lock seemed held since the claim, it was not. */
   wasRefused(claimedAt: number): void {
     if (claimedAt >= this.#heldSince) this.doubt('an outcome was refused, so our claims were taken back');
   }
 
-  /** Somebody looked, from then on, at the server that claims go to, and did not see the lock there. */
+  /** A query that was sent at `since` to the server that receives the claims did not find the lock there. */
   wasNotSeen(since: number): void {
     if (this.confirmed && since >= this.#takenAt) this.doubt('the server that claims go to does not have it');
   }
 
-  /** Takes the lock for lost, although the server may confirm it: claims nothing until it was taken anew. */
+  /** Treats the lock as lost, even if the server confirms it. The process claims again once it has taken the lock again. */
   doubt(reason: string): void {
     if (this.#problem !== null || this.#stopping.signal.aborted) return;
     this.#problem = reason;
@@ -137,7 +139,7 @@ export class Liveness {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#interrupt();
-    this.#tellWaiting();
+    this.#resolveWaiting();
     await this.#lock.release();
   }
 
@@ -153,7 +155,7 @@ export class Liveness {
     }
   }
 
-  /** Asks until the answer is not "yes"; resolves with what is wrong. */
+  /** Queries until the lock is not confirmed any more; resolves with the reason. */
   async #untilLost(lock: LeaseLock): Promise<Loss> {
     let loss: Loss | null = null;
     void lock.lost.then((error) => {
@@ -163,15 +165,15 @@ export class Liveness {
     for (;;) {
       await this.#wait(CONFIRM_EVERY_MS);
       if (loss !== null || this.#stopping.signal.aborted) return loss ?? { reason: 'stopped' };
-      const asked = thisMoment();
-      const answer = await within(ANSWER_MS, lock.confirm()).catch(
-        (error: unknown): Loss => ({ reason: 'the server could not be asked', error: String(error) }),
+      const sentAt = thisMoment();
+      const reply = await within(REPLY_MS, lock.confirm()).catch(
+        (error: unknown): Loss => ({ reason: 'the query to the server failed', error: String(error) }),
       );
-      if (answer === null) return { reason: `no answer within ${ANSWER_MS} ms` };
-      if (answer === 'gone') return { reason: 'the server does not have it any more' };
-      if (answer === 'confirmed') this.#isConfirmed(asked);
-      else if ('unwritable' in answer) this.#isUnwritable(answer.unwritable);
-      else return loss ?? answer;
+      if (reply === null) return { reason: `no answer within ${REPLY_MS} ms` };
+      if (reply === 'gone') return { reason: 'the server does not have it any more' };
+      if (reply === 'confirmed') this.#isConfirmed(sentAt);
+      else if ('unwritable' in reply) this.#isUnwritable(reply.unwritable);
+      else return loss ?? reply;
     }
   }
 
@@ -182,36 +184,36 @@ export class Liveness {
     this.#unwritable = reason;
   }
 
-  #isConfirmed(asked: Moment): void {
+  #isConfirmed(sentAt: Moment): void {
     this.#unwritable = null;
     if (this.#problem !== null) return;
     const wasConfirmed = this.confirmed;
-    this.#confirmed = asked;
-    this.#tellWaiting();
+    this.#confirmed = sentAt;
+    this.#resolveWaiting();
     if (!wasConfirmed && this.confirmed) this.#options.onConfirmedAgain();
   }
 
   async #renew(): Promise<void> {
     const { log } = this.#options;
-    let complainedAt = performance.now();
+    let warnedAt = performance.now();
     const take = async (failures: number) => {
-      const asked = thisMoment();
+      const sentAt = thisMoment();
       const timeoutMs = TAKE_MS[failures % TAKE_MS.length] ?? 0;
-      return { asked, lock: await takeLeaseLock(this.#options, this.#lock, timeoutMs) };
+      return { sentAt, lock: await takeLeaseLock(this.#options, this.#lock, timeoutMs) };
     };
     const taken = await untilSuccess(take, {
       signal: this.#stopping.signal,
       waitMs: () => RETRY_MS,
       onFailure: (error) => {
-        const complains = performance.now() - complainedAt >= COMPLAIN_EVERY_MS;
-        if (complains) complainedAt = performance.now();
-        log[complains ? 'warn' : 'debug']({ err: error }, 'the lease lock cannot be taken again yet');
+        const isDue = performance.now() - warnedAt >= WARN_EVERY_MS;
+        if (isDue) warnedAt = performance.now();
+        log[isDue ? 'warn' : 'debug']({ err: error }, 'the lease lock cannot be taken again yet');
       },
     });
-    if (taken !== null) this.#isHeldAgain(taken.lock, taken.asked);
+    if (taken !== null) this.#isHeldAgain(taken.lock, taken.sentAt);
   }
 
-  #isHeldAgain(lock: LeaseLock, asked: Moment): void {
+  #isHeldAgain(lock: LeaseLock, sentAt: Moment): void {
     this.#lock = lock;
     if (this.#stopping.signal.aborted) return void lock.release();
     const goneMs = Math.round(elapsedMs(this.#confirmed));
@@ -224,15 +226,15 @@ export class Liveness {
       return;
     }
     this.#unwritable = null;
-    this.#confirmed = asked;
-    this.#tellWaiting();
+    this.#confirmed = sentAt;
+    this.#resolveWaiting();
     this.#options.onConfirmedAgain();
   }
 
-  /** Resolves with the next answer of the server, or when it could have been there. */
-  #nextNews(): Promise<void> {
+  /** Resolves with the next confirmation, or after the longest time that it may take. */
+  #nextConfirmation(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, CONFIRM_EVERY_MS + ANSWER_MS);
+      const timer = setTimeout(resolve, CONFIRM_EVERY_MS + REPLY_MS);
       this.#waiting.push(() => {
         clearTimeout(timer);
         resolve();
@@ -240,8 +242,8 @@ export class Liveness {
     });
   }
 
-  #tellWaiting(): void {
-    for (const tell of this.#waiting.splice(0)) tell();
+  #resolveWaiting(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   #wait(ms: number): Promise<void> {
@@ -255,18 +257,18 @@ export class Liveness {
   }
 }
 
-/** The answer, or null when there is none in time. */
-async function within<T>(ms: number, answer: Promise<T>): Promise<T | null> {
+/** @returns the reply, or null when there is none in time */
+async function within<T>(ms: number, reply: Promise<T>): Promise<T | null> {
   const ended = new AbortController();
   const { signal } = ended;
   const late = async () => {
-    const asked = performance.now();
+    const startedAt = performance.now();
     await sleep(ms, undefined, { signal });
-    if (performance.now() - asked > ms + HELD_UP_MS) await sleep(HELD_UP_MS, undefined, { signal });
+    if (performance.now() - startedAt > ms + HELD_UP_MS) await sleep(HELD_UP_MS, undefined, { signal });
     return null;
   };
   try {
-    return await Promise.race([answer, late()]);
+    return await Promise.race([reply, late()]);
   } finally {
     ended.abort();
   }

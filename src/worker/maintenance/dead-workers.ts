@@ -2,8 +2,8 @@ import type { Database } from '../../db/connection/database.ts';
 import { forgetConfirmations, notifyDead } from '../../db/delivery/lease-locks.ts';
 import type { ChangeFeed } from '../../live/live.ts';
 import type { Logger } from '../../log.ts';
-import { DeathWatch } from '../lease/death-watch.ts';
 import type { Liveness } from '../lease/liveness.ts';
+import { LockWatch } from '../lease/lock-watch.ts';
 import { takeBack } from './recover.ts';
 
 interface Parts {
@@ -17,28 +17,28 @@ interface Parts {
 /** Takes back the claims of workers that died. */
 export class DeadWorkers {
   readonly #parts: Parts;
-  readonly #watch: DeathWatch;
+  readonly #watch: LockWatch;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#watch = new DeathWatch(parts.db, parts.liveness.workerId);
+    this.#watch = new LockWatch(parts.db, parts.liveness.workerId);
   }
 
-  /** Milliseconds until the next round: fewer while the lock of a worker is missing. */
+  /** Milliseconds until the next round; shorter while the lock of a worker is missing. */
   get nextMs(): number {
     return this.#watch.nextMs;
   }
 
   async round(): Promise<void> {
     const { db, log, liveness, changes, wake } = this.#parts;
-    const askedAt = performance.now();
-    const { seen, dead } = await this.#watch.look();
-    if (!seen) liveness.wasNotSeen(askedAt);
+    const sentAt = performance.now();
+    const { seen, dead } = await this.#watch.poll();
+    if (!seen) liveness.wasNotSeen(sentAt);
     if (dead.length === 0) return;
     const queues = await takeBack(db, dead, liveness.workerId, changes);
     await forgetConfirmations(db, dead);
     for (const id of dead) this.#watch.forget(id);
-    // Most workers have just stopped, and have no claims left.
+    // Most workers were stopped in order, and have no claims left.
     if (queues.size === 0) return;
     log.warn({ workers: dead, queues: queues.size }, 'took back the claims of dead workers');
     for (const queueId of queues) wake(queueId);

@@ -3,10 +3,10 @@ import type { ChangeFeed } from '../../live/live.ts';
 import type { Logger } from '../../log.ts';
 import { expireDeadlines } from './recover.ts';
 
-/** Deadlines further away than this have a wake-up of their own, which comes in time: up to 5 s early (`jobferry_wake`). */
+/** A deadline further away has a durable wake-up, which fires up to 5 s early (`jobferry_wake`). */
 const OWN_TIMER_MS = 6000;
 
-/** Expires leases and ack deadlines at their moment, with one timer per queue. */
+/** Expires leases and ack deadlines when they are due, with one timer per queue. */
 export class Deadlines {
   readonly #db: Database;
   readonly #log: Logger;
@@ -22,7 +22,7 @@ export class Deadlines {
     this.#changes = changes;
   }
 
-  /** Expires what has passed, and comes back for what passes soon. */
+  /** Expires the queue's passed deadlines, and sets a timer if the next one is near. */
   async check(queueId: string): Promise<void> {
     clearTimeout(this.#timers.get(queueId));
     this.#timers.delete(queueId);
@@ -35,7 +35,7 @@ export class Deadlines {
       const timer = setTimeout(() => void this.check(queueId), Math.max(1, Math.ceil(nextMs)));
       this.#timers.set(queueId, timer);
     } catch (error) {
-      this.#log.warn({ err: error, queueId }, 'expiring deadlines failed, and is tried again');
+      this.#log.warn({ err: error, queueId }, 'deadlines of a queue could not be expired; this will be retried');
     }
   }
 

@@ -27,27 +27,27 @@ export interface MaintenanceParts {
   isDelivering: () => boolean;
 }
 
-/** Work that is done again and again. A round that fails is logged, and the next one tries again. */
+/** Work that runs in rounds. A round that fails is logged, and the next round tries again. */
 interface Loop {
-  /** For the log: "… failed, and is tried again". */
+  /** Subject of the log message about a failed round. */
   name: string;
   /** Milliseconds from the end of a round to the start of the next. */
   everyMs: number | (() => number);
   round(): Promise<void>;
 }
 
-/** How much later a job is delivered at most whose wake-up was lost (I-36). */
+/** Interval of the reconciler: the longest delay of a job whose wake-up was lost (I-36). */
 const RECONCILE_MS = 5000;
-/** How far statistics are behind. */
+/** Interval of the statistics: how far they may be behind. */
 const ROLL_UP_MS = 5000;
-/** Steps of a round at most, when much has to be made up for. */
+/** Steps per round while the statistics are far behind. */
 const ROLL_UP_STEPS = 20;
-/** How long after its five seconds of grace a payload becomes searchable, while few others wait. */
+/** Interval of the payload index. A payload is indexed at the earliest 5 s after its publish. */
 const INDEX_MS = 1000;
-/** An action that no process has kept for 5 s counts as idle. */
+/** Must be well below the 5 s after which a bulk action that no process has kept counts as idle. */
 const KEEP_BULK_MS = 1500;
 
-/** All that a worker does beside deliveries, as one table. */
+/** Runs everything that a worker does besides deliveries, from one table. */
 export class Maintenance {
   readonly #parts: MaintenanceParts;
   readonly #reconciler: Reconciler;
@@ -68,7 +68,7 @@ export class Maintenance {
     this.#stops = this.#loops().map(({ name, everyMs, round }) => repeat(everyMs, this.#parts.log, name, round));
   }
 
-  /** Resolves when no round uses the database any more. */
+  /** Resolves when no round is running any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#reconciler.stop();

@@ -4,7 +4,7 @@ import type { ChangeFeed } from '../../live/live.ts';
 import type { Deadlines } from './deadlines.ts';
 import { endLifetimes } from './recover.ts';
 
-/** Queues whose overdue deadlines are expired at once. */
+/** Queues whose overdue deadlines are expired at the same time. */
 const CHECKS_AT_ONCE = 4;
 
 interface Parts {
@@ -55,7 +55,7 @@ export class Reconciler {
   }
 }
 
-/** Checks overdue queues a few at a time: one that has very much to check delays the others only by its place. */
+/** Checks a few overdue queues at a time. A queue with very many overdue jobs occupies one place, and the others go on. */
 class OverdueQueues {
   readonly #check: (queueId: string) => Promise<void>;
   readonly #waiting = new Set<string>();
@@ -80,7 +80,7 @@ class OverdueQueues {
       if (this.#checking.size >= CHECKS_AT_ONCE) return;
       this.#waiting.delete(queueId);
       this.#checking.add(queueId);
-      // It handles its errors.
+      // `check` handles its errors.
       void this.#check(queueId).finally(() => {
         this.#checking.delete(queueId);
         this.#next();

@@ -15,14 +15,17 @@ import { type JobEvent, transition } from '../../domain/transition.ts';
 import { type ChangeFeed, NO_CHANGES } from '../../live/live.ts';
 
 /**
- * What happens to jobs without anybody's doing: deadlines pass, workers die, lifetimes end, queues
- * are deleted. Every function works in batches, may run in several processes at once, and answers
- * the queues that were touched, because a slot may be free now.
+ * Settles jobs whose deadline has passed, whose worker has died, whose lifetime has ended, or whose queue was deleted.
+ * Every function works in batches and may run in several processes at once. It returns the ids of the queues that it
+ * changed, because they may have a free slot now.
  */
 
 const BATCH = 500;
 
-/** Leases and ack deadlines of a queue; also answers when the next one passes, in milliseconds. */
+/**
+ * Expires the passed leases and ack deadlines of a queue.
+ * @returns `nextMs`: milliseconds until its next deadline; null when there is none
+ */
 export async function expireDeadlines(
   db: Database,
   queueId: string,
@@ -38,7 +41,7 @@ export async function expireDeadlines(
   return { queues, nextMs: await nextDeadlineMs(db, queueId) };
 }
 
-/** Claims of workers that are gone: applies only where the server has the lease lock of `self`, and not theirs. */
+/** Takes back the claims of dead workers. Applies only if the server has the lease lock of `self`, and not theirs. */
 export async function takeBack(
   db: Database,
   workerIds: number[],
@@ -54,7 +57,10 @@ export async function takeBack(
   );
 }
 
-/** Pending jobs of the queues that can no longer be delivered in time (D8). Asks before each further batch whether to go on. */
+/**
+ * Ends the pending jobs of the queues whose delivery lifetime is over (D8).
+ * @param goesOn called before each further batch; false stops
+ */
 export async function endLifetimes(
   db: Database,
   changes: ChangeFeed,
@@ -72,7 +78,7 @@ export async function endLifetimes(
   );
 }
 
-/** Pending jobs and dead letters of a deleted queue (D17). */
+/** Ends the pending jobs of a deleted queue, and deletes its dead letters (D17). */
 export async function emptyDeletedQueue(
   db: Database,
   queueId: string,
@@ -85,13 +91,13 @@ export async function emptyDeletedQueue(
     () => ({ type: 'queue_deleted' }),
   );
   while (await sweepDeadLetters(db, queueId)) {
-    // Batch after batch, so that no statement is long.
+    // Batch by batch, so that no statement takes long.
   }
 }
 
 type Write = (db: Database, settlements: Settlement[]) => Promise<Set<string>>;
 
-/** In one statement, or if that fails one by one: one that cannot be written must not stop the others. */
+/** Writes all in one statement, or one by one if that fails: one that cannot be written must not stop the others. */
 async function writeEach(db: Database, settlements: Settlement[], write: Write): Promise<Set<string>> {
   if (settlements.length === 0) return new Set();
   try {
@@ -104,7 +110,7 @@ async function writeEach(db: Database, settlements: Settlement[], write: Write):
     try {
       for (const id of await write(db, [settlement])) applied.add(id);
     } catch (error) {
-      // The database itself, which would refuse the others as well.
+      // The database is unavailable, so the others would fail as well.
       if (isUnavailable(error)) throw error;
       db.log.warn({ err: error, jobId: settlement.id }, 'a job cannot be settled');
     }
@@ -134,7 +140,7 @@ async function inBatches(
       touched.add(queueId);
       changes.changed({ accountId, queueId, jobId });
     }
-    // A batch of which nothing applied would come again for ever: somebody else is at it.
+    // If nothing was applied, another process is settling these jobs; reading them again could loop for ever.
     if (jobs.length < BATCH || applied.size === 0 || !goesOn()) return touched;
   }
 }

@@ -3,21 +3,21 @@ import type { Database } from '../../db/connection/database.ts';
 import { indexPayloads, indexWaiting, isOfBatch } from '../../db/search/index-payloads.ts';
 import type { Logger } from '../../log.ts';
 
-/** Jobs of an account in a batch. Takes about 50 ms, and less when payloads are large. */
+/** Jobs per batch. A batch takes about 50 ms. */
 const BATCH = 500;
-/** Of an account's turn. */
+/** Payload bytes per turn of an account. */
 const TURN_BYTES = 1024 * 1024;
-/** A pause is so many times as long as the batch before: while jobs are delivered, that comes first. */
+/** Length of a pause, as a multiple of the batch before it. It is longer while jobs are delivered, which has priority. */
 const PAUSE_FACTOR = { delivering: 12, idle: 1 };
 const MAX_PAUSE_MS = 5000;
-/** After a payload made a batch fail, so many batches leave all payloads to their accounts' turns. */
+/** Batches that leave all payloads to their accounts' turns, after a payload has made a batch fail. */
 const CAREFUL_ROUNDS = 20;
-/** A payload that fails so often by itself stays unsearchable. */
+/** A single payload that fails this often is skipped and stays unsearchable. */
 const MAX_FAILURES = 3;
 
 /**
- * Makes new payloads searchable until there are no more, or until it is told to stop. A payload that makes its batch
- * fail delays only its own account: the position moves on, and accounts take turns with what they left behind.
+ * Makes new payloads searchable, until none is left or `stop` is called. A payload that makes its batch fail delays only
+ * its own account: the position moves on, and the accounts index the payloads that it passed in turns.
  */
 export class SearchIndexing {
   readonly #db: Database;
@@ -26,9 +26,9 @@ export class SearchIndexing {
   readonly #stopping = new AbortController();
   #pauseMs = 0;
   #carefulRounds = 0;
-  /** Jobs of the next turn. */
+  /** Jobs in the next turn. */
   #turn = BATCH;
-  /** In a row, of a single payload. */
+  /** Consecutive failures of a single payload. */
   #failures = 0;
 
   constructor(db: Database, log: Pick<Logger, 'warn'>, isDelivering: () => boolean) {
@@ -59,7 +59,10 @@ export class SearchIndexing {
       return await indexPayloads(this.#db, BATCH, this.#pauseMs, parse);
     } catch (error) {
       if (!parse || !isOfBatch(error)) throw error;
-      this.#log.warn({ err: error }, 'a batch of payloads could not be indexed: each account takes its own');
+      this.#log.warn(
+        { err: error },
+        'a batch of payloads could not be indexed; the payloads of each account are now indexed separately',
+      );
       this.#carefulRounds = CAREFUL_ROUNDS;
       return indexPayloads(this.#db, BATCH, 0, false);
     }
@@ -70,7 +73,7 @@ export class SearchIndexing {
     const pauseMs = this.#pauseMs;
     try {
       const indexed = await indexWaiting(this.#db, { max: this.#turn, bytes: TURN_BYTES, pauseMs, giveUp });
-      if (giveUp) this.#log.warn({}, 'a payload cannot be indexed, and is not searchable');
+      if (giveUp) this.#log.warn({}, 'a payload cannot be indexed, so it is not searchable');
       this.#failures = 0;
       this.#turn = Math.min(this.#turn * 2, BATCH);
       return indexed;

@@ -16,15 +16,15 @@ import {
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../db/retention/sweep-turn.ts';
 import type { Logger } from '../../log.ts';
 
-/** So many rows that stay are looked at again in one sweep; a million take fifty sweeps. */
-const LOOKED_AT_AGAIN = 20_000;
+/** Rows per sweep that are checked again and stay. A million such rows take fifty sweeps. */
+const MAX_RECHECKED = 20_000;
 
 export type SweptCounts = Record<SweptById | SweptByTime | 'queues', number>;
 
 /**
- * The retention sweep: removes what has ended and is past retention, with all that is about it (docs/decisions/0018).
- * One process sweeps at a time. A sweep works batch by batch and ends between two batches when the process stops or
- * the database's clock is no longer trusted; the next sweep goes on where it was.
+ * The retention sweep removes rows that have ended and are past retention, and the rows that depend on them
+ * (docs/decisions/0018). One process sweeps at a time. A sweep works in batches. It ends between two batches when the
+ * process stops or the database's clock is no longer trusted, and the next sweep continues there.
  */
 export class Sweeper {
   readonly #db: Database;
@@ -47,12 +47,12 @@ export class Sweeper {
     this.#everyMs = options.everyMs;
   }
 
-  /** No further batch begins. */
+  /** Starts no further batch. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Sweeps, unless another process does so, or did less than the period ago. */
+  /** Sweeps, unless another process is sweeping, or a sweep ended less than the period ago. */
   async run(): Promise<void> {
     if (this.#now() === null) return;
     await inSweepTurn(this.#db, this.#everyMs, async (isAlone) => {
@@ -60,13 +60,13 @@ export class Sweeper {
       const startedAt = performance.now();
       const removed = await this.#sweep();
       if (Object.values(removed).every((count) => count === 0)) return;
-      this.#log.info({ removed, ms: Math.round(performance.now() - startedAt) }, 'removed what is past retention');
+      this.#log.info({ removed, ms: Math.round(performance.now() - startedAt) }, 'removed rows past retention');
     });
   }
 
   async #sweep(): Promise<SweptCounts> {
     const removed: SweptCounts = { jobs: 0, documents: 0, queues: 0, statistics: 0, audit: 0, bulkActions: 0 };
-    // What one part of it throws keeps no other from being done.
+    // An error in one part does not stop the others.
     const parts: [keyof SweptCounts, () => Promise<void>][] = [
       ...SWEPT_BY_ID.map((what) => [what, () => this.#byId(what, removed)] as [SweptById, () => Promise<void>]),
       ['queues', () => this.#queues(removed)],
@@ -76,13 +76,13 @@ export class Sweeper {
       try {
         await sweep();
       } catch (error) {
-        this.#log.warn({ err: error, what }, 'the retention sweep failed, and runs again at its next time');
+        this.#log.warn({ err: error, what }, 'the retention sweep failed in one part; the next sweep tries it again');
       }
     }
     return removed;
   }
 
-  /** The time that the next batch goes by; null when there must not be another. */
+  /** @returns the database time for the next batch, in milliseconds; null when no further batch may start */
   #now(): number | null {
     return this.#stopped || !this.#isAlone() ? null : this.#clock.now();
   }
@@ -97,7 +97,7 @@ export class Sweeper {
       await this.#through(what, { after: position.front, below }, removed, (last) => {
         position.front = last;
       });
-      // What the front passed, up to a bound, and then again from the low end.
+      // Checks again the rows that the front has passed, up to a limit, and then starts again at the lowest id.
       const range = { after: position.again, below: end };
       const isThrough = await this.#through(
         what,
@@ -106,7 +106,7 @@ export class Sweeper {
         (last) => {
           position.again = last;
         },
-        LOOKED_AT_AGAIN,
+        MAX_RECHECKED,
       );
       if (isThrough) position.again = '';
     } finally {
@@ -114,7 +114,7 @@ export class Sweeper {
     }
   }
 
-  /** Batch after batch; false when it ended before the range did. */
+  /** Sweeps a range batch by batch. @returns false when it stopped before the end of the range */
   async #through(
     what: SweptById,
     { after, below }: SweepRange,

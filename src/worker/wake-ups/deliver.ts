@@ -1,7 +1,7 @@
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import { queueOf, type Task } from './index.ts';
 
-/** "This queue may have work": the dispatcher looks, and waits for the exact moment by itself. */
+/** "This queue may have work." The dispatcher claims, and sets a timer for the exact moment. */
 export function createDeliverTask(dispatcher: Dispatcher): Task {
   return async (payload) => {
     const queueId = queueOf(payload);

@@ -4,7 +4,7 @@ import type { Logger } from '../../log.ts';
 import { pause, untilSuccess } from '../../pacing/retry.ts';
 import type { Tasks } from './index.ts';
 
-/** Durable wake-ups fire a second early (`jobferry_wake`), so looking once a second is in time. */
+/** Durable wake-ups fire a second early (`jobferry_wake`), so polling once a second is in time. */
 const POLL_INTERVAL_MS = 1000;
 const RESTART_MS = 500;
 
@@ -14,9 +14,8 @@ export async function installWakeUps(url: string): Promise<void> {
 }
 
 /**
- * Runs graphile-worker, which carries the wake-ups. Its runner can end by itself, even without an
- * error, when its connections die; then a new one takes over. Meanwhile the reconciler finds what
- * wake-ups would have told.
+ * Runs graphile-worker, which stores and delivers the durable wake-ups. Its runner can end by itself, even without an
+ * error, when its connections are lost. It is then replaced by a new one. Meanwhile the reconciler finds the work.
  */
 export class WakeUpRunner {
   readonly #db: Database;
@@ -27,14 +26,14 @@ export class WakeUpRunner {
   #done: Promise<void> = Promise.resolve();
 
   /**
-   * graphile-worker removes a finished row without waiting for the answer, so a connection that is
-   * cut just then rejects where nobody can catch it, and that would end the process. The row only
-   * stays behind: a hint that was used. Its batching mode would catch it, but can then never stop.
+   * graphile-worker deletes a finished row without awaiting the query. If the connection is lost just then, the
+   * rejection is unhandled and would end the process. Ignoring it is safe: the row of a used wake-up stays behind.
+   * graphile-worker's batching mode would handle the error, but its runner could then never stop.
    */
   readonly #onUnhandledRejection = (error: unknown): void => {
-    // Not ours to forgive: ends the process, as it would without this handler.
+    // Any other rejection ends the process, as it would without this handler.
     if (!(error instanceof Error && error.stack?.includes('graphile-worker'))) throw error;
-    this.#log.warn({ err: error }, 'a used wake-up could not be removed');
+    this.#log.warn({ err: error }, 'the row of a used wake-up could not be deleted');
   };
 
   constructor(db: Database, log: Logger, tasks: Tasks) {
@@ -71,13 +70,14 @@ export class WakeUpRunner {
       this.#runner = null;
       await pause(RESTART_MS, signal);
       if (signal.aborted) return;
-      this.#log.warn('the wake-up runner ended, starting another');
+      this.#log.warn('the wake-up runner ended; another one is started');
       this.#runner = await untilSuccess(() => this.#run(), {
         signal,
         waitMs: () => RESTART_MS,
-        onFailure: (error) => this.#log.warn({ err: error }, 'the wake-up runner cannot be started yet'),
+        onFailure: (error) =>
+          this.#log.warn({ err: error }, 'the wake-up runner could not be started; this will be retried'),
       });
-      // A stop that came meanwhile has not seen this one.
+      // `stop` may have been called during the start, and did not see this runner.
       if (signal.aborted) await this.#runner?.stop().catch(() => undefined);
     }
   }

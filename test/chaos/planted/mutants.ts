@@ -119,7 +119,7 @@ export const MUTANTS: Mutant[] = [
     id: 'I-38',
     what: 'a process that delivers claims for no other queue',
     file: 'src/worker/dispatch/dispatcher.ts',
-    from: 'this.#asked < MAX_CLAIMS',
+    from: 'this.#runningClaims < MAX_CLAIMS',
     to: 'this.#deliveries.count === 0',
     seenBy: { file: 'test/e2e/bounds.test.ts', test: 'keeps no other queue waiting' },
   },

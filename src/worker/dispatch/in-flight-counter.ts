@@ -1,8 +1,8 @@
 /**
- * How much is under way, and when it is nothing. Not a set of promises: see `http/running-requests` for what that costs
- * at thousands a second.
+ * Counts running operations and reports when none is left. It is not a set of promises: `http/running-requests` explains
+ * what such a set costs at thousands of operations per second.
  */
-export class UnderWay {
+export class InFlightCounter {
   #count = 0;
   #waiting: (() => void)[] = [];
 
@@ -19,7 +19,7 @@ export class UnderWay {
     if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no operation is running. */
   idle(): Promise<void> {
     return this.#count === 0 ? Promise.resolve() : new Promise((resolve) => this.#waiting.push(resolve));
   }

@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { forgetConfirmations } from '../../src/db/delivery/lease-locks.ts';
-import { DeathWatch } from '../../src/worker/lease/death-watch.ts';
+import { LockWatch } from '../../src/worker/lease/lock-watch.ts';
 import { takeBack } from '../../src/worker/maintenance/recover.ts';
 import { type Fixture, openFixture } from '../support/database-fixture.ts';
 
-/** What may be concluded from a lease lock that is not there. */
+/** What may be concluded from a missing lease lock. */
 
 const SELF = 1001;
 let fixture: Fixture;
@@ -21,10 +21,10 @@ async function lock(id: number): Promise<() => Promise<unknown>> {
   return () => client.query('select pg_advisory_unlock_shared(27238, $1)', [id]);
 }
 
-/** With as little patience as can be, so that only looks count. */
-async function looks(watch: DeathWatch, count: number): Promise<number[][]> {
+/** Polls of a watch whose time limit is 0, so that only the number of polls counts. */
+async function polls(watch: LockWatch, count: number): Promise<number[][]> {
   const dead: number[][] = [];
-  for (let n = 0; n < count; n += 1) dead.push((await watch.look()).dead);
+  for (let n = 0; n < count; n += 1) dead.push((await watch.poll()).dead);
   return dead;
 }
 
@@ -39,19 +39,19 @@ async function claimed(worker: number): Promise<string> {
   return id;
 }
 
-it('a worker is dead after several looks, by its lock or by its claims alone', async () => {
+it('a worker is dead after several polls without its lock, or when only its claims are left', async () => {
   await lock(SELF);
-  const watch = new DeathWatch(fixture.db, SELF, 0);
+  const watch = new LockWatch(fixture.db, SELF, 0);
   const [seen, left] = [1002, 1003];
   const leave = await lock(seen);
   await claimed(left);
-  expect(await looks(watch, 3)).toEqual([[], [], []]);
-  expect(await watch.look()).toEqual({ seen: true, dead: [left] });
+  expect(await polls(watch, 3)).toEqual([[], [], []]);
+  expect(await watch.poll()).toEqual({ seen: true, dead: [left] });
   watch.forget(left);
   await leave();
-  expect(await looks(watch, 4)).toEqual([[], [], [], [seen]]);
+  expect(await polls(watch, 4)).toEqual([[], [], [], [seen]]);
   watch.forget(seen);
-  expect(await looks(watch, 4)).toEqual([[], [], [], []]);
+  expect(await polls(watch, 4)).toEqual([[], [], [], []]);
 });
 
 async function confirmed(id: number, ago: string): Promise<void> {
@@ -59,40 +59,40 @@ async function confirmed(id: number, ago: string): Promise<void> {
   onTestFinished(() => forgetConfirmations(fixture.db, [id]));
 }
 
-it('one whose lock was last confirmed three seconds ago is dead at the first look of who never saw it', async () => {
+it('a worker whose lock was last confirmed three seconds ago is dead at the first poll of a process that never saw it', async () => {
   await lock(SELF);
   await lock(1011);
   for (const id of [1010, 1011]) await confirmed(id, '3 s');
   await confirmed(1012, '2.5 s');
-  // As after a clock was set: what is in the future, or long ago, proves nothing.
+  // As after a clock was set: a confirmation in the future, or of long ago, proves nothing.
   await confirmed(1013, '-1 hour');
   await confirmed(1014, '1 hour');
-  const watch = new DeathWatch(fixture.db, SELF);
-  expect(await watch.look()).toEqual({ seen: true, dead: [1010] });
+  const watch = new LockWatch(fixture.db, SELF);
+  expect(await watch.poll()).toEqual({ seen: true, dead: [1010] });
   await forgetConfirmations(fixture.db, [1010]);
-  expect(await watch.look()).toEqual({ seen: true, dead: [] });
+  expect(await watch.poll()).toEqual({ seen: true, dead: [] });
   const left = await fixture.db.query<{ id: number }>('select worker_id as id from lease_confirmation order by 1');
-  expect(left.map(({ id }) => id)).toEqual([1011, 1012, 1013]); // and who nobody saw die is forgotten as well
+  expect(left.map(({ id }) => id)).toEqual([1011, 1012, 1013]); // and 1014's, which is too old, is deleted as well
 });
 
-it('one that is missed for less than three seconds is not', async () => {
+it('a worker whose lock is missing for less than three seconds is not dead', async () => {
   await lock(SELF);
-  const watch = new DeathWatch(fixture.db, SELF);
+  const watch = new LockWatch(fixture.db, SELF);
   const leave = await lock(1004);
-  await watch.look();
+  await watch.poll();
   await leave();
-  expect((await looks(watch, 5)).flat()).toEqual([]);
+  expect((await polls(watch, 5)).flat()).toEqual([]);
   expect(watch.nextMs).toBe(250);
 });
 
 it('nothing is concluded from a server that does not have our own lock, and nothing soon after', async () => {
-  const watch = new DeathWatch(fixture.db, SELF, 0);
+  const watch = new LockWatch(fixture.db, SELF, 0);
   const id = await claimed(1005);
-  for (let n = 0; n < 5; n += 1) expect(await watch.look()).toEqual({ seen: false, dead: [] });
-  // As after a failover: all have to renew their locks, and we happen to be the first.
+  for (let n = 0; n < 5; n += 1) expect(await watch.poll()).toEqual({ seen: false, dead: [] });
+  // As after a failover: all workers have to take their locks again, and we happen to be the first.
   await lock(SELF);
   await confirmed(1005, '3 s');
-  expect((await looks(watch, 5)).flat()).toEqual([]);
+  expect((await polls(watch, 5)).flat()).toEqual([]);
   expect(await statusOf(id)).toBe('processing');
 });
 
