@@ -46,7 +46,7 @@ const CASES: Case[] = [
   ['a backoff', { ...later(9), ...backoff }, {}, 'backoff', 9, `until ${iso(9)} after “HTTP 500”: attempt 2 of 3`],
   ['a hold of its own', { ...later(9), ...hold }, {}, 'held', 9, `Held until ${iso(9)} after “HTTP 429”`],
   ['its hold, as long as the queue’s', { ...later(9), ...hold }, { hold: held(9) }, 'held', 9, iso(9)],
-  ['a held queue', {}, { hold: held(60) }, 'queue_held', 60, `until ${iso(60)}, as job a1 asked for: “busy”`],
+  ['a held queue', {}, { hold: held(60) }, 'queue_held', 60, `until ${iso(60)}, as job a1 requested: “busy”`],
   ['a held queue, after its backoff', { ...later(9), ...backoff }, { hold: held(60) }, 'queue_held', 60, iso(60)],
   ['a queue held anew while its probe runs', {}, { hold: held(60), probeJobId: 'b2' }, 'queue_held', 60, iso(60)],
   ['a hold without a name', {}, { hold: { until: inSeconds(5), jobId: null, reason: null } }, 'queue_held', 5, iso(5)],
