@@ -5,7 +5,7 @@ import { createSender, type Sender, type SenderOptions } from '../../src/deliver
 import { startReceiver } from '../support/receiver.ts';
 import { createCertificate } from './certificate.ts';
 
-/** An explicit proxy (R7 of reliability.md section 5): it resolves, judges and dials; we judge what is written in URLs. */
+/** An explicit proxy (R7 of reliability.md section 5): it resolves, checks and connects; Jobferry checks what is written in URLs. */
 
 const opened: { close(): Promise<void> }[] = [];
 
@@ -125,7 +125,7 @@ describe('through a proxy', () => {
     'localhost',
     'a.LOCALHOST',
     'localhost.',
-  ])('nothing goes to %s, which needs no resolver to be judged', async (host) => {
+  ])('nothing goes to %s, which is refused without a resolver', async (host) => {
     const proxy = await startProxy();
     const sender = setup({ proxyUrl: proxy.url });
     for (const scheme of ['http', 'https']) {

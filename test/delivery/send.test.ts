@@ -88,7 +88,7 @@ describe('the request', () => {
     expect(receiver.requests[0]?.raw.equals(body)).toBe(true);
   });
 
-  it('goes to a name, whose look-up is judged', async () => {
+  it('goes to a name, whose addresses are checked', async () => {
     const receiver = await receiverWith();
     const lookup: Lookup = (_hostname, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);
     const result = await post(setup({ lookup }), `http://hooks.test:${receiver.port}/`);
