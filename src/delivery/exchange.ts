@@ -38,7 +38,7 @@ export interface ExchangeOptions extends Dispatcher.DispatchOptions {
 export interface ExchangeSetup {
   options: ExchangeOptions;
   timeoutMs: number;
-  /** As in `SendRequest`. */
+  /** See `SendRequest.stillMine`. */
   stillMine: ((remainingMs: number) => boolean) | undefined;
   /** Connections that may be open already. */
   pooled: Dispatcher;

@@ -53,7 +53,7 @@ export function createProxiedConnector(
   };
 }
 
-/** Whether the proxy may be asked for this host. It would resolve `localhost` to the proxy's own host. */
+/** Whether a tunnel to this host may be requested. The proxy would resolve `localhost` to its own host. */
 function mayRequest(host: string, guard: AddressGuard): boolean {
   if (isIP(host) !== 0) return guard.allows(host);
   return !/(^|\.)localhost\.?$/i.test(host) || guard.allows('127.0.0.1');

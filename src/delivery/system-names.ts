@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** What the operating system knows about names without a name server. Tests use other paths. */
+/** Names that are resolved from the operating system's files, without a name server. Tests use other files. */
 export interface SystemNames {
   /** Addresses of a name in `/etc/hosts`, and of `localhost`; empty if a name server must be queried. */
   addresses(hostname: string): LookupAddress[];

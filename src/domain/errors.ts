@@ -19,7 +19,7 @@ export type ErrorKind = (typeof ERROR_KINDS)[number];
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
 /**
- * What a statement that failed with `unavailable` has stored. `unknown`: it was running when its time-out expired or its
+ * Whether a statement that failed with `unavailable` has stored anything. `unknown`: it was running when its time-out expired or its
  * connection was lost.
  */
 export type Stored = 'nothing' | 'unknown';
@@ -62,7 +62,7 @@ type ErrorArguments =
     ]
   | [kind: 'unavailable', message: string, options: { fields?: never; cause?: unknown; stored: Stored }];
 
-/** Makes an error that means "not now", with what the statement has stored. */
+/** Makes an error for work that is not possible now. `stored`: whether the statement has stored anything. */
 export function unavailable(message: string, stored: Stored, cause?: unknown): JobferryError {
   return new JobferryError('unavailable', message, { stored, cause });
 }

@@ -1,7 +1,7 @@
 import { JobferryError } from './errors.ts';
 import { LIMITS, type QueueSettings } from './queue.ts';
 
-/** What an account may do (D30). `null` means no limit. */
+/** The limits of an account (D30). `null` means no limit. */
 export interface Plan {
   queues: number | null;
   /** Delivery attempts per calendar month (UTC, database clock) at which publish and replay answer 402. */
@@ -69,9 +69,9 @@ export function assertPlanAllows(
   settings: Partial<Pick<QueueSettings, 'maxAttempts' | 'maxDefers'>>,
 ): void {
   for (const field of ['maxAttempts', 'maxDefers'] as const) {
-    const asked = settings[field];
-    if (asked !== undefined && asked > plan[field]) {
-      throw new JobferryError('forbidden', `${field} ${asked} is above your plan's ceiling of ${plan[field]}`);
+    const requested = settings[field];
+    if (requested !== undefined && requested > plan[field]) {
+      throw new JobferryError('forbidden', `${field} ${requested} is above your plan's ceiling of ${plan[field]}`);
     }
   }
 }

@@ -1,6 +1,6 @@
 /** Live updates: changes of queues, jobs and bulk actions, from all processes. */
 
-/** What a subscriber watches; an empty list means nothing of that kind. */
+/** The ids that a subscriber watches; an empty list means none of that kind. */
 export interface Watch {
   accountId: string;
   queueIds: readonly string[];
@@ -10,7 +10,7 @@ export interface Watch {
   allQueues?: boolean | undefined;
 }
 
-/** What changed since the previous `Changes`. Ids only: the data is read when an event is sent. */
+/** The changes since the previous `Changes`. Ids only: the data is read when an event is sent. */
 export interface Changes {
   queueIds: ReadonlySet<string>;
   /** Watched jobs, and the last few jobs of watched queues that changed. */

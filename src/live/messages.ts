@@ -29,7 +29,7 @@ export interface ChangeSet {
   missed: boolean;
 }
 
-/** What the subscribers of one process watch. */
+/** The ids that the subscribers of one process watch. */
 export interface Interest {
   /** Ids of queues, jobs and bulk actions; an account's id stands for all its queues. */
   ids: string[];

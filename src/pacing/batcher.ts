@@ -29,7 +29,7 @@ interface Entry<In, Out> {
   since: number;
   giveUpAt: number;
   isUnderWay: boolean;
-  resolve(answer: Out): void;
+  resolve(result: Out): void;
   reject(error: unknown): void;
 }
 
@@ -92,11 +92,11 @@ export class Batcher<In, Out> {
   async #flushBatch(batch: Entry<In, Out>[]): Promise<void> {
     for (const entry of batch) entry.isUnderWay = true;
     try {
-      const answers = await this.#flush(batch.map(({ item }) => item));
+      const results = await this.#flush(batch.map(({ item }) => item));
       for (const [index, entry] of batch.entries()) {
-        const answer = answers[index];
-        if (answer === undefined) entry.reject(new Error('a flush returned fewer results than it got items'));
-        else entry.resolve(answer);
+        const result = results[index];
+        if (result === undefined) entry.reject(new Error('a flush returned fewer results than it got items'));
+        else entry.resolve(result);
       }
     } catch (error) {
       const poisoned = !(error instanceof JobferryError) && batch.length > 1;

@@ -143,7 +143,7 @@ describe('names are refused by what they resolve to', () => {
     expect(await tryConnect(`http://${host}/`)).toEqual({ error: expect.any(AddressNotAllowedError), dialled: [] });
   });
 
-  it('and say no address when they are', async () => {
+  it('and the error contains no address', async () => {
     expect((await tryConnect('http://metadata.google.internal/')).error?.message).toBe('address not allowed');
   });
 
@@ -199,7 +199,7 @@ describe('a sender', () => {
     expect(server.connections).toBe(1);
   });
 
-  it('passes on what the resolver says', async () => {
+  it("passes on the resolver's error", async () => {
     const sender = setup([], answerWith(NAMES));
     expect(await post(sender, 'http://unknown.test/')).toMatchObject({
       answer: { kind: 'no_answer', error: 'dns_error' },
@@ -294,7 +294,7 @@ describe('allow-list', () => {
 });
 
 describe('shared look-ups', () => {
-  it('ask once for a name that several want at the same time, and again afterwards', () => {
+  it('query a name once for concurrent requests, and again afterwards', () => {
     const pending: (() => void)[] = [];
     const lookup = shareLookups((_hostname, _options, callback) => {
       pending.push(() => callback(null, [toEntry('127.0.0.1')]));

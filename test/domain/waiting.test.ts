@@ -48,7 +48,7 @@ const CASES: Case[] = [
   ['its hold, as long as the queue’s', { ...later(9), ...hold }, { hold: held(9) }, 'held', 9, iso(9)],
   ['a held queue', {}, { hold: held(60) }, 'queue_held', 60, `until ${iso(60)}, as job a1 requested: “busy”`],
   ['a held queue, after its backoff', { ...later(9), ...backoff }, { hold: held(60) }, 'queue_held', 60, iso(60)],
-  ['a queue held anew while its probe runs', {}, { hold: held(60), probeJobId: 'b2' }, 'queue_held', 60, iso(60)],
+  ['a queue held again while its probe runs', {}, { hold: held(60), probeJobId: 'b2' }, 'queue_held', 60, iso(60)],
   ['a hold without a name', {}, { hold: { until: inSeconds(5), jobId: null, reason: null } }, 'queue_held', 5, iso(5)],
   ['a probe', {}, { hold: held(0), probeJobId: 'b2' }, 'probe_in_flight', null, 'job b2'],
   ['a probe that will not matter', later(9), { hold: held(0), probeJobId: 'b2' }, 'delayed', 9, iso(9)],
