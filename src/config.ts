@@ -6,7 +6,7 @@ import { LOG_LEVELS, type LogLevel } from './log.ts';
 
 export type Role = 'all' | 'api' | 'worker';
 
-/** Everything that the environment decides, parsed once. Times are milliseconds. */
+/** The settings from the environment, parsed once. Times are milliseconds. */
 export interface Config {
   readonly role: Role;
   readonly host: string;
@@ -17,18 +17,18 @@ export interface Config {
   readonly allowUnsafeDurability: boolean;
   readonly bootstrapApiKey: string | undefined;
   readonly bootstrapPlan: string;
-  /** 32 bytes each; the first encrypts, all decrypt. None: nothing is stored encrypted. */
+  /** 32 bytes each. The first one encrypts, all decrypt. If empty, nothing is stored encrypted. */
   readonly encryptionKeys: readonly Uint8Array[];
   readonly webhookAllowCidrs: readonly string[];
-  /** Name servers that webhooks are looked up at, as `ip` or `ip:port`; null for the system's. */
+  /** Name servers for the look-ups of webhooks, as `ip` or `ip:port`; null for those of the system. */
   readonly webhookDnsServers: readonly string[] | null;
-  /** An HTTP proxy for all webhooks. */
+  /** An HTTP proxy for all webhooks; undefined for none. */
   readonly webhookProxyUrl: string | undefined;
   readonly webhookTimeoutMs: number;
   readonly jobRetentionMs: number;
   readonly jobLifetimeMs: number;
   readonly retentionSweepMs: number;
-  /** How far the database's clock may move before nothing irreversible follows from it. */
+  /** If the database's clock jumps by more than this, Jobferry stops irreversible work that depends on it. */
   readonly maxClockJumpMs: number;
   readonly plans: PlanTable;
   readonly signatureHeader: string;
@@ -37,7 +37,7 @@ export interface Config {
   readonly workerCapacity: number;
   readonly logLevel: LogLevel;
   readonly graphiql: boolean;
-  /** What NODE_ENV says, for people; `development` without it. */
+  /** The value of NODE_ENV, shown to people; `development` if it is not set. */
   readonly environment: string;
 }
 
@@ -90,7 +90,7 @@ const DEFAULT_TEMPLATES = {
   openai: { mode: 'ack', ackTimeout: 300, backoffType: 'exponential' },
 } as const;
 
-/** Headers of a delivery that HTTP itself gives a meaning. */
+/** Headers of a delivery that have a meaning in HTTP. */
 const OWN_HEADERS = new Set(
   [
     'accept-encoding',
@@ -156,12 +156,12 @@ const environment = z.object({
   NODE_ENV: z.string().optional(),
 });
 
-/** Names of all that are read. */
+/** Names of all variables that are read. */
 export const VARIABLES: readonly string[] = Object.keys(environment.shape);
 
-/** @throws ConfigError naming every wrong variable; values are not repeated, some are secrets */
+/** @throws ConfigError that names every wrong variable. It repeats no values, because some are secrets. */
 export function parseConfig(env: NodeJS.ProcessEnv): Config {
-  // A variable set to nothing is a variable not set: compose files and shells do that all the time.
+  // An empty variable counts as not set: compose files and shells often set variables to nothing.
   const given = Object.fromEntries(
     Object.entries(env).filter(([name, value]) => value !== '' || name === 'WEBHOOK_ALLOW_CIDRS'),
   );
@@ -211,13 +211,15 @@ function mergePlans(overrides: Record<string, object>): PlanTable {
     const whole = { ...DEFAULT_PLANS[name], ...fields };
     merged[name] = whole as Plan;
     const absent = Object.keys(plan.shape).filter((field) => !Object.hasOwn(whole, field));
-    missing.push(...absent.map((field) => `PLANS.${name}.${field}: must be given: the plan is none of ${builtIn}`));
+    missing.push(
+      ...absent.map((field) => `PLANS.${name}.${field}: must be given, because the plan is not built in (${builtIn})`),
+    );
   }
   if (missing.length > 0) throw new ConfigError(missing.join('\n'));
   return table(merged);
 }
 
-/** Without a prototype: callers look up names that users send, and `constructor` is none of them. */
+/** Makes a table without a prototype: callers look up names that users send, and `constructor` must not be found. */
 function table<T>(entries: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
   return Object.freeze(Object.assign(Object.create(null), entries));
 }
@@ -263,7 +265,7 @@ function isNameServer(entry: string): boolean {
   return (isIP(ipv4 ?? '') === 4 || isIP(ipv6 ?? '') === 6) && Number(port) >= 1 && Number(port) <= 65_535;
 }
 
-/** Keys separated by commas. What is wrong is told by its place: a key must not be repeated to anybody. */
+/** Parses keys separated by commas. An error names the key's position, because it must not contain the key. */
 function encryptionKeys(text: string, context: z.RefinementCtx): Uint8Array[] {
   return text.split(',').flatMap((entry, index) => {
     const key = encryptionKey(entry.trim());
@@ -276,7 +278,7 @@ function encryptionKeys(text: string, context: z.RefinementCtx): Uint8Array[] {
 
 function encryptionKey(text: string): Uint8Array | null {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
-  // With or without padding, of either alphabet.
+  // With or without padding, in either alphabet.
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
 }
 

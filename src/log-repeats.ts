@@ -1,25 +1,25 @@
-/** What a line is about, so far as repeating goes. */
+/** The counts of one line, or of one error's stack, in its current period. */
 interface Repeated {
-  /** Of the present period. */
   printed: number;
   leftOut: number;
+  /** Start of the period, by `performance.now()`. */
   since: number;
 }
 
 export interface RepeatsOptions {
   periodMs: number;
-  /** How many equal lines a period shows. */
+  /** Most equal lines in one period. */
   most: number;
-  /** Told at the end of a period how many were left out. */
+  /** Called at the end of a period with the number of lines that were left out. */
   onLeftOut(message: string, count: number): void;
 }
 
-/** Errors that differ in more ways than this begin to be counted anew. */
+/** Most lines and stacks that are counted at once. Above it, all counts start again. */
 const MAX_KNOWN = 500;
 
 /**
- * An outage says the same thing hundreds of times a second: it must not fill a disk. A few equal lines are shown, then
- * one that counts the others, and the stack of an error once.
+ * Limits equal lines: an outage causes hundreds of them per second, which must not fill a disk. A few equal lines are shown,
+ * then one with the number of the others. An error's stack is shown once.
  */
 export class Repeats {
   readonly #options: RepeatsOptions;
@@ -43,7 +43,7 @@ export class Repeats {
       return stack.printed === 1 ? 'line and stack' : 'line';
     }
     line.leftOut += 1;
-    if (line.leftOut === 1) this.#tellLater(message, line);
+    if (line.leftOut === 1) this.#reportLater(message, line);
     return 'nothing';
   }
 
@@ -57,7 +57,7 @@ export class Repeats {
     return fresh;
   }
 
-  #tellLater(message: string, line: Repeated): void {
+  #reportLater(message: string, line: Repeated): void {
     const { periodMs, onLeftOut } = this.#options;
     const endsInMs = Math.max(line.since + periodMs - performance.now(), 0);
     setTimeout(() => onLeftOut(message, line.leftOut), endsInMs).unref();

@@ -8,19 +8,19 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
 
-/** Names under which secrets may come along in a logged object, at the top and one level down. */
+/** Members of a logged object that may contain secrets, at the top and one level down. */
 const SECRET_FIELDS = ['apiKey', 'signingSecret', 'password', 'authorization', 'cookie', 'databaseUrl', 'payload'];
 
-/** Of a connection string in an error's text. */
+/** Matches the password of a connection string in an error's text. */
 const PASSWORD_IN_URL = /(:\/\/[^\s:/@]*):[^\s@]+@/g;
 
-/** Equal lines about an error, in a period. */
+/** Most equal lines about an error in one period. */
 const MAX_REPEATS = 5;
 const REPEATS_MS = 10_000;
 
 /**
- * JSON lines on stderr: stdout is for the results of the admin commands.
- * @param destination synchronous, so that the last line before an exit is written
+ * Makes a logger that writes JSON lines to stderr; stdout is for the results of the admin commands.
+ * @param destination must be synchronous, so that the last line before an exit is written
  */
 export function createLog(
   options: { level: LogLevel },
@@ -30,7 +30,7 @@ export function createLog(
     level: options.level,
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
-    // Words rather than pino's numbers, for people and for log collectors.
+    // Level names instead of pino's numbers, for people and for log collectors.
     formatters: { level: (label) => ({ level: label }) },
     redact: {
       paths: [...SECRET_FIELDS, ...SECRET_FIELDS.map((field) => `*.${field}`), '*.headers.authorization'],
@@ -42,9 +42,9 @@ export function createLog(
   return pino(settings, destination);
 }
 
-/** Of lines about errors, which an outage makes many of. */
+/** Leaves out repeated lines about errors, because an outage causes very many of them. */
 function withoutRepeats(): LogMethod {
-  // A fatal line is the last one.
+  // Not for `fatal`: such a line is the last one.
   const { warn, error } = pino.levels.values as { warn: number; error: number };
   let logger: Logger | null = null;
   const repeats = new Repeats({
@@ -62,8 +62,8 @@ function withoutRepeats(): LogMethod {
     logger = this;
     const shown = repeats.show(message, causesOf(cause));
     if (shown === 'nothing') return;
-    const said = shown === 'line' ? { ...(fields as object), err: withoutStack(describeError(cause)) } : fields;
-    method.apply(this, [said, message] as unknown as typeof args);
+    const printed = shown === 'line' ? { ...(fields as object), err: withoutStack(describeError(cause)) } : fields;
+    method.apply(this, [printed, message] as unknown as typeof args);
   };
 }
 

@@ -13,15 +13,15 @@ import { doubtsAbout, withSecretFiles } from './variables.ts';
 const USAGE = `jobferry <command>
 
   serve [--role all|api|worker]      start the service (API and worker in one process by default)
-  migrate                            bring the database to this version's schema
-  account create --name N --plan P   make an account
-  key create --account ID            make an API key; it is shown once
-  key revoke ID                      make an API key useless, within a second everywhere
-  demo                               watch it work: a receiver that misbehaves, and real payloads
+  migrate                            update the database to this version's schema
+  account create --name N --plan P   create an account
+  key create --account ID            create an API key; it is shown once
+  key revoke ID                      revoke an API key; every process refuses it within a second
+  demo                               run a demo: a receiver that misbehaves, and real payloads
 
-Everything else is set by environment variables, see README.md.`;
+All other settings are environment variables, see README.md.`;
 
-/** What the operator did wrong, as opposed to what went wrong. */
+/** A mistake of the operator in the command line. */
 class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -39,7 +39,7 @@ const COMMANDS: Record<string, Command> = {
   'key revoke': keyRevoke,
   demo: async (args, config) => {
     parse(args, {});
-    // Loaded when they are asked for: the other commands need neither HTTP nor GraphQL.
+    // Loaded only for this command: the admin commands need neither HTTP nor GraphQL.
     const [{ runDemo }, { startService }] = await Promise.all([import('./demo/index.ts'), import('./start.ts')]);
     const quiet = createLog({ level: 'error' });
     process.exitCode = (await runDemo(config, (settings) => startService(settings, quiet))) ? 0 : 1;
@@ -54,12 +54,12 @@ async function serve(args: string[], config: Config, log: Logger): Promise<void>
     onNewApiKey: (key, url) => showKey(key, url, config),
   });
   stopOnSignal(starting, log);
-  // People read stdout; the log is on stderr.
+  // stdout is for people; the log is on stderr.
   console.log(`Jobferry is listening on ${(await starting).url}`);
 }
 
 function showKey(key: string, url: string, config: Config): void {
-  const where = config.databaseUrl === undefined ? `, and kept in ${config.dataDir}/api-key` : '';
+  const where = config.databaseUrl === undefined ? `, and stored in ${config.dataDir}/api-key` : '';
   console.log(`
 Your API key (shown once${where}):
 
@@ -74,7 +74,7 @@ Try it:
 `);
 }
 
-/** A start that is told to stop may finish first, so that no database of ours is left running: for so long. */
+/** A signal during the start waits this long for the start to finish, so that no embedded database is left running. */
 const START_GRACE_MS = 10_000;
 
 function stopOnSignal(starting: Promise<Service>, log: Logger): void {
@@ -82,11 +82,11 @@ function stopOnSignal(starting: Promise<Service>, log: Logger): void {
   const stop = (reason: string) => {
     if (stopping) return;
     stopping = true;
-    log.info({ reason }, 'stopping: finishing what is under way');
+    log.info({ reason }, 'stopping: waiting for running requests and deliveries');
     let started = false;
     setTimeout(() => {
       if (started) return;
-      log.warn('stopping in the middle of the start');
+      log.warn('the start did not finish in time after a signal: exiting');
       process.exit(1);
     }, START_GRACE_MS).unref();
     starting
@@ -102,16 +102,16 @@ function stopOnSignal(starting: Promise<Service>, log: Logger): void {
         },
       );
   };
-  // A terminal that is closed says SIGHUP.
+  // A terminal that is closed sends SIGHUP.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);
   if (process.env.npm_lifecycle_event === 'start') stopWithParent(stop);
 }
 
-/** npm hands a SIGTERM to the shell between it and us, which dies of it without passing it on. */
+/** npm sends SIGTERM to the shell that it started, which ends without passing it on to this process. */
 function stopWithParent(stop: (reason: string) => void): void {
   const parent = process.ppid;
   setInterval(() => {
-    if (process.ppid !== parent) stop('npm is gone');
+    if (process.ppid !== parent) stop('npm has ended');
   }, 250).unref();
 }
 
@@ -130,7 +130,7 @@ async function keyCreate(args: string[], config: Config, log: Logger): Promise<v
   const key = generateApiKey();
   await admin(config, log, async ({ db }) => {
     const by = { id: accountId, actor: OPERATOR };
-    // The limit of keys is for those who ask over the network.
+    // The limit on the number of keys holds for API clients, not for the operator.
     const { id } = await createApiKey(createPrisma(db), by, { name: null, ...describeApiKey(key) }, () => undefined);
     return { id, accountId, key };
   });
@@ -140,7 +140,8 @@ async function keyRevoke(args: string[], config: Config, log: Logger): Promise<v
   const { positionals } = parse(args, {}, 1);
   const id = required(positionals[0], 'the id of the key');
   await admin(config, log, async ({ db }) => {
-    if (!(await revokeApiKey(db, OPERATOR, null, id))) throw new UsageError(`no key ${id} that could be revoked`);
+    if (!(await revokeApiKey(db, OPERATOR, null, id)))
+      throw new UsageError(`key ${id} does not exist or is already revoked`);
     return { id, revoked: true };
   });
 }
@@ -155,7 +156,7 @@ async function admin(config: Config, log: Logger, work: (database: OpenDatabase)
   }
 }
 
-/** @throws UsageError for what the command does not know: one that was misspelt must not be ignored */
+/** @throws UsageError for unknown arguments: a misspelt one must not be ignored */
 function parse<T extends Options>(args: string[], options: T, maxPositionals = 0) {
   const parsed = parsedOrRefused(args, options);
   const excess = parsed.positionals[maxPositionals];
@@ -173,7 +174,7 @@ function parsedOrRefused<T extends Options>(args: string[], options: T) {
   }
 }
 
-/** What is wrong with the arguments; null for what only Node knows. Its own message speaks of positional arguments. */
+/** Returns a message about a wrong option. It is clearer than Node's, which is used if this is null. */
 function complaintOf(args: string[], options: Options): string | null {
   const known = Object.keys(options).map((name) => `--${name}`);
   const { tokens } = parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true });
@@ -185,7 +186,7 @@ function complaintOf(args: string[], options: Options): string | null {
     }
     const { value = '-', inlineValue } = token;
     if (value.startsWith('-') && inlineValue !== true) {
-      return `${token.rawName} needs a value; one that begins with "-" is given as ${token.rawName}=-…`;
+      return `${token.rawName} needs a value; write ${token.rawName}=-… for one that begins with "-"`;
     }
   }
   return null;
@@ -215,7 +216,7 @@ async function main(argv: string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  // What stops a start is written for operators; who debugs asks for the stack.
+  // The message is written for operators. The stack is printed only at the log levels for debugging.
   const message = error instanceof Error ? error.message : String(error);
   console.error(`jobferry: ${message}`);
   if (['debug', 'trace'].includes(process.env.LOG_LEVEL ?? '')) console.error(error);

@@ -20,25 +20,25 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** Where the first key of an embedded database is left for its owner, beside the database's own password. */
+/** File with the first API key of an embedded database, beside the file with the database's password. */
 const KEY_FILE = 'api-key';
 
 export interface OpenOptions {
   /**
-   * For an admin command: share the embedded database with a Jobferry that is running, and leave the first account
-   * to the first start, which shows its key.
+   * For admin commands: uses the embedded database of a running Jobferry, and creates no first account, because the first
+   * start of the service does that and shows its key.
    */
   guest: boolean;
-  /** Told the first account's key when opening makes it; it is kept nowhere in the database. */
+  /** Called with the first account's key if opening creates it; the database does not store the key. */
   onNewApiKey?: (key: string) => void;
 }
 
-/** Connects and migrates. */
+/** Connects to the database, starting the embedded one if needed, and migrates it. */
 export async function openDatabase(config: Config, log: Logger, options: OpenOptions): Promise<OpenDatabase> {
   const open = options.guest ? joinEmbedded : startEmbedded;
   const embedded = config.databaseUrl === undefined ? await open({ dataDir: config.dataDir, log }) : null;
   const url = embedded?.url ?? config.databaseUrl;
-  if (url === undefined) throw new Error('no database address');
+  if (url === undefined) throw new Error('there is no database URL');
   const db = new Database(url, log, new SecretBox(config.encryptionKeys));
   const close = async () => {
     try {
@@ -79,7 +79,7 @@ async function encrypt(config: Config, db: Database, log: Logger): Promise<void>
 
 async function bootstrap(config: Config, db: Database): Promise<string | null> {
   if (config.bootstrapApiKey !== undefined && !isPlausibleApiKey(config.bootstrapApiKey)) {
-    throw new Error('BOOTSTRAP_API_KEY: begins like a key that Jobferry made, but its checksum is wrong');
+    throw new Error('BOOTSTRAP_API_KEY: has the prefix of the keys that Jobferry makes, but a wrong checksum');
   }
   return bootstrapAccount(db, {
     plan: config.bootstrapPlan,

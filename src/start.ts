@@ -21,27 +21,27 @@ import { createReadiness } from './services/server/readiness.ts';
 import { WakeNotifier } from './services/wake-notifier.ts';
 import { startWorker, type Worker } from './worker/index.ts';
 
-/** Beside the sources and beside what is built of them. */
+/** The same relative path from `src` and from `dist`. */
 const PACKAGE = new URL('../package.json', import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
 
-/** How long a clock that jumped may go unnoticed. */
+/** How often the database's clock is checked for jumps. */
 const CLOCK_LOOK_MS = 2000;
 
 export interface Service {
   url: string;
-  /** Takes nothing more, lets deliveries and requests finish, and closes everything. */
+  /** Accepts no more work, waits for running deliveries and requests, and closes everything. */
   stop(): Promise<void>;
 }
 
 export interface StartOptions {
-  /** Told the first account's key as soon as it exists: it is shown once, and what is left of the start may fail. */
+  /** Called with the first account's key as soon as it exists: it is shown once, and the rest of the start may fail. */
   onNewApiKey?: (key: string, url: string) => void;
 }
 
 /**
- * The composition root: every part is made here and handed to those who need it. The address comes first, because
- * another may have it; all that was started is stopped again when something after it cannot be.
+ * The composition root: it makes every part and passes it to the parts that need it. The address is bound first, because
+ * another process may have it. If a part cannot be started, all parts that were started before are stopped again.
  */
 export async function startService(config: Config, log: Logger, options: StartOptions = {}): Promise<Service> {
   const started = new StartedParts();
@@ -55,7 +55,9 @@ export async function startService(config: Config, log: Logger, options: StartOp
     log.info({ url: front.url, role: config.role }, 'listening');
     return service;
   } catch (error) {
-    await started.stop().catch((err: unknown) => log.debug({ err }, 'stopping what had been started failed'));
+    await started
+      .stop()
+      .catch((err: unknown) => log.debug({ err }, 'a part that was already started could not be stopped'));
     throw error;
   }
 }
@@ -90,7 +92,7 @@ async function startParts(
     log.warn({ cidrs: config.webhookAllowCidrs }, 'webhooks may reach these addresses although they are not public');
   }
   if (config.webhookProxyUrl !== undefined) {
-    // Not the rest of the URL, which may have a password.
+    // Not the rest of the URL, which may contain a password.
     const { host } = new URL(config.webhookProxyUrl);
     log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
   }
@@ -137,9 +139,9 @@ async function startParts(
     },
     changes,
   };
-  // Only a hint: what keeps it from being told is no reason not to start.
+  // Only a hint for the operator, so an error here does not stop the start.
   await warnOfUnknownPlans(db, config.plans, log).catch((error: unknown) => {
-    log.warn({ err: error }, 'the plans of the accounts could not be looked at');
+    log.warn({ err: error }, 'reading the plans of the accounts failed');
   });
   const useCases = config.role === 'worker' ? null : createUseCases(context);
   const stored = createStoredText(db);
@@ -166,7 +168,7 @@ async function startParts(
   return {
     url: front.url,
     stop: async () => {
-      // Subscribers would keep their requests open.
+      // Otherwise subscribers would keep their requests open.
       liveUpdates.endSubscriptions();
       graphql?.stop();
       await Promise.all([closeFront(), stopWorker()]);
@@ -180,22 +182,22 @@ function warnOfShortRetention({ retentionMs, lifetimeMs }: Periods, log: Logger)
   if (retentionMs / 1000 >= needed) return;
   log.warn(
     { retentionSeconds: retentionMs / 1000, longestDelayAndLifetimeSeconds: needed },
-    'JOB_RETENTION_SECONDS is shorter than the longest delay and the delivery lifetime: ' +
-      'a job that has not ended by then stays until it ends, and for a lifetime after that',
+    'JOB_RETENTION_SECONDS is shorter than the longest delay plus the delivery lifetime: ' +
+      'a job that has not ended by then is kept until it ends, and for one delivery lifetime after that',
   );
 }
 
-/** Loaded by those who serve it: for a worker it would be half of its memory, and most of the time of its start. */
+/** Loads GraphQL only in processes with the API: it would be half of a worker's memory, and most of its start time. */
 async function loadGraphQL(...options: Parameters<typeof import('./graphql/index.ts').createGraphQL>) {
   const { createGraphQL } = await import('./graphql/index.ts');
   return createGraphQL(...options);
 }
 
-/** How to stop what has been started. */
+/** The started parts, and how to stop them. */
 class StartedParts {
   readonly #stops: (() => Promise<unknown>)[] = [];
 
-  /** Answers the function that stops it; however often it is called, that happens once. */
+  /** Returns a function that stops the part; further calls of it do nothing. */
   add(stop: () => Promise<unknown>): () => Promise<unknown> {
     let stopping: Promise<unknown> | null = null;
     const once = () => {
@@ -207,8 +209,8 @@ class StartedParts {
   }
 
   /**
-   * Latest first; one that fails does not keep the others running.
-   * @throws what the first of them threw
+   * Stops all parts, the latest first. If one fails, the others are stopped all the same.
+   * @throws the first error
    */
   async stop(): Promise<void> {
     const failures: unknown[] = [];

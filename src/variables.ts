@@ -3,19 +3,20 @@ import { ConfigError, VARIABLES } from './config.ts';
 
 type Environment = Record<string, string | undefined>;
 
-/** Those that orchestrators hand over as files. */
+/** Variables that orchestrators may pass as files. */
 const SECRETS: readonly string[] = ['DATABASE_URL', 'BOOTSTRAP_API_KEY', 'ENCRYPTION_KEY', 'WEBHOOK_PROXY_URL'];
 
 /**
- * The same with the contents of the files that `DATABASE_URL_FILE` and the like name, without the line end.
- * @throws ConfigError when a file cannot be read or is one too many
+ * Returns the environment with each variable such as `DATABASE_URL_FILE` replaced by the content of its file, trimmed.
+ * @throws ConfigError if a file cannot be read or is empty, or if the variable may not be or is already set another way
  */
 export function withSecretFiles(env: Environment): Environment {
   const read = { ...env };
   for (const [variable, path] of Object.entries(env)) {
     const name = variable.slice(0, -'_FILE'.length);
     if (!variable.endsWith('_FILE') || !path || !VARIABLES.includes(name)) continue;
-    if (!SECRETS.includes(name)) throw new ConfigError(`${variable}: is not read, set ${name} instead`);
+    if (!SECRETS.includes(name))
+      throw new ConfigError(`${variable}: Jobferry does not read this variable, set ${name} instead`);
     if (env[name]) throw new ConfigError(`${variable}: ${name} is set as well`);
     delete read[variable];
     read[name] = contentOf(path, variable);
@@ -34,23 +35,23 @@ function contentOf(path: string, variable: string): string {
   return text;
 }
 
-/** A line for each variable that nobody reads but that looks as if Jobferry should. */
+/** Returns a line for each variable that Jobferry does not read but whose name is similar to one that it reads. */
 export function doubtsAbout(env: Environment): string[] {
   return Object.entries(env).flatMap(([name, value]) => {
     if (!value || VARIABLES.includes(name) || VARIABLES.includes(name.replace(/_FILE$/, ''))) return [];
     const plain = name.toUpperCase().replace(/^JOBFERRY_/, '');
     const meant = VARIABLES.find((known) => isLike(plain, known));
-    return meant === undefined ? [] : [`${name} is not read: did you mean ${meant}?`];
+    return meant === undefined ? [] : [`Jobferry does not read ${name}: did you mean ${meant}?`];
   });
 }
 
-/** The same but for a slip or, in a long name, two; or without its unit. Short words are like too many others. */
+/** Whether the names differ by one mistake, or two in a long name, or by a missing unit. Two mistakes would match too many short names. */
 function isLike(name: string, known: string): boolean {
   if (name.includes('_') && known.startsWith(`${name}_`)) return true;
   return distance(name, known) <= (known.length < 8 ? 1 : 2);
 }
 
-/** Letters put in, left out, replaced, or exchanged with their neighbour. */
+/** Returns the number of letters that are inserted, left out, replaced, or swapped with their neighbour. */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, at) => at)];
   const at = (i: number, j: number) => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;

@@ -56,7 +56,7 @@ describe('defaults (README, "Variables")', () => {
     expect(parseConfig({ DATABASE_URL: 'postgresql://db/jobferry', HOST: '::1' }).host).toBe('::1');
   });
 
-  it('closes loopback and GraphiQL in production, unless told otherwise', () => {
+  it('closes loopback and GraphiQL in production, unless configured otherwise', () => {
     expect(parseConfig({ NODE_ENV: 'production' })).toMatchObject({ webhookAllowCidrs: [], graphiql: false });
     const told = parseConfig({ NODE_ENV: 'production', WEBHOOK_ALLOW_CIDRS: '10.0.0.0/8', GRAPHIQL: '1' });
     expect(told).toMatchObject({ webhookAllowCidrs: ['10.0.0.0/8'], graphiql: true });
@@ -84,7 +84,7 @@ describe('values', () => {
     expect(parseConfig({ ENCRYPTION_KEY: keys.map(write).join(', ') }).encryptionKeys).toEqual(keys);
   });
 
-  it('says which encryption key is wrong, and never what it is', () => {
+  it('names the position of a wrong encryption key, and never the key', () => {
     const secret = 'ef'.repeat(31);
     expect(complaintOf({ ENCRYPTION_KEY: `${'ab'.repeat(32)},${secret}` })).toBe(
       'ENCRYPTION_KEY: key 2 must be 32 bytes as base64 or as 64 hexadecimal digits',
@@ -179,7 +179,9 @@ describe('refusals', () => {
     const plans = { team: { queues: 20, maxDefers: 10 }, free: {}, gold: {} };
     const lines = complaintOf({ PLANS: JSON.stringify(plans) }).split('\n');
     const missing = ['monthlyAttempts', 'includedAttempts', 'maxAttempts', 'window'];
-    const ofTeam = missing.map((field) => `PLANS.team.${field}: must be given: the plan is none of free, pro`);
+    const ofTeam = missing.map(
+      (field) => `PLANS.team.${field}: must be given, because the plan is not built in (free, pro)`,
+    );
     expect(lines.slice(0, 4)).toEqual(ofTeam);
     expect(lines.slice(4).map((line) => /^PLANS\.gold\.(\w+): /.exec(line)?.[1])).toEqual(
       Object.keys(DEFAULT_PLANS.free ?? {}),

@@ -33,7 +33,7 @@ it('shows a few of equal warnings, and how many it left out', async () => {
   expect(lines[6]).toMatchObject({ msg: 'reconciling failed', err: { message: 'the database is not available' } });
 });
 
-it('shows the stack of an error once, though several say that they met it', () => {
+it('shows the stack of an error once, although several lines log the error', () => {
   const { log, lines } = logging();
   for (const what of ['one', 'two', 'three', 'four', 'five']) log.warn({ err: refused() }, `${what} failed`);
   expect(lines.map(({ msg }) => msg)).toEqual([

@@ -35,7 +35,7 @@ describe('a secret in a file', () => {
   });
 
   it('is refused for what is no secret, and left alone when it is not ours', () => {
-    expect(() => withSecretFiles({ PORT_FILE: file })).toThrow(/^PORT_FILE: is not read/);
+    expect(() => withSecretFiles({ PORT_FILE: file })).toThrow(/^PORT_FILE: Jobferry does not read this variable/);
     expect(withSecretFiles({ MYSQL_PASSWORD_FILE: '/x' })).toEqual({ MYSQL_PASSWORD_FILE: '/x' });
   });
 });
@@ -52,7 +52,7 @@ describe('a variable that is not read', () => {
     ['JOBFERRY_PORT', 'PORT'],
     ['webhook_allow_cidrs', 'WEBHOOK_ALLOW_CIDRS'],
   ])('%s is taken for %s', (given, meant) => {
-    expect(doubtsAbout({ [given]: 'x' })).toEqual([`${given} is not read: did you mean ${meant}?`]);
+    expect(doubtsAbout({ [given]: 'x' })).toEqual([`Jobferry does not read ${given}: did you mean ${meant}?`]);
   });
 
   it('is of no interest when it is like none of ours', () => {

@@ -4,36 +4,35 @@ import { buildConnector } from 'undici';
 import type { Lookup } from './resolver.ts';
 
 /**
- * Keeps deliveries away from addresses that are not public (R3 to R6). The
- * address is judged three times, because each check alone can be passed by: a literal address in
- * the URL (undici asks no resolver for it), every address of a resolver's answer, and the address
- * that the socket is really connected to.
+ * Keeps deliveries away from addresses that are not public (R3 to R6). Three checks are
+ * needed, because each alone can be bypassed: a literal address in the URL (undici calls no resolver for it), every
+ * address that a resolver returns, and the address to which the socket is really connected.
  */
 
 type Cidr<Address> = readonly [Address, number];
 
-/** "Unicast" by ipaddr.js, yet not public: cloud platform and anycast service addresses (R3). */
+/** Addresses that ipaddr.js calls "unicast" but that are not public: cloud platform and anycast services (R3). */
 const REFUSED_IPV4 = ['168.63.129.16/32', '192.31.196.0/24', '192.52.193.0/24', '192.175.48.0/24'].map((cidr) =>
   ipaddr.IPv4.parseCIDR(cidr),
 );
 
-/** All that IANA has given out for public use; ipaddr.js calls the unassigned rest unicast, too (R3). */
+/** All addresses that IANA has assigned for public use; ipaddr.js also calls the unassigned ones unicast (R3). */
 const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Protocol assignments, documentation, 6to4 and AS112: they lead elsewhere, or to IPv4 (R3). */
+/** Protocol assignments, documentation, 6to4 and AS112: not public hosts, or a way to IPv4 addresses (R3). */
 const REFUSED_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48'].map((cidr) =>
   ipaddr.IPv6.parseCIDR(cidr),
 );
 
-/** Whether an IP address is one that anybody on the internet may call (R3). Anything else is `false`. */
+/** Whether the text is an IP address that is public on the internet (R3). */
 export function isPublicAddress(ip: string): boolean {
   const address = parseAddress(ip);
   return address !== null && isPublic(address);
 }
 
 export interface AddressGuard {
-  /** Whether this IP address may be called: public, or on the operator's allow-list (R6). */
-  judge(ip: string): boolean;
+  /** Whether deliveries may connect to this IP address: it is public, or on the operator's allow-list (R6). */
+  allows(ip: string): boolean;
 }
 
 /** @throws Error naming the entry that is not a CIDR */
@@ -46,7 +45,7 @@ export function createAddressGuard({ allowCidrs }: { allowCidrs: string[] }): Ad
     else throw new Error(`not a CIDR: "${cidr}"`);
   }
   return {
-    judge(ip) {
+    allows(ip) {
       const address = parseAddress(ip);
       if (address === null) return false;
       const isAllowed =
@@ -58,7 +57,7 @@ export function createAddressGuard({ allowCidrs }: { allowCidrs: string[] }): Ad
   };
 }
 
-/** The refusal. It names no address: what a name resolves to inside the network is nobody's business (R2). */
+/** The refusal. It names no address, so that callers do not learn what a name resolves to inside the network (R2). */
 export class AddressNotAllowedError extends Error {
   override readonly name = 'AddressNotAllowedError';
 
@@ -67,13 +66,13 @@ export class AddressNotAllowedError extends Error {
   }
 }
 
-/** A resolver for `net.connect` that hands on only answers of which every address may be called (R4). */
+/** Returns a look-up for `net.connect` that fails unless every address of the answer is allowed (R4). */
 export function guardLookup(guard: AddressGuard, lookup: Lookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { all: true }, (error, addresses) => {
       const first = addresses?.[0];
       if (error !== null) callback(error, '');
-      else if (first === undefined || !addresses.every(({ address }) => guard.judge(address))) {
+      else if (first === undefined || !addresses.every(({ address }) => guard.allows(address))) {
         callback(new AddressNotAllowedError(), '');
       } else if (options.all === true) callback(null, addresses);
       else callback(null, first.address, first.family);
@@ -82,18 +81,18 @@ export function guardLookup(guard: AddressGuard, lookup: Lookup): LookupFunction
 }
 
 /**
- * Time for one address of several before the next is tried as well. Node's 250 ms is less than a round
- * trip around the world; a broken IPv6 route costs this once per connection.
+ * Time to connect to one of several addresses before the next one is tried as well. Node's default of 250 ms is less
+ * than a round trip around the world. A broken IPv6 route costs this time once per connection.
  */
 const NEXT_ADDRESS_MS = 1000;
 
 export interface ConnectorOptions {
-  /** Bound for connecting, TLS included. */
+  /** Time-out for connecting, including TLS. */
   timeoutMs: number;
   lookup: Lookup;
   /** Certificate authorities to trust instead of Node's own list. */
   ca?: string | undefined;
-  /** What opens the socket, given the guarded look-up. Tests put a dry one here, so that nothing is ever dialled. */
+  /** Makes the connector that opens sockets with the guarded look-up. Tests pass one that never connects. */
   dial?: ((lookup: LookupFunction) => buildConnector.connector) | undefined;
 }
 
@@ -103,7 +102,7 @@ export function createGuardedConnector(guard: AddressGuard, options: ConnectorOp
   const connect = options.dial?.(lookup) ?? dialFor(lookup, options);
   return (target, callback) => {
     const host = target.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(host) !== 0 && !guard.judge(host)) {
+    if (isIP(host) !== 0 && !guard.allows(host)) {
       callback(new AddressNotAllowedError(), null);
       return;
     }
@@ -113,12 +112,12 @@ export function createGuardedConnector(guard: AddressGuard, options: ConnectorOp
         return;
       }
       const { remoteAddress } = socket as { remoteAddress?: string };
-      if (remoteAddress !== undefined && guard.judge(remoteAddress)) {
+      if (remoteAddress !== undefined && guard.allows(remoteAddress)) {
         callback(null, socket);
         return;
       }
       socket.destroy();
-      // Without a remote address the peer is gone already, which is no verdict on where it was.
+      // A socket without a remote address is closed already, so its address is unknown.
       callback(remoteAddress === undefined ? closedError() : new AddressNotAllowedError(), null);
     });
   };
@@ -139,9 +138,9 @@ function closedError(): Error {
   return Object.assign(new Error('connection closed'), { code: 'ECONNRESET' });
 }
 
-/** IPv4-mapped IPv6 is judged as the IPv4 address it stands for. `null` for all that is no plain IP address. */
+/** Parses an IP address, an IPv4-mapped IPv6 address as IPv4. Returns null for any other text. */
 function parseAddress(ip: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  // ipaddr.js alone also reads "0x7f.1" and the like.
+  // ipaddr.js alone would also accept "0x7f.1" and similar forms.
   return isIP(ip) === 0 ? null : ipaddr.process(ip);
 }
 

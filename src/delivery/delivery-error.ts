@@ -1,7 +1,7 @@
 import type { DeliveryError } from '../domain/outcome.ts';
 import { AddressNotAllowedError } from './address-guard.ts';
 
-/** Codes of Node and undici by what they mean for a delivery; patterns below cover whole families. */
+/** Error codes of Node and undici by their meaning for a delivery; the patterns below match groups of codes. */
 const BY_CODE: Readonly<Record<string, DeliveryError>> = {
   ETIMEDOUT: 'timeout',
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
@@ -17,30 +17,30 @@ const BY_CODE: Readonly<Record<string, DeliveryError>> = {
   EPROTO: 'tls_error',
   UND_ERR_HEADERS_OVERFLOW: 'invalid_response',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
-  // undici asserts its way through answers such as status 000.
+  // undici fails with an assertion on answers such as status 000.
   ERR_ASSERTION: 'invalid_response',
 };
 
 const BY_PATTERN: readonly (readonly [RegExp, DeliveryError])[] = [
   [/^EAI_/, 'dns_error'],
   [/^ERR_(TLS|SSL|OSSL|CRYPTO)_/, 'tls_error'],
-  // Names of X.509 verification results, which Node hands on as they are.
+  // Names of X.509 verification results, which Node passes on unchanged.
   [/(^|_)(CERT|CRL|ISSUER|CA|PURPOSE|HOSTNAME|LEAF)(_|$)/, 'tls_error'],
 ];
 
-/** undici gives these the code of a lost connection, but it was the answer that undici gave up on. */
+/** undici gives these errors the code of a lost connection, but the cause is an invalid answer. */
 const PROTOCOL_BREACH = /^bad (response|upgrade)$/;
 
-/** Puts whatever ended a delivery without an answer under one of the short, stable names of D12. */
+/** Classifies an error that ended a delivery without an answer under one of the short, stable names of D12. */
 export function classifyError(error: unknown): DeliveryError {
   if (error instanceof AddressNotAllowedError) return 'address_not_allowed';
   if (!(error instanceof Error)) return 'network_error';
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === 'UND_ERR_SOCKET' && PROTOCOL_BREACH.test(error.message)) return 'invalid_response';
-  // The code of these is the parser's own, and sometimes absent.
+  // The code of these errors is the parser's own, and sometimes absent.
   if (error.name === 'HTTPParserError') return 'invalid_response';
   if (syscall === 'getaddrinfo') return 'dns_error';
-  // Several addresses were tried: the code of the first failure stands for all.
+  // Several addresses were tried: the first failure's code is used for all.
   if (code === undefined && error instanceof AggregateError) return classifyError(error.errors[0]);
   if (code === undefined) return 'network_error';
   return BY_CODE[code] ?? BY_PATTERN.find(([pattern]) => pattern.test(code))?.[1] ?? 'network_error';

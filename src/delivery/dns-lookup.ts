@@ -4,7 +4,7 @@ import { type Lookup, NameLookupError } from './resolver.ts';
 import { hasGlobalIpv6, openSystemNames, type SystemNames } from './system-names.ts';
 
 export interface DnsLookupOptions {
-  /** Name servers, as `ip` or `ip:port`; null for the system's. */
+  /** Name servers, as `ip` or `ip:port`; null for those of the system. */
   servers: readonly string[] | null;
   system?: SystemNames | undefined;
   times?: LookupTimes | undefined;
@@ -12,29 +12,29 @@ export interface DnsLookupOptions {
 
 export interface LookupTimes {
   /**
-   * A query that has got no answer is repeated after about twice this (Node looks at its queries so often, and finds the
-   * first time that a moment is missing), and again after twice this. Where every second packet is lost, two of one
-   * family may be lost in a row, and that must not cost an attempt.
+   * A query without an answer is repeated after about twice this time, and again after twice this time. (Node checks its
+   * queries in this interval, and at the first check a query is always slightly too young.) If every second packet is
+   * lost, two queries of one family may be lost in a row, and that must not cost an attempt.
    */
   repeatMs: number;
-  /** Bound of a look-up, search domains and both families together. */
+  /** Time-out of a look-up, over all search domains and both families. */
   limitMs: number;
 }
 
 const TIMES: LookupTimes = { repeatMs: 500, limitMs: 3000 };
 const TRIES = 3;
-/** How long the answer for one family waits for the other. Some name servers never answer AAAA. */
+/** How long the answer for one family waits for the other family. Some name servers never answer AAAA queries. */
 const OTHER_FAMILY_MS = 500;
 
-/** Of names that there are not, or that have no address of the family. */
+/** The name does not exist, or has no address of the family. */
 const NOT_FOUND = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
-/** A name server answers, and has trouble with this name: the next candidate may do. */
+/** The name server answered, but failed for this name: the next candidate may succeed. */
 const NO_HELP = new Set(['ESERVFAIL', 'EREFUSED', 'ENOTIMP', 'EFORMERR', 'EBADRESP']);
 
 /**
- * Looks names up as `dns.lookup` does (hosts file, search domains, both families), but without its threads: those are
- * four for the whole process, of which two look names up, and a name server that is silent holds one for 5 to 20 s. Each
- * look-up has sockets of its own, so what one name server does is nothing to other look-ups.
+ * Looks names up as `dns.lookup` does (hosts file, search domains, both families), but without its threads. The process
+ * has four of those, two of which can look names up, and a silent name server blocks one for 5 to 20 s. Here each look-up
+ * has its own sockets, so a slow name server does not delay other look-ups.
  */
 export function createDnsLookup({ servers, system = systemNames(), times = TIMES }: DnsLookupOptions): Lookup {
   return (hostname, _options, callback) => {
@@ -43,7 +43,7 @@ export function createDnsLookup({ servers, system = systemNames(), times = TIMES
       process.nextTick(callback, null, known);
       return;
     }
-    askNameServers(system.candidates(hostname), servers, times).then(
+    queryNameServers(system.candidates(hostname), servers, times).then(
       (addresses) => callback(null, addresses),
       (error: NodeJS.ErrnoException) => callback(error, []),
     );
@@ -56,7 +56,7 @@ function systemNames(): SystemNames {
   return openSystemNames({ hosts, resolvConf: '/etc/resolv.conf' });
 }
 
-async function askNameServers(
+async function queryNameServers(
   candidates: readonly string[],
   servers: readonly string[] | null,
   { repeatMs, limitMs }: LookupTimes,
@@ -71,7 +71,7 @@ async function askNameServers(
   }, limitMs);
   try {
     for (const candidate of candidates) {
-      const { addresses, code } = await askBothFamilies(resolver, candidate);
+      const { addresses, code } = await queryBothFamilies(resolver, candidate);
       if (addresses.length > 0) return addresses;
       if (isOver || !(NOT_FOUND.has(code) || NO_HELP.has(code))) throw new NameLookupError('EAI_AGAIN');
       if (NO_HELP.has(code)) failure = new NameLookupError('EAI_AGAIN');
@@ -84,14 +84,14 @@ async function askNameServers(
 }
 
 interface Found {
-  /** In the order in which they are to be tried. */
+  /** In the order in which the connect tries them. */
   addresses: LookupAddress[];
-  /** Why there is none. */
+  /** Error code if there is no address. */
   code: string;
 }
 
-/** Resolves when both families are known, or one is and the other takes long. */
-function askBothFamilies(resolver: Resolver, name: string): Promise<Found> {
+/** Resolves when both families are answered, or when one has addresses and the other takes too long. */
+function queryBothFamilies(resolver: Resolver, name: string): Promise<Found> {
   return new Promise((resolve) => {
     const found: LookupAddress[] = [];
     let code = '';
@@ -109,9 +109,9 @@ function askBothFamilies(resolver: Resolver, name: string): Promise<Found> {
       else if (addresses.length > 0) grace = setTimeout(end, OTHER_FAMILY_MS);
     };
     const failed = (error: NodeJS.ErrnoException, family: number) => {
-      // What a family says that could not be asked weighs more than that the other has no address.
+      // A failed query of one family outweighs "no address" of the other.
       if (code === '' || NOT_FOUND.has(code)) code = error.code ?? 'EAI_AGAIN';
-      // Even when there is no such name: some name servers say so when it only has no address of this family.
+      // Also after "no such name": some name servers send it when the name only lacks an address of this family.
       answered([], family);
     };
     resolver.resolve4(name).then(

@@ -1,4 +1,4 @@
-/** What a delivery tells the webhook (spec "Events"). */
+/** The fields of a delivery's body (spec "Events"). */
 export interface EnvelopeFields {
   /** Job id. */
   id: string;
@@ -14,8 +14,8 @@ export interface EnvelopeFields {
 }
 
 /**
- * The body of a delivery, fields in the spec's order. The payload's source text is spliced in:
- * parsing and writing it again would change numbers, key order and duplicate keys (D26).
+ * Builds the body of a delivery, with the fields in the spec's order. The payload's source text is inserted as it is:
+ * parsing and serialising it again would change numbers, key order and duplicate keys (D26).
  */
 export function buildEnvelope(fields: EnvelopeFields): Buffer {
   const { id, queue, payload, attempt, maxAttempts, createdAt } = fields;

@@ -4,32 +4,32 @@ import type { DeliveryAnswer } from '../domain/outcome.ts';
 import { classifyError } from './delivery-error.ts';
 import type { InterimUse } from './interim-answers.ts';
 
-/** How one send ended. `abandoned`: the claim was gone before the request was written. */
+/** How one send ended. `abandoned`: the claim was lost before the request was written. */
 export type SendResult =
   | { abandoned?: never; answer: DeliveryAnswer; durationMs: number; responseBody: string | null }
   | { abandoned: true };
 
-/** So much of an answer's body is read and kept (R9). */
+/** Bytes of an answer's body that are read and stored (R9). */
 export const RESPONSE_BODY_BYTES = 4096;
 
-/** The verdict is in the status line; a body that takes longer than this after it is cut off. */
+/** The status line decides the outcome, so a body that takes longer than this after it is cut off. */
 const BODY_GRACE_MS = 500;
 
 /**
- * A keep-alive connection that the receiver was closing shows itself within a round trip. A
- * connection lost later than this was lost while the receiver was at work on the job.
+ * If the receiver was closing a keep-alive connection, the sender learns it within a round trip. A connection that is
+ * lost later than this was lost while the receiver processed the job.
  */
 const STALE_CONNECTION_MS = 1000;
 
-/** The part of a connection that an exchange has to know. */
+/** The facts about a connection that an exchange depends on. */
 export interface ConnectionUse extends InterimUse {
   /** Requests written since the socket was opened. */
   requests: number;
-  /** Of the last request that was given to it. */
+  /** Account of the last request that was dispatched to the connection. */
   accountId: string;
 }
 
-/** Given to undici; the pool hands it on untouched, and the chosen connection leaves its mark. */
+/** Options for undici. The pool passes them on unchanged, and the chosen connection sets `connection`. */
 export interface ExchangeOptions extends Dispatcher.DispatchOptions {
   accountId: string;
   connection: ConnectionUse | null;
@@ -38,7 +38,7 @@ export interface ExchangeOptions extends Dispatcher.DispatchOptions {
 export interface ExchangeSetup {
   options: ExchangeOptions;
   timeoutMs: number;
-  /** As in `SendRequest`. */
+  /** See `SendRequest.stillMine`. */
   stillMine: ((remainingMs: number) => boolean) | undefined;
   /** Connections that may be open already. */
   pooled: Dispatcher;
@@ -47,19 +47,17 @@ export interface ExchangeSetup {
   settle: (result: SendResult) => void;
 }
 
-/** Reason handed to undici when a request is cut off; it comes back as an error and is ignored. */
+/** The reason given to undici when a request is cut off. undici returns it as an error, which is ignored. */
 const CUT_OFF = new Error('exchange ended');
 
 /**
- * One request and its answer. One deadline of our own covers connect, headers and body: undici's
- * timers restart with every byte. The status line decides (F-12 to F-14): after
- * it, a body that drips, never ends or breaks off changes nothing, and is only read to be shown and
- * to leave the connection reusable.
+ * One request and its answer. One deadline covers connect, headers and body, because undici's timers restart with
+ * every byte. The status line decides the outcome (F-12 to F-14). After it, a body that is slow,
+ * endless or incomplete changes nothing: it is read only to be shown and to keep the connection reusable.
  *
- * A request that failed on a *reused* connection, at once and without one byte of an answer, most
- * likely met a receiver that was just closing it. Whether it was read is unknown; delivery is at
- * least once, so it is sent once more, on a new connection and within the same deadline, rather
- * than charged to the job as a failed attempt.
+ * If a request fails on a *reused* connection, at once and without one byte of an answer, the receiver was most likely
+ * just closing that connection. Whether it read the request is unknown. Delivery is at least once, so the request is
+ * sent once more, on a new connection and within the same deadline, instead of counting as a failed attempt.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #setup: ExchangeSetup;
@@ -87,8 +85,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * undici calls this right before it writes, which is the last moment to find out that the claim is gone. However long
-   * connecting took, the deadline ends what is written now in time; only a process that stood still comes too late.
+   * undici calls this directly before it writes, which is the last moment to check the claim. However long connecting
+   * took, the deadline ends a request that is written now in time; only a process that was suspended can be too late.
    */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
@@ -126,18 +124,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isSettled) return;
     const missing = RESPONSE_BODY_BYTES - this.#bodyBytes;
-    // A copy: a part of a chunk would keep all of it.
+    // A copy, because a subarray would keep the whole chunk in memory.
     if (missing > 0) this.#chunks.push(chunk.length > missing ? Buffer.from(chunk.subarray(0, missing)) : chunk);
     this.#bodyBytes += chunk.length;
-    // Not at once: a body whose end has arrived as well still leaves the connection reusable.
+    // Deferred: if the end of the body has also arrived, the connection stays reusable.
     if (missing > 0 && chunk.length >= missing) queueMicrotask(() => this.#hasEnded || this.expire());
   }
 
   onResponseEnd(): void {
     if (this.#isSettled) return;
     this.#hasEnded = true;
-    // undici frees the connection in an immediate that it sets right after this call. Answering
-    // behind that lets a caller who sends again at once use this connection, and not open another.
+    // undici frees the connection in an immediate that it sets directly after this call. Settling after that lets a
+    // caller that sends again at once reuse this connection instead of opening another.
     const durationMs = performance.now() - this.#startedAt;
     queueMicrotask(() => setImmediate(() => this.#settleAnswered(durationMs)));
   }
@@ -149,7 +147,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.fail(error);
   }
 
-  /** Time is up, or enough of the body is there. */
+  /** Ends the exchange: its time is over, or enough of the body has arrived. */
   expire(): void {
     if (this.#isSettled) return;
     if (this.#statusCode !== null) this.#settleAnswered();
@@ -211,7 +209,7 @@ function expire(exchange: Exchange): void {
   exchange.expire();
 }
 
-/** UTF-8 for people to read. PostgreSQL's text holds no NUL; a character that the cut split is left out. */
+/** Decodes the body as UTF-8. NUL is replaced, because PostgreSQL cannot store it; a character that the cut split is dropped. */
 function decodeBody(chunks: Buffer[], isCut: boolean): string {
   const [first] = chunks;
   if (first === undefined) return '';

@@ -1,31 +1,31 @@
 import type { Socket } from 'node:net';
 
-/** What the filter and an exchange tell each other about one connection. */
+/** State of one connection that the filter and the exchange share. */
 export interface InterimUse {
-  /** Set when a request is written; the filter ends it when the final answer begins. */
+  /** True from the write of a request until the final answer begins; the filter resets it. */
   awaitsAnswer: boolean;
-  /** Of whole interim answers to the last request. */
+  /** Bytes of complete interim answers to the last request. */
   interimBytes: number;
-  /** The receiver has begun to answer the last request, were it with a part of an interim answer: it has the request. */
+  /** The receiver has sent at least one byte of an answer, even an interim one, so it has received the request. */
   hasAnswerByte: boolean;
 }
 
-/** Up to the byte behind the status code. 101 is not among them: it is final, and asks for what was never offered. */
+/** Matches up to the byte after the status code. 101 does not match: it is final, and switches to a protocol that was never offered. */
 const INTERIM = /^HTTP\/1\.1 1(?!01)\d\d[ \r]$/;
 const BEGINNING = 'HTTP/1.1 1';
 const STATUS_BYTES = 13;
 const END = '\r\n\r\n';
 
 /**
- * Takes interim answers (1xx) out of what a socket reads, before undici parses it: undici breaks a connection off at a
- * `100 Continue` that it did not ask for, and RFC 9110 (15.2) wants a client to pass over it.
- * @param maxBytes of interim answers to one request; what is more is left to undici, so that none goes on for ever
+ * Removes interim answers (1xx) from the bytes that a socket reads, before undici parses them. undici closes the
+ * connection at a `100 Continue` that it did not request, but RFC 9110 (15.2) requires a client to ignore it.
+ * @param maxBytes of interim answers to one request; further ones are passed to undici, so that they cannot go on for ever
  */
 export function passOverInterimAnswers(socket: Socket, use: InterimUse, maxBytes: number): void {
   const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
   let held: Buffer = Buffer.alloc(0);
 
-  /** What is for undici of the bytes so far; null while they may belong to an interim answer. */
+  /** Returns the bytes to pass to undici; null while the held bytes may belong to an interim answer. */
   const finalPart = (): Buffer | null => {
     while (held.length > 0) {
       const head = held.toString('latin1', 0, STATUS_BYTES);

@@ -8,9 +8,10 @@ export interface ProxiedConnector {
 }
 
 /**
- * Connects sockets for undici through an HTTP proxy that the operator named (R7), always by
- * a tunnel, so that requests, signatures and certificates are those of a direct connection. The proxy resolves names
- * and dials, so only it can judge what a name leads to, and it has to. Addresses written in a URL are judged here too.
+ * Connects sockets for undici through an HTTP proxy that the operator configured (R7). It
+ * always opens a tunnel, so that requests, signatures and certificates are those of a direct connection. The proxy
+ * resolves names and connects, so only the proxy can refuse a name's addresses, and it must. A literal address in a URL
+ * is checked here as well.
  */
 export function createProxiedConnector(
   guard: AddressGuard,
@@ -36,7 +37,7 @@ export function createProxiedConnector(
 
   return {
     connect(target, callback) {
-      if (!isSpeakable(target.hostname.replace(/^\[|\]$/g, ''), guard)) {
+      if (!mayRequest(target.hostname.replace(/^\[|\]$/g, ''), guard)) {
         callback(new AddressNotAllowedError(), null);
         return;
       }
@@ -52,8 +53,8 @@ export function createProxiedConnector(
   };
 }
 
-/** `localhost` is a name to a proxy, and would be the proxy's own host. */
-function isSpeakable(host: string, guard: AddressGuard): boolean {
-  if (isIP(host) !== 0) return guard.judge(host);
-  return !/(^|\.)localhost\.?$/i.test(host) || guard.judge('127.0.0.1');
+/** Whether a tunnel to this host may be requested. The proxy would resolve `localhost` to its own host. */
+function mayRequest(host: string, guard: AddressGuard): boolean {
+  if (isIP(host) !== 0) return guard.allows(host);
+  return !/(^|\.)localhost\.?$/i.test(host) || guard.allows('127.0.0.1');
 }

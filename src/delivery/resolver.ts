@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { allowance } from '../domain/fair-share.ts';
 
-/** `dns.lookup` as the address guard calls it, so that tests can put their own answers in its place. */
+/** `dns.lookup` as the address guard calls it, so that tests can replace it. */
 export type Lookup = (
   hostname: string,
   options: { all: true },
@@ -10,7 +10,7 @@ export type Lookup = (
 
 type LookupCallback = Parameters<Lookup>[2];
 
-/** `ENOTFOUND`: there is no such name, or it has no address. `EAI_AGAIN`: nobody could be asked, or nobody answered. */
+/** `ENOTFOUND`: the name does not exist or has no address. `EAI_AGAIN`: no name server could be queried, or none answered. */
 export class NameLookupError extends Error {
   override readonly name = 'NameLookupError';
   readonly code: 'ENOTFOUND' | 'EAI_AGAIN';
@@ -21,44 +21,45 @@ export class NameLookupError extends Error {
   }
 }
 
-/** Look-ups at once in a process. */
+/** Concurrent look-ups in a process. */
 const MAX_LOOKUPS = 256;
-/** How much of it one account may have (`allowance`): a fifth with nobody else there. */
+/** One account's part of them (`allowance`): a fifth if no other account has look-ups. */
 const ACCOUNT_APPETITE = 0.25;
 /** A look-up that has not begun after this has failed. */
 const MAX_WAIT_MS = 3000;
-/** How long failures are remembered, so that retries of a name that fails do not keep look-ups busy. */
+/** How long failures are cached, so that retries of a failing name do not occupy look-ups. */
 const NOT_FOUND_MS = 5000;
 const NO_ANSWER_MS = 2000;
-/** Failures remembered. */
+/** Number of cached failures. */
 const MAX_FAILED = 10_000;
 
-/** A name that is being looked up, or waits for that. */
-interface Question {
+/** A name whose look-up is running or waiting. */
+interface NameQuery {
   hostname: string;
   callbacks: LookupCallback[];
-  /** Accounts that want the answer, as long as it waits. */
+  /** Accounts that requested the name while its look-up was waiting. */
   accounts: Set<string>;
+  /** Ends the wait; null once the look-up runs. */
   giveUp: NodeJS.Timeout | null;
 }
 
 /**
- * Lets look-ups of one name that run at the same time share one question, and accounts share the look-ups of the process:
- * each waits for its own ones only. No address is remembered, because every connect has to judge a current answer
- * (S56); failures are, for some seconds.
- * @param account the account that looks the name up, asked when the look-up begins
+ * Concurrent look-ups of the same name share one query, and accounts share the look-ups of the process: each account waits
+ * only for its own ones. Addresses are not cached, because every connect must check a current answer (S56).
+ * Failures are cached for some seconds.
+ * @param account returns the account that looks the name up; called when the look-up is requested
  */
 export function shareLookups(lookup: Lookup, account: () => string = () => ''): Lookup {
   const lookups = new SharedLookups(lookup);
-  return (hostname, _options, callback) => lookups.ask(hostname, account(), callback);
+  return (hostname, _options, callback) => lookups.request(hostname, account(), callback);
 }
 
 class SharedLookups {
   readonly #lookup: Lookup;
-  readonly #questions = new Map<string, Question>();
-  /** By account, in the order of their turns. A question that several want is in the line of each. */
-  readonly #waiting = new Map<string, Set<Question>>();
-  /** Look-ups under way, by account. */
+  readonly #queries = new Map<string, NameQuery>();
+  /** Waiting look-ups by account, in the order of the accounts' turns. A look-up that several accounts requested is in each set. */
+  readonly #waiting = new Map<string, Set<NameQuery>>();
+  /** Number of running look-ups by account. */
   readonly #used = new Map<string, number>();
   readonly #failed = new Map<string, { error: NodeJS.ErrnoException; until: number }>();
   #free = MAX_LOOKUPS;
@@ -67,24 +68,24 @@ class SharedLookups {
     this.#lookup = lookup;
   }
 
-  ask(hostname: string, account: string, callback: LookupCallback): void {
+  request(hostname: string, account: string, callback: LookupCallback): void {
     const failed = this.#failed.get(hostname);
     if (failed !== undefined && failed.until > performance.now()) {
       process.nextTick(callback, failed.error, []);
       return;
     }
-    let question = this.#questions.get(hostname);
-    if (question === undefined) {
-      question = { hostname, callbacks: [], accounts: new Set(), giveUp: null };
-      question.giveUp = setTimeout(() => this.#giveUp(hostname), MAX_WAIT_MS);
-      this.#questions.set(hostname, question);
+    let query = this.#queries.get(hostname);
+    if (query === undefined) {
+      query = { hostname, callbacks: [], accounts: new Set(), giveUp: null };
+      query.giveUp = setTimeout(() => this.#giveUp(hostname), MAX_WAIT_MS);
+      this.#queries.set(hostname, query);
     }
-    question.callbacks.push(callback);
-    if (question.giveUp === null || question.accounts.has(account)) return;
-    question.accounts.add(account);
+    query.callbacks.push(callback);
+    if (query.giveUp === null || query.accounts.has(account)) return;
+    query.accounts.add(account);
     const waiting = this.#waiting.get(account);
-    if (waiting === undefined) this.#waiting.set(account, new Set([question]));
-    else waiting.add(question);
+    if (waiting === undefined) this.#waiting.set(account, new Set([query]));
+    else waiting.add(query);
     this.#startNext();
   }
 
@@ -92,9 +93,9 @@ class SharedLookups {
     for (let hasStarted = true; hasStarted && this.#free > 0; ) {
       hasStarted = false;
       for (const [account, waiting] of [...this.#waiting]) {
-        const [question] = waiting;
-        if (question === undefined || !this.#mayStart(account)) continue;
-        this.#start(question, account);
+        const [query] = waiting;
+        if (query === undefined || !this.#mayStart(account)) continue;
+        this.#start(query, account);
         hasStarted = true;
       }
     }
@@ -106,44 +107,44 @@ class SharedLookups {
     return used === 0 || allowance(this.#free, used, ACCOUNT_APPETITE) >= 1;
   }
 
-  #start(question: Question, account: string): void {
-    this.#leaveLine(question);
+  #start(query: NameQuery, account: string): void {
+    this.#stopWaiting(query);
     this.#free -= 1;
     this.#used.set(account, (this.#used.get(account) ?? 0) + 1);
-    this.#lookup(question.hostname, { all: true }, (error, addresses) => {
+    this.#lookup(query.hostname, { all: true }, (error, addresses) => {
       this.#free += 1;
       const used = (this.#used.get(account) ?? 1) - 1;
       if (used === 0) this.#used.delete(account);
       else this.#used.set(account, used);
-      if (error !== null) this.#remember(question.hostname, error);
-      this.#answer(question, error, addresses);
+      if (error !== null) this.#remember(query.hostname, error);
+      this.#finish(query, error, addresses);
       this.#startNext();
     });
   }
 
   #giveUp(hostname: string): void {
-    const question = this.#questions.get(hostname) as Question;
-    this.#leaveLine(question);
-    this.#answer(question, new NameLookupError('EAI_AGAIN'), []);
+    const query = this.#queries.get(hostname) as NameQuery;
+    this.#stopWaiting(query);
+    this.#finish(query, new NameLookupError('EAI_AGAIN'), []);
   }
 
-  #leaveLine(question: Question): void {
-    clearTimeout(question.giveUp ?? undefined);
-    question.giveUp = null;
-    for (const account of question.accounts) {
+  #stopWaiting(query: NameQuery): void {
+    clearTimeout(query.giveUp ?? undefined);
+    query.giveUp = null;
+    for (const account of query.accounts) {
       const waiting = this.#waiting.get(account);
-      waiting?.delete(question);
+      waiting?.delete(query);
       if (waiting?.size === 0) this.#waiting.delete(account);
     }
   }
 
-  #answer(question: Question, error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
-    this.#questions.delete(question.hostname);
-    for (const callback of question.callbacks) callback(error, addresses);
+  #finish(query: NameQuery, error: NodeJS.ErrnoException | null, addresses: LookupAddress[]): void {
+    this.#queries.delete(query.hostname);
+    for (const callback of query.callbacks) callback(error, addresses);
   }
 
   #remember(hostname: string, error: NodeJS.ErrnoException): void {
-    // Behind those that were remembered before.
+    // Deleted first, so that the new entry becomes the last one.
     this.#failed.delete(hostname);
     if (this.#failed.size >= MAX_FAILED) this.#failed.delete(this.#failed.keys().next().value as string);
     const until = performance.now() + (error.code === 'ENOTFOUND' ? NOT_FOUND_MS : NO_ANSWER_MS);

@@ -13,40 +13,40 @@ export interface SenderOptions {
   /** One deadline over connect, headers and body (spec "Receiver response rules"). */
   timeoutMs: number;
   signatureHeader: string;
-  /** Addresses that may be called although they are not public, as CIDRs. */
+  /** Addresses that deliveries may reach although they are not public, as CIDRs. */
   allowCidrs: string[];
-  /** Name servers, as `ip` or `ip:port`; null for the system's. */
+  /** Name servers, as `ip` or `ip:port`; null for those of the system. */
   dnsServers?: readonly string[] | null | undefined;
-  /** In place of asking name servers. */
+  /** Used instead of queries to name servers. */
   lookup?: Lookup | undefined;
   /** PEM certificates to trust in place of Node's own list. */
   ca?: string | undefined;
-  /** Open connections above which no more are kept for the next delivery. */
+  /** Number of open connections above which new ones are closed after one delivery. */
   maxSockets?: number | undefined;
-  /** An HTTP proxy for all deliveries, which has to judge addresses itself (R7). */
+  /** An HTTP proxy for all deliveries. It must itself refuse addresses that are not public (R7). */
   proxyUrl?: string | undefined;
 }
 
 export interface SendRequest {
-  /** Whose share of the look-ups this may use. */
+  /** The account whose share of the look-ups this delivery uses. */
   accountId?: string | undefined;
-  /** As `parseWebhookUrl` gave it. */
+  /** The `href` of `parseWebhookUrl`. */
   url: string;
   secret: string;
-  /** During a rotation: signs an extra header, so that strict receivers see one signature in theirs. */
+  /** Set during a rotation. It signs an extra header, because a strict receiver accepts one signature per header. */
   nextSecret?: string | null | undefined;
   body: Buffer;
   /**
-   * Asked before connecting and right before each socket write: whether a request that is written now, and ends within
-   * so many milliseconds, is still ours to make. `false` abandons the send.
+   * Called before connecting and directly before each socket write. Returns whether this process still holds the job's
+   * claim for a request that is written now and ends within `remainingMs`. `false` abandons the send.
    */
   stillMine?: ((remainingMs: number) => boolean) | undefined;
 }
 
 export interface Sender {
-  /** Never rejects: whatever goes wrong is an answer of kind `no_answer`. */
+  /** Never rejects: every error becomes an answer of the kind `no_answer`. */
   send(request: SendRequest): Promise<SendResult>;
-  /** Lets the sends under way end, each by its own deadline, then closes all connections. */
+  /** Waits until the running sends have ended, each by its own deadline, then closes all connections. */
   close(): Promise<void>;
 }
 
@@ -60,23 +60,23 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The outbound side: signs and posts a body. It has its own agent, shared with nothing else (R8 of
- * docs/invariants.md), which follows no redirects (R5), inflates nothing and knows no proxy but the one that it
- * is given (R7).
+ * docs/invariants.md), which follows no redirects (R5), inflates nothing and uses no proxy except the given one
+ * (R7).
  */
 export function createSender(options: SenderOptions): Sender {
   const timeoutMs = Math.min(options.timeoutMs, MAX_TIMER_MS);
   const guard = createAddressGuard(options);
   const { ca, proxyUrl } = options;
   const proxied = proxyUrl === undefined ? null : createProxiedConnector(guard, { proxyUrl, timeoutMs, ca });
-  const asking: Asking = { accountId: '' };
+  const opening: Opening = { accountId: '' };
   const dnsLookup = options.lookup ?? createDnsLookup({ servers: options.dnsServers ?? null });
-  const lookup = shareLookups(dnsLookup, () => asking.accountId);
+  const lookup = shareLookups(dnsLookup, () => opening.accountId);
   const sockets = countSockets(proxied?.connect ?? createGuardedConnector(guard, { timeoutMs, lookup, ca }));
   const { connect } = sockets;
   const { maxSockets = Number.POSITIVE_INFINITY } = options;
-  const pooled = createAgent({ connect, pipelining: 1 }, asking);
-  // Without pipelining there is no keep-alive: every request opens a connection.
-  const fresh = createAgent({ connect, pipelining: 0 }, asking);
+  const pooled = createAgent({ connect, pipelining: 1 }, opening);
+  // With `pipelining: 0` undici keeps no connection alive: every request opens one.
+  const fresh = createAgent({ connect, pipelining: 0 }, opening);
   let underWay = 0;
   let onIdle: (() => void) | null = null;
 
@@ -111,7 +111,7 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** For a URL that `parseWebhookUrl` would have refused: it can only be in a row written by hand. */
+/** The result for a URL that `parseWebhookUrl` would refuse. Only a row that was written by hand can have one. */
 const NOT_SENDABLE: SendResult = {
   answer: { kind: 'no_answer', error: 'network_error' },
   durationMs: 0,
@@ -129,7 +129,7 @@ function buildOptions(request: SendRequest, signatureHeader: string): ExchangeOp
     headers: [
       'content-type',
       'application/json',
-      // A compressed answer would not be readable in 4 KiB, and is never inflated.
+      // Answers are never inflated, so the first 4 KiB of a compressed one would not be readable.
       'accept-encoding',
       'identity',
       'user-agent',
@@ -145,20 +145,20 @@ function buildOptions(request: SendRequest, signatureHeader: string): ExchangeOp
 }
 
 /**
- * The account for which a connection is being opened. Set while the connector runs: the socket asks for the look-up before
- * that returns, and cannot hand on more than a name.
+ * The account for which a connection is being opened. It is set while the connector runs: the socket calls the look-up
+ * before the connector returns, and can pass it only a name.
  */
-interface Asking {
+interface Opening {
   accountId: string;
 }
 
-/** A connector that knows how many of its sockets are open. */
+/** Wraps a connector so that it counts its open sockets. */
 function countSockets(connector: buildConnector.connector): { connect: buildConnector.connector; open: number } {
   const counted = {
     open: 0,
     connect: ((target, callback) => {
       connector(target, (...args) => {
-        // Types say null without a socket; with some errors of TLS it is undefined.
+        // The type of a missing socket is null, but after some TLS errors it is undefined.
         const [error, socket] = args;
         if (error === null && socket) {
           counted.open += 1;
@@ -173,11 +173,11 @@ function countSockets(connector: buildConnector.connector): { connect: buildConn
   return counted;
 }
 
-/** One keep-alive connection of a pool. It tells each exchange how often its socket was used. */
+/** One keep-alive connection of a pool. It gives each exchange its `ConnectionUse`. */
 class Connection extends Client {
   readonly #use: ConnectionUse;
 
-  constructor(origin: URL, options: Client.Options, asking: Asking) {
+  constructor(origin: URL, options: Client.Options, opening: Opening) {
     const use: ConnectionUse = {
       requests: 0,
       accountId: '',
@@ -187,13 +187,13 @@ class Connection extends Client {
     };
     const open = options.connect as buildConnector.connector;
     const connect: buildConnector.connector = (target, callback) => {
-      asking.accountId = use.accountId;
+      opening.accountId = use.accountId;
       open(target, (...args) => {
         const [, socket] = args;
         if (socket) passOverInterimAnswers(socket, use, MAX_HEADER_BYTES);
         callback(...args);
       });
-      asking.accountId = '';
+      opening.accountId = '';
     };
     super(origin, { ...options, connect });
     this.#use = use;
@@ -210,16 +210,19 @@ class Connection extends Client {
   }
 }
 
-/** Connections per origin are not limited here: the dispatcher decides how much is under way. */
-function createAgent(options: Pick<Client.Options, 'connect' | 'pipelining'>, asking: Asking): Agent {
+/** Connections per origin are not limited here: the dispatcher limits the number of running deliveries. */
+function createAgent(options: Pick<Client.Options, 'connect' | 'pipelining'>, opening: Opening): Agent {
   return new Agent({
     ...options,
     factory: (origin, poolOptions) =>
-      new Pool(origin, { ...poolOptions, factory: (url, clientOptions) => new Connection(url, clientOptions, asking) }),
+      new Pool(origin, {
+        ...poolOptions,
+        factory: (url, clientOptions) => new Connection(url, clientOptions, opening),
+      }),
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // The exchange's own deadline rules; these restart with every byte.
+    // The exchange has its own deadline; undici's time-outs restart with every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
   });

@@ -3,15 +3,15 @@ import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** What the operating system knows of names without asking a name server, for the tests by other paths. */
+/** Names that are resolved from the operating system's files, without a name server. Tests use other files. */
 export interface SystemNames {
-  /** Addresses of a name in `/etc/hosts`, and of `localhost`; none if a name server has to be asked. */
+  /** Addresses of a name in `/etc/hosts`, and of `localhost`; empty if a name server must be queried. */
   addresses(hostname: string): LookupAddress[];
-  /** The names to ask name servers for, one after the other: search domains of `/etc/resolv.conf` applied. */
+  /** The names to query name servers for, one after the other, with the search domains of `/etc/resolv.conf`. */
   candidates(hostname: string): string[];
 }
 
-/** A file is looked at again after this. */
+/** A file is checked for changes after this time. */
 const STALE_MS = 5000;
 const MAX_NDOTS = 15;
 const LOOPBACK: readonly LookupAddress[] = [
@@ -21,7 +21,7 @@ const LOOPBACK: readonly LookupAddress[] = [
 
 interface Search {
   domains: string[];
-  /** A name with fewer dots is looked for in the domains first. */
+  /** A name with fewer dots is looked up in the search domains first. */
   ndots: number;
 }
 
@@ -31,7 +31,7 @@ export function openSystemNames(paths: { hosts: string; resolvConf: string }): S
   return {
     addresses(hostname) {
       const name = hostname.toLowerCase().replace(/\.$/, '');
-      // RFC 6761: these never leave the machine, whatever name servers say.
+      // RFC 6761: these names resolve to loopback, whatever name servers return.
       const isLocal = name === 'localhost' || name.endsWith('.localhost');
       return [...(hosts().get(name) ?? (isLocal ? LOOPBACK : []))];
     },
@@ -45,21 +45,21 @@ export function openSystemNames(paths: { hosts: string; resolvConf: string }): S
   };
 }
 
-/** Whether this machine has an IPv6 address that the internet knows: then those of others come first (RFC 6724). */
+/** Whether this machine has a global IPv6 address; IPv6 addresses are then tried first (RFC 6724). */
 export function hasGlobalIpv6(): boolean {
   return Object.values(networkInterfaces()).some((addresses) =>
     addresses?.some(({ address, family, internal }) => family === 'IPv6' && !internal && /^[23]/.test(address)),
   );
 }
 
-/** The parsed text of a file, read again when it has changed. A file that is not there is empty. */
+/** Returns a function that returns the parsed text of a file, and reads it again after a change. A missing file counts as empty. */
 function keepRead<T>(path: string, parse: (text: string) => T): () => T {
   let parsed = parse('');
   let changedAt = Number.NaN;
-  let lookedAt = Number.NEGATIVE_INFINITY;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   return () => {
-    if (performance.now() - lookedAt < STALE_MS) return parsed;
-    lookedAt = performance.now();
+    if (performance.now() - checkedAt < STALE_MS) return parsed;
+    checkedAt = performance.now();
     try {
       const { mtimeMs } = statSync(path);
       if (mtimeMs !== changedAt) parsed = parse(readFileSync(path, 'utf8'));
@@ -89,7 +89,7 @@ function parseHosts(text: string): Map<string, LookupAddress[]> {
 function parseSearch(text: string): Search {
   const search: Search = { domains: [], ndots: 1 };
   for (const [keyword, ...words] of wordsOfLines(text)) {
-    // The last of several lines counts.
+    // The last of several such lines wins.
     if (keyword === 'search' || keyword === 'domain') {
       search.domains = words.map((domain) => domain.replace(/\.$/, '')).filter((domain) => domain !== '');
     }

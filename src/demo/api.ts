@@ -1,4 +1,4 @@
-/** The demo is a user like any other: it has nothing but the REST API. */
+/** The demo is a normal client: it uses nothing but the REST API. */
 export interface DemoApi {
   post<T>(path: string, body: string): Promise<T>;
   get<T>(path: string): Promise<T>;
@@ -15,7 +15,7 @@ export interface DemoPage {
   total: number;
 }
 
-/** @param signal ends every call that is under way or still to come */
+/** @param signal aborts every running and later request */
 export function createApi(baseUrl: string, apiKey: string, signal: AbortSignal): DemoApi {
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
   const call = async <T>(path: string, init: RequestInit): Promise<T> => {

@@ -8,19 +8,19 @@ import { printTable } from './progress.ts';
 import { startReceiver } from './receiver.ts';
 import { type Figures, percentile, Scenario } from './scenario.ts';
 
-/** Starts a service with this configuration; the composition root's, handed in. */
+/** Starts a service with this configuration. The composition root passes its own function. */
 export type StartService = (config: Config) => Promise<{ url: string; stop(): Promise<void> }>;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * A service, a webhook that misbehaves, and payloads of many kinds, all in this process and on loopback.
- * @returns whether everything arrived as it was published
+ * Runs a service, a webhook that misbehaves, and real payloads, all in this process and on loopback.
+ * @returns whether every payload arrived as it was published and every signature was right
  */
 export async function runDemo(config: Config, startService: StartService): Promise<boolean> {
   const abort = new AbortController();
   const interrupt = () => abort.abort(new Error('the demo was interrupted'));
-  // The database is a process of its own: without a stop it would outlive an interrupted demo.
+  // The database is a separate process: without a stop it would outlive an interrupted demo.
   for (const signal of SIGNALS) process.on(signal, interrupt);
   const dataDir = await mkdtemp(join(tmpdir(), 'jobferry-demo-'));
   try {
@@ -49,7 +49,7 @@ function demoConfig(config: Config, dataDir: string): Config & { bootstrapApiKey
   };
 }
 
-/** Runs the scenario on a service and a receiver that are gone afterwards, however it ends. */
+/** Runs the scenario with a service and a receiver, and stops both in any case. */
 async function present(
   config: Config & { bootstrapApiKey: string },
   startService: StartService,
@@ -60,7 +60,7 @@ async function present(
     const api = createApi(service.url, config.bootstrapApiKey, abort.signal);
     const report = createReporter(api);
     const receiver = await startReceiver((jobId, delivery) => {
-      // Without its report a job would wait for the ack timeout, longer than anybody watches.
+      // Without its report a job would wait for the ack timeout, which is too long for a demo.
       report(jobId, delivery).catch((error: unknown) => abort.abort(error));
     });
     try {
@@ -73,14 +73,14 @@ async function present(
   }
 }
 
-/** The worker of the queue in ack mode: its first job is nacked once, its second is deferred once. */
+/** Reports on the jobs of the queue in ack mode: it nacks the first one once, defers the second one once, and acks. */
 function createReporter(api: DemoApi): (jobId: string, delivery: number) => Promise<void> {
   let jobs = 0;
   return async (jobId, delivery) => {
     if (delivery === 1) jobs += 1;
-    if (delivery === 1 && jobs === 1) await api.post(`/jobs/${jobId}/nack`, '{"reason":"the demo says no"}');
+    if (delivery === 1 && jobs === 1) await api.post(`/jobs/${jobId}/nack`, '{"reason":"nacked by the demo"}');
     else if (delivery === 1 && jobs === 2)
-      await api.post(`/jobs/${jobId}/defer`, '{"retryAfter":1,"reason":"the demo says later"}');
+      await api.post(`/jobs/${jobId}/defer`, '{"retryAfter":1,"reason":"deferred by the demo"}');
     else await api.post(`/jobs/${jobId}/ack`, '');
   };
 }

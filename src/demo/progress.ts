@@ -2,9 +2,9 @@ const EVERY_MS = 100;
 const TITLE_WIDTH = 36;
 
 /**
- * Does the work of a phase behind one line that follows it; on a terminal the line is rewritten,
- * elsewhere only its end is printed.
- * @param work answers what the line says in the end
+ * Does the work of a phase and shows its state in one line. On a terminal the line is rewritten; elsewhere only the last
+ * state is printed.
+ * @param work resolves with the last state
  */
 export async function showPhase(title: string, state: () => string, work: () => Promise<string>): Promise<void> {
   const live = process.stdout.isTTY === true;

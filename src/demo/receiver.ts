@@ -2,17 +2,17 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** How a queue's webhook behaves; the path of its address. */
+/** How a queue's webhook behaves; also the path of its URL. */
 export type Behaviour = 'fine' | 'flaky' | 'busy' | 'slow' | 'broken' | 'ack';
 
 export interface Arrival {
-  /** Milliseconds of `performance.now()` of the first delivery. */
+  /** `performance.now()` at the first delivery, in milliseconds. */
   at: number;
   /** Bytes of the payload of every delivery, cut out of the envelope. */
   payloads: Buffer[];
 }
 
-/** A webhook that checks every signature, remembers what arrived, and misbehaves as its path says. */
+/** A webhook that checks every signature, records what arrived, and misbehaves according to its path. */
 export interface DemoReceiver {
   addressOf(behaviour: Behaviour): string;
   /** The secret that the queue's deliveries must be signed with. */
@@ -35,7 +35,7 @@ interface Envelope {
 const SIGNATURE = 'x-service-signature';
 const SLOW_MS = 2000;
 
-/** @param onAck called for every delivery in ack mode, after it was confirmed */
+/** @param onAck called for every delivery in ack mode, after its receipt was confirmed */
 export async function startReceiver(onAck: (jobId: string, delivery: number) => void): Promise<DemoReceiver> {
   const secrets = new Map<string, string>();
   const arrivals = new Map<string, Arrival>();
@@ -100,11 +100,11 @@ function isSigned(raw: Buffer, header: string | string[] | undefined, secret: st
   return given.length === wanted.length && timingSafeEqual(given, wanted);
 }
 
-/** What lies between the fields around the payload (spec "Events"): parsing would hide a difference. */
+/** Returns the bytes between the fields around the payload (spec "Events"): parsing would hide a difference. */
 function payloadOf({ id, queue, attempt, maxAttempts, createdAt }: Envelope, raw: Buffer): Buffer {
   const head = Buffer.from(`{"id":"${id}","queue":"${queue}","payload":`);
   const tail = Buffer.from(`,"attempt":${attempt},"maxAttempts":${maxAttempts},"createdAt":"${createdAt}"}`);
   const framed = raw.subarray(0, head.length).equals(head) && raw.subarray(-tail.length).equals(tail);
-  // Nothing equals what was published then, since an envelope in another form is not as it should be.
+  // An envelope in another form is wrong. An empty payload equals none that was published.
   return framed ? raw.subarray(head.length, raw.length - tail.length) : Buffer.alloc(0);
 }

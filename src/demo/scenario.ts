@@ -9,7 +9,7 @@ interface DemoQueue {
   name: string;
 }
 
-/** What the closing table says. */
+/** The figures of the closing table. */
 export interface Figures {
   published: number;
   delivered: number;
@@ -30,10 +30,10 @@ const IDLE_JOBS = 100;
 /** How often each payload is published in the burst. */
 const BURST_ROUNDS = 40;
 const PUBLISHERS = 20;
-/** Bounds every wait: a demo that hangs says so. */
+/** Bound on every wait: a demo that hangs ends with an error. */
 const PATIENCE_MS = 60_000;
 
-/** What each misbehaving webhook gets, and the queue settings that let it misbehave quickly. */
+/** The number of jobs for each misbehaving webhook, and the queue settings that make it misbehave quickly. */
 const MISBEHAVIOUR: readonly [Behaviour, jobs: number, settings: object][] = [
   ['flaky', 20, { backoffType: 'fixed', backoffDelay: 0.2 }],
   ['busy', 10, { concurrency: 10 }],
@@ -49,10 +49,10 @@ export class Scenario {
   readonly #signal: AbortSignal;
   readonly #payloads = examplePayloads();
   readonly #queues: DemoQueue[] = [];
-  /** Source text by job id: what must have arrived. */
+  /** Source text of the payload by job id, to compare with what arrived. */
   readonly #published = new Map<string, string>();
 
-  /** @param signal ends the scenario with its reason */
+  /** @param signal aborts the scenario, which then throws the signal's reason */
   constructor(api: DemoApi, receiver: DemoReceiver, signal: AbortSignal) {
     this.#api = api;
     this.#receiver = receiver;
@@ -64,10 +64,10 @@ export class Scenario {
     const jobsPerSecond = await this.#burst();
     const broken = await this.#misbehave();
     const replayed = await this.#replay(broken);
-    return { ...(await this.#count()), idleMs, jobsPerSecond, replayed, ...this.#judge() };
+    return { ...(await this.#count()), idleMs, jobsPerSecond, replayed, ...this.#compare() };
   }
 
-  /** One job after the other on an idle service: how long until it arrives? */
+  /** Publishes one job after the other on an idle service, and measures the time until each arrives. */
   async #idle(): Promise<number[]> {
     const queue = await this.#createQueue('idle', 'fine', {});
     const waits: number[] = [];
@@ -84,7 +84,7 @@ export class Scenario {
     return waits;
   }
 
-  /** All payloads at once, several times each: how many a second? */
+  /** Publishes all payloads at once, and measures the jobs per second. */
   async #burst(): Promise<number> {
     const queue = await this.#createQueue('burst', 'fine', { concurrency: 50 });
     const total = this.#payloads.length * BURST_ROUNDS;
@@ -106,7 +106,7 @@ export class Scenario {
     return perSecond;
   }
 
-  /** Webhooks that fail, push back, dawdle, break, and report late; answers the broken one's queue. */
+  /** Publishes to webhooks that fail, return 429, are slow, are broken, and report late. Returns the broken one's queue. */
   async #misbehave(): Promise<DemoQueue> {
     const queues = new Map<Behaviour, DemoQueue>();
     const state = () => `${this.#receiver.arrivals.size} jobs have arrived`;
@@ -124,12 +124,12 @@ export class Scenario {
     return broken;
   }
 
-  /** The broken webhook is repaired: what died of it is delivered after all. */
+  /** Repairs the broken webhook and replays its dead letters. Returns their number. */
   async #replay(broken: DemoQueue): Promise<number> {
     this.#receiver.heal();
     let replayed = 0;
     await showPhase(
-      'replay of what died',
+      'replay of the dead letters',
       () => `${replayed} replayed`,
       async () => {
         replayed = await this.#replayAll(broken);
@@ -140,7 +140,7 @@ export class Scenario {
     return replayed;
   }
 
-  /** A replay has a job id of its own, and must arrive with the payload of the job that died. */
+  /** A replay has its own job id, and must arrive with the payload of the job that died. */
   async #replayAll(queue: DemoQueue): Promise<number> {
     const dlq = `/queues/${queue.id}/dlq`;
     const letters = await this.#api.get<{ jobs: { id: string; originalJobId: string }[] }>(dlq);
@@ -151,7 +151,7 @@ export class Scenario {
     );
     for (const { id, replayedJobId } of result.jobs) {
       const payload = this.#published.get(originals.get(id) ?? '');
-      if (payload === undefined) throw new Error(`dead letter ${id} is of no job that was published`);
+      if (payload === undefined) throw new Error(`dead letter ${id} belongs to no job that the demo published`);
       this.#published.set(replayedJobId, payload);
     }
     return result.replayed;
@@ -182,7 +182,7 @@ export class Scenario {
     const giveUpAt = performance.now() + PATIENCE_MS;
     while (!(await condition())) {
       this.#signal.throwIfAborted();
-      if (performance.now() > giveUpAt) throw new Error('the demo waited too long for something that did not happen');
+      if (performance.now() > giveUpAt) throw new Error(`the demo made no progress for ${PATIENCE_MS / 1000} s`);
       await wait(everyMs);
     }
   }
@@ -207,14 +207,14 @@ export class Scenario {
     return {
       published: jobs.length,
       delivered: jobs.filter((job) => job.status === 'completed').length,
-      // Every failure but a job's last led to another attempt.
+      // Each failure led to another attempt, except the last one of each dead job.
       retried: counted('failed', 'nacked') - dead,
       held: counted('deferred'),
       dead,
     };
   }
 
-  #judge(): Pick<Figures, 'verbatim' | 'badSignatures'> {
+  #compare(): Pick<Figures, 'verbatim' | 'badSignatures'> {
     const { arrivals } = this.#receiver;
     const verbatim = [...this.#published].every(([id, text]) => {
       const payload = Buffer.from(text);

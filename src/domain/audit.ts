@@ -1,15 +1,15 @@
-/** The audit log: every change that somebody made, by whom, and what was before and after. */
+/** The audit log: every change, the actor that made it, and the values before and after. */
 
-/** Who asks for a change. */
+/** The person or program that requests a change. */
 export interface Actor {
   type: 'api_key' | 'operator';
-  /** Of the API key; null for the command line. */
+  /** Id of the API key; null for the command line. */
   id: string | null;
-  /** What people recognise the actor by, such as `jf_abc…wxyz`. */
+  /** Text by which people recognise the actor, such as `jf_abc…wxyz`. */
   label: string;
 }
 
-/** Whoever runs the commands. */
+/** The person who runs the admin commands. */
 export const OPERATOR: Actor = { type: 'operator', id: null, label: 'operator' };
 
 /** Whose account a change is made in, and by whom. An `Account` of the services is one. */
@@ -20,8 +20,8 @@ export interface Author {
 }
 
 /**
- * Reports and publishes are the work itself and not changes to how it is done: what became of a job
- * is in its history.
+ * Publishes and reports (ack, nack, defer) are not audited: they change no settings, and the job's history
+ * records their results.
  */
 export const AUDIT_ACTIONS = [
   'account.create',
@@ -49,18 +49,18 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 export const AUDIT_TARGETS = ['account', 'api_key', 'queue', 'job', 'dead_letter', 'bulk_action'] as const;
 export type AuditTarget = (typeof AUDIT_TARGETS)[number];
 
-/** What is written of a change. Never a signing secret or the hash of a key. */
+/** The audit log's data about one change. It never contains a signing secret or the hash of a key. */
 export interface AuditRecord {
   action: AuditAction;
   targetType: AuditTarget;
   targetId: string;
-  /** What people know it by, at the time of the change. */
+  /** The target's name at the time of the change. */
   targetName?: string | null | undefined;
   before?: object | null | undefined;
   after?: object | null | undefined;
 }
 
-/** The members that get another value, before and after; null when there is none. */
+/** Returns the members whose value changes, before and after; null if none changes. */
 export function difference<T extends object>(
   present: T,
   changes: Partial<T>,

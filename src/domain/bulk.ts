@@ -8,35 +8,35 @@ import { isStorableText } from './text.ts';
 /** Jobs in one commit. */
 export const BULK_BATCH = 500;
 
-/** Above this a rate is no ceiling any more: it is more than a queue can do. */
+/** A higher rate would limit nothing: no queue is that fast. */
 export const MAX_RATE_PER_SECOND = 100_000;
 
 export interface Pace {
   batchSize: number;
-  /** From the end of one batch to the start of the next, in milliseconds. */
+  /** Milliseconds from the end of one batch to the start of the next. */
   intervalMs: number;
 }
 
-/** Batches of a second: fewer would come in lumps at the receiver, more would be all overhead. */
+/** Fewer batches would reach the receiver in bursts; more would be mostly overhead. */
 const BATCHES_PER_SECOND = 5;
 
 /**
- * How to stay below a rate over any second, and not only on average: in a closed second lie at most as
- * many batches as fit below the ceiling, because one more would span more than a second. So nothing
- * but the time of the last batch has to be remembered, which survives a restart.
+ * Returns a pace that stays below the rate in any second, not only on average. Any closed second contains at
+ * most as many batches as fit below the rate, because one more would span more than a second. So only the time
+ * of the last batch has to be stored, which survives a restart.
  */
 export function paceOf(ratePerSecond: number | null): Pace {
   if (ratePerSecond === null) return { batchSize: BULK_BATCH, intervalMs: 0 };
   const batchSize = Math.min(BULK_BATCH, Math.ceil(ratePerSecond / BATCHES_PER_SECOND));
   const batches = Math.floor(ratePerSecond / batchSize);
-  // Moments are cut to milliseconds, so one more makes sure.
+  // Times are truncated to milliseconds; the added one makes up for that.
   return { batchSize, intervalMs: Math.ceil(1000 / batches) + 1 };
 }
 
 /**
- * Whether a filter leaves everything in. An empty list, text or range counts as not given: who meant
- * something by it loses nothing by having to say `all`.
- * @param ignored members that do not narrow down what the action is about anyway
+ * Whether a filter excludes nothing. An empty list, text or range counts as not given: a caller that does mean
+ * everything can request `all` instead.
+ * @param ignored members that do not narrow the selection
  */
 export function matchesEverything(filter: object, ignored: readonly string[] = []): boolean {
   return Object.entries(filter).every(([name, member]) => ignored.includes(name) || isBlank(member));
@@ -50,8 +50,8 @@ function isBlank(member: unknown): boolean {
 }
 
 /**
- * A filter is kept with the action, and asked again for every batch.
- * @throws JobferryError `invalid_request` for text that cannot be kept, and for what is too long
+ * Checks that a filter can be stored. A bulk action stores its filter and queries with it again for every batch.
+ * @throws JobferryError `invalid_request` for text that cannot be stored, and for members that are too long
  */
 export function assertKeepable(filter: object): void {
   for (const member of Object.values(filter)) {
@@ -77,7 +77,7 @@ function assertText(text: string): void {
 
 const RANGES = ['dead', 'created', 'scheduled', 'completed'] as const;
 
-/** A filter as it was asked for, from what the action kept as JSON: times are text there. */
+/** Restores a filter from the JSON that the action stores: times are text there. */
 export function filterOf<Filter extends object>(selection: unknown): Filter {
   const filter = { ...(selection as Record<string, unknown>) };
   for (const name of RANGES) {
@@ -91,7 +91,7 @@ export function filterOf<Filter extends object>(selection: unknown): Filter {
   return filter as Filter;
 }
 
-/** The job that was sent ahead; without a status it is gone. */
+/** The job that a bulk action delivers before all others. `status` is null if the job was removed. */
 export interface CanaryJob {
   id: string;
   status: JobStatus | null;
@@ -99,7 +99,7 @@ export interface CanaryJob {
   lastError: string | null;
 }
 
-/** Whether the rest may follow, must wait, or must not follow: then the answer says why. */
+/** Returns whether the other jobs may follow, must wait, or must not follow; `failed` then has the reason. */
 export function judgeCanary(canary: CanaryJob): 'go' | 'wait' | { failed: string } {
   if (canary.status === 'completed') return 'go';
   if (canary.status === null) return { failed: `the canary job ${canary.id} was removed before it had completed` };

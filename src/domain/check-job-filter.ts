@@ -13,8 +13,8 @@ import { parsePath } from './payload-path.ts';
 import { isStorableText } from './text.ts';
 
 /**
- * Holds a filter to `FILTER_LIMITS`, and to what the database can compare. What is unknown to the account
- * (a queue, say) is no error: it matches nothing.
+ * Checks a filter against `FILTER_LIMITS` and against what the database can compare. An id or a name that the
+ * account does not have is no error: it matches nothing.
  * @throws JobferryError `invalid_request`
  */
 export function assertJobFilter(filter: JobFilter): void {
@@ -32,7 +32,7 @@ export function assertJobFilter(filter: JobFilter): void {
   assertRange('scheduled', filter.scheduled);
   assertRange('completed', filter.completed);
   for (const bound of [filter.attempts?.min, filter.attempts?.max]) {
-    if (bound !== undefined && !isSmallInteger(bound)) throw invalid('attempts: bounds are whole numbers');
+    if (bound !== undefined && !isSmallInteger(bound)) throw invalid('attempts: bounds must be whole numbers');
   }
   assertText('idempotencyKeyContains', filter.idempotencyKeyContains);
   assertText('errorContains', filter.errorContains);
@@ -64,9 +64,9 @@ function assertTest({ path, op, value }: Extract<PayloadCondition, { kind: 'test
   assertScalar(path, value);
   const type = typeof value;
   if ((op === 'GT' || op === 'LT') && type !== 'string' && type !== 'number') {
-    throw invalid(`payload path ${path}: ${op} compares with a number or a text`);
+    throw invalid(`payload path ${path}: ${op} needs a number or a text`);
   }
-  // `false` would be taken for "does not exist", which is `not`.
+  // A caller could take `false` for "does not exist"; that condition is `not`.
   if (op === 'EXISTS' && value !== null && value !== true) throw invalid(`payload path ${path}: EXISTS takes no value`);
 }
 
@@ -83,12 +83,12 @@ function assertList<T>(name: string, list: readonly T[] | undefined, isValid: (i
   if (list === undefined) return;
   if (list.length > FILTER_LIMITS.listLength) throw invalid(`${name}: at most ${FILTER_LIMITS.listLength} entries`);
   const wrong = list.find((item) => !isValid(item));
-  if (wrong !== undefined) throw invalid(`${name}: ${JSON.stringify(wrong)} is not possible`);
+  if (wrong !== undefined) throw invalid(`${name}: ${JSON.stringify(wrong)} is not a valid value`);
 }
 
 function assertRange(name: string, range: TimeRange | undefined): void {
   for (const at of [range?.from, range?.to]) {
-    if (at !== undefined && Number.isNaN(at.getTime())) throw invalid(`${name}: not a time`);
+    if (at !== undefined && Number.isNaN(at.getTime())) throw invalid(`${name}: must be a valid time`);
   }
 }
 
@@ -98,7 +98,7 @@ function assertText(name: string, text: string | undefined): void {
   if (!isStorableText(text)) throw invalid(`${name}: must not contain NUL or lone surrogates`);
 }
 
-/** An `integer` of the database. */
+/** Whether PostgreSQL's type `integer` can hold the value. */
 function isSmallInteger(value: number): boolean {
   return Number.isInteger(value) && Math.abs(value) < 2 ** 31;
 }

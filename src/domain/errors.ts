@@ -1,6 +1,6 @@
 /**
- * Everything that can go wrong for a caller, by meaning. The HTTP shell maps a kind to a status
- * (spec "Errors"), GraphQL to a type; neither looks at the text.
+ * The kinds of errors that a caller can get. The HTTP shell maps a kind to a status (spec "Errors"),
+ * GraphQL maps it to a type; neither reads the message.
  */
 export const ERROR_KINDS = [
   'invalid_fields',
@@ -19,14 +19,14 @@ export type ErrorKind = (typeof ERROR_KINDS)[number];
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
 /**
- * What a statement that was answered `unavailable` has left behind: surely nothing, or nobody knows, because it was under
- * way when its time or its connection ended.
+ * Whether a statement that failed with `unavailable` has stored anything. `unknown`: it was running when its time-out expired or its
+ * connection was lost.
  */
 export type Stored = 'nothing' | 'unknown';
 
 /**
- * An error that is part of normal work. It has no stack: where it was thrown helps nobody, and to note it takes longer than
- * all else about a refusal, of which an overloaded process makes thousands a second.
+ * An error that is part of normal operation. It has no stack trace: the trace would be of no use, and recording it takes
+ * longer than the rest of a refusal, of which an overloaded process makes thousands per second.
  */
 export abstract class ExpectedError extends Error {
   constructor(message: string, cause?: unknown) {
@@ -42,7 +42,7 @@ export class JobferryError extends ExpectedError {
   override readonly name = 'JobferryError';
   readonly kind: ErrorKind;
   readonly fields: FieldErrors;
-  /** Of an `unavailable`; null of every other kind. */
+  /** Set for the kind `unavailable`; null for every other kind. */
   readonly stored: Stored | null;
 
   constructor(...[kind, message, options = {}]: ErrorArguments) {
@@ -53,7 +53,7 @@ export class JobferryError extends ExpectedError {
   }
 }
 
-/** `stored` has no default: "nothing was stored" must be known where the error is made, or else a client repeats a write. */
+/** `stored` has no default: the code that makes the error must know what was stored. After a wrong `nothing`, a client repeats a write. */
 type ErrorArguments =
   | [
       kind: Exclude<ErrorKind, 'unavailable'>,
@@ -62,7 +62,7 @@ type ErrorArguments =
     ]
   | [kind: 'unavailable', message: string, options: { fields?: never; cause?: unknown; stored: Stored }];
 
-/** "Not now", and what the statement has left behind. */
+/** Makes an error for work that is not possible now. `stored`: whether the statement has stored anything. */
 export function unavailable(message: string, stored: Stored, cause?: unknown): JobferryError {
   return new JobferryError('unavailable', message, { stored, cause });
 }
@@ -71,7 +71,7 @@ export function isUnavailable(error: unknown): error is JobferryError & { stored
   return error instanceof JobferryError && error.kind === 'unavailable';
 }
 
-/** A 400 on one field of a body. */
+/** Makes a 400 for one field of a body. */
 export function invalidField(field: string, message: string): JobferryError {
   return new JobferryError('invalid_fields', `${field}: ${message}`, { fields: { [field]: [message] } });
 }

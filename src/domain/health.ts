@@ -4,7 +4,7 @@ import type { AttemptTotals } from './statistics.ts';
 export const QUEUE_WARNINGS = ['signature_rejected', 'slow_receiver', 'failing', 'backpressure'] as const;
 export type QueueWarning = (typeof QUEUE_WARNINGS)[number];
 
-/** How the receiver answered in the last hour. */
+/** The attempts of the last hour, counted by the receiver's answer. */
 export interface QueueHealth {
   answered2xx: number;
   answered3xx: number;
@@ -19,7 +19,7 @@ export interface QueueHealth {
   warnings: readonly { warning: QueueWarning; message: string }[];
 }
 
-/** A single bad answer is no news. */
+/** Fewer than these cause no warning: a single bad answer means nothing. */
 const LEAST_BAD_ANSWERS = 3;
 const LEAST_ATTEMPTS = 10;
 
@@ -68,11 +68,11 @@ function failing(totals: AttemptTotals): Warnings {
   return [{ warning: 'failing', message }];
 }
 
-/** Answers as well as defers that the receiver called for. */
+/** Counts backpressure answers as well as defers that the receiver requested through the API. */
 function underPressure(totals: AttemptTotals): Warnings {
   const attempts = attemptsOf(totals);
   if (totals.deferred < LEAST_BAD_ANSWERS || totals.deferred <= attempts * 0.2) return [];
-  const message = `${totals.deferred} of ${attempts} attempts of the last hour were put off by the receiver. Lower the queue’s concurrency or rate limit to what the receiver can take, or give it more room.`;
+  const message = `${totals.deferred} of ${attempts} attempts of the last hour were deferred by the receiver. Lower the queue’s concurrency or rate limit to what the receiver can take, or give it more room.`;
   return [{ warning: 'backpressure', message }];
 }
 

@@ -1,5 +1,5 @@
 /**
- * How often which duration occurred, small enough to keep one per queue and five minutes. Element n counts
+ * Counts of durations by bucket, small enough to store one per queue and five minutes. Element n counts the
  * whole milliseconds `ms` with `floor(4 * log2(max(ms, 1))) = n`, so a bucket is 19 % wide and 31 of them
  * reach to three minutes. The SQL functions `jobferry_histogram_element`, `jobferry_histogram`
  * and `jobferry_histogram_sum` do the same.
@@ -7,7 +7,7 @@
 export type Histogram = readonly number[];
 
 const BUCKETS_PER_DOUBLING = 4;
-/** `log2` of a power of two may come out a trifle too small. No other whole number is that near to a bound. */
+/** `log2` of a power of two may be slightly too small. No other whole number is that close to a bucket's bound. */
 const ROUNDING = 1e-12;
 
 export function bucketOf(ms: number): number {
@@ -34,9 +34,10 @@ function increase(counts: number[], n: number, by: number): void {
 }
 
 /**
- * The value that `fraction` of all are not above, or null for none. It is the geometric middle of the whole
- * numbers of its bucket, and so at most 9.1 % off; a value interpolated by rank could be off by all of the
- * bucket's 19 %. Up to 7 ms a bucket holds one number, and the answer is exact.
+ * Returns the value that `fraction` of all values do not exceed, or null for an empty histogram. The result is
+ * the geometric mean of the smallest and the largest whole number of its bucket, so it is at most 9.1 % off; a
+ * value interpolated by rank could be off by the bucket's whole 19 %. Up to 7 ms a bucket holds one number, and
+ * the result is exact.
  */
 export function percentile(histogram: Histogram, fraction: number): number | null {
   const total = histogram.reduce((sum, count) => sum + count, 0);

@@ -1,6 +1,6 @@
 import type { JobStatus } from './job.ts';
 
-/** What dashboards count and filter jobs by: the spec's `pending` in its five shades, and the other statuses. */
+/** The states by which dashboards count and filter jobs: the spec's `pending`, split into four, and the other statuses. */
 export const JOB_STATES = [
   /** Pending, and its time has come. */
   'due',
@@ -31,15 +31,15 @@ export type JsonScalar = string | number | boolean | null;
 
 /**
  * A condition on payloads. `path` names object members separated by dots, with array indexes as numbers
- * (`items.0.sku`); a backslash escapes a dot or a backslash within a name. Nothing is equal, greater or
- * contained where the path does not exist; `NEQ` is the negation of `EQ`, so it holds there.
+ * (`items.0.sku`); a backslash escapes a dot or a backslash within a name. If a payload does not have the path,
+ * `EQ`, `GT`, `LT`, `CONTAINS` and `EXISTS` are false. `NEQ` is the negation of `EQ`, so it is true.
  *
  * - `EQ`: the same text, number, true, false or null; `1` and `1.0` are the same.
  * - `GT`, `LT`: numbers with numbers, texts with texts (by code points, so dates in ISO form compare).
- * - `CONTAINS`: a text has this literal part, upper and lower case alike; an array has this element.
- * - `EXISTS`: also null is there.
+ * - `CONTAINS`: a text contains this literal text, ignoring case; an array has this element.
+ * - `EXISTS`: true also if the value is null.
  *
- * A payload that cannot be searched (docs/queries.md) meets no condition, negated or not.
+ * A payload that cannot be searched (docs/queries.md) matches no condition, negated or not.
  */
 export type PayloadCondition =
   | { kind: 'test'; path: string; op: PayloadOperator; value: JsonScalar }
@@ -60,14 +60,14 @@ export interface JobFilter {
   idempotencyKeyContains?: string | undefined;
   /** Literal, case-insensitive substring of `lastError`. */
   errorContains?: string | undefined;
-  /** The webhook's answer to the last attempt is one of these, or of one of the classes when both are given. */
+  /** Status codes of the answer to the last attempt. With `webhookStatusClasses` as well, a job matches if either does. */
   webhookStatusCodes?: readonly number[] | undefined;
-  /** 2 for 2xx and so on; 0 for no answer. A job that was never attempted is of no class. */
+  /** First digits: 2 for 2xx and so on; 0 for no answer. A job that was never attempted has no class. */
   webhookStatusClasses?: readonly number[] | undefined;
   payload?: PayloadCondition | undefined;
 }
 
-/** Bounds on what one filter may ask for, so that every filter is a query that ends. */
+/** Bounds on one filter, so that the query for every filter ends. */
 export const FILTER_LIMITS = {
   listLength: 100,
   textLength: 1000,
@@ -87,7 +87,7 @@ export interface DeadLetterFilter {
   queueIds?: readonly string[] | undefined;
   dead?: TimeRange | undefined;
   reasons?: readonly string[] | undefined;
-  /** Of an error group. */
+  /** Fingerprints of error groups. */
   fingerprints?: readonly string[] | undefined;
   replayed?: boolean | undefined;
   errorContains?: string | undefined;

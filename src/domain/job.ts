@@ -7,9 +7,9 @@ export const ATTEMPT_STATUSES = ['success', 'failed', 'nacked', 'deferred'] as c
 export type AttemptStatus = (typeof ATTEMPT_STATUSES)[number];
 
 /**
- * Why a job died. The first two are named by the spec; the others by D8, D9, D10 and D17, and
- * `cancelled` is somebody's wish: it leaves no dead letter (docs/decisions/0005).
- * A reason is what operators group by; `lastError` is what they read.
+ * Why a job died. The spec names the first two; D8, D9, D10 and D17 name the others. A client requests
+ * `cancelled`, which leaves no dead letter (docs/decisions/0005).
+ * Operators group jobs by the reason, and read `lastError`.
  */
 export const DEAD_REASONS = [
   'defer_cap_exhausted',
@@ -34,7 +34,7 @@ export interface HistoryEntry {
   timestamp: Date;
 }
 
-/** What the API shows of a job (spec "Job", D21). */
+/** A job as the API returns it (spec "Job", D21). */
 export interface JobDocument {
   id: string;
   queue: string;
@@ -52,7 +52,7 @@ export interface JobDocument {
   completedAt: Date | null;
 }
 
-/** What a publish answers, and a replay (D19). */
+/** The result of a publish, and of a replay (D19). */
 export interface PublishedJob {
   id: string;
   status: JobStatus;
@@ -78,6 +78,6 @@ export interface BulkReplayResult {
   skipped: number;
   jobs: { id: string; replayedJobId: string }[];
   errors: { id: string; error: string }[];
-  /** Entries of the queue that are still not replayed. */
+  /** Dead letters of the queue that are not replayed yet. */
   remaining: number;
 }

@@ -20,10 +20,10 @@ export type JsonScan =
   | { ok: false; reason: 'too deep' };
 
 /**
- * Finds in JSON text what `JSON.parse` cannot tell: how deep it goes, before anything recursive sees
- * it, and the source text of `payload` (Node 20 gives a reviver no source access). One linear pass
- * that trusts the text to be JSON; on anything else its result means nothing, so callers must
- * `JSON.parse` the same text as well before they use it.
+ * Finds in JSON text what `JSON.parse` does not report: the nesting depth, before any recursive code
+ * reads the text, and the source text of `payload` (Node 20 gives a reviver no access to the source).
+ * It makes one linear pass and assumes that the text is JSON. For other text the result is
+ * meaningless, so callers must also `JSON.parse` the same text before they use the result.
  */
 export function scanJson(text: string, maxDepth: number = MAX_BODY_DEPTH): JsonScan {
   const payloads: string[] = [];
@@ -73,7 +73,7 @@ export function scanJson(text: string, maxDepth: number = MAX_BODY_DEPTH): JsonS
   return { ok: true, payloads };
 }
 
-/** Index after the closing quote; a string that never ends takes the rest of the text. */
+/** Returns the index after the closing quote, or the end of the text if the string is not closed. */
 function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let backslash = quote;
@@ -83,7 +83,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** `"p\u0061yload"` names the same member as `"payload"`, and must not get past the duplicate check. */
+/** `"p\u0061yload"` names the same member as `"payload"`, so the duplicate check must find it. */
 function isPayloadKey(text: string, start: number, end: number): boolean {
   if (end - start > LONGEST_PAYLOAD_KEY) return false;
   const source = text.slice(start, end);

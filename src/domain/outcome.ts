@@ -1,4 +1,4 @@
-/** How a webhook's answer is read (spec "Receiver response rules", D6, D12, D15). */
+/** How a webhook's answer is classified (spec "Receiver response rules", D6, D12, D15). */
 
 /** Short and stable names for "no answer" (D12); history and `lastError` show them. */
 export const DELIVERY_ERRORS = [
@@ -13,12 +13,12 @@ export const DELIVERY_ERRORS = [
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
-/** What came back from the webhook, before it is judged. */
+/** The result of a request to the webhook, before it is classified. */
 export type DeliveryAnswer =
   | { kind: 'answered'; statusCode: number; retryAfter: string | null }
   | { kind: 'no_answer'; error: DeliveryError };
 
-/** The judgement on one delivery. */
+/** The classified result of one delivery. */
 export type Outcome =
   | { kind: 'accepted'; statusCode: number }
   | { kind: 'backpressure'; statusCode: number; retryAfterMs: number }
@@ -30,7 +30,7 @@ export const DEFAULT_HOLD_MS = 60_000;
 const BACKPRESSURE_CODES: ReadonlySet<number> = new Set([429, 503, 529]);
 
 /** @param now database time in milliseconds, for a Retry-After given as a date */
-export function judge(answer: DeliveryAnswer, now: number): Outcome {
+export function classify(answer: DeliveryAnswer, now: number): Outcome {
   if (answer.kind === 'no_answer') return { kind: 'failed', statusCode: null, error: answer.error };
   const { statusCode } = answer;
   if (statusCode >= 200 && statusCode <= 299) return { kind: 'accepted', statusCode };
@@ -43,7 +43,10 @@ export function judge(answer: DeliveryAnswer, now: number): Outcome {
 /** The one date form that RFC 9110 lets a sender use; `Date.parse` alone accepts far too much. */
 const HTTP_DATE = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** Reads a Retry-After header: seconds or a date; nonsense means 60 s, the past means 0, which a job is not granted often (D6). */
+/**
+ * Parses a Retry-After header, seconds or a date, into milliseconds. An invalid value counts as 60 s, a past date as 0;
+ * `stretchedHoldMs` bounds how often a job may get 0 (D6).
+ */
 export function retryAfterMs(header: string | null, now: number): number {
   const text = header?.trim() ?? '';
   if (/^-?\d+(\.\d+)?$/.test(text)) return Math.max(0, Math.ceil(Number(text) * 1000));

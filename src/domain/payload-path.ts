@@ -3,8 +3,8 @@ import { FILTER_LIMITS, type JsonScalar } from './job-filter.ts';
 import { isStorableText } from './text.ts';
 
 /**
- * The names of a path, outermost first: `items.0.sku` has three. A backslash escapes a dot or a backslash
- * within a name.
+ * Splits a path into its names, outermost first: `items.0.sku` has three. A backslash escapes a dot or a
+ * backslash within a name.
  * @throws JobferryError `invalid_request`
  */
 export function parsePath(path: string): string[] {
@@ -48,13 +48,14 @@ export function isIndex(name: string): boolean {
   return /^(0|[1-9]\d*)$/.test(name);
 }
 
-/** How much of one payload is looked at for suggestions. */
+/** Bounds on the part of one payload that suggestions are taken from. */
 const MAX_DEPTH = 6;
 const MAX_PATHS = 100;
 
 /**
- * Paths of the values in a payload that a condition can be about, each once. Of an array its first element
- * stands for all; the array itself is listed when it has values that can be contained.
+ * Returns the paths of a payload's values that a condition can test, each once. The first element of an array
+ * stands for all its elements. The path of the array itself is included if it has elements that `CONTAINS` can
+ * test.
  */
 export function pathsOf(payload: unknown): string[] {
   const paths: string[] = [];
@@ -73,7 +74,7 @@ export function pathsOf(payload: unknown): string[] {
   return paths;
 }
 
-/** What a condition can compare with at a path: the value, or the elements of an array; each once. */
+/** Returns the values at a path that a condition can compare with: the value, or the elements of an array, each once. */
 export function valuesAt(payload: unknown, names: readonly string[]): JsonScalar[] {
   let value: unknown = payload;
   for (const name of names) {

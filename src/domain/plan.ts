@@ -1,7 +1,7 @@
 import { JobferryError } from './errors.ts';
 import { LIMITS, type QueueSettings } from './queue.ts';
 
-/** What an account may do (D30). `null` means no limit. */
+/** The limits of an account (D30). `null` means no limit. */
 export interface Plan {
   queues: number | null;
   /** Delivery attempts per calendar month (UTC, database clock) at which publish and replay answer 402. */
@@ -36,8 +36,8 @@ export const DEFAULT_PLANS: PlanTable = {
 };
 
 /**
- * What holds for an account whose plan has no entry in the table, as after an operator renamed one: of everything the
- * least that any plan allows, so that its jobs go on and nothing is given away.
+ * Returns the plan for an account whose plan is not in the table, for example after an operator renamed one. Each limit is
+ * the lowest that any plan has, so the account's jobs continue and the account gains nothing.
  */
 export function strictestPlan(plans: PlanTable): Plan {
   const all = Object.values(plans);
@@ -53,7 +53,7 @@ export function strictestPlan(plans: PlanTable): Plan {
   };
 }
 
-/** Defaults that the caller did not ask for, lowered to the plan's ceilings. */
+/** Lowers defaults, which the caller did not choose, to the plan's ceilings. */
 export function withinCeilings<S extends Pick<QueueSettings, 'maxAttempts' | 'maxDefers'>>(plan: Plan, defaults: S): S {
   const maxAttempts = Math.min(defaults.maxAttempts, plan.maxAttempts);
   const maxDefers = Math.min(defaults.maxDefers, plan.maxDefers);
@@ -69,9 +69,9 @@ export function assertPlanAllows(
   settings: Partial<Pick<QueueSettings, 'maxAttempts' | 'maxDefers'>>,
 ): void {
   for (const field of ['maxAttempts', 'maxDefers'] as const) {
-    const asked = settings[field];
-    if (asked !== undefined && asked > plan[field]) {
-      throw new JobferryError('forbidden', `${field} ${asked} is above your plan's ceiling of ${plan[field]}`);
+    const requested = settings[field];
+    if (requested !== undefined && requested > plan[field]) {
+      throw new JobferryError('forbidden', `${field} ${requested} is above your plan's ceiling of ${plan[field]}`);
     }
   }
 }
@@ -84,21 +84,22 @@ export function assertQueueCount(plan: Plan, present: number): void {
 }
 
 /**
- * Refuses another queue while very many deleted ones are kept for their jobs: each of them costs every process a look.
+ * Refuses another queue while the account has too many deleted queues, which are stored until their jobs are removed:
+ * every process has to check each of them.
  * @throws JobferryError `forbidden`
  */
 export function assertTombstones(present: number): void {
   if (present >= LIMITS.tombstones) {
     throw new JobferryError(
       'forbidden',
-      `${present} deleted queues are kept until the jobs in them are past retention, and an account may have ` +
-        `${LIMITS.tombstones}: use a queue again instead of deleting it`,
+      `${present} deleted queues are kept until the retention of their jobs has ended, and an account may have at most ` +
+        `${LIMITS.tombstones}: reuse a queue instead of deleting it`,
     );
   }
 }
 
 /**
- * Refuses a change that pushes the account's concurrency sum past 1000; the spec asks for the
+ * Refuses a change that raises the account's total concurrency above 1000. The spec requires the
  * resulting total in the message.
  * @throws JobferryError `forbidden`
  */

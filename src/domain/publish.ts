@@ -3,7 +3,7 @@ import { scanJson } from './json-source.ts';
 import { LIMITS } from './queue.ts';
 import { isStorableText } from './text.ts';
 
-/** What a caller gives of a job. */
+/** The fields of a job that a caller gives. */
 export interface Publishable {
   /** JSON source text. */
   payload: string;
@@ -13,7 +13,7 @@ export interface Publishable {
 }
 
 /**
- * The rules that REST's contract has for the body of a publish, for callers that give source text.
+ * Checks a publish by the rules of the REST contract, for callers that pass the payload as source text.
  * @throws JobferryError `invalid_fields`
  */
 export function assertPublishable(job: Publishable): void {
@@ -28,11 +28,11 @@ export function assertPublishable(job: Publishable): void {
   throw new JobferryError('invalid_fields', found.map((problem) => problem.join(': ')).join('; '), { fields });
 }
 
-/** Why the text cannot be a payload (D26), or null. It is looked at and never written anew. */
+/** Returns why the text cannot be a payload (D26), or null. The text is only checked, never rewritten. */
 function payloadProblem(source: string): string | null {
-  // The text goes out in UTF-8, which cannot say these.
+  // Deliveries are UTF-8, which cannot encode lone surrogates.
   if (!source.isWellFormed()) return 'must not contain lone surrogates, other than as escapes';
-  // Before anything that may be recursive sees it.
+  // Checked before any code that may recurse reads the text.
   if (!scanJson(source, LIMITS.payloadDepth).ok) return `must not be more than ${LIMITS.payloadDepth} levels deep`;
   try {
     const value: unknown = JSON.parse(source);

@@ -31,7 +31,7 @@ export interface Queue extends QueueSettings {
   createdAt: Date;
 }
 
-/** The answer of create, the only one that shows the secret (spec "Authentication", 4). */
+/** The response to a create, the only REST response that shows the secret (spec "Authentication", 4). */
 export interface CreatedQueue extends Queue {
   signingSecret: string;
 }
@@ -54,19 +54,19 @@ export const QUEUE_DEFAULTS: Omit<QueueSettings, 'webhookUrl'> = {
 export const LIMITS = {
   queueNameLength: 64,
   queueNamePattern: /^[a-z0-9-_]+$/,
-  /** Not in the spec: longer addresses than this are mistakes, and every claim carries one. */
+  /** Not in the spec. A longer URL is a mistake, and every claim returns the URL. */
   webhookUrlLength: 2048,
   idempotencyKeyLength: 255,
-  /** Not in the spec: a reason is a line for people, kept in every history entry. */
+  /** Not in the spec. A reason is one line for people, and is stored in every history entry. */
   reasonLength: 1000,
   publishDelay: { min: 0, max: 86_400 },
   maxAttempts: { min: 1, max: 25 },
   maxDefers: { min: 0, max: 1000 },
   concurrency: { min: 1, max: 500 },
   accountConcurrency: 1000,
-  /** Not in the spec: deleted queues of an account whose jobs are still kept. */
+  /** Not in the spec: deleted queues of one account whose jobs are still stored. */
   tombstones: 1000,
-  /** The spec sets no maximum; this is what the column holds. */
+  /** The spec sets no maximum; this is the largest value of the column. */
   rateLimitMax: { min: 1, max: 2_147_483_647 },
   rateLimitWindow: { min: 0.001, max: 3600 },
   ackTimeout: { min: 0.001, max: 86_400 },
@@ -78,11 +78,11 @@ export const LIMITS = {
   payloadDepth: 100,
   // Beyond the spec (GraphQL).
   publishBatch: 1000,
-  /** Of a signing secret's rotation: up to a week. */
+  /** Time during which both signing secrets are used in a rotation: up to a week. */
   rotationOverlap: { min: 0, max: 604_800 },
   ackExtension: { min: 0.001, max: 86_400 },
   progressLength: 1000,
   apiKeyNameLength: 64,
-  /** Keys of an account that are not revoked. */
+  /** Keys of one account that are not revoked. */
   apiKeys: 100,
 } as const;

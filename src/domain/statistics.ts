@@ -1,18 +1,18 @@
 import { type Histogram, mergeHistograms, type Percentiles, percentilesOf } from './histogram.ts';
 
-/** What a number of attempts say. Milliseconds. */
+/** Totals over a set of attempts. The histograms are of milliseconds. */
 export interface AttemptTotals {
   success: number;
   failed: number;
   nacked: number;
   deferred: number;
-  /** Deaths that an attempt brought, also counted in one of the others. */
+  /** Attempts after which the job died; each is also counted in one of the others. */
   dead: number;
   answered2xx: number;
   answered3xx: number;
-  /** But 401 and 429. */
+  /** Without 401 and 429. */
   answered4xx: number;
-  /** But 503 and 529. */
+  /** Without 503 and 529. */
   answered5xx: number;
   unauthorized: number;
   backpressure: number;
@@ -60,11 +60,11 @@ export function sumOf(parts: readonly AttemptTotals[]): AttemptTotals {
   };
 }
 
-/** Statistics are kept per so many seconds. */
+/** Seconds that one stored row of statistics covers. */
 export const STATS_BUCKET_SECONDS = 300;
 export const MAX_TIMELINE_POINTS = 1000;
 
-/** The points of a chart: `count` spans of `bucketMs` from `startMs` on. */
+/** The points of a chart: `count` buckets of `bucketMs`, the first of which starts at `startMs`. */
 export interface TimelineGrid {
   startMs: number;
   bucketMs: number;
@@ -72,9 +72,9 @@ export interface TimelineGrid {
 }
 
 /**
- * Spans aligned to the epoch that cover the range, so that two charts of a day agree. `from` moves
+ * Returns buckets that cover the range. They are aligned to the epoch, so that two charts of a day agree. `from` moves
  * forward to `earliestMs`, where retention begins.
- * @returns null when the buckets are not of a kind that statistics can fill, or are too many
+ * @returns null if `bucketSeconds` is not a multiple of the stored statistics' seconds, or the buckets are too many
  */
 export function timelineGrid(
   { from, to, bucketSeconds }: { from: Date; to: Date; bucketSeconds: number },
@@ -94,15 +94,15 @@ export interface TimelinePoint {
   failed: number;
   nacked: number;
   deferred: number;
-  /** Deaths that an attempt brought, also counted in one of the others. */
+  /** Attempts after which the job died; each is also counted in one of the others. */
   dead: number;
-  /** Of the delivery. */
+  /** Durations of the deliveries. */
   duration: Percentiles;
-  /** From `scheduledFor` to the start of the delivery. */
+  /** Times from `scheduledFor` to the start of the delivery. */
   wait: Percentiles;
 }
 
-/** Every point of the grid, also those in which nothing happened. */
+/** Returns every point of the grid, including those without attempts. */
 export function timelineOf(grid: TimelineGrid, rows: readonly (AttemptTotals & { at: number })[]): TimelinePoint[] {
   const parts = Array.from({ length: grid.count }, (): AttemptTotals[] => []);
   for (const row of rows) parts[Math.floor((row.at - grid.startMs) / grid.bucketMs)]?.push(row);

@@ -5,24 +5,24 @@ import type { AckTimeoutAction, BackoffType, QueueMode } from './queue.ts';
 import { countShortHolds, stretchedHoldMs } from './short-holds.ts';
 
 /**
- * The state machine of a job: what an event makes of it. Pure, so that every rule of the spec's
- * "States and transitions" is a table row in a test. `db/delivery/settle` writes the result, and only
- * where status and claim token are still what the decision was based on.
+ * The state machine of a job: an event and a state give the next state. It is pure, so that every rule
+ * of the spec's "States and transitions" is a table row in a test. `db/delivery/settle` writes the
+ * result, but only if the job still has the status and the claim token that the decision was based on.
  *
- * The one move that is not here is pending -> processing: claiming is a decision over a whole
- * queue (cap, window, hold, probe), made in SQL under the queue's lock (`db/delivery/claim`).
+ * One transition is not here: pending -> processing. A claim decides about a whole queue
+ * (concurrency, rate window, hold, probe), in SQL under the queue's lock (`db/delivery/claim`).
  */
 
-/** What a decision needs to know of the job. */
+/** The facts about the job that a decision depends on. */
 export interface JobState {
   status: JobStatus;
   /** Includes the attempt that is under way (D2). */
   attempts: number;
   maxAttempts: number;
   deferCount: number;
-  /** Holds of less than a second that it got in a row, up to now. */
+  /** Consecutive holds of less than a second so far. */
   shortHolds: number;
-  /** Claims lost by our own fault since the last attempt that counted. */
+  /** Claims lost with their worker since the last attempt that counted. */
   interruptions: number;
   backoffType: BackoffType;
   /** Seconds. */
@@ -30,7 +30,7 @@ export interface JobState {
   /** End of the delivery lifetime (D8), database time in milliseconds. */
   deliverBy: number;
   lastError: string | null;
-  /** The 2xx that confirmed receipt, while the job is awaiting_ack. */
+  /** Status code of the 2xx that confirmed receipt; null unless the job is awaiting_ack. */
   webhookStatusCode: number | null;
 }
 
@@ -41,7 +41,7 @@ export interface DeliveryRules {
   /** Seconds. */
   ackTimeout: number;
   ackTimeoutAction: AckTimeoutAction;
-  /** This job was released to find out whether the held queue may resume (D14). */
+  /** The claim released this job alone, to test whether the held queue may resume (D14). */
   isProbe: boolean;
 }
 
@@ -58,7 +58,7 @@ export type JobEvent =
   | { type: 'queue_deleted' }
   | { type: 'cancelled' };
 
-/** Time and chance are arguments: tests move time, they do not sleep. */
+/** Time and randomness are arguments, so that tests need not sleep. */
 export interface Moment {
   /** Database time in milliseconds. */
   now: number;
@@ -67,9 +67,9 @@ export interface Moment {
 }
 
 export type QueueEffect =
-  /** Deliveries of the whole queue stop, and the next one is a probe. A later hold wins (D14). */
+  /** Deliveries of the whole queue stop, and the next one is a probe. The hold that ends later wins (D14). */
   | { kind: 'hold'; ms: number }
-  /** The probe did its work: normal concurrency, unless a later hold was asked for meanwhile. */
+  /** The probe has ended: the queue returns to its concurrency, unless another hold was set meanwhile. */
   | { kind: 'resume' };
 
 export interface Transition {
@@ -78,7 +78,7 @@ export interface Transition {
   deferCount: number;
   shortHolds: number;
   interruptions: number;
-  /** From now: until the next delivery (pending), until the ack deadline (awaiting_ack), else 0. */
+  /** Milliseconds from now to the next delivery (pending) or to the ack deadline (awaiting_ack), else 0. */
   waitMs: number;
   lastError: string | null;
   entry: TransitionEntry | null;
@@ -86,7 +86,7 @@ export interface Transition {
   queueEffect: QueueEffect | null;
 }
 
-/** The history entry that an ended attempt leaves (D12); settling adds the timestamp. */
+/** The history entry of an ended attempt (D12); settle adds the timestamp. */
 export interface TransitionEntry {
   attempt: number;
   status: AttemptStatus;
@@ -94,10 +94,10 @@ export interface TransitionEntry {
   webhookStatusCode: number | null;
 }
 
-/** So many lost claims in a row count as one failed attempt: a job that kills workers must end. */
+/** This many lost claims in a row count as one failed attempt, so that a job that kills its workers ends. */
 export const MAX_INTERRUPTIONS = 10;
 
-/** What an event is allowed to happen to; anything else is refused with `null`. */
+/** The statuses in which each event is allowed; in any other, `transition` returns null. */
 const EXPECTED_STATUS: Record<JobEvent['type'], readonly JobStatus[]> = {
   answered: ['processing'],
   interrupted: ['processing'],
@@ -107,41 +107,41 @@ const EXPECTED_STATUS: Record<JobEvent['type'], readonly JobStatus[]> = {
   ack_timed_out: ['awaiting_ack'],
   lifetime_ended: ['pending'],
   queue_deleted: ['pending'],
-  // Not while the request is on the wire: it cannot be called back.
+  // Not while the request is being sent: it cannot be undone.
   cancelled: ['pending', 'awaiting_ack'],
 };
 
-/** Decides what an event makes of a job, or `null` when the job is not in a state to take it. */
+/** Returns the state of a job after an event, or null if the job's status does not allow the event. */
 export function transition(job: JobState, rules: DeliveryRules, event: JobEvent, moment: Moment): Transition | null {
   if (!EXPECTED_STATUS[event.type].includes(job.status)) return null;
   switch (event.type) {
     case 'answered':
-      return answered(job, rules, event.outcome, moment);
+      return applyAnswer(job, rules, event.outcome, moment);
     case 'acked':
-      return succeed(job, rules, job.webhookStatusCode);
+      return complete(job, rules, job.webhookStatusCode);
     case 'nacked':
-      return nacked(job, rules, event, moment);
+      return applyNack(job, rules, event, moment);
     case 'deferred':
       return defer(job, rules, { ...event, error: event.reason, statusCode: job.webhookStatusCode }, moment);
     case 'ack_timed_out':
-      return ackTimedOut(job, rules, moment);
+      return applyAckTimeout(job, rules, moment);
     case 'interrupted':
-      return interrupted(job, rules, moment);
+      return applyInterruption(job, rules, moment);
     case 'lifetime_ended':
-      return moment.now < job.deliverBy ? null : buried(job, 'delivery_lifetime_exceeded');
+      return moment.now < job.deliverBy ? null : die(job, 'delivery_lifetime_exceeded', null);
     case 'queue_deleted':
-      return buried(job, 'queue_deleted');
+      return die(job, 'queue_deleted', null);
     case 'cancelled':
-      return cancelled(job, rules);
+      return cancel(job, rules);
   }
 }
 
-function answered(job: JobState, rules: DeliveryRules, outcome: Outcome, moment: Moment): Transition {
+function applyAnswer(job: JobState, rules: DeliveryRules, outcome: Outcome, moment: Moment): Transition {
   const { statusCode } = outcome;
   switch (outcome.kind) {
     case 'accepted':
-      if (rules.mode === 'standard') return succeed(job, rules, statusCode);
-      return { ...unchanged(job), status: 'awaiting_ack', waitMs: toMs(rules.ackTimeout) };
+      if (rules.mode === 'standard') return complete(job, rules, statusCode);
+      return { ...keep(job), status: 'awaiting_ack', waitMs: toMs(rules.ackTimeout) };
     case 'backpressure': {
       const { retryAfterMs } = outcome;
       return defer(job, rules, { retryAfterMs, scope: 'job', error: `HTTP ${statusCode}`, statusCode }, moment);
@@ -151,17 +151,17 @@ function answered(job: JobState, rules: DeliveryRules, outcome: Outcome, moment:
   }
 }
 
-function succeed(job: JobState, rules: DeliveryRules, statusCode: number | null): Transition {
+function complete(job: JobState, rules: DeliveryRules, statusCode: number | null): Transition {
   return {
-    ...unchanged(job),
+    ...keep(job),
     status: 'completed',
     interruptions: 0,
-    entry: entryOf(job, 'success', null, statusCode),
+    entry: makeEntry(job, 'success', null, statusCode),
     queueEffect: resumeIfProbe(rules),
   };
 }
 
-function nacked(
+function applyNack(
   job: JobState,
   rules: DeliveryRules,
   event: { retryable: boolean; reason: string | null },
@@ -169,23 +169,23 @@ function nacked(
 ): Transition {
   const failure: Failure = { status: 'nacked', error: event.reason, statusCode: job.webhookStatusCode };
   if (event.retryable) return fail(job, rules, failure, moment);
-  return die(job, rules, failure, 'nacked');
+  return failForGood(job, rules, failure, 'nacked');
 }
 
-function ackTimedOut(job: JobState, rules: DeliveryRules, moment: Moment): Transition {
+function applyAckTimeout(job: JobState, rules: DeliveryRules, moment: Moment): Transition {
   const failure: Failure = { status: 'failed', error: 'ack_timeout', statusCode: job.webhookStatusCode };
   if (rules.ackTimeoutAction === 'retry') return fail(job, rules, failure, moment);
-  return die(job, rules, failure, 'ack_timeout');
+  return failForGood(job, rules, failure, 'ack_timeout');
 }
 
-/** The worker is gone: our fault, so the attempt is given back, up to a bound (D2). */
-function interrupted(job: JobState, rules: DeliveryRules, moment: Moment): Transition {
+/** The worker was lost. That is Jobferry's fault, so the attempt does not count, up to a bound (D2). */
+function applyInterruption(job: JobState, rules: DeliveryRules, moment: Moment): Transition {
   const interruptions = job.interruptions + 1;
   if (interruptions >= MAX_INTERRUPTIONS) {
     return fail(job, rules, { status: 'failed', error: 'worker_lost', statusCode: null }, moment);
   }
   return {
-    ...unchanged(job),
+    ...keep(job),
     status: 'pending',
     attempts: job.attempts - 1,
     interruptions,
@@ -199,36 +199,36 @@ interface Failure {
   statusCode: number | null;
 }
 
-/** An attempt that counts: retried with backoff while attempts and lifetime remain (D4, D8, D9, D10). */
+/** The attempt counts as failed. The job is retried with backoff while attempts and lifetime remain (D4, D8, D9, D10). */
 function fail(job: JobState, rules: DeliveryRules, failure: Failure, moment: Moment): Transition {
-  if (job.attempts >= job.maxAttempts) return die(job, rules, failure, 'attempts_exhausted');
+  if (job.attempts >= job.maxAttempts) return failForGood(job, rules, failure, 'attempts_exhausted');
   const waitMs = backoffMs(job.backoffType, job.backoffDelay, job.attempts, moment.random);
   if (moment.now + waitMs >= job.deliverBy) {
     const reason = 'delivery_lifetime_exceeded';
-    return die(job, rules, { ...failure, error: reason }, reason);
+    return failForGood(job, rules, { ...failure, error: reason }, reason);
   }
   return {
-    ...unchanged(job),
+    ...keep(job),
     status: 'pending',
     shortHolds: 0,
     interruptions: 0,
     waitMs,
     lastError: failure.error ?? failure.status,
-    entry: entryOf(job, failure.status, failure.error, failure.statusCode),
+    entry: makeEntry(job, failure.status, failure.error, failure.statusCode),
     queueEffect: resumeIfProbe(rules),
   };
 }
 
-function die(job: JobState, rules: DeliveryRules, failure: Failure, deadReason: DeadReason): Transition {
-  return {
-    ...unchanged(job),
-    status: 'dead',
-    interruptions: 0,
-    lastError: failure.error ?? failure.status,
-    entry: entryOf(job, failure.status, failure.error, failure.statusCode),
-    deadReason,
-    queueEffect: resumeIfProbe(rules),
-  };
+function failForGood(job: JobState, rules: DeliveryRules, failure: Failure, deadReason: DeadReason): Transition {
+  const entry = makeEntry(job, failure.status, failure.error, failure.statusCode);
+  return { ...die(job, deadReason, entry), queueEffect: resumeIfProbe(rules) };
+}
+
+/** @param entry of the attempt that the job died of; null if it died without a delivery, so that no attempt ended */
+function die(job: JobState, deadReason: DeadReason, entry: TransitionEntry | null): Transition {
+  const kept: Transition = { ...keep(job), status: 'dead', deadReason, entry };
+  if (entry === null) return { ...kept, lastError: deadReason };
+  return { ...kept, interruptions: 0, lastError: entry.error ?? entry.status };
 }
 
 interface Defer {
@@ -239,74 +239,65 @@ interface Defer {
 }
 
 /**
- * Backpressure, told by an answer or by a call: the job is held and the attempt given back, until
- * the budget of holds is spent (D7) or the hold would outlast the delivery lifetime (D8).
+ * Backpressure, from the webhook's answer or from a defer request: the job is held and the attempt does not
+ * count, until the job has used up its holds (D7) or the hold would outlast the delivery lifetime (D8).
  */
-function defer(job: JobState, rules: DeliveryRules, asked: Defer, moment: Moment): Transition {
-  const shortHolds = countShortHolds(job.shortHolds, asked.retryAfterMs);
-  const ask = { ...asked, retryAfterMs: stretchedHoldMs(asked.retryAfterMs, shortHolds) };
-  // At the very end of its lifetime a job can no longer be claimed either.
-  const outlivesJob = moment.now + ask.retryAfterMs >= job.deliverBy;
-  const refunded: Transition = {
-    ...unchanged(job),
+function defer(job: JobState, rules: DeliveryRules, requested: Defer, moment: Moment): Transition {
+  const shortHolds = countShortHolds(job.shortHolds, requested.retryAfterMs);
+  const hold = { ...requested, retryAfterMs: stretchedHoldMs(requested.retryAfterMs, shortHolds) };
+  // Equal counts too: a job cannot be claimed at the very end of its lifetime.
+  const outlivesJob = moment.now + hold.retryAfterMs >= job.deliverBy;
+  const refund = {
     attempts: job.attempts - 1,
     shortHolds,
-    interruptions: 0,
-    queueEffect: holdOf(rules, ask, outlivesJob),
+    queueEffect: decideHold(rules, hold, outlivesJob),
   };
-  const deadReason = deferKills(job, rules, outlivesJob);
+  const deadReason = findDeferDeath(job, rules, outlivesJob);
   if (deadReason !== null) {
-    return {
-      ...refunded,
-      status: 'dead',
-      lastError: deadReason,
-      entry: entryOf(job, 'deferred', deadReason, ask.statusCode),
-      deadReason,
-    };
+    return { ...die(job, deadReason, makeEntry(job, 'deferred', deadReason, hold.statusCode)), ...refund };
   }
   return {
-    ...refunded,
+    ...keep(job),
+    ...refund,
     status: 'pending',
+    interruptions: 0,
     deferCount: job.deferCount + 1,
-    waitMs: ask.retryAfterMs,
-    lastError: ask.error ?? job.lastError,
-    entry: entryOf(job, 'deferred', ask.error, ask.statusCode),
+    waitMs: hold.retryAfterMs,
+    lastError: hold.error ?? job.lastError,
+    entry: makeEntry(job, 'deferred', hold.error, hold.statusCode),
   };
 }
 
-function deferKills(job: JobState, rules: DeliveryRules, outlivesJob: boolean): DeadReason | null {
+/** Returns why the job dies instead of being held, or null. */
+function findDeferDeath(job: JobState, rules: DeliveryRules, outlivesJob: boolean): DeadReason | null {
   if (job.deferCount >= rules.maxDefers) return 'defer_cap_exhausted';
   return outlivesJob ? 'retry_after_exceeds_lifetime' : null;
 }
 
-/** The spec's delivery lifetime of a job (D8). */
+/** The spec's delivery lifetime of a job (D8). A longer hold is taken for a mistake. */
 const LONGEST_CREDIBLE_HOLD_MS = 24 * 3600 * 1000;
 
 /**
- * A defer of queue scope holds the queue, and so does any backpressure of the probe, also when the
- * job that asks dies of it: the receiver is as busy as it says. One that asks for longer than a job
- * can live is a mistake of one job and must not stop the queue for years; a probe that says so still
- * showed backpressure, and holds for the default time.
+ * A defer of queue scope holds the queue, and so does any backpressure of the probe. Both do so even if
+ * the job itself dies: the receiver is busy all the same. A hold that is longer than a job can live is
+ * taken for a mistake of one job and must not stop the queue for years. If the probe requested it, the
+ * receiver still showed backpressure, so the queue is held for the default time.
  */
-function holdOf(rules: DeliveryRules, ask: Defer, outlivesJob: boolean): QueueEffect | null {
-  const isCredible = !outlivesJob || ask.retryAfterMs <= LONGEST_CREDIBLE_HOLD_MS;
-  if (isCredible && (ask.scope === 'queue' || rules.isProbe)) return { kind: 'hold', ms: ask.retryAfterMs };
+function decideHold(rules: DeliveryRules, hold: Defer, outlivesJob: boolean): QueueEffect | null {
+  const isCredible = !outlivesJob || hold.retryAfterMs <= LONGEST_CREDIBLE_HOLD_MS;
+  if (isCredible && (hold.scope === 'queue' || rules.isProbe)) return { kind: 'hold', ms: hold.retryAfterMs };
   return rules.isProbe ? { kind: 'hold', ms: DEFAULT_HOLD_MS } : null;
 }
 
-/** A job that dies without a delivery: no attempt ended, so no history entry. */
-function buried(job: JobState, deadReason: DeadReason): Transition {
-  return { ...unchanged(job), status: 'dead', lastError: deadReason, deadReason };
-}
-
-/** A delivery that was confirmed but not reported on is an attempt that ended, so it leaves an entry. */
-function cancelled(job: JobState, rules: DeliveryRules): Transition {
-  if (job.status === 'pending') return buried(job, 'cancelled');
+/** A job that awaits its report has been delivered, so its attempt ends and gets a history entry. */
+function cancel(job: JobState, rules: DeliveryRules): Transition {
+  if (job.status === 'pending') return die(job, 'cancelled', null);
   const failure: Failure = { status: 'failed', error: 'cancelled', statusCode: job.webhookStatusCode };
-  return die(job, rules, failure, 'cancelled');
+  return failForGood(job, rules, failure, 'cancelled');
 }
 
-function unchanged(job: JobState): Transition {
+/** Returns the job as it is, with nothing to wait for, to record or to do. */
+function keep(job: JobState): Transition {
   const { status, attempts, deferCount, shortHolds, interruptions, lastError } = job;
   return {
     status,
@@ -322,7 +313,7 @@ function unchanged(job: JobState): Transition {
   };
 }
 
-function entryOf(
+function makeEntry(
   job: JobState,
   status: AttemptStatus,
   error: string | null,

@@ -1,4 +1,4 @@
-/** Why a pending job is not being delivered now, in the order in which claiming looks. */
+/** Why a pending job is not being delivered now, in the order in which a claim checks. */
 export const WAIT_REASONS = [
   'queue_deleted',
   'paused',
@@ -9,7 +9,7 @@ export const WAIT_REASONS = [
   'probe_in_flight',
   'concurrency',
   'rate_limit',
-  /** Nothing stands in its way: a worker takes it in a moment, or none is running. */
+  /** Nothing delays the job: a worker claims it in a moment, unless no worker is running. */
   'due',
 ] as const;
 export type WaitReason = (typeof WAIT_REASONS)[number];
@@ -19,27 +19,27 @@ export interface Waiting {
   reason: WaitReason;
   /** A sentence for people. */
   message: string;
-  /** The earliest time at which it can start; null when only an event can let it go. */
+  /** Earliest time at which the delivery can start; null if it waits for an event. */
   earliestAt: Date | null;
 }
 
-/** What is to be known of a pending job. */
+/** The facts about a pending job that the reason depends on. */
 export interface WaitingJob {
   scheduledFor: Date;
-  /** What it was sent back for; null before its first attempt. */
+  /** Why the last attempt made the job wait; null before its first attempt. */
   waitReason: 'backoff' | 'hold' | null;
   lastError: string | null;
-  /** Attempts that counted, of so many. */
+  /** Attempts that counted, at most `maxAttempts`. */
   attempts: number;
   maxAttempts: number;
 }
 
-/** What is to be known of its queue. */
+/** The facts about the job's queue that the reason depends on. */
 export interface WaitingQueue {
   deleted: boolean;
   paused: { since: Date; by: string } | null;
   hold: { until: Date; jobId: string | null; reason: string | null } | null;
-  /** The job that finds out whether the held queue may resume, while it is in flight. */
+  /** Id of the job that tests whether the held queue may resume; null when that job is not in flight. */
   probeJobId: string | null;
   inFlight: number;
   concurrency: number;
@@ -47,13 +47,12 @@ export interface WaitingQueue {
 }
 
 /**
- * Several things may stand in a job's way at once; the one that is answered is the one that goes last:
- * what has no known end before all others (deletion, pause), then the latest of the times, and only for a
- * job that no time keeps back what ends with an event (probe, concurrency), because that may have passed
- * long before the job's time comes.
+ * Several reasons may delay a job at once. Returns the one that will end last. Reasons without a known end
+ * (deletion, pause) come first, then the latest of the times. A reason that ends with an event (probe,
+ * concurrency) is returned only if no time delays the job, because the event may pass long before that time.
  */
 export function whyWaiting(job: WaitingJob, queue: WaitingQueue, now: Date): Waiting {
-  if (queue.deleted) return event('queue_deleted', 'Its queue was deleted: it becomes dead in a moment.');
+  if (queue.deleted) return event('queue_deleted', 'The queue was deleted: the job becomes dead in a moment.');
   if (queue.paused !== null) {
     const { by, since } = queue.paused;
     return event('paused', `The queue has been paused by ${by} since ${iso(since)}.`);
@@ -61,18 +60,18 @@ export function whyWaiting(job: WaitingJob, queue: WaitingQueue, now: Date): Wai
   const latest = [ownTime(job), holdTime(queue), rateTime(queue)]
     .filter((time) => time !== null)
     .filter(({ at }) => at > now)
-    // Of equal times the first: what is the job's own comes before what is the queue's.
+    // Of equal times the first one wins: the job's own time comes before those of the queue.
     .reduce<Time | null>((last, time) => (last === null || time.at > last.at ? time : last), null);
   if (latest !== null) return { reason: latest.reason, message: latest.message, earliestAt: latest.at };
   if (queue.probeJobId !== null) {
-    return event('probe_in_flight', `The queue goes on when its probe, job ${queue.probeJobId}, has ended.`);
+    return event('probe_in_flight', `The queue resumes when its probe, job ${queue.probeJobId}, has ended.`);
   }
   if (queue.inFlight >= queue.concurrency) {
     return event('concurrency', `All slots of the queue are taken: ${queue.inFlight} of ${queue.concurrency}.`);
   }
   return {
     reason: 'due',
-    message: 'Nothing stands in its way: a worker takes it when its turn comes.',
+    message: 'Nothing delays the job: a worker claims it in its turn.',
     earliestAt: now,
   };
 }
@@ -95,15 +94,15 @@ function ownTime({ scheduledFor: at, waitReason, lastError, attempts, maxAttempt
         at,
       };
     case 'hold':
-      return { reason: 'held', message: `Held until ${iso(at)}${after}: its receiver asked for time.`, at };
+      return { reason: 'held', message: `Held until ${iso(at)}${after}: the receiver requested a delay.`, at };
   }
 }
 
 function holdTime({ hold }: WaitingQueue): Time | null {
   if (hold === null) return null;
-  const who = hold.jobId === null ? '' : `, as job ${hold.jobId} asked for`;
+  const by = hold.jobId === null ? '' : `, as job ${hold.jobId} requested`;
   const why = hold.reason === null ? '' : `: “${hold.reason}”`;
-  return { reason: 'queue_held', message: `The queue is held until ${iso(hold.until)}${who}${why}.`, at: hold.until };
+  return { reason: 'queue_held', message: `The queue is held until ${iso(hold.until)}${by}${why}.`, at: hold.until };
 }
 
 function rateTime({ rate }: WaitingQueue): Time | null {

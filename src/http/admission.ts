@@ -3,40 +3,40 @@ import { WaitingLines } from '../pacing/waiting-lines.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** So many under way are no load: below this nothing waits. */
+/** With fewer publishes under way than this, the process has no load and no publish waits. */
 const CALM = 128;
-/** So many at most: a batch that is being written, and what gathers for the next one meanwhile. */
+/** Most publishes under way: a batch that is being written, and the publishes that gather for the next one. */
 const MOST = 256;
-/** A body counts as one more for each so many bytes: reading it takes the event loop for longer. */
+/** A body counts as one more publish for each of these bytes: reading it takes the event loop longer. */
 const BYTES_OF_ONE = 16 * KIB;
-/** The least share of an account, however many there are. */
+/** The smallest share of an account, however many accounts there are. */
 const FEW = 4;
-/** What goes on in one turn of the event loop, so that deliveries and answers of the database get theirs. */
+/** The most that proceeds in one turn of the event loop, so that it also serves deliveries and the database. */
 const TURN = { items: 32, bytes: 256 * KIB };
-/** How much may wait. Of a request that waits for its turn the body lies with the system, not here. */
+/** The most that may wait. If a request waits before its body is read, the operating system holds the body. */
 const ROOM = { items: 10_000, bytes: 64 * MIB };
 const ROOM_OF_ONE = { items: 5000, bytes: 32 * MIB };
-/** As in the queue of the batcher, and for the same reasons (decision 15). */
+/** The same as in the batcher, for the same reasons (decision 15). */
 const PATIENCE = { busyMs: 400, busyAfterMs: 1000 };
-const LOOK_EVERY_MS = 25;
+const CHECK_EVERY_MS = 25;
 /**
- * A refusal is told so much later. Clients that come again at once would otherwise make the process do nothing but
- * refuse; each of their connections waits meanwhile. Beyond so many at once they are told at once.
+ * A refusal is sent this much later, and the client's connection waits meanwhile. Otherwise clients that retry at once
+ * would keep the process busy with refusals. If this many refusals are waiting, further ones are sent at once.
  */
 const HELD = { ms: 500, atOnce: 10_000 };
 
-/** Bytes of bodies that are being received, as announced. */
+/** Bytes of bodies that are being received, by their announced length. */
 const BODIES = { ofAll: 256 * MIB, ofOne: 64 * MIB, alwaysOfOne: 2 * MIB };
-/** What a request counts for whose body is smaller. */
+/** A smaller body counts as this many bytes. */
 const SMALLEST_BODY = 64 * KIB;
 
-/** A publish whose key is known, until it is answered. */
+/** A publish with a valid key, until its answer is sent. */
 export interface Publish {
   account: string;
   stage: 'receiving' | 'waiting' | 'under way' | 'over';
-  /** What it takes of the room for bodies. */
+  /** Bytes that it counts for in `BODIES`. */
   bytes: number;
-  /** As how many it counts while it is under way. */
+  /** Number of publishes that it counts for while it is under way. */
   weight: number;
 }
 
@@ -49,9 +49,9 @@ interface Entry {
 }
 
 /**
- * How many publishes a process works on at once. What is beyond waits before anything is done for it, in lines of which
- * each account has one, and is served in turn; what has waited too long is refused, and its answer is all that it costs.
- * A publish counts from the last byte of its body on, so whoever sends bodies slowly takes nobody's place.
+ * Bounds the publishes that a process works on at once. Further ones wait before any work is done for them, in order
+ * within each account and with the accounts in turn. A publish that has waited too long is refused, so it costs only the
+ * answer. A publish counts from the last byte of its body on, so clients that send bodies slowly take no other's place.
  */
 export class Admission {
   readonly #lines = new WaitingLines<Entry>(ROOM, ROOM_OF_ONE);
@@ -59,24 +59,24 @@ export class Admission {
   #bodiesOfAll = 0;
   readonly #underWayOf = new Map<string, number>();
   #underWay = 0;
-  /** When nothing waited last. */
+  /** When no publish was waiting for the last time. */
   #emptyAt = 0;
-  /** Refusals that are yet to be told, the oldest first. */
+  /** Refusals that are not sent yet, the oldest first. */
   readonly #held: { refuse(): void; at: number }[] = [];
   #turnIsDue = false;
   #timer: NodeJS.Timeout | null = null;
-  /** The number of the present turn. */
+  /** Number of the current turn. */
   turn = 1;
 
-  /** Whether a publish that comes now has to wait for its turn. */
+  /** Whether a publish that arrives now has to wait for its turn. */
   get isBusy(): boolean {
     return this.#underWay >= CALM || this.#lines.count > 0;
   }
 
-  /** Before anything is done for a request: one of the two is called, at some time. */
+  /** To be called before any work is done for a request. Calls either `proceed` or `refuse`, now or later. */
   wait(account: string, bytes: number, proceed: () => void, refuse: () => void): void {
     if (this.#isBelowShare(account)) {
-      // Its older ones first, if it had more than its share a moment ago.
+      // The account's older requests go first, if it had more than its share a moment ago.
       const oldest = this.#lines.takeFrom(account);
       if (oldest === null) {
         proceed();
@@ -88,20 +88,20 @@ export class Admission {
     if (this.#lines.count === 0) this.#emptyAt = since;
     const displaced = this.#lines.add({ account, bytes, since, proceed, refuse });
     if (displaced !== null) this.#hold(displaced.refuse);
-    this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS);
+    this.#timer ??= setTimeout(() => this.#check(), CHECK_EVERY_MS);
     this.#planTurn();
   }
 
   /**
-   * Before the body is read.
-   * @param announced bytes
-   * @returns null when the account, or all together, are sending more than there is memory for
+   * To be called before the body is read.
+   * @param announced length of the body in bytes
+   * @returns null if the bodies of the account, or of all accounts, would need too much memory
    */
   receive(account: string, announced: number): Publish | null {
     const bytes = Math.max(announced, SMALLEST_BODY);
     const own = this.#bodies.get(account) ?? 0;
     const part = Math.max(BODIES.ofAll / Math.max(this.#bodies.size, 1), BODIES.alwaysOfOne);
-    // When all is full those are refused that have their part; who has little is let in.
+    // If all memory is taken, accounts that have their part are refused; accounts with less are not.
     const isFull = this.#bodiesOfAll + bytes > BODIES.ofAll && own + bytes > part;
     if (own > 0 && (isFull || own + bytes > BODIES.ofOne)) return null;
     this.#bodies.set(account, own + bytes);
@@ -110,14 +110,14 @@ export class Admission {
   }
 
   /**
-   * When the body is there.
-   * @param turn in which the request went on, if it waited before
-   * @returns true when it goes on, else a promise, of false when it is to be refused
+   * To be called when the body has arrived.
+   * @param turn in which the request proceeded, if it waited before
+   * @returns true if it proceeds, else a promise; false means that it must be refused
    */
   received(publish: Publish, length: number, turn?: number): true | Promise<boolean> {
     this.#freeBody(publish);
     publish.weight += Math.floor(length / BYTES_OF_ONE);
-    // The turn was given to a body that was not known yet: a large one takes the places of many.
+    // The size of the body was not known when the request got its turn: a large one counts as several and must wait.
     if (!this.isBusy || (turn === this.turn && publish.weight === 1)) {
       this.#begin(publish);
       return true;
@@ -132,7 +132,7 @@ export class Admission {
     });
   }
 
-  /** When it was answered, or its client has gone. */
+  /** To be called when the answer was sent, or the client has disconnected. */
   end(publish: Publish): void {
     if (publish.stage === 'receiving') this.#freeBody(publish);
     if (publish.stage === 'under way') {
@@ -148,8 +148,8 @@ export class Admission {
   }
 
   /**
-   * An account below the share does not wait behind those above it, unless twice as many as usual are under way. The share
-   * is what each has when all that have something under way have as much, and one more comes.
+   * An account below its share does not wait behind accounts above theirs, unless twice `MOST` are under way. The share
+   * divides `MOST` equally between the accounts that have publishes under way and one more.
    */
   #isBelowShare(account: string): boolean {
     if (this.#underWay >= 2 * MOST) return false;
@@ -186,13 +186,13 @@ export class Admission {
     else this.#planTurn();
   }
 
-  #look(): void {
+  #check(): void {
     this.#refuseLate();
     const now = performance.now();
     const due = this.#held.findIndex(({ at }) => at > now);
     for (const { refuse } of this.#held.splice(0, due === -1 ? this.#held.length : due)) refuse();
     const isIdle = this.#lines.count === 0 && this.#held.length === 0;
-    this.#timer = isIdle ? null : setTimeout(() => this.#look(), LOOK_EVERY_MS);
+    this.#timer = isIdle ? null : setTimeout(() => this.#check(), CHECK_EVERY_MS);
   }
 
   #refuseLate(): void {

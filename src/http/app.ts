@@ -19,12 +19,12 @@ import { LONG_ANSWER, UnreadAnswers } from './unread-answers.ts';
 
 export interface Readiness {
   ready: boolean;
-  /** What was looked at, and what was found. */
+  /** The result of each check by its name: `ok`, or what is wrong. */
   checks: Record<string, string>;
 }
 
 export interface AppOptions {
-  /** Null for a process without the API, which still answers for its health. */
+  /** Null for a process without the API, which serves only `/healthz` and `/readyz`. */
   services: Services | null;
   config: { maxBodyBytes: number } & OpenApiOptions;
   log: Log;
@@ -33,7 +33,7 @@ export interface AppOptions {
   graphql?: GraphQLEndpoint | null;
 }
 
-/** The whole HTTP surface. Every answer is JSON, whatever happens (D22); only `/docs` is for people. */
+/** The whole HTTP surface. Every answer is JSON, also after errors (D22), except the pages for people. */
 export function createApp({ services, config, log, readiness, graphql = null }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -71,7 +71,7 @@ interface ApiParts {
 }
 
 function mountApi(app: Express, { services, log, authenticated, unread, maxBodyBytes }: ApiParts): void {
-  // A list may be a stream, of which a slice waits here for as long as its client likes.
+  // A list may be a stream. One slice of it stays in memory until the client reads it.
   const watched: RequestHandler = (req, res, next) => {
     if (req.method === 'GET') unread.watch(res, accountOf(res).id);
     next();
@@ -92,7 +92,7 @@ function mountApi(app: Express, { services, log, authenticated, unread, maxBodyB
   );
 }
 
-/** Answers belong to one key holder and change with time: no cache may keep them. */
+/** Answers are for one API key and change with time, so no cache may store them. */
 const commonHeaders: RequestHandler = (_req, res, next) => {
   res.setHeader('cache-control', 'no-store');
   res.setHeader('x-content-type-options', 'nosniff');
@@ -107,12 +107,12 @@ function readyz(readiness: AppOptions['readiness']): RequestHandler {
   };
 }
 
-/** How long an answer may be kept for the second look at its key. */
+/** How long an answer may wait for the second check of its key. */
 const LOOK_AGAIN_MS = 500;
 
 /**
- * Replaces Express's `res.json`, which knows nothing of source text that must not change (D26). What was read is not
- * sent where other answers of the account wait to be read already; what was done is told all the same.
+ * Replaces Express's `res.json`, which would change source text (D26). If the account has too many unread answers, a long
+ * result of a GET is not sent. The result of a write is always sent.
  */
 function sendJson(unread: UnreadAnswers, services: Services | null): Response['json'] {
   return function (this: Response, body: unknown): Response {
@@ -122,7 +122,7 @@ function sendJson(unread: UnreadAnswers, services: Services | null): Response['j
         this.setHeader('www-authenticate', 'Bearer');
         this.status(status).json({ error: message });
       };
-      // When nobody can say in time, what was done is told.
+      // If the check fails or takes too long, the answer is sent.
       Promise.race([services.authenticate(keyIn(this.req) ?? ''), sleep(LOOK_AGAIN_MS, undefined, { ref: false })])
         .then(
           (account) => (account === null ? refuse() : this.json(body)),

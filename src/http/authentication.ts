@@ -6,13 +6,13 @@ import { HttpRefusal } from './errors.ts';
 import { belongsTo } from './open-connections.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
-/** Longer or stranger keys are never issued, so no query is made for them. */
+/** Jobferry issues no keys of another form, so no query is made for them. */
 const BEARER = /^Bearer ([\x21-\x7e]{1,300})$/i;
 
 export const TOO_MUCH_UNREAD =
-  'answers that your clients do not read take all room that your account has: read them first';
+  'your clients have left too many answers unread: read those answers before you send more requests';
 
-/** Runs before the body is read: a stranger costs no memory, and who does not read is given nothing more to read. */
+/** Runs before the body is read, so that requests without a valid key or with too many unread answers cost no memory. */
 export function authentication(services: Services, unread: UnreadAnswers): RequestHandler {
   return (req, res, next) => {
     const key = keyIn(req);
@@ -22,7 +22,7 @@ export function authentication(services: Services, unread: UnreadAnswers): Reque
     }
     services.authenticate(key).then(
       (account) => {
-        // The client has gone meanwhile, and `close` of this answer with it: what is counted from here on would count for ever.
+        // The client has disconnected, and `close` was emitted: anything counted from here on would never be uncounted.
         if (res.destroyed) return;
         if (account === null) {
           next(unauthorized());
@@ -42,28 +42,28 @@ export function authentication(services: Services, unread: UnreadAnswers): Reque
   };
 }
 
-/** Undefined when there is none in the right form. */
+/** Returns the API key of a request; undefined if there is none in the right form. */
 export function keyIn({ headers }: IncomingMessage): string | undefined {
   return BEARER.exec(headers.authorization ?? '')?.[1];
 }
 
-/** Without a key nothing was begun, whatever became of looking for it. */
+/** The key was not checked, so no work has begun, even if the outcome of the key's query is unknown. */
 function nothingStored(error: unknown): unknown {
   if (!isUnavailable(error)) return error;
   return unavailable(`${error.message}; nothing was stored, try again`, 'nothing', error.cause);
 }
 
-/** One answer for every reason, so that nothing can be learned from it. */
+/** The same answer for every reason, so that it reveals nothing. */
 export function unauthorized(): HttpRefusal {
   return new HttpRefusal(401, 'missing or invalid API key');
 }
 
-/** So long after it was looked up a key is looked up once more before the answer (I-45); most answers are faster. */
+/** If the answer takes longer than this, the key is checked again before it is sent (I-45). Most answers are faster. */
 const KNOWN_FOR_MS = 100;
 
 /**
- * Whether the key must be looked up again before the answer is sent: a request that had to wait may belong to a key that
- * was revoked meanwhile. Says so once.
+ * Whether the key must be checked again before the answer is sent: it may have been revoked while the request was waiting.
+ * Returns true at most once per request.
  */
 export function isToLookAgain(res: Response): boolean {
   const { knownAt } = res.locals as { knownAt?: number };
@@ -72,7 +72,7 @@ export function isToLookAgain(res: Response): boolean {
   return true;
 }
 
-/** Of the caller; every route of the contract is authenticated. */
+/** Returns the caller's account; every route of the contract is authenticated. */
 export function accountOf(res: Response): Account {
   return res.locals.account as Account;
 }

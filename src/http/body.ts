@@ -8,8 +8,8 @@ import { HttpRefusal, metadataOf } from './errors.ts';
 import type { PublishTurns } from './publish-turns.ts';
 
 /**
- * Reads the body as the route's metadata asks for. Express's own JSON reader will not do: it decodes
- * invalid UTF-8 to U+FFFD, inflates, and forgets the source text that D26 wants kept.
+ * Reads the body as the route's metadata requires. Express's own JSON reader is not suitable: it decodes
+ * invalid UTF-8 to U+FFFD, inflates, and drops the source text that D26 needs.
  */
 export function bodyReader(maxBytes: number, bodyRead: PublishTurns['bodyRead']): RequestHandler {
   return (req, res, next) => {
@@ -29,7 +29,7 @@ export function bodyReader(maxBytes: number, bodyRead: PublishTurns['bodyRead'])
   };
 }
 
-/** The same for a path without a contract: a JSON body is required. */
+/** Reads the body of a path that is not in the contract: JSON is required. */
 export function jsonBodyReader(maxBytes: number): RequestHandler {
   return (req, _res, next) => {
     receiveBody(req, 'required', maxBytes)
@@ -60,7 +60,7 @@ function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** D25: `application/json` in UTF-8 or no content type, and never compressed. */
+/** Accepts `application/json` in UTF-8 or no content type, and never a compressed body (D25). */
 function assertPlainJson({ headers }: IncomingMessage): void {
   const { 'content-type': contentType = 'application/json', 'content-encoding': encoding = 'identity' } = headers;
   if (encoding.toLowerCase() !== 'identity') throw new HttpRefusal(415, 'content-encoding must be identity');
@@ -76,8 +76,8 @@ function assertPlainJson({ headers }: IncomingMessage): void {
 }
 
 /**
- * Collects at most `maxBytes`. What a refused request still sends is thrown away, so that the client
- * gets to read its 413; the server's request timeout bounds how long that can go on.
+ * Collects at most `maxBytes`. The rest of a refused body is read and dropped, so that the client can read
+ * its 413. The server's request time-out bounds how long that can take.
  */
 function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = () => new HttpRefusal(413, `the body is larger than ${maxBytes} bytes`);
@@ -97,7 +97,7 @@ function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
     };
     req.on('data', onData);
     req.once('end', () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
-    // Nobody is left to read the answer, but the request must come to an end.
+    // The client has disconnected and cannot read the answer, but the request must end.
     req.once('error', () => reject(new HttpRefusal(400, 'the request was cut off')));
   });
 }
@@ -125,12 +125,12 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the body, differently in every version of Node.
+    // The parser's own message quotes the body, and differs between versions of Node.
     throw new HttpRefusal(400, 'malformed JSON');
   }
 }
 
-/** Receivers of a doubled `payload` would disagree on which one counts, so none does. */
+/** Refuses a repeated `payload`: JSON parsers disagree on which one is valid. */
 function keepPayloadSource(body: Record<string, unknown>, [source, duplicate]: string[]): void {
   if (duplicate !== undefined) {
     throw new HttpRefusal(400, 'payload is given twice', { payload: ['must be given once'] });

@@ -7,7 +7,7 @@ import { pageBody } from './long-page.ts';
 
 export function deadLetterRoutes(services: Services, log: Log) {
   return initServer().router(contract.deadLetters, {
-    /** The spec gives `includeReplayed` no default; everything is listed unless `false` asks for less. */
+    /** The spec gives `includeReplayed` no default; without it, replayed dead letters are listed too. */
     list: async ({ params, query: { includeReplayed, ...asked }, res }) => {
       const input = { ...asked, includeReplayed: includeReplayed ?? true };
       const page = await services.listDeadLetters(accountOf(res), params.id, input, () => res.destroyed);

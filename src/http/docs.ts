@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path';
 import type { Express, RequestHandler } from 'express';
 import { type OpenApiOptions, openApiDocument } from './openapi/index.ts';
 
-/** Everything comes from here: neither a page nor a script of another host is ever asked for. */
+/** The page loads everything from this server, and no page or script from another host. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
-  // The stylesheet has its icons inside.
+  // The stylesheet contains its icons.
   "img-src 'self' data:",
   "object-src 'none'",
   "base-uri 'none'",
@@ -16,13 +16,13 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The ones that the page needs; the package has more, and source maps of megabytes. */
+/** The files that the page needs. The package also has others, and source maps of megabytes. */
 const ASSETS = { 'swagger-ui.css': 'text/css', 'index.css': 'text/css', 'swagger-ui-bundle.js': 'text/javascript' };
 
-/** Asked for anew each time, which costs a 304: these change with every version of Jobferry. */
+/** Browsers check these files on every use, which costs a 304: they change with every version of Jobferry. */
 const REVALIDATE = 'no-cache';
 
-/** `validatorUrl`: by default the page shows the document to a service on the internet. */
+/** `validatorUrl`: by default the page sends the document to a service on the internet. */
 const START_SCRIPT = `window.addEventListener('load', () => {
   SwaggerUIBundle({
     url: '/openapi.json',
@@ -36,8 +36,8 @@ const START_SCRIPT = `window.addEventListener('load', () => {
 `;
 
 /**
- * `/openapi.json`, and `/docs` to read it. Both are open to everybody: they tell what is in the
- * documentation anyway. They are made once, at the start, and answered from memory.
+ * Serves `/openapi.json`, and `/docs` to read it. Neither needs a key: both contain only what the documentation
+ * contains. They are made once, at the start, and served from memory.
  */
 export function mountDocumentation(app: Express, options: OpenApiOptions): void {
   app.get('/openapi.json', serve('application/json', JSON.stringify(openApiDocument(options)), REVALIDATE));
@@ -50,7 +50,7 @@ export function mountDocumentation(app: Express, options: OpenApiOptions): void 
   });
   app.get('/docs/start.js', serve('text/javascript', START_SCRIPT, REVALIDATE));
   for (const [name, type] of Object.entries(ASSETS)) {
-    // The page asks with `?v=`, so a later version is never mistaken for this one.
+    // The page adds `?v=` to the URL, so a browser never uses the file of another version.
     app.get(`/docs/${name}`, serve(type, read(name), 'public, max-age=86400'));
   }
 }
@@ -88,7 +88,7 @@ function serve(type: string, content: string | Buffer, cacheControl: string): Re
   return (req, res) => {
     res.setHeader('cache-control', cacheControl);
     res.setHeader('etag', etag);
-    // In a list, or marked as weak by a proxy that compresses, it is the same tag.
+    // `includes`: the tag may be in a list, or be marked as weak by a proxy that compresses.
     if (req.headers['if-none-match']?.includes(etag)) {
       res.status(304).end();
       return;

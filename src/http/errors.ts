@@ -5,7 +5,7 @@ import type { ZodError } from 'zod';
 import type { RouteMetadata } from '../contract/index.ts';
 import { type ErrorKind, type FieldErrors, JobferryError } from '../domain/errors.ts';
 
-/** What this folder needs of the logger; pino has it. */
+/** The part of pino's logger that this folder uses. */
 export interface Log {
   error(fields: object, message: string): void;
 }
@@ -22,7 +22,7 @@ const STATUS_OF_KIND: Record<ErrorKind, number> = {
   unavailable: 503,
 };
 
-/** A refusal that only HTTP knows of, such as a wrong content type. */
+/** A refusal for a reason that exists only in HTTP, such as a wrong content type. */
 export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
   readonly status: number;
@@ -35,14 +35,14 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** Of the contract's route that this request met, if it met one that says so. */
+/** Returns the metadata of the contract's route that the request matches; undefined if there is none. */
 export function metadataOf(req: Request): RouteMetadata | undefined {
   const { tsRestRoute } = req as { tsRestRoute?: AppRoute };
   if (tsRestRoute === undefined || !isAppRoute(tsRestRoute)) return undefined;
   return tsRestRoute.metadata as RouteMetadata | undefined;
 }
 
-/** Unknown path parameters are 404, a bad body is per field or one message, all else one message (D22). */
+/** A bad path parameter gives 404. A bad body gives messages per field or one message, anything else one message (D22). */
 export function refuseInvalidRequest(error: RequestValidationError, req: Request, res: Response): void {
   const { pathParams, body, query, headers } = error;
   if (pathParams !== null) {

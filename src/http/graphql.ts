@@ -7,10 +7,10 @@ import { jsonBodyReader } from './body.ts';
 import { HttpRefusal } from './errors.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
-/** To parse and check a request takes a millisecond or several, before it waits for anything. */
+/** Parsing and checking one request takes at least a millisecond of the event loop. */
 const PACE = { items: 4, ms: 2 };
 
-/** What this folder knows of GraphQL: something that answers a JSON body for an account. */
+/** The GraphQL server as this folder uses it. */
 export interface GraphQLEndpoint {
   execute(
     req: IncomingMessage,
@@ -18,13 +18,13 @@ export interface GraphQLEndpoint {
     body: object,
     caller: { account: Account; hasRoom: () => boolean },
   ): Promise<void>;
-  /** The explorer for browsers; null when it is switched off. */
+  /** Serves the explorer to browsers; null if it is switched off. */
   page: ((req: IncomingMessage, res: ServerResponse) => Promise<void>) | null;
 }
 
 /**
- * JSON only, by POST only: forms and GET requests, which other sites can make a browser send, never
- * reach GraphQL. Keys, body limits and refusals are those of REST.
+ * Accepts JSON by POST only, so that forms and GET requests, which other sites can make a browser send, never
+ * reach GraphQL. Keys, body limits and refusals are the same as for REST.
  */
 export function mountGraphQL(
   app: Express,
@@ -47,16 +47,16 @@ export function mountGraphQL(
       return;
     }
     const account = accountOf(res);
-    // The answer is written by a library, in one piece or as events.
+    // A library writes the answer, in one piece or as events.
     unread.watch(res, account.id);
     const hasRoom = () => unread.hasRoom(account.id);
     starts.add(account.id, () => {
-      // Nobody waits for it any more.
+      // The client may have disconnected.
       if (!res.destroyed) endpoint.execute(req, res, body, { account, hasRoom }).catch(next);
     });
   });
   app.all('/graphql', (_req, res, next) => {
     res.setHeader('allow', 'POST');
-    next(new HttpRefusal(405, 'GraphQL is asked by POST with a JSON body'));
+    next(new HttpRefusal(405, 'GraphQL requests must be sent by POST with a JSON body'));
   });
 }

@@ -1,4 +1,4 @@
-/** The REST shell: from HTTP to the services and back. */
+/** The HTTP shell: REST, GraphQL's transport, documentation and health. */
 export { type AppOptions, createApp, type Readiness } from './app.ts';
 export type { Log } from './errors.ts';
 export type { GraphQLEndpoint } from './graphql.ts';

@@ -8,16 +8,16 @@ import { cutStalledAnswers, type SLOWEST } from './stalled-answers.ts';
 
 /** Milliseconds. Tests shorten them. */
 const TIMEOUTS = {
-  /** A client that takes longer to say what it wants is cut off, so that it cannot hold a socket for free. */
+  /** A client that sends its request more slowly is cut off, so that it cannot hold a socket without cost. */
   headers: 10_000,
   request: 30_000,
-  /** How often Node looks at the two above; its default of 30 s would make 10 s mean 40 s. */
+  /** How often Node checks the two above. With its default of 30 s, 10 s could become 40 s. */
   check: 2_000,
-  /** Longer than the 60 s of common load balancers, which must be the ones to close an idle socket. */
+  /** Longer than the 60 s of common load balancers: the load balancer must be the side that closes an idle socket. */
   keepAlive: 65_000,
-  /** An answer of which the client takes nothing for so long is given up. */
+  /** An answer of which the client reads nothing for this long is cut off. */
   stalled: 10_000,
-  /** How long a shutdown waits for requests under way. */
+  /** How long a shutdown waits for running requests. */
   grace: 10_000,
 };
 
@@ -26,24 +26,24 @@ export interface ListenOptions {
   port: number;
   timeouts?: Partial<typeof TIMEOUTS>;
   slowest?: typeof SLOWEST;
-  /** Connections at once; tests have fewer. */
+  /** Most connections at once. Tests set a smaller number. */
   connections?: number;
 }
 
 export interface Listening {
-  /** Base address, with the port that was given when 0 was asked for. */
+  /** Base address. If port 0 was requested, it has the port that the system assigned. */
   url: string;
-  /** Stops accepting, lets requests under way finish, and ends every connection. */
+  /** Stops accepting connections, waits for running requests, and ends every connection. */
   close(): Promise<void>;
 }
 
-/** An address that is taken, and so far only says that the service is starting. */
+/** A bound address. Until `serve` is called, it answers that the service is starting. */
 export interface Bound extends Listening {
-  /** From now on the app answers. */
+  /** Passes all further requests to the app. */
   serve(app: Express): void;
 }
 
-/** Starts serving. What Node would answer by itself, empty or as text, is JSON here too (D22). */
+/** Starts serving. Answers that Node sends by itself, empty or as text, are JSON here too (D22). */
 export async function listen(app: Express, options: ListenOptions): Promise<Listening> {
   const bound = await bind(options);
   bound.serve(app);
@@ -51,8 +51,8 @@ export async function listen(app: Express, options: ListenOptions): Promise<List
 }
 
 /**
- * Takes the address, before anything is started that would have to be stopped again when it is taken.
- * @throws Error in words for the operator when it cannot be had
+ * Binds the address. To be called first: if the address is in use, no other part has to be stopped again.
+ * @throws Error with a message for the operator if the address cannot be bound
  */
 export async function bind(options: ListenOptions): Promise<Bound> {
   const running = new RunningRequests();
@@ -65,7 +65,7 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     requestTimeout: timeouts.request,
     connectionsCheckingInterval: timeouts.check,
     keepAliveTimeout: timeouts.keepAlive,
-    // Node would answer 400 without a body; the check is made below instead.
+    // Node would answer 400 without a body, so the header is checked below instead.
     requireHostHeader: false,
   });
   const open = new OpenConnections(running, options.connections);
@@ -104,7 +104,7 @@ export async function bind(options: ListenOptions): Promise<Bound> {
   };
 }
 
-/** The process lives, and that is all. */
+/** Answers until `serve` is called: the process is alive but not ready. */
 const answerWhileStarting: RequestListener = (req, res) => {
   if (req.url === '/healthz') answerJson(res, 200, { status: 'ok' });
   else if (req.url === '/readyz') answerJson(res, 503, { status: 'not ready', checks: { start: 'under way' } });
@@ -115,19 +115,19 @@ const answerWhileStarting: RequestListener = (req, res) => {
 };
 
 function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
-  const said = (message: string) => new Error(message, { cause: error });
+  const because = (message: string) => new Error(message, { cause: error });
   switch (error.code) {
     case 'EADDRINUSE':
-      return said(`port ${port} of ${host} is in use: stop what listens there, or set PORT`);
+      return because(`port ${port} of ${host} is in use: stop the program that listens there, or set PORT`);
     case 'EACCES':
-      return said(`port ${port} of ${host} is not allowed to this user: set PORT to 1024 or above`);
+      return because(`this user may not listen on port ${port} of ${host}: set PORT to 1024 or above`);
     case 'EADDRNOTAVAIL':
-      return said(`${host} is not an address of this machine: set HOST`);
+      return because(`${host} is not an address of this machine: set HOST`);
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return said(`the host name ${host} has no address: set HOST`);
+      return because(`the host name ${host} has no address: set HOST`);
     default:
-      return said(`cannot listen on port ${port} of ${host}: ${error.message}`);
+      return because(`cannot listen on port ${port} of ${host}: ${error.message}`);
   }
 }
 
@@ -137,8 +137,8 @@ function urlOf(server: Server): string {
 }
 
 /**
- * Node stops checking its timeouts once it is told to close, so a silent client could hold the server
- * open for ever: when the last request is answered, whatever is still connected goes.
+ * Node stops checking its time-outs when the server closes, so a silent client could keep the server open for
+ * ever. Therefore all connections are closed when the last request is answered.
  */
 function closeGracefully(server: Server, running: RunningRequests, graceMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -161,7 +161,7 @@ function closeGracefully(server: Server, running: RunningRequests, graceMs: numb
 }
 
 function answerParserError(error: NodeJS.ErrnoException, socket: Socket, running: RunningRequests): void {
-  // A request under way has its own answer coming; one put in its place would be taken for it.
+  // A running request will send its own answer; the client would take this one for it.
   const busy = running.of(socket).some((res) => res.req.complete);
   if (busy || !socket.writable) {
     socket.destroy();

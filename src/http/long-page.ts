@@ -7,23 +7,27 @@ import { accountOf } from './authentication.ts';
 import type { Log } from './errors.ts';
 
 /**
- * The body of a list: the page itself, or, when the service reads it bit by bit, a stream of the same JSON, which reads
- * on when the client has taken what it was sent. So a client that does not read costs a slice of the page, and not all.
- * @param schema of the whole body; entries of a stream are checked by it as well
+ * Returns the body of a list: the page itself or, if the service reads the page in slices, a stream of the same JSON. The
+ * stream reads the next slice when the client has read the previous one, so a client that does not read costs the memory
+ * of one slice, not of the page.
+ * @param schema of the whole body; the entries of a stream are checked with it too
  */
 export function pageBody<T, P extends Page<T>>(res: Response, log: Log, schema: z.ZodTypeAny, page: P): P {
   const { rest } = page;
   if (rest === undefined) return page;
   const stream = Readable.from(pieces(schema, page, rest), { objectMode: true, highWaterMark: 1 });
-  // The status is sent by then: a client sees that the answer is cut off.
+  // The status is already sent, so the connection is closed and the client sees an incomplete answer.
   stream.on('error', (err) => {
     const { method, originalUrl: url } = res.req;
-    log.error({ err, method, url, accountId: accountOf(res).id }, 'a list was cut off in the middle of its answer');
+    log.error(
+      { err, method, url, accountId: accountOf(res).id },
+      'reading a list failed after a part was sent: the answer was cut off',
+    );
     res.destroy();
   });
   res.on('close', () => stream.destroy());
   res.setHeader('content-type', 'application/json; charset=utf-8');
-  // What serves the contract pipes a stream as it is.
+  // ts-rest pipes a stream unchanged.
   return stream as unknown as P;
 }
 
@@ -34,7 +38,7 @@ async function* pieces<T>(schema: z.ZodTypeAny, page: Page<T>, rest: AsyncIterab
   const empty = write([]);
   const tail = empty.slice(HEAD.length);
   const entriesOf = (jobs: T[]): string => write(jobs).slice(HEAD.length, -tail.length);
-  if (!empty.startsWith(HEAD)) throw new Error('a page begins with its entries');
+  if (!empty.startsWith(HEAD)) throw new Error('the JSON of a page must begin with its entries');
   yield HEAD;
   let separator = '';
   const slice = (jobs: T[]): string => {

@@ -1,29 +1,29 @@
 import type { Socket } from 'node:net';
 import type { RunningRequests } from './running-requests.ts';
 
-/** Below the 20 000 or more files that a server process may usually have open, with room for webhooks and the database. */
+/** Fewer than the 20 000 or more files that a server process may usually open: webhooks and the database need some. */
 const MOST = 10_000;
-/** When all are taken, so large a part is closed at once: to look for those that can be is a walk through all. */
+/** At the bound, this part of all connections is closed at once, because the search visits every connection. */
 const PART = 1 / 20;
-/** When nothing could be closed, new ones are turned away for so long before the next look. */
-const LOOK_AGAIN_MS = 1000;
+/** If no connection could be closed, new ones are refused for this long before the next search. */
+const SEARCH_AGAIN_MS = 1000;
 
 const accounts = new WeakMap<Socket, string>();
 
-/** Says whose key was in the last request of the connection. */
+/** Sets the account whose key was in the connection's last request. */
 export function belongsTo(socket: Socket, accountId: string): void {
   if (accounts.get(socket) !== accountId) accounts.set(socket, accountId);
 }
 
 /**
- * How many connections of clients are open. When all are taken, connections without a request under way make room: those
- * of the account that has the most of all and any of these, where all that never came with a key are one account. An
- * account with more than half of all also loses those with a request under way, when it is answered.
+ * Bounds the open connections of clients. At the bound, connections without a running request are closed: those of the
+ * account that has the most connections and at least one such. All connections without a key so far count as one account.
+ * If an account has more than half of all connections, those with a running request are also closed, after the answer.
  */
 export class OpenConnections {
   readonly #running: RunningRequests;
   readonly #most: number;
-  /** In the order in which they came. */
+  /** In the order in which they were opened. */
   readonly #open = new Set<Socket>();
   #fullUntil = 0;
 
@@ -32,7 +32,7 @@ export class OpenConnections {
     this.#most = most;
   }
 
-  /** A new connection; it is closed at once when there is no room, and none can be made. */
+  /** Adds a new connection, or closes it at once if the bound is reached and no other one can be closed. */
   add(socket: Socket): void {
     if (this.#open.size >= this.#most && !this.#makeRoom()) {
       socket.destroy();
@@ -57,7 +57,7 @@ export class OpenConnections {
       if (idle.length > 0) return true;
     }
     this.#endAfterAnswer(largest);
-    this.#fullUntil = now + LOOK_AGAIN_MS;
+    this.#fullUntil = now + SEARCH_AGAIN_MS;
     return false;
   }
 

@@ -19,18 +19,18 @@ const REFUSAL_HEADERS = {
 const PUBLISH = /^\/v1\/queues\/[^/?]+\/jobs(?:\?|$)/;
 
 interface Locals {
-  /** Of the turns that are taken, the one in which the request went on. */
+  /** Number of the turn in which the request proceeded; undefined if it did not wait. */
   turn?: number;
   publish?: Publish;
 }
 
-/** The three places at which a publish can be made to wait: before all else, before its body, and after it. */
+/** The three places at which a publish may have to wait: before any work, before its body is read, and after it. */
 export interface PublishTurns {
-  /** Instead of `answer`. Whose request it is must be known without asking anybody; who is not known goes on. */
+  /** Wraps `answer`. It delays only requests whose account is known without a query; all others proceed. */
   before(answer: RequestListener): RequestListener;
-  /** After the key and before the body. */
+  /** Runs after the key is checked and before the body is read. */
   admission: RequestHandler;
-  /** After the body and before it is understood. Resolves with false when the request was refused. */
+  /** Runs after the body is read and before it is parsed. Resolves with false if the request was refused. */
   bodyRead(req: Request, res: Response, length: number): true | Promise<boolean>;
 }
 
@@ -87,7 +87,7 @@ function isPublishPath({ method, url }: IncomingMessage): boolean {
   return method === 'POST' && PUBLISH.test(url ?? '');
 }
 
-/** As cheap as can be: an overloaded process does it most of the time. */
+/** As cheap as possible: an overloaded process refuses most of the time. */
 function refuse(res: ServerResponse): void {
   if (res.destroyed) return;
   res.writeHead(503, REFUSAL_HEADERS);

@@ -1,6 +1,6 @@
 /**
- * Reads a query string without Express's nesting, where `page[]=1` would be a list and `page[a]=1` an
- * object. Both count as `page` given in a form that is not one plain value, and so does repeating it.
+ * Parses a query string without Express's nesting, in which `page[]=1` would be a list and `page[a]=1` an
+ * object. Here both give a list for `page`, as a repeated `page` does: a list shows that it is not one plain value.
  */
 export function parseQuery(text: string | null | undefined): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);

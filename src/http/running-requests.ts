@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Requests that have no complete answer yet, by connection. Not a set of responses: one that gets and loses thousands
- * of members a second is laid out anew all the time, and V8 links each layout to the next. Once the first of them is
- * old, all that follow survive until the next full collection, and with them every request that they ever held.
+ * Requests without a complete answer, by connection. A set of responses would leak: V8 reallocates the table of a set that
+ * gains and loses thousands of members per second, and links each table to the next. Once the first table is in the old
+ * generation, all later ones survive until the next full garbage collection, with every request that they ever held.
  */
 export class RunningRequests {
   readonly #ofSocket = new Map<Socket, ServerResponse[]>();

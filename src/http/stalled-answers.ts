@@ -1,25 +1,25 @@
 import type { Socket } from 'node:net';
 
-/** Answers may take this long, and a second more for each so many bytes: who takes a byte now and then is no reader. */
+/** An answer may take this long, and a second more for each `bytesPerSecond`: a client that reads a few bytes now and then is cut off too. */
 export const SLOWEST = { startMs: 60_000, bytesPerSecond: 64 * 1024 };
 
 interface Unread {
-  /** What the connection has yet to take: of the process, and of that the part that is on its way. */
+  /** Bytes that the process has not sent yet, and the part of them that libuv is sending. */
   waiting: number;
   onItsWay: number;
-  /** When some of it was taken last. */
+  /** When the connection last took some of them. */
   movedAt: number;
-  /** Since then there always was something to take at a look: of one answer, or of several. */
+  /** Since when every check has found unsent bytes, of one answer or of several. */
   since: number;
-  /** What had been written to the connection before that. */
+  /** Bytes that were written to the connection before `since`. */
   writtenBefore: number;
 }
 
 /**
- * Cuts off clients that do not read their answers. Node's own time-outs are about requests, and an answer waits in
- * memory for as long as its client likes.
- * @param sockets those with an answer under way
- * @returns ends the looking
+ * Cuts off clients that do not read their answers. Node's own time-outs cover requests only, and an unread answer stays in
+ * memory.
+ * @param sockets returns the connections with a running answer
+ * @returns a function that ends the checks
  */
 export function cutStalledAnswers(
   sockets: () => Iterable<Socket>,
@@ -27,7 +27,7 @@ export function cutStalledAnswers(
   slowest = SLOWEST,
 ): () => void {
   let seen = new Map<Socket, Unread>();
-  const look = () => {
+  const checkAll = () => {
     const now = performance.now();
     const present = new Map<Socket, Unread>();
     for (const socket of sockets()) {
@@ -38,7 +38,7 @@ export function cutStalledAnswers(
       const hasMoved = before === undefined || before.waiting !== waiting || before.onItsWay !== onItsWay;
       const movedAt = hasMoved ? now : before.movedAt;
       const { since, writtenBefore } = before ?? { since: now, writtenBefore: socket.bytesWritten - waiting };
-      // Also of what is written only now, because what came before it was taken.
+      // Includes bytes that were written only now, because the earlier ones were read.
       const bytes = socket.bytesWritten - writtenBefore;
       const endsAt = since + slowest.startMs + (bytes / slowest.bytesPerSecond) * 1000;
       if (now - movedAt >= stalled || now >= endsAt) socket.destroy();
@@ -46,11 +46,11 @@ export function cutStalledAnswers(
     }
     seen = present;
   };
-  const timer = setInterval(look, check).unref();
+  const timer = setInterval(checkAll, check).unref();
   return () => clearInterval(timer);
 }
 
-/** A long answer is one write, which is counted as waiting until its last byte was taken; libuv knows how far it is. */
+/** A long answer is one write, which Node counts as waiting until its last byte was sent; libuv has the exact number. */
 function queuedBySystem(socket: Socket): number {
   return (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
 }

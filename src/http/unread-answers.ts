@@ -3,10 +3,10 @@ import type { ServerResponse } from 'node:http';
 /** Bytes. */
 const LIMITS = { perAccount: 32 * 1024 * 1024, perProcess: 256 * 1024 * 1024 };
 
-/** A kernel takes as much without waiting, so shorter answers are never counted. */
+/** The kernel accepts this many bytes at once, so shorter answers are never counted. */
 export const LONG_ANSWER = 64 * 1024;
 
-/** What was answered and waits in this process until its client reads it, by account. Answers are built in memory. */
+/** Bytes of answers that wait in this process's memory until their clients read them, by account. */
 export class UnreadAnswers {
   readonly #limits: typeof LIMITS;
   readonly #ofAccount = new Map<string, number>();
@@ -17,16 +17,16 @@ export class UnreadAnswers {
     this.#limits = { ...LIMITS, ...limits };
   }
 
-  /** Whether the account may be answered. One that has less than its part waiting always may, whatever others have. */
+  /** Whether the account may get another long answer. An account below its part always may, whatever others have. */
   hasRoom(accountId: string): boolean {
     if (this.#total === 0) return true;
     const own = this.#ofAccount.get(accountId) ?? 0;
     const { perAccount, perProcess } = this.#limits;
-    // When all is full those go without who have their part of it.
+    // If the process's limit is reached, accounts that have their part or more are refused.
     return own === 0 || (own < perAccount && (this.#total < perProcess || own < perProcess / this.#ofAccount.size));
   }
 
-  /** For answers that are written bit by bit: counts with each write. */
+  /** For answers that are written in parts: counts at each write. */
   watch(res: ServerResponse, accountId: string): void {
     const write = res.write.bind(res) as (...args: unknown[]) => boolean;
     res.write = (...args: unknown[]) => {
@@ -36,9 +36,9 @@ export class UnreadAnswers {
     };
   }
 
-  /** To be called after each write: counts what the connection did not take at once, until it has. */
+  /** To be called after each write: counts the bytes that the connection did not take at once, until it has taken them. */
   note(res: ServerResponse, accountId: string): void {
-    // Its "close" may have been.
+    // "close" may have been emitted already.
     if (res.destroyed) return;
     const known = this.#ofAnswer.get(res);
     const bytes = res.writableLength;

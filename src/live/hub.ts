@@ -18,7 +18,7 @@ import { Subscriber } from './subscriber.ts';
 const WATCH_CHANNEL = 'jobferry_watch';
 const CHANGE_CHANNEL = 'jobferry_change';
 
-/** Places, in this process. */
+/** Bounds on the subscribers of this process. */
 const MAX_SUBSCRIBERS = 500;
 const MAX_SUBSCRIBERS_OF_ACCOUNT = 100;
 const MAX_IDS = 100;
@@ -27,21 +27,22 @@ const MAX_INTERVAL_MS = 60_000;
 
 /** Milliseconds. Tests shorten them. */
 const TIMINGS = {
-  /** Changes are told together, no more often than this. */
+  /** Changes are collected for this long, and then sent together. */
   round: 100,
-  /** A round that could not be sent. */
+  /** Time before the next round after one that could not be sent. */
   retry: 1000,
-  /** How often a process says what its subscribers watch, and how long that holds: two may be lost. */
+  /** How often a process announces the ids that its subscribers watch, and when an announcement expires: two may be lost. */
   announce: 5000,
   interestLife: 12_000,
-  /** By then every process has heard of a new subscriber, and tells what changes. */
+  /** A new subscriber re-reads everything after this: by then every process knows of it and sends it changes. */
   catchUp: 1000,
+  /** A subscriber without changes for this long re-reads its jobs and actions. */
   quiet: 10_000,
 };
 
 export interface LiveOptions {
   db: Database;
-  /** Of the process; not yet started. */
+  /** The process's listener, not yet started. */
   listener: Listener;
   log: DatabaseLog;
   timings?: Partial<typeof TIMINGS>;
@@ -50,9 +51,9 @@ export interface LiveOptions {
 export interface LiveService {
   live: Live;
   changes: ChangeFeed;
-  /** Ends all subscriptions, and takes no more. */
+  /** Ends all subscriptions, and refuses new ones. */
   endSubscriptions(): void;
-  /** Sends other processes the changes that are left. */
+  /** Sends the remaining changes to other processes. */
   stop(): Promise<void>;
 }
 
@@ -67,8 +68,8 @@ export function createLive(options: LiveOptions): LiveService {
 }
 
 /**
- * Brings changes of any process to the subscribers of this one (docs/architecture.md, "Live updates").
- * Subscribers of the same process hear of a change without the database, all others by NOTIFY.
+ * Passes changes from all processes to the subscribers of this one (docs/architecture, "Live updates").
+ * Subscribers of the same process receive a change without the database, all others by NOTIFY.
  */
 class LiveHub implements Live, ChangeFeed {
   readonly #options: LiveOptions;
@@ -77,15 +78,15 @@ class LiveHub implements Live, ChangeFeed {
   readonly #subscribers = new Set<Subscriber>();
   #admitted = 0;
   readonly #admittedOf = new Map<string, number>();
-  /** By what they are interested in. */
+  /** Subscribers by each id that they watch. */
   readonly #byId = new Map<string, Set<Subscriber>>();
   readonly #remote: RemoteInterests;
   readonly #pending = new PendingChanges();
   readonly #toAnnounce = new Set<string>();
-  /** Somebody watches something, somewhere: all that `changed` asks when nobody does. */
+  /** Whether any process has a subscriber. Without one, `changed` checks this and nothing else. */
   #isWatched = false;
   #round: NodeJS.Timeout | null = null;
-  #telling: Promise<void> = Promise.resolve();
+  #sending: Promise<void> = Promise.resolve();
   #announcing: Promise<void> | null = null;
   #ticking: NodeJS.Timeout | null = null;
   #ending = false;
@@ -97,9 +98,9 @@ class LiveHub implements Live, ChangeFeed {
     this.#remote = new RemoteInterests(this.#timings.interestLife);
     options.listener.subscribe({
       channels: {
-        [WATCH_CHANNEL]: (message) => this.#hearInterest(message),
+        [WATCH_CHANNEL]: (message) => this.#receiveInterest(message),
         [CHANGE_CHANNEL]: (message) => {
-          if (this.#subscribers.size > 0) this.#hearChanges(message);
+          if (this.#subscribers.size > 0) this.#receiveChanges(message);
         },
       },
       greeting: { channel: WATCH_CHANNEL, message: encodeHello(this.#id) },
@@ -117,7 +118,7 @@ class LiveHub implements Live, ChangeFeed {
     }
     if (jobId !== undefined && this.#watches(jobId)) this.#pending.job(accountId, jobId);
     if (actionId !== undefined && this.#watches(actionId)) this.#pending.action(accountId, actionId);
-    if (this.#round === null && !this.#pending.isEmpty) this.#tellIn(this.#timings.round);
+    if (this.#round === null && !this.#pending.isEmpty) this.#sendIn(this.#timings.round);
   }
 
   watch(watch: Watch, minIntervalMs: number, signal?: AbortSignal): AsyncGenerator<Changes, void, undefined> {
@@ -138,7 +139,7 @@ class LiveHub implements Live, ChangeFeed {
     signal?.addEventListener('abort', close);
     if (signal?.aborted === true) close();
 
-    // A generator's own `return` waits for the `next` under way, and runs no `finally` before the first one.
+    // A generator's own `return` waits for a pending `next`, and before the first `next` it runs no `finally`.
     const rounds = subscriber.rounds();
     const { return: end, throw: fail } = rounds;
     rounds.return = (value) => {
@@ -163,19 +164,22 @@ class LiveHub implements Live, ChangeFeed {
     this.#isWatched = false;
     if (this.#ticking !== null) clearInterval(this.#ticking);
     if (this.#round !== null) clearTimeout(this.#round);
-    await this.#telling;
-    if (!this.#pending.isEmpty) await this.#tell();
+    await this.#sending;
+    if (!this.#pending.isEmpty) await this.#send();
     await this.#announcing;
   }
 
   #assertFew({ queueIds, jobIds, actionIds }: Watch): void {
     if ([queueIds, jobIds, actionIds].some((ids) => ids.length > MAX_IDS)) {
-      throw new JobferryError('invalid_request', `watch at most ${MAX_IDS} of each`);
+      throw new JobferryError(
+        'invalid_request',
+        `a subscriber may watch at most ${MAX_IDS} queues, ${MAX_IDS} jobs and ${MAX_IDS} bulk actions`,
+      );
     }
   }
 
   admit(accountId: string): () => void {
-    if (this.#ending) throw unavailable('the service stops', 'nothing');
+    if (this.#ending) throw unavailable('the service is stopping', 'nothing');
     if (this.#admitted >= MAX_SUBSCRIBERS) throw unavailable('too many live subscribers', 'nothing');
     const ofAccount = this.#admittedOf.get(accountId) ?? 0;
     if (ofAccount >= MAX_SUBSCRIBERS_OF_ACCOUNT) {
@@ -219,7 +223,7 @@ class LiveHub implements Live, ChangeFeed {
     return this.#byId.has(id) || this.#remote.has(id);
   }
 
-  /** Nothing runs while nobody watches. */
+  /** Starts the ticks with the first interest, and stops them with the last. */
   #interestsChanged(): void {
     this.#isWatched = !this.#stopped && (this.#subscribers.size > 0 || this.#remote.size > 0);
     if (this.#isWatched) {
@@ -240,12 +244,12 @@ class LiveHub implements Live, ChangeFeed {
   #announce(ids: Iterable<string>): void {
     for (const id of ids) this.#toAnnounce.add(id);
     if (this.#stopped || this.#toAnnounce.size === 0) return;
-    this.#announcing ??= this.#sayInterests().finally(() => {
+    this.#announcing ??= this.#sendInterests().finally(() => {
       this.#announcing = null;
     });
   }
 
-  async #sayInterests(): Promise<void> {
+  async #sendInterests(): Promise<void> {
     try {
       while (this.#toAnnounce.size > 0) {
         const messages = encodeInterest(this.#id, [...this.#toAnnounce]);
@@ -253,50 +257,50 @@ class LiveHub implements Live, ChangeFeed {
         await notify(this.#options.db, WATCH_CHANNEL, messages);
       }
     } catch (error) {
-      // Said again at the next tick, and as soon as the listener is back.
-      this.#options.log.warn({ err: error }, 'live updates: what is watched could not be told');
+      // The next tick announces all ids again, and so does the listener when it reconnects.
+      this.#options.log.warn({ err: error }, 'live updates: announcing the watched ids to other processes failed');
     }
   }
 
-  #hearInterest(message: string): void {
-    const heard = decodeInterest(message);
-    if (heard === null || heard.from === this.#id || this.#stopped) return;
-    this.#remote.note(heard.interest.ids);
+  #receiveInterest(message: string): void {
+    const received = decodeInterest(message);
+    if (received === null || received.from === this.#id || this.#stopped) return;
+    this.#remote.add(received.interest.ids);
     this.#interestsChanged();
-    if (!heard.interest.hello) return;
-    // It did not know what is watched here, and so told nothing.
+    if (!received.interest.hello) return;
+    // The sender did not know what this process watches, so it has sent no changes yet.
     this.#announce(this.#byId.keys());
     this.#missed();
   }
 
-  #hearChanges(message: string): void {
-    const heard = decodeChanges(message);
-    if (heard !== null && heard.from !== this.#id) this.#distribute(heard.changes);
+  #receiveChanges(message: string): void {
+    const received = decodeChanges(message);
+    if (received !== null && received.from !== this.#id) this.#distribute(received.changes);
   }
 
   #missed(): void {
     for (const subscriber of this.#subscribers) subscriber.missed();
   }
 
-  #tellIn(ms: number): void {
+  #sendIn(ms: number): void {
     this.#round = setTimeout(() => {
-      this.#telling = this.#tell().then((told) => {
+      this.#sending = this.#send().then((sent) => {
         this.#round = null;
-        if (!this.#pending.isEmpty && !this.#stopped) this.#tellIn(told ? this.#timings.round : this.#timings.retry);
+        if (!this.#pending.isEmpty && !this.#stopped) this.#sendIn(sent ? this.#timings.round : this.#timings.retry);
       });
     }, ms);
   }
 
-  /** One round; false when other processes could not be told. */
-  async #tell(): Promise<boolean> {
+  /** Runs one round. Resolves with false if NOTIFY failed, so that other processes did not get the changes. */
+  async #send(): Promise<boolean> {
     const changes = this.#pending.take();
     this.#distribute(changes);
     try {
       await notify(this.#options.db, CHANGE_CHANNEL, encodeChanges(this.#id, this.#remote.select(changes)));
       return true;
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'live updates: changes could not be told');
-      this.#pending.lose();
+      this.#options.log.warn({ err: error }, 'live updates: sending changes to other processes failed');
+      this.#pending.markMissed();
       return false;
     }
   }

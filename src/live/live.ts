@@ -1,38 +1,38 @@
-/** What changes, as it happens, across processes. */
+/** Live updates: changes of queues, jobs and bulk actions, from all processes. */
 
-/** A subscriber is told about these; empty lists mean nothing of that kind. */
+/** The ids that a subscriber watches; an empty list means none of that kind. */
 export interface Watch {
   accountId: string;
   queueIds: readonly string[];
   jobIds: readonly string[];
   actionIds: readonly string[];
-  /** All queues of the account, also those to come. */
+  /** All queues of the account, including those that are created later. */
   allQueues?: boolean | undefined;
 }
 
-/** What changed since the last time; ids only, because what is shown is read when it is sent. */
+/** The changes since the previous `Changes`. Ids only: the data is read when an event is sent. */
 export interface Changes {
   queueIds: ReadonlySet<string>;
-  /** Watched jobs, and of watched queues the last few that changed. */
+  /** Watched jobs, and the last few jobs of watched queues that changed. */
   jobIds: ReadonlySet<string>;
   actionIds: ReadonlySet<string>;
-  /** Jobs of watched queues that changed and are not in `jobIds`, because there were too many. */
+  /** Number of changed jobs of watched queues that are not in `jobIds`, because there were too many. */
   moreJobs: number;
-  /** Any queue of the account may have changed; only for those who watch all. */
+  /** Any queue of the account may have changed; only set if the subscriber watches all queues. */
   allQueues?: true | undefined;
 }
 
 export interface Live {
   /**
-   * Takes one of the account's places for something that stays open without `watch`, which takes one by itself.
-   * @returns gives it back
-   * @throws JobferryError `unavailable` when there are too many
+   * Counts a stream that stays open without `watch` as one of the account's subscribers. `watch` counts itself.
+   * @returns a function that ends the count
+   * @throws JobferryError `unavailable` when there are too many subscribers
    */
   admit(accountId: string): () => void;
   /**
-   * Waits for changes of what is watched, from the call on. Yields at most once per `minIntervalMs`,
-   * everything since the last time together; also yields (with what it watches) when something may have been
-   * missed: a moment after the start, when other processes have heard of it, and after a database restart.
+   * Yields the changes of what is watched, from the call on. Yields at most once per `minIntervalMs`, all changes since
+   * the previous time together. If changes may have been missed, it yields everything that is watched: a moment after the
+   * start, when other processes know of the subscriber, and after a database restart.
    * Ends when the consumer returns, the signal is aborted, or the service stops.
    * @throws JobferryError `unavailable` when there are too many subscribers
    */
@@ -47,7 +47,7 @@ export interface Change {
   actionId?: string;
 }
 
-/** How the rest of the service tells what changed; never throws, never waits. */
+/** Takes the changes that the rest of the service makes; never throws, never waits. */
 export interface ChangeFeed {
   changed(change: Change): void;
 }

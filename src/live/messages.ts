@@ -1,16 +1,16 @@
 import { MAX_MESSAGE_BYTES } from '../db/connection/notifications.ts';
 
 /**
- * What processes tell each other about live updates, as text for NOTIFY. Anybody who can connect to the
- * database can send on these channels, and another version may too: what is not understood is skipped.
+ * The messages of live updates that processes send each other, as text for NOTIFY. Any client that can connect to the
+ * database can send on these channels, and so can another version of Jobferry: unknown messages are skipped.
  */
 
 export interface QueueChange {
   accountId: string;
   queueId: string;
-  /** The last few jobs of it that changed. */
+  /** The queue's last few jobs that changed. */
   jobIds: readonly string[];
-  /** How many more changed. */
+  /** How many other jobs of the queue changed. */
   more: number;
 }
 
@@ -19,20 +19,21 @@ export interface Owned {
   id: string;
 }
 
-/** Changes of a moment, coalesced. */
+/** The changes of one round. */
 export interface ChangeSet {
   queues: QueueChange[];
-  /** Jobs that somebody watches by their id. */
+  /** Jobs that subscribers watch by their id. */
   jobs: Owned[];
   actions: Owned[];
-  /** There were more than could be kept: anything may have changed. */
+  /** Changes were lost, so anything may have changed. */
   missed: boolean;
 }
 
-/** Somebody watches these: ids of queues, jobs, bulk actions, and of accounts with all their queues. */
+/** The ids that the subscribers of one process watch. */
 export interface Interest {
+  /** Ids of queues, jobs and bulk actions; an account's id stands for all its queues. */
   ids: string[];
-  /** The sender has only begun to listen, and may have missed what others watch. */
+  /** The sender has just begun to listen, and may have missed the interests of other processes. */
   hello: boolean;
 }
 
@@ -58,7 +59,7 @@ export function encodeChanges(from: string, changes: ChangeSet): string[] {
   ]);
 }
 
-/** As few messages as PostgreSQL's limit allows. */
+/** Packs the records into as few messages as PostgreSQL's size limit allows. */
 function pack(from: string, records: (string | number)[][]): string[] {
   const head = `[${JSON.stringify(from)}`;
   const messages: string[] = [];

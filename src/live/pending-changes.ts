@@ -1,16 +1,16 @@
 import type { ChangeSet, Owned, QueueChange } from './messages.ts';
 
-/** Bounds on what is collected between two rounds; beyond it, everything may have changed. */
+/** Bounds on the changes that are collected between two rounds. Above them, subscribers re-read everything. */
 const MAX_QUEUES = 2000;
 const MAX_IDS = 5000;
-/** Distinct jobs of a queue that are told apart; beyond it, they are only counted. */
+/** Distinct jobs per queue; further ones are only counted. */
 const MAX_JOBS_OF_QUEUE = 1000;
 /**
- * Of them, the last few are named. Each costs every subscriber the reading of a job, several times a second
- * with a queue at full speed: with 100 of them, ten subscribers took a tenth of the process.
+ * Only this many jobs of a queue are sent by id, the last ones that changed. Every subscriber reads each of them,
+ * several times a second with a queue at full speed: with 100 ids, ten subscribers took a tenth of the process.
  */
 export const NAMED_JOBS = 25;
-/** Of other processes: what 250 dashboards with 200 ids each watch. */
+/** Ids that other processes watch: as many as 250 dashboards with 200 ids each. */
 const MAX_REMOTE_INTERESTS = 50_000;
 
 interface ChangedQueue {
@@ -20,7 +20,7 @@ interface ChangedQueue {
   more: number;
 }
 
-/** Collects changes until somebody takes them; constant time for each, and bounded. */
+/** Collects changes until `take`, in constant time per change and bounded memory. */
 export class PendingChanges {
   #queues = new Map<string, ChangedQueue>();
   #jobs = new Map<string, string>();
@@ -35,7 +35,7 @@ export class PendingChanges {
     let queue = this.#queues.get(queueId);
     if (queue === undefined) {
       if (this.#queues.size >= MAX_QUEUES) {
-        this.lose();
+        this.markMissed();
         return;
       }
       queue = { accountId, jobIds: new Set(), more: 0 };
@@ -59,8 +59,8 @@ export class PendingChanges {
     this.#addTo(this.#actions, accountId, actionId);
   }
 
-  /** What was collected could not be told. */
-  lose(): void {
+  /** Changes were lost: there were too many, or they could not be sent. */
+  markMissed(): void {
     this.#missed = true;
   }
 
@@ -80,7 +80,7 @@ export class PendingChanges {
 
   #addTo(ids: Map<string, string>, accountId: string, id: string): void {
     if (ids.size < MAX_IDS || ids.has(id)) ids.set(id, accountId);
-    else this.lose();
+    else this.markMissed();
   }
 }
 
@@ -94,11 +94,11 @@ function owned(ids: ReadonlyMap<string, string>): Owned[] {
 }
 
 /**
- * What other processes watch. They say it again and again, so that the interests of a killed process
- * end by themselves.
+ * The ids that other processes watch. A process announces its ids periodically, so those of a killed process
+ * expire.
  */
 export class RemoteInterests {
-  /** When each ends, on `performance.now()`. */
+  /** When each id expires, by `performance.now()`. */
   readonly #until = new Map<string, number>();
   readonly #lifeMs: number;
 
@@ -114,8 +114,8 @@ export class RemoteInterests {
     return this.#until.has(id);
   }
 
-  /** Ids beyond the bound are left out: their watchers still look by themselves now and then. */
-  note(ids: readonly string[]): void {
+  /** Ids above the bound are left out: their subscribers are refreshed by their own process only. */
+  add(ids: readonly string[]): void {
     const until = performance.now() + this.#lifeMs;
     for (const id of ids) {
       if (this.#until.size < MAX_REMOTE_INTERESTS || this.#until.has(id)) this.#until.set(id, until);
@@ -127,11 +127,7 @@ export class RemoteInterests {
     for (const [id, until] of this.#until) if (until <= now) this.#until.delete(id);
   }
 
-  clear(): void {
-    this.#until.clear();
-  }
-
-  /** Of the changes, those that another process wants to hear of. */
+  /** Returns the changes that another process watches. */
   select(changes: ChangeSet): ChangeSet {
     const isWatched = ({ id }: Owned) => this.has(id);
     return {

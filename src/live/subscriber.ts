@@ -2,10 +2,10 @@ import type { Changes, Watch } from './live.ts';
 import type { Owned, QueueChange } from './messages.ts';
 import { NAMED_JOBS } from './pending-changes.ts';
 
-/** Jobs of all watched queues that are named at once; of each queue NAMED_JOBS at most. */
+/** Most job ids of all watched queues in one `Changes`; at most NAMED_JOBS are of the same queue. */
 const MAX_JOBS_OF_QUEUES = 100;
 
-/** One who watches: collects what changed, and lets it go no faster than asked for. */
+/** One subscriber: collects the changes that it watches, and yields them no faster than it requested. */
 export class Subscriber {
   readonly accountId: string;
   readonly #watch: { queueIds: ReadonlySet<string>; jobIds: ReadonlySet<string>; actionIds: ReadonlySet<string> };
@@ -13,9 +13,9 @@ export class Subscriber {
   readonly #minIntervalMs: number;
   readonly #onClose: () => void;
   #queueIds = new Set<string>();
-  /** Watched by their ids. */
+  /** Changed jobs that are watched by their ids. */
   #jobIds = new Set<string>();
-  /** By watched queue. Queues and their jobs are in the order of their last change. */
+  /** Changed jobs by watched queue. Queues and their jobs are in the order of their last change. */
   #jobsOfQueues = new Map<string, Set<string>>();
   #jobsNamed = 0;
   #actionIds = new Set<string>();
@@ -39,7 +39,7 @@ export class Subscriber {
     this.#onClose = onClose;
   }
 
-  /** Whose changes matter here; with all queues the account stands for them. */
+  /** Ids of everything watched; the account's id stands for all its queues. */
   get interests(): string[] {
     const { queueIds, jobIds, actionIds } = this.#watch;
     return [...(this.#allQueues ? [this.accountId] : queueIds), ...jobIds, ...actionIds];
@@ -50,31 +50,31 @@ export class Subscriber {
     this.#queueIds.add(queueId);
     this.#moreJobs += more;
     if (jobIds.length > 0) this.#nameJobs(queueId, jobIds);
-    this.#letGo();
+    this.#scheduleYield();
   }
 
   jobChanged({ accountId, id }: Owned): void {
     if (accountId !== this.accountId || !this.#watch.jobIds.has(id)) return;
     this.#jobIds.add(id);
-    this.#letGo();
+    this.#scheduleYield();
   }
 
   actionChanged({ accountId, id }: Owned): void {
     if (accountId !== this.accountId || !this.#watch.actionIds.has(id)) return;
     this.#actionIds.add(id);
-    this.#letGo();
+    this.#scheduleYield();
   }
 
-  /** Anything may have changed. */
+  /** Changes may have been missed: everything that is watched counts as changed. */
   missed(): void {
     for (const id of this.#watch.queueIds) this.#queueIds.add(id);
     this.#anyQueue = this.#allQueues;
-    this.#lookAgain();
+    this.#refresh();
   }
 
-  /** Jobs and actions again when nothing was heard for so long: a killed process tells nobody what it did. */
+  /** Refreshes jobs and actions after a time without changes: a killed process does not send its last changes. */
   refreshIfQuiet(quietMs: number): void {
-    if (performance.now() - this.#lastAt >= quietMs) this.#lookAgain();
+    if (performance.now() - this.#lastAt >= quietMs) this.#refresh();
   }
 
   close(): void {
@@ -116,10 +116,10 @@ export class Subscriber {
     this.#moreJobs += 1;
   }
 
-  #lookAgain(): void {
+  #refresh(): void {
     for (const id of this.#watch.jobIds) this.#jobIds.add(id);
     for (const id of this.#watch.actionIds) this.#actionIds.add(id);
-    this.#letGo();
+    this.#scheduleYield();
   }
 
   get #isEmpty(): boolean {
@@ -127,7 +127,7 @@ export class Subscriber {
     return size === 0 && this.#moreJobs === 0 && !this.#anyQueue;
   }
 
-  /** Whether there is something to take, as soon as there is; false at the end. */
+  /** Resolves with true when there are changes to take, and with false when the subscriber is closed. */
   #ready(): Promise<boolean> {
     return new Promise((resolve) => {
       if (this.#closed) {
@@ -138,11 +138,11 @@ export class Subscriber {
         this.#waiting = null;
         resolve(more);
       };
-      this.#letGo();
+      this.#scheduleYield();
     });
   }
 
-  #letGo(): void {
+  #scheduleYield(): void {
     if (this.#waiting === null || this.#timer !== null || this.#isEmpty) return;
     this.#timer = setTimeout(
       () => {

@@ -4,20 +4,21 @@ import { type Room, WaitingLines } from './waiting-lines.ts';
 
 export interface BatcherOptions<In> {
   maxItems: number;
-  /** Bound on what one statement carries. */
+  /** Bound on the bytes of one flush. */
   maxBytes: number;
   sizeOf(item: In): number;
-  /** Above this, callers are turned away: a queue without a bound only hides an overload. */
+  /** Bound on all waiting items; further ones are refused, because waiting without a bound only hides an overload. */
   maxWaiting: Room;
-  /** The same for what one account has in the queue. */
+  /** Bound on the waiting items of one account. */
   maxWaitingOfOne: Room;
   /**
-   * How long an item may wait to be flushed. What has waited longer is dropped, and surely not written. A flush that takes
-   * longer than `busyMs` is a pause of the database, which is waited out; a queue that never gets empty although flushes
-   * end has more work than can be done, and waiting only makes every answer late.
+   * How long an item may wait for its flush. An item that has waited longer is dropped, and surely not written. `busyMs`
+   * holds during an overload: items are always waiting although flushes end, so a longer wait would only make every result
+   * late. `calmMs` holds otherwise, also while one flush takes longer than `busyMs`: that is a pause of the database, which
+   * is worth waiting for.
    */
   patience: { calmMs: number; busyMs: number };
-  /** A caller hears "unavailable" after this time, whatever becomes of a flush that is under way. */
+  /** A caller gets "unavailable" after this time, even if a flush with its item is running. */
   deadlineMs: number;
 }
 
@@ -28,17 +29,17 @@ interface Entry<In, Out> {
   since: number;
   giveUpAt: number;
   isUnderWay: boolean;
-  resolve(answer: Out): void;
+  resolve(result: Out): void;
   reject(error: unknown): void;
 }
 
-/** A queue that was not empty for so long is an overloaded one. */
+/** If items have been waiting for this long without a break, it is an overload. */
 const BUSY_AFTER_MS = 1000;
-const LOOK_EVERY_MS = 25;
+const CHECK_EVERY_MS = 25;
 
 /**
- * Group commit: what arrives while a flush is under way rides the next one. Nothing waits when
- * idle, and under load one commit carries many items. Accounts take turns.
+ * Group commit: items that arrive during a flush are flushed together by the next one. An idle batcher flushes at once,
+ * and under load one commit has many items. Accounts take turns.
  */
 export class Batcher<In, Out> {
   readonly #flush: (items: In[]) => Promise<Out[]>;
@@ -49,11 +50,11 @@ export class Batcher<In, Out> {
     () => this.#flushNext(),
   );
   #underWay: Entry<In, Out>[] = [];
-  /** When the queue was last seen empty, or a pause of the database ended. */
+  /** When no item was waiting for the last time, or when a pause of the database ended. */
   #emptyAt = 0;
-  /** When the flush under way began. */
+  /** When the running flush began. */
   #flushedFrom = 0;
-  /** One for all: a timer for each item would cost more than the rest of this. */
+  /** One timer for all items: one per item would cost more than the rest of the batcher. */
   #timer: NodeJS.Timeout | null = null;
 
   constructor(flush: (items: In[]) => Promise<Out[]>, options: BatcherOptions<In>) {
@@ -62,7 +63,7 @@ export class Batcher<In, Out> {
     this.#lines = new WaitingLines(options.maxWaiting, options.maxWaitingOfOne);
   }
 
-  /** @throws JobferryError `unavailable` when too much waits, or the item's time has passed */
+  /** @throws JobferryError `unavailable` when too many items are waiting, or the item's time is over */
   add(account: string, item: In, deadlineMs = this.#options.deadlineMs): Promise<Out> {
     const since = performance.now();
     if (this.#lines.count === 0) this.#emptyAt = since;
@@ -71,7 +72,7 @@ export class Batcher<In, Out> {
       const giveUpAt = since + deadlineMs;
       const entry = { account, item, bytes, since, giveUpAt, isUnderWay: false, resolve, reject };
       this.#lines.add(entry)?.reject(unavailable('too many requests are waiting', 'nothing'));
-      this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS);
+      this.#timer ??= setTimeout(() => this.#rejectLate(), CHECK_EVERY_MS);
       this.#rounds.begin();
     });
   }
@@ -91,11 +92,11 @@ export class Batcher<In, Out> {
   async #flushBatch(batch: Entry<In, Out>[]): Promise<void> {
     for (const entry of batch) entry.isUnderWay = true;
     try {
-      const answers = await this.#flush(batch.map(({ item }) => item));
+      const results = await this.#flush(batch.map(({ item }) => item));
       for (const [index, entry] of batch.entries()) {
-        const answer = answers[index];
-        if (answer === undefined) entry.reject(new Error('a batch was answered in part'));
-        else entry.resolve(answer);
+        const result = results[index];
+        if (result === undefined) entry.reject(new Error('a flush returned fewer results than it got items'));
+        else entry.resolve(result);
       }
     } catch (error) {
       const poisoned = !(error instanceof JobferryError) && batch.length > 1;
@@ -104,9 +105,9 @@ export class Batcher<In, Out> {
     }
   }
 
-  /** One item that the database cannot take must not fail its neighbours. */
+  /** Flushes each item alone: one item that the database refuses must not fail the others. */
   async #flushEach(batch: Entry<In, Out>[]): Promise<void> {
-    // Together they were rolled back.
+    // The common flush was rolled back.
     for (const entry of batch) entry.isUnderWay = false;
     for (const entry of batch) {
       if (performance.now() < entry.giveUpAt) await this.#flushBatch([entry]);
@@ -114,8 +115,8 @@ export class Batcher<In, Out> {
     }
   }
 
-  /** Answers those whose time is over. */
-  #look(): void {
+  /** Rejects the items whose time is over, waiting or in the running flush. */
+  #rejectLate(): void {
     this.#dropLate();
     const now = performance.now();
     for (const entry of this.#underWay) {
@@ -124,7 +125,7 @@ export class Batcher<In, Out> {
       else entry.reject(tooLate());
     }
     const isIdle = this.#lines.count === 0 && this.#underWay.length === 0;
-    this.#timer = isIdle ? null : setTimeout(() => this.#look(), LOOK_EVERY_MS);
+    this.#timer = isIdle ? null : setTimeout(() => this.#rejectLate(), CHECK_EVERY_MS);
   }
 
   get #isPaused(): boolean {
@@ -141,5 +142,5 @@ export class Batcher<In, Out> {
 }
 
 function tooLate(): JobferryError {
-  return unavailable('it had to wait for the database for too long', 'nothing');
+  return unavailable('the request waited too long for the database', 'nothing');
 }

@@ -3,9 +3,9 @@ interface WarningLog {
 }
 
 /**
- * Does something at once and then again and again, never twice at a time, until the function that it returns is called.
- * That one resolves when the round that is under way, if any, has ended.
- * @param everyMs between two rounds; asked after each round when it is a function
+ * Does work at once and then repeatedly, one round at a time, until the returned function is called. That function
+ * resolves when the running round, if any, has ended.
+ * @param everyMs from the end of a round to the start of the next; a function is called after each round
  */
 export function repeat(
   everyMs: number | (() => number),
@@ -19,7 +19,7 @@ export function repeat(
     try {
       await work();
     } catch (error) {
-      log.warn({ err: error }, `${what} failed, and is tried again`);
+      log.warn({ err: error }, `${what} failed and will be retried`);
     }
     const waitMs = typeof everyMs === 'number' ? everyMs : everyMs();
     if (!stopped) timer = setTimeout(begin, waitMs);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Retries {
-  /** Ends the attempts. One that is running is not interrupted. */
+  /** Ends the attempts. A running attempt is not interrupted. */
   signal: AbortSignal;
-  /** @param failures attempts that have failed so far, in a row */
+  /** @param failures number of attempts that have failed so far */
   waitMs(failures: number): number;
   onFailure(error: unknown): void;
 }

@@ -1,6 +1,7 @@
 /**
- * Runs rounds of work, one at a time: what arrives during a round is done together in the next. The first round begins a
- * turn of the event loop after `begin`, so that what is read from sockets together is done together.
+ * Runs rounds of work, one at a time: work that arrives during a round is done together in the next one. The first round
+ * begins one turn of the event loop after `begin`, so that work that is read from several sockets in one turn is done
+ * together.
  */
 export class Rounds {
   readonly #hasWork: () => boolean;
@@ -13,7 +14,7 @@ export class Rounds {
     this.#round = round;
   }
 
-  /** Does nothing while rounds are running: they go on until no work is left. */
+  /** Starts rounds until no work is left. Does nothing while rounds are running. */
   begin(): void {
     this.#running ??= this.#run();
   }

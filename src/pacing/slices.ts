@@ -1,13 +1,13 @@
 import { setImmediate as othersAreServed } from 'node:timers/promises';
 
-/** Characters of JSON that are parsed, or looked through again, before the process serves others: about a millisecond. */
+/** Characters of JSON that the process parses or scans in one turn of the event loop: about a millisecond. */
 export const SLICE = 64 * 1024;
 
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Resolves when the next slice of long work may run: after others were served, and one slice at a time in the whole
- * process, however many requests have such work.
+ * Resolves when the next slice of long work may run: after other pending work of the event loop, and one slice at a time
+ * in the whole process, however many requests have such work.
  */
 export function nextSlice(): Promise<void> {
   const mine = last.then(() => othersAreServed());
@@ -15,7 +15,7 @@ export function nextSlice(): Promise<void> {
   return mine;
 }
 
-/** Does something with each item, in slices by their size. */
+/** Calls `work` with each item, in slices of at most about `SLICE` by the items' sizes. */
 export async function inSlices<Item extends { size: number }>(
   items: readonly Item[],
   work: (item: Item) => void,

@@ -1,4 +1,4 @@
-/** How much may wait. */
+/** How many items and bytes may wait. */
 export interface Room {
   items: number;
   bytes: number;
@@ -14,7 +14,7 @@ interface Line<Entry> {
   bytes: number;
 }
 
-/** What waits, a line for each account; the accounts are served in turn. */
+/** Waiting entries, first in first out for each account. The accounts are served in turn. */
 export class WaitingLines<Entry extends Waiting> {
   /** In the order in which the accounts are served. */
   readonly #lines = new Map<string, Line<Entry>>();
@@ -33,8 +33,9 @@ export class WaitingLines<Entry extends Waiting> {
   }
 
   /**
-   * @returns what has to go instead: the entry itself when its account has its share, or the newest of the account that
-   *   has the most when all is full; null when there is room
+   * Adds an entry.
+   * @returns the entry that the caller must refuse: the given one if its account has reached its own bound; the newest entry
+   *   of the account that has the most, if the common bound is reached; null if there is room
    */
   add(entry: Entry): Entry | null {
     const { account, bytes } = entry;
@@ -55,13 +56,13 @@ export class WaitingLines<Entry extends Waiting> {
   }
 
   /**
-   * The next ones, an entry of each account in turn; at least one if any waits. An account whose next one is too large to
-   * come along keeps its turn, and the others do not wait for it.
+   * Takes the next entries, one of each account in turn; at least one if any waits. If an account's next entry is too large
+   * for the rest of the batch, the account keeps its turn and the other accounts do not wait for it.
    */
   take(maxItems: number, maxBytes: number): Entry[] {
     const taken: Entry[] = [];
     let bytes = 0;
-    // A line that goes to the end is met again.
+    // The loop also visits an account again that was moved to the end.
     for (const [account, line] of this.#lines) {
       for (let [entry] = line.entries; entry !== undefined; [entry] = line.entries) {
         if (taken.length >= maxItems) return taken;
@@ -78,7 +79,7 @@ export class WaitingLines<Entry extends Waiting> {
     return taken;
   }
 
-  /** The oldest of an account, whosever turn it is; null when none waits. */
+  /** Takes the oldest entry of an account, out of turn; null if none waits. */
   takeFrom(account: string): Entry | null {
     const line = this.#lines.get(account);
     const [entry] = line?.entries ?? [];
@@ -87,7 +88,7 @@ export class WaitingLines<Entry extends Waiting> {
     return entry;
   }
 
-  /** Removes and answers the entries at the heads of the lines for which this is true. */
+  /** Removes and returns each account's oldest entries, for as long as `isOver` is true of them. */
   removeWhile(isOver: (entry: Entry) => boolean): Entry[] {
     const removed: Entry[] = [];
     for (const [account, line] of this.#lines) {
@@ -107,7 +108,10 @@ export class WaitingLines<Entry extends Waiting> {
     if (line.entries.length === 0) this.#lines.delete(account);
   }
 
-  /** Of the line that is longer than this in what is short, or null. */
+  /**
+   * Takes the newest entry of the account that has the most of the resource that ran out; null if that account does not
+   * have more than the given amount.
+   */
   #newestOfLongest(items: number, bytes: number): Entry | null {
     const byBytes = this.#count < this.#room.items;
     const sizeOf = (line: Line<Entry>) => (byBytes ? line.bytes : line.entries.length);

@@ -143,7 +143,7 @@ describe('names are refused by what they resolve to', () => {
     expect(await tryConnect(`http://${host}/`)).toEqual({ error: expect.any(AddressNotAllowedError), dialled: [] });
   });
 
-  it('and say no address when they are', async () => {
+  it('and the error contains no address', async () => {
     expect((await tryConnect('http://metadata.google.internal/')).error?.message).toBe('address not allowed');
   });
 
@@ -185,7 +185,7 @@ describe('a sender', () => {
     expect(server.connections).toBe(0);
   });
 
-  it('judges again at every connect (S56)', async () => {
+  it('checks addresses again at every connect (S56)', async () => {
     const server = await listener();
     let asked = 0;
     const sender = setup(['127.0.0.1/32'], (_hostname, _options, callback) => {
@@ -199,7 +199,7 @@ describe('a sender', () => {
     expect(server.connections).toBe(1);
   });
 
-  it('passes on what the resolver says', async () => {
+  it("passes on the resolver's error", async () => {
     const sender = setup([], answerWith(NAMES));
     expect(await post(sender, 'http://unknown.test/')).toMatchObject({
       answer: { kind: 'no_answer', error: 'dns_error' },
@@ -208,18 +208,18 @@ describe('a sender', () => {
   });
 });
 
-describe('the socket is judged once more', () => {
+describe('the connected socket is checked once more', () => {
   it('before anything is written', async () => {
     const server = await startRawServer(() => {});
-    let judged = 0;
-    const guard = { judge: () => judged++ === 0 };
+    let checks = 0;
+    const guard = { allows: () => checks++ === 0 };
     const connect = createGuardedConnector(guard, { timeoutMs: 2000, lookup: answerWith({}) });
     const error = await new Promise((resolve) => {
       const target = { hostname: '127.0.0.1', host: `127.0.0.1:${server.port}`, protocol: 'http:' };
       connect({ ...target, port: String(server.port) }, (...[failure]) => resolve(failure));
     });
     expect(error).toBeInstanceOf(AddressNotAllowedError);
-    expect(judged).toBe(2);
+    expect(checks).toBe(2);
     await server.waitForClosed(1);
     expect(server.received).toEqual(['']);
     await server.close();
@@ -238,7 +238,7 @@ describe('public addresses', () => {
     ['the start of the global range', '2400:cb00::1'],
   ])('%s %s is allowed', (_name, ip) => {
     expect(isPublicAddress(ip)).toBe(true);
-    expect(createAddressGuard({ allowCidrs: [] }).judge(ip)).toBe(true);
+    expect(createAddressGuard({ allowCidrs: [] }).allows(ip)).toBe(true);
   });
 
   it.each(['', 'example.com', '0x7f.1', '134744072', '8.8.8', '8.8.8.8/32', ' 8.8.8.8', '[2606:4700::1111]'])(
@@ -281,11 +281,11 @@ describe('allow-list', () => {
 
   it.each(['127.0.0.1', '127.255.255.255', '::1', '::ffff:127.0.0.1', '10.1.2.3', 'fd12::1', '8.8.8.8'])(
     'allows %s',
-    (ip) => expect(guard.judge(ip)).toBe(true),
+    (ip) => expect(guard.allows(ip)).toBe(true),
   );
 
   it.each(['10.2.0.1', '::2', 'fe80::1', '169.254.169.254', 'fe80::1%eth0', 'localhost'])('still refuses %s', (ip) =>
-    expect(guard.judge(ip)).toBe(false),
+    expect(guard.allows(ip)).toBe(false),
   );
 
   it.each(['127.0.0.1', '127.0.0.0/33', '::1/129', 'localhost/8', '', '127.1/8'])('does not take "%s"', (cidr) => {
@@ -294,7 +294,7 @@ describe('allow-list', () => {
 });
 
 describe('shared look-ups', () => {
-  it('ask once for a name that several want at the same time, and again afterwards', () => {
+  it('query a name once for concurrent requests, and again afterwards', () => {
     const pending: (() => void)[] = [];
     const lookup = shareLookups((_hostname, _options, callback) => {
       pending.push(() => callback(null, [toEntry('127.0.0.1')]));

@@ -64,7 +64,7 @@ describe('a look-up', () => {
     expect(await ask(lookup, 'one.test')).toEqual(['127.0.0.1']);
   });
 
-  it('says that there is no such name, or that nobody answers', async () => {
+  it('reports that there is no such name, or that no name server answers', async () => {
     const { lookup } = await setup(({ name }) => (name === 'none.test' ? [] : name === 'bad.test' ? 'broken' : 'drop'));
     const answers = ['none.test', 'bad.test', 'silent.test', `${'x'.repeat(64)}.test`].map((name) => ask(lookup, name));
     expect(await Promise.all(answers)).toEqual(['ENOTFOUND', 'EAI_AGAIN', 'EAI_AGAIN', 'ENOTFOUND']);
@@ -85,7 +85,7 @@ describe('a look-up', () => {
     for (let n = 0; n < 4; n += 1) expect(await ask(lookup, 'half.test')).toEqual(['127.0.0.1']);
   });
 
-  it('is not held up by others that nobody answers', async () => {
+  it('is not delayed by look-ups that no name server answers', async () => {
     const { lookup } = await setup(({ name }) => (name.startsWith('slow') ? 'drop' : ['127.0.0.1']));
     let silent = 50;
     const others = Array.from({ length: silent }, (_, n) => ask(lookup, `slow${n}.test`).then(() => silent--));
@@ -94,7 +94,7 @@ describe('a look-up', () => {
     await Promise.all(others);
   });
 
-  it('asks anew each time', async () => {
+  it('queries again each time', async () => {
     const { lookup, server } = await setup(({ count }) => [`127.0.0.${count}`]);
     expect([await ask(lookup, 'moving.test'), await ask(lookup, 'moving.test')]).toEqual([
       ['127.0.0.1'],
@@ -121,7 +121,7 @@ describe('search domains', () => {
     expect(asked(server)).toEqual(queried);
   });
 
-  it('go on after a domain whose name server has trouble, and are over when nobody answers', async () => {
+  it('continue after a domain whose name server fails, and end when no name server answers', async () => {
     const { lookup, server } = await setup(
       ({ name }) => (name === 'hooks.ours.test' ? 'broken' : name.startsWith('silent') ? 'drop' : ['127.0.0.1']),
       { resolvConf },
@@ -139,7 +139,7 @@ describe('the hosts file', () => {
     ['alias', ['127.0.0.7']],
     ['localhost', ['127.0.0.1']],
     ['foo.localhost', ['127.0.0.1', '::1']],
-  ])('knows %s, and no name server is asked', async (hostname, addresses) => {
+  ])('resolves %s without a name server', async (hostname, addresses) => {
     const hosts =
       '127.0.0.1\tlocalhost # loopback\n127.0.0.7 Hooks alias\n::1 hooks\nnonsense hooks\n#127.0.0.9 hooks\n';
     const { lookup, server } = await setup(() => ['127.0.0.9'], { hosts });

@@ -29,7 +29,7 @@ async function rawServer(onConnection: (socket: Socket) => void): Promise<RawSer
   return server;
 }
 
-/** Answers every request with these bytes, then does what `then` says. */
+/** Answers every request with these bytes, then does what `then` specifies. */
 function answering(bytes: string | Buffer, after: (socket: Socket) => void = () => {}): Promise<RawServer> {
   return rawServer((socket) => {
     socket.once('data', () => socket.write(bytes, () => after(socket)));
@@ -63,7 +63,7 @@ describe('F-11: no answer in time', () => {
     expect(result.abandoned ? 0 : result.durationMs).toBeGreaterThanOrEqual(timeoutMs - 2);
   }
 
-  it('the receiver says nothing, and sees the sender hang up', async () => {
+  it('the receiver sends nothing, and sees the sender hang up', async () => {
     const server = await rawServer(() => {});
     await expectTimeout(server.url);
     await server.waitForClosed(1);
@@ -93,7 +93,7 @@ describe('F-11: no answer in time', () => {
     await server.waitForClosed(1);
   });
 
-  it('F-18: the resolver says nothing', async () => {
+  it('F-18: the resolver does not answer', async () => {
     const lookup: Lookup = () => {};
     await expectTimeout('http://silent.test/', { lookup });
   });
@@ -219,7 +219,7 @@ describe('F-14: broken answers', () => {
     expect(server.connections).toBe(1);
   });
 
-  it('a 100 that nobody asked for is passed over on every request of a connection, however it is cut', async () => {
+  it('an unrequested 100 is ignored on every request of a connection, however it is cut', async () => {
     const bytes = `${INTERIM}${HEAD}content-length: 12\r\n\r\nHTTP/1.1 100`;
     const server = await rawServer((socket) => {
       socket.setNoDelay(true);
@@ -286,7 +286,7 @@ describe('F-14: broken answers', () => {
   });
 });
 
-describe('nobody there', () => {
+describe('no receiver', () => {
   it('is a refused connection', async () => {
     const server = createServer();
     const port = await new Promise<number>((resolve) => {

@@ -5,7 +5,7 @@ import { createSender, type Sender, type SenderOptions } from '../../src/deliver
 import { createCertificate } from '../support/certificate.ts';
 import { startReceiver } from '../support/receiver.ts';
 
-/** An explicit proxy (R7): it resolves, judges and dials; we judge what is written in URLs. */
+/** An explicit proxy (R7): it resolves, checks and connects; Jobferry checks what is written in URLs. */
 
 const opened: { close(): Promise<void> }[] = [];
 
@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const part of opened.splice(0).reverse()) await part.close();
 });
 
-/** A proxy that takes every name for 127.0.0.1, or answers as told instead of opening the tunnel. */
+/** A proxy that takes every name for 127.0.0.1, or sends the given answer instead of opening the tunnel. */
 async function startProxy(answer?: string) {
   const asked: { path: string | undefined; authorization: string | undefined }[] = [];
   const sockets = new Set<Socket>();
@@ -59,7 +59,7 @@ async function startProxy(answer?: string) {
 function setup(options: Partial<SenderOptions>): Sender {
   const sender = createSender({
     ...{ timeoutMs: 5000, signatureHeader: 'x-service-signature', allowCidrs: [] },
-    // Whoever asks it has not left the resolving to the proxy.
+    // If this look-up is called, the proxy did not get to resolve the name.
     lookup: () => expect.fail('a name was resolved here'),
     ...options,
   });
@@ -125,7 +125,7 @@ describe('through a proxy', () => {
     'localhost',
     'a.LOCALHOST',
     'localhost.',
-  ])('nothing goes to %s, which needs no resolver to be judged', async (host) => {
+  ])('nothing goes to %s, which is refused without a resolver', async (host) => {
     const proxy = await startProxy();
     const sender = setup({ proxyUrl: proxy.url });
     for (const scheme of ['http', 'https']) {
@@ -134,7 +134,7 @@ describe('through a proxy', () => {
     expect(proxy.asked).toEqual([]);
   });
 
-  it('what is on the allow-list may be asked for', async () => {
+  it('an address on the allow-list may be requested', async () => {
     const receiver = await receiverWith();
     const proxy = await startProxy();
     const sender = setup({ proxyUrl: proxy.url, allowCidrs: ['127.0.0.0/8'] });
@@ -163,7 +163,7 @@ describe('through a proxy', () => {
     expect(await post(sender, 'http://hooks.test/')).toMatchObject(noAnswer('connection_refused'));
   });
 
-  it('the claim is asked about when the tunnel is there', async () => {
+  it('the claim is checked when the tunnel is open', async () => {
     const receiver = await receiverWith();
     const proxy = await startProxy();
     const sender = setup({ proxyUrl: proxy.url });

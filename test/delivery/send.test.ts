@@ -88,7 +88,7 @@ describe('the request', () => {
     expect(receiver.requests[0]?.raw.equals(body)).toBe(true);
   });
 
-  it('goes to a name, whose look-up is judged', async () => {
+  it('goes to a name, whose addresses are checked', async () => {
     const receiver = await receiverWith();
     const lookup: Lookup = (_hostname, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);
     const result = await post(setup({ lookup }), `http://hooks.test:${receiver.port}/`);
@@ -111,7 +111,7 @@ describe('the request', () => {
 
 describe('the answer', () => {
   it.each([200, 201, 204, 299, 301, 302, 307, 308, 400, 401, 404, 410, 429, 500, 503, 529, 599])(
-    'is told by its status: %i',
+    'is classified by its status: %i',
     async (status) => {
       const receiver = await receiverWith({ status, headers: { location: '/elsewhere' } });
       expect(await post(setup(), receiver.url)).toMatchObject({ answer: { kind: 'answered', statusCode: status } });
@@ -298,7 +298,7 @@ describe('a claim that is gone', () => {
     expect(asked).toHaveLength(3);
   });
 
-  it('is asked about before connecting, and once per write when the connection is there', async () => {
+  it('is checked before connecting, and once per write when the connection is open', async () => {
     const server = await rawServer((socket) => {
       socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
     });

@@ -52,7 +52,7 @@ describe('look-ups that are never answered', () => {
     expect(names().at(-1)).toBe('hooks.test');
   });
 
-  it('keep nobody from a name that the one with many wants as well', () => {
+  it('do not keep another account from a name that the account with many requests too', () => {
     const [greedy] = [...askMany('greedy', 100), []];
     const first = ask('greedy', 'hooks.test');
     expect(names()).not.toContain('hooks.test');

@@ -21,7 +21,7 @@ describe('a publish', () => {
   it.each<[string, Publishable]>([
     ['a payload alone', { payload: '{}' }],
     ['white space around it', { payload: ' \n{"a": 1}\t' }],
-    ['what only source text can say', { payload: '{"a":1e400,"a":-0,"b":"\\ud800","c":"\\u0000"}' }],
+    ['values that only source text can express', { payload: '{"a":1e400,"a":-0,"b":"\\ud800","c":"\\u0000"}' }],
     ['100 levels', { payload: nested(100) }],
     ['the longest key', { payload: '{}', idempotencyKey: 'k'.repeat(255) }],
     ['no delay', { payload: '{}', delay: 0 }],

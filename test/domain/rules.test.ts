@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { backoffMs } from '../../src/domain/backoff.ts';
-import { judge, retryAfterMs } from '../../src/domain/outcome.ts';
+import { classify, retryAfterMs } from '../../src/domain/outcome.ts';
 import {
   assertAccountConcurrency,
   assertPlanAllows,
@@ -60,7 +60,7 @@ describe('retryAfterMs (D6)', () => {
   });
 });
 
-describe('judge', () => {
+describe('classify', () => {
   it.each([
     [200, 'accepted'],
     [204, 'accepted'],
@@ -77,11 +77,11 @@ describe('judge', () => {
     [529, 'backpressure'],
     [999, 'failed'],
   ])('%d is %s', (statusCode, kind) => {
-    expect(judge({ kind: 'answered', statusCode, retryAfter: null }, NOW)).toMatchObject({ kind, statusCode });
+    expect(classify({ kind: 'answered', statusCode, retryAfter: null }, NOW)).toMatchObject({ kind, statusCode });
   });
 
   it('reads how long backpressure lasts', () => {
-    expect(judge({ kind: 'answered', statusCode: 503, retryAfter: '7' }, NOW)).toEqual({
+    expect(classify({ kind: 'answered', statusCode: 503, retryAfter: '7' }, NOW)).toEqual({
       kind: 'backpressure',
       statusCode: 503,
       retryAfterMs: 7000,
@@ -89,7 +89,7 @@ describe('judge', () => {
   });
 
   it('names a failure after its code (D12)', () => {
-    expect(judge({ kind: 'answered', statusCode: 500, retryAfter: '7' }, NOW)).toEqual({
+    expect(classify({ kind: 'answered', statusCode: 500, retryAfter: '7' }, NOW)).toEqual({
       kind: 'failed',
       statusCode: 500,
       error: 'HTTP 500',
@@ -97,7 +97,7 @@ describe('judge', () => {
   });
 
   it('takes no answer for a failure without a code', () => {
-    expect(judge({ kind: 'no_answer', error: 'reset' }, NOW)).toEqual({
+    expect(classify({ kind: 'no_answer', error: 'reset' }, NOW)).toEqual({
       kind: 'failed',
       statusCode: null,
       error: 'reset',

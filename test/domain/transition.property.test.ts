@@ -74,7 +74,7 @@ interface Stored {
   /** As they were at the last claim (D5). */
   rules: DeliveryRules;
   history: TransitionEntry[];
-  /** What the last holds asked for, without another outcome in between; milliseconds. */
+  /** Requested milliseconds of the last holds without another outcome in between. */
   holds: number[];
   scheduledFor: number;
 }
@@ -191,7 +191,7 @@ function checkStep(before: Stored, event: JobEvent, moment: Moment, t: Transitio
   assert(history.every(({ attempt }) => attempt >= 1 && attempt <= state.maxAttempts));
   assert(history.every(({ attempt }, i) => attempt >= (history[i - 1]?.attempt ?? 1)));
 
-  // D14: a hold for a hold, and any other end of the probe lets the queue go on.
+  // D14: a hold for a hold, and any other end of the probe lets the queue resume.
   const ends = wasInFlight && t.status !== 'awaiting_ack';
   if (!ends || (held === null && !rules.isProbe)) assert.equal(t.queueEffect, null);
   else if (held === null) assert.deepEqual(t.queueEffect, { kind: 'resume' });
@@ -261,7 +261,7 @@ it('ends a job that kills every worker', () => {
   );
 });
 
-it('lets short holds in a row grow, whatever they ask for', () => {
+it('lets short holds in a row grow, whatever length is requested', () => {
   const rules: DeliveryRules = {
     ...{ mode: 'standard', maxDefers: 1000, ackTimeout: 1, ackTimeoutAction: 'retry', isProbe: false },
   };

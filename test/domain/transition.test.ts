@@ -239,7 +239,7 @@ const CASES: Case[] = [
     { status: 'pending', queueEffect: hold(3000) },
   ],
   [
-    'D14: the probe asks for longer than it lives',
+    'D14: the probe requests a hold longer than its lifetime',
     job(),
     rules({ isProbe: true }),
     backpressure(DAY * 2),
@@ -452,7 +452,7 @@ const CASES: Case[] = [
     },
   ],
   [
-    'D14: a cancelled probe lets the queue go on',
+    'D14: a cancelled probe lets the queue resume',
     awaiting(),
     ackRules({ isProbe: true }),
     cancelled,
@@ -508,7 +508,7 @@ describe('transition', () => {
 });
 
 describe('D6: holds of less than a second in a row', () => {
-  /** What each of the holds that are asked for becomes, in seconds; null is a failed attempt in between. */
+  /** Returns the granted length of each requested hold, in seconds; null is a failed attempt in between. */
   function granted(asked: readonly (number | null)[]): (number | undefined)[] {
     let state = job({ maxAttempts: 25 });
     return asked.map((ms) => {
@@ -519,12 +519,12 @@ describe('D6: holds of less than a second in a row', () => {
     });
   }
 
-  it('are three as asked, and then 1, 2, 4 … 60 s', () => {
+  it('are three as requested, and then 1, 2, 4 … 60 s', () => {
     expect(granted(Array(12).fill(0))).toEqual([0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
     expect(granted([0, 999, 1, 999, 0])).toEqual([0, 0.999, 0.001, 1, 2]);
   });
 
-  it('begin anew after a longer one, and after another outcome', () => {
+  it('start again after a longer one, and after another outcome', () => {
     expect(granted([0, 0, 0, 0, 1000, 0])).toEqual([0, 0, 0, 1, 1, 0]);
     expect(granted([0, 0, 0, 0, null, 0, 0])).toEqual([0, 0, 0, 1, undefined, 0, 0]);
   });
@@ -536,7 +536,7 @@ describe('D6: holds of less than a second in a row', () => {
     }
   });
 
-  it('hold the queue, too, when that was asked for', () => {
+  it('hold the queue, too, if that was requested', () => {
     const decided = transition(awaiting({ shortHolds: 4 }), ackRules(), deferred(0), { now: NOW, random: 0 });
     expect(decided).toMatchObject({ waitMs: 2000, queueEffect: hold(2000) });
   });

@@ -48,7 +48,7 @@ describe.concurrent('the admin commands', () => {
     expect(await db.query('select from audit_entry where account_id = $1', [id])).toHaveLength(3);
   });
 
-  it('bring the database to the schema, and say what they did', async () => {
+  it("update the database's schema, and report what they did", async () => {
     expect(await runAdmin(databaseUrl, 'migrate')).toEqual({ applied: [] });
   });
 });
@@ -74,7 +74,7 @@ describe.concurrent('a command that cannot be done', () => {
     [['key', 'create', '--account', "'; drop table account; --"], /account/],
     [['key', 'revoke'], /id of the key is missing/],
     [['key', 'revoke', UNKNOWN_ID], new RegExp(UNKNOWN_ID)],
-  ])('%j ends with 1 and a line that says why', async (args, said) => {
+  ])('%j ends with 1 and a line with the reason', async (args, said) => {
     const { code, stdout, stderr } = await run(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^jobferry: /m);
@@ -84,7 +84,7 @@ describe.concurrent('a command that cannot be done', () => {
 
   it.each<[args: string[], variables: Record<string, string>, said: RegExp]>([
     [['migrate'], { BOOTSTRAP_API_KEY_FILE: '/nowhere/key' }, /BOOTSTRAP_API_KEY_FILE: .*ENOENT/],
-    [['migrate'], { PORT_FILE: '/nowhere/port' }, /PORT_FILE: is not read/],
+    [['migrate'], { PORT_FILE: '/nowhere/port' }, /PORT_FILE: Jobferry does not read this variable/],
   ])('%j with %j ends with 1, too', async (args, variables, said) => {
     const { code, stdout, stderr } = await runJobferry(args, { DATABASE_URL: databaseUrl, ...variables });
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) });

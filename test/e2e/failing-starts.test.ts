@@ -44,7 +44,10 @@ describe.concurrent('a start', () => {
   it('on a taken port ends with one line, and starts no database of its own', async () => {
     const dataDir = await emptyFolder();
     const result = await runJobferry(['serve'], { DATA_DIR: dataDir, PORT: String(port) });
-    expectOneLine(result, `jobferry: port ${port} of 127.0.0.1 is in use: stop what listens there, or set PORT`);
+    expectOneLine(
+      result,
+      `jobferry: port ${port} of 127.0.0.1 is in use: stop the program that listens there, or set PORT`,
+    );
     expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
   });
 
@@ -99,7 +102,7 @@ describe.concurrent('a start', () => {
   });
 
   // Node makes no folder there and does not give up either: it looks for a parent that is missing.
-  it.runIf(existsSync('/proc/self'))('names a folder that nobody can make', async () => {
+  it.runIf(existsSync('/proc/self'))('names a folder that cannot be made', async () => {
     const result = await runJobferry(['migrate'], { DATA_DIR: '/proc/jobferry/data' });
     expectOneLine(result, /^jobferry: DATA_DIR \/proc\/jobferry\/data cannot be used: ENOENT.* '\/proc\/jobferry'$/);
   });

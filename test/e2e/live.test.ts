@@ -98,7 +98,7 @@ describe('a subscriber of another process', () => {
     await page.end();
   });
 
-  it('sees what happens without anybody’s doing', async () => {
+  it('sees changes that no client made', async () => {
     const receiver = await openReceiver();
     const queue = await cluster.api.createQueue({
       webhookUrl: receiver.url,

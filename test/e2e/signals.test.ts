@@ -18,7 +18,7 @@ beforeAll(async () => {
 it('opens no debugger on SIGUSR1, and finishes what is under way when its terminal is closed', async () => {
   const jobferry = await startJobferry({ databaseUrl, env: { BOOTSTRAP_API_KEY: KEY, PROT: '1' } });
   expect(jobferry.logs).toContainEqual(
-    expect.objectContaining({ level: 'warn', msg: 'PROT is not read: did you mean PORT?' }),
+    expect.objectContaining({ level: 'warn', msg: 'Jobferry does not read PROT: did you mean PORT?' }),
   );
   process.kill(jobferry.pid, 'SIGUSR1');
   await waitFor(() => jobferry.logs.some(({ msg }) => msg.includes('SIGUSR1')), { message: 'a line about it' });

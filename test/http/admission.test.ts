@@ -85,7 +85,7 @@ describe('admission', () => {
     expect(client.refused).toBeGreaterThan(15_000);
   });
 
-  it('refuses nothing of who has little, beside one and beside many that have much', async () => {
+  it('refuses no publish of an account with few, beside one account and beside many with many', async () => {
     for (const accounts of [1, 10]) {
       const admission = new Admission();
       const quiet = new Client(admission, 'quiet');
@@ -106,7 +106,7 @@ describe('admission', () => {
     expect(client.refused).toBe(before);
   });
 
-  it('lets an account go on at once that has less than its share under way', async () => {
+  it('lets an account proceed at once if it has less than its share under way', async () => {
     const admission = new Admission();
     const loud = new Client(admission, 'loud');
     loud.publish(1000);
@@ -129,7 +129,7 @@ describe('admission', () => {
     expect(large.filter(({ stage }) => stage === 'under way')).toHaveLength(4);
   });
 
-  it('keeps who has little from waiting behind large bodies that all got their turn together', async () => {
+  it('does not make an account with few publishes wait behind large bodies that got their turn together', async () => {
     const admission = new Admission();
     const [loud, quiet] = [new Client(admission, 'loud'), new Client(admission, 'quiet')];
     loud.publish(256);
@@ -144,7 +144,7 @@ describe('admission', () => {
     expect(quiet.underWay).toHaveLength(10);
   });
 
-  it('tells a refusal half a second later, so that nobody can be refused all the time', async () => {
+  it('sends a refusal half a second later, so that clients cannot keep the process busy with refusals', async () => {
     const admission = new Admission();
     const client = new Client(admission, 'a');
     client.publish(1000);

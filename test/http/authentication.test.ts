@@ -26,7 +26,7 @@ const unauthorized = {
 };
 
 describe('authentication', () => {
-  it.each(ROUTES)('is asked for by %s %s, before the body is looked at', async (method, path) => {
+  it.each(ROUTES)('is required by %s %s, before the body is read', async (method, path) => {
     const api = await testApi();
     const headers = { authorization: undefined, 'content-type': 'text/plain' };
     expect(await api.send(method, path, { headers, body: '{' })).toMatchObject(unauthorized);
@@ -68,7 +68,7 @@ describe('authentication', () => {
   it.each([
     ['good, then bad', [`Bearer ${KEY}`, 'Bearer unknown'], 200],
     ['bad, then good', ['Bearer unknown', `Bearer ${KEY}`], 401],
-  ])('H51 is judged by the first of two headers: %s', async (_name, [first, second], status) => {
+  ])('H51 is decided by the first of two headers: %s', async (_name, [first, second], status) => {
     const api = await testApi();
     const { received } = api.raw(
       `GET /v1/queues HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${first}\r\nAuthorization: ${second}\r\n\r\n`,
@@ -91,7 +91,7 @@ describe('authentication', () => {
     });
   });
 
-  it('looks at the key once more before an answer that took long: it may be revoked by then (I-45)', async () => {
+  it('checks the key again before an answer that took long: it may be revoked by then (I-45)', async () => {
     let isRevoked = false;
     const api = await testApi({
       services: {

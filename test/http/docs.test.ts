@@ -35,7 +35,7 @@ describe('/docs', () => {
     }
   });
 
-  it('has styles that ask for nothing', async () => {
+  it('has styles that load nothing', async () => {
     const { text } = await get('/docs/swagger-ui.css');
     expect(/@import|@font-face/.exec(text)).toBeNull();
     const urls = [...text.matchAll(/url\(["']?([^:]+:)/g)].map(([, scheme]) => scheme);
@@ -49,7 +49,7 @@ describe('/docs', () => {
     ['/docs/swagger-ui-bundle.js', JAVASCRIPT, 'public, max-age=86400'],
     ['/docs/swagger-ui.css', CSS, 'public, max-age=86400'],
     ['/docs/index.css', CSS, 'public, max-age=86400'],
-  ])('serves %s in its type, to be asked for again by its tag, and its head', async (path, type, cacheControl) => {
+  ])('serves %s with its type, its cache rule and its tag, and its HEAD', async (path, type, cacheControl) => {
     const { status, headers, text } = await get(path);
     expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([200, type, cacheControl]);
     expect(headers.get('content-length')).toBe(String(Buffer.byteLength(text)));

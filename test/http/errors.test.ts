@@ -133,7 +133,7 @@ describe('every answer', () => {
     ['DELETE', `/v1/queues/${ID}`, 204],
     ['GET', '/nothing', 404],
     ['GET', '/healthz', 200],
-  ])('forbids caches and guessing, and does not say what made it: %s %s', async (method, path, status) => {
+  ])('forbids caching and sniffing, and does not name the server software: %s %s', async (method, path, status) => {
     const api = await testApi();
     const { status: got, headers } = await api.send(method, path);
     expect(got).toBe(status);
@@ -147,7 +147,7 @@ describe('health', () => {
   it.each([
     [true, 200, 'ready'],
     [false, 503, 'not ready'],
-  ])('tells whether it is ready: %s', async (ready, status, text) => {
+  ])('reports whether it is ready: %s', async (ready, status, text) => {
     const checks = { database: ready ? 'ok' : 'no answer' };
     const api = await testApi({ readiness: async () => ({ ready, checks }) });
     const sent = { headers: { authorization: undefined } };

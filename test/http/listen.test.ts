@@ -96,14 +96,14 @@ describe('connections', () => {
     expect([...received.matchAll(/"id":"(\d{24})"/g)].map(([, id]) => id)).toEqual(ids);
   });
 
-  it('H38 that only wait keep nobody else from being served', async () => {
+  it('H38 that only wait do not keep other clients from being served', async () => {
     const api = await testApi();
     const idle = Array.from({ length: 500 }, () => api.raw(''));
     expect((await api.send('GET', '/v1/queues')).status).toBe(200);
     for (const { socket } of idle) socket.destroy();
   });
 
-  it('H36 that say nothing at all, or nothing more, are ended', async () => {
+  it('H36 that send nothing at all, or nothing more, are closed', async () => {
     const api = await testApi({ timeouts: { headers: 50, request: 100, check: 20, keepAlive: 50 } });
     const silent = api.raw('');
     const idle = api.raw(`${LIST}\r\n`);
@@ -175,7 +175,7 @@ describe('closing', () => {
 });
 
 describe('listening', () => {
-  it('says why it cannot', async () => {
+  it('reports why it cannot', async () => {
     const api = await testApi();
     const config = { maxBodyBytes: 1, signatureHeader: 'x', templates: {} };
     const options = { config, log: { error: () => undefined } };
@@ -183,7 +183,7 @@ describe('listening', () => {
     await expect(listen(app, { host: '127.0.0.1', port: Number(api.url.port) })).rejects.toThrow('is in use');
   });
 
-  it('says that the service is starting until there is an app', async () => {
+  it('answers that the service is starting until there is an app', async () => {
     const bound = await bind({ host: '127.0.0.1', port: 0 });
     onTestFinished(() => bound.close());
     const ask = async (path: string) => {

@@ -124,6 +124,8 @@ describe('a page of 20 MiB', () => {
       url: path('jobs'),
       accountId,
     };
-    expect(api.logged).toEqual([{ fields, message: 'a list was cut off in the middle of its answer' }]);
+    expect(api.logged).toEqual([
+      { fields, message: 'reading a list failed after a part was sent: the answer was cut off' },
+    ]);
   });
 });

@@ -8,7 +8,7 @@ import { testApi } from '../support/fake-api.ts';
 import { account, ID, job, KEY } from '../support/fake-services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Answers that nobody reads wait in memory: they are cut off, and bounded. */
+/** Answers that clients do not read wait in memory: they are cut off, and bounded. */
 
 const MIB = 1024 * 1024;
 const LIST = `GET /v1/queues/${ID}/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n\r\n`;
@@ -19,7 +19,7 @@ function pageOf(mib: number) {
   return async () => ({ jobs: [{ ...job, payload }], total: 1, page: 1, limit: 25, appliedFrom: new Date(0) });
 }
 
-/** Answers so many MiB to one connection, and tells when the server has done with it. */
+/** Sends this many MiB to one connection, and reports when the server has finished. */
 async function serve(mib: number, timeouts: NonNullable<ListenOptions['timeouts']>) {
   const app = express();
   const isOver = new Promise<void>((resolve) => {
@@ -93,7 +93,7 @@ describe('a client that does not read', () => {
   });
 });
 
-describe('lists that are streams and that nobody reads', () => {
+describe('lists that are streams and that no client reads', () => {
   it('take the room of their account, too', async () => {
     async function* rest() {
       for (let n = 0; n < 8; n += 1) yield (await pageOf(4)()).jobs;

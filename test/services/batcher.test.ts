@@ -29,7 +29,7 @@ function doubling(options: Partial<BatcherOptions<number>> = {}) {
   return { batcher, batches };
 }
 
-/** A batcher whose first flush goes on until it is told to end. */
+/** A batcher whose first flush runs until the test ends it. */
 function held(options: Partial<BatcherOptions<number>> = {}) {
   const batches: number[][] = [];
   let release = () => {};
@@ -90,12 +90,12 @@ describe('Batcher', () => {
     expect(batches).toHaveLength(1);
   });
 
-  it('says "unknown" at the deadline of an item whose flush is under way', async () => {
+  it('reports "unknown" at the deadline of an item whose flush is running', async () => {
     const { batcher } = held({ deadlineMs: 20 });
     await expect(batcher.add('a', 1)).rejects.toMatchObject({ kind: 'unavailable', stored: 'unknown' });
   });
 
-  it('never flushes what has waited too long, and says that nothing of it was stored', async () => {
+  it('never flushes an item that has waited too long, and reports that nothing was stored', async () => {
     const { batcher, batches, release } = held({ patience: { calmMs: 20, busyMs: 20 } });
     const first = batcher.add('a', 1);
     await waitFor(() => batches.length === 1);
@@ -128,7 +128,7 @@ describe('Batcher', () => {
 });
 
 describe('accounts that share a batcher', () => {
-  it('are served in turn, whoever came first', async () => {
+  it('are served in turn, whichever came first', async () => {
     const { batcher, batches, release } = held();
     const all = [batcher.add('a', 1)];
     await waitFor(() => batches.length === 1);

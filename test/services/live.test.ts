@@ -36,7 +36,7 @@ async function openHub({ url: from = url, ...options }: Partial<LiveOptions> & {
   const listener = new Listener({ url: from, log, origin: db.origin });
   const service = createLive({ db, listener, log, ...options, timings: { ...QUIET, ...options.timings } });
   const hub = { ...service, stop: () => service.stop().then(() => listener.stop()) };
-  // Those who are there look at everything when another comes: that must not come later, in the midst of a test.
+  // Present subscribers re-read everything when another process begins to listen: that must not happen later, during a test.
   const greeted = [...hubs].map((other) => other.live.watch(watchOf({ jobIds: [id()] }), 100));
   hubs.add(hub);
   await listener.start();
@@ -60,7 +60,7 @@ function watchOf(watch: Partial<Watch>): Watch {
   return { accountId: ACCOUNT, queueIds: [], jobIds: [], actionIds: [], ...watch };
 }
 
-/** Follows what a subscriber is told. */
+/** Records the changes that a subscriber receives. */
 function follow(hub: LiveService, watch: Partial<Watch>, minIntervalMs = 100, signal?: AbortSignal) {
   const rounds: (Changes & { at: number })[] = [];
   const subscription = hub.live.watch(watchOf(watch), minIntervalMs, signal);
@@ -84,7 +84,7 @@ function follow(hub: LiveService, watch: Partial<Watch>, minIntervalMs = 100, si
     get moreJobs() {
       return rounds.reduce((sum, round) => sum + round.moreJobs, 0);
     },
-    async hears(what: string): Promise<void> {
+    async receives(what: string): Promise<void> {
       await waitFor(() => this.queueIds.has(what) || this.jobIds.has(what) || this.actionIds.has(what), {
         message: `news of ${what}`,
       });
@@ -103,7 +103,7 @@ async function changeUntil(hub: LiveService, change: object, condition: () => bo
   );
 }
 
-/** Counts what goes over a channel, as somebody else who listens. */
+/** Counts the messages on a channel, as another listener. */
 async function overhear(): Promise<{ messages: string[]; close(): Promise<void> }> {
   const client = new pg.Client({ connectionString: url });
   const messages: string[] = [];
@@ -135,7 +135,7 @@ describe.each(['the same process', 'another process'])('a change in %s', (where)
     return { near, far: where === 'the same process' ? near : await openHub() };
   }
 
-  it('reaches who watches its queue, its job or its action, and nobody else', async () => {
+  it('reaches the subscribers of its queue, its job or its action, and no others', async () => {
     const { near, far } = await open();
     const [queueId, jobId, actionId, otherQueue] = [id(), id(), id(), id()];
     const ofQueue = follow(near, { queueIds: [queueId] });
@@ -147,7 +147,12 @@ describe.each(['the same process', 'another process'])('a change in %s', (where)
 
     far.changes.changed({ accountId: ACCOUNT, queueId, jobId });
     far.changes.changed({ accountId: ACCOUNT, actionId });
-    await Promise.all([ofQueue.hears(jobId), ofJob.hears(jobId), ofAction.hears(actionId), ofAll.hears(jobId)]);
+    await Promise.all([
+      ofQueue.receives(jobId),
+      ofJob.receives(jobId),
+      ofAction.receives(actionId),
+      ofAll.receives(jobId),
+    ]);
     expect([ofQueue.queueIds, ofQueue.jobIds]).toEqual([new Set([queueId]), new Set([jobId])]);
     expect([ofJob.queueIds, ofJob.jobIds]).toEqual([new Set(), new Set([jobId])]);
     expect([ofAction.jobIds, ofAction.actionIds]).toEqual([new Set(), new Set([actionId])]);
@@ -155,7 +160,7 @@ describe.each(['the same process', 'another process'])('a change in %s', (where)
     expect(others.queueIds).toEqual(new Set([otherQueue]));
   });
 
-  it('of another account reaches nobody, whatever it is called', async () => {
+  it('of another account reaches no subscriber, whatever its ids are', async () => {
     const { near, far } = await open();
     const [queueId, jobId, actionId] = [id(), id(), id()];
     const watch = { queueIds: [queueId], jobIds: [jobId], actionIds: [actionId] };
@@ -164,7 +169,7 @@ describe.each(['the same process', 'another process'])('a change in %s', (where)
     const account = id();
     const theirs = follow(near, { accountId: account, ...watch });
     await changeUntil(far, { accountId: account, queueId, jobId, actionId }, () => theirs.jobIds.has(jobId));
-    // Told after it, so all that was told before has come in.
+    // Sent last, so all earlier messages have been received.
     const last = id();
     await changeUntil(far, { queueId: last }, () => mineAll.queueIds.has(last));
     expect([mine.rounds, mineAll.queueIds]).toEqual([[], new Set([last])]);
@@ -197,7 +202,7 @@ describe.each(['the same process', 'another process'])('a change in %s', (where)
 });
 
 describe('a subscriber', () => {
-  it('hears no more often than it wants, and then everything', async () => {
+  it('receives changes no more often than it requested, and then all of them', async () => {
     const hub = await openHub();
     const queueId = id();
     const subscriber = follow(hub, { queueIds: [queueId] }, 600);
@@ -217,7 +222,7 @@ describe('a subscriber', () => {
     expect(subscriber.jobIds).toContain(jobIds.at(-1));
   });
 
-  it('of many busy queues is told the last few jobs of each, and never too many at once', async () => {
+  it('of many busy queues receives the last few jobs of each, and never too many at once', async () => {
     const hub = await openHub();
     const queues = Array.from({ length: 10 }, id);
     const subscriber = follow(hub, { queueIds: queues }, 60_000);
@@ -242,9 +247,9 @@ describe('a subscriber', () => {
     const fast = follow(hub, { queueIds: [queueId] });
     const slow = hub.live.watch(watchOf({ queueIds: [queueId] }), 100);
     hub.changes.changed({ accountId: ACCOUNT, queueId, jobId });
-    await fast.hears(jobId);
+    await fast.receives(jobId);
     hub.changes.changed({ accountId: ACCOUNT, queueId, jobId: later });
-    await fast.hears(later);
+    await fast.receives(later);
     expect((await slow.next()).value).toMatchObject({ jobIds: new Set([jobId, later]), moreJobs: 0 });
     await slow.return();
   });
@@ -307,7 +312,7 @@ describe('a subscriber', () => {
     expect(kindOf(() => hub.live.watch(watchOf({}), 100))).toBe('unavailable');
   });
 
-  it('ends with the service, and with what was still to tell told to others', async () => {
+  it('ends with the service, after its last changes were sent to other processes', async () => {
     const [near, far] = [await openHub(), await openHub()];
     const [queueId, jobId] = [id(), id()];
     const ofFar = follow(far, { queueIds: [queueId] });
@@ -316,16 +321,16 @@ describe('a subscriber', () => {
     near.changes.changed({ accountId: ACCOUNT, queueId, jobId });
     await near.stop();
     await ofNear.ended;
-    await ofFar.hears(jobId);
+    await ofFar.receives(jobId);
   });
 });
 
 describe('the database', () => {
-  it('hears nothing at all while nobody watches', async () => {
+  it('receives nothing at all while no process has a subscriber', async () => {
     const hub = await openHub({ timings: { announce: 50, round: 20 } });
     const other = await overhear();
     for (let n = 0; n < 100; n += 1) hub.changes.changed({ accountId: ACCOUNT, queueId: id(), jobId: id() });
-    // Stopping tells what is left to tell.
+    // Stopping sends the remaining changes.
     await hub.stop();
     await notify(db, 'jobferry_change', ['last']);
     await waitFor(() => other.messages.length > 0, { message: 'the last message' });
@@ -333,7 +338,7 @@ describe('the database', () => {
     expect(other.messages).toEqual(['jobferry_change last']);
   });
 
-  it('hears nothing of what is watched in the same process only, or is not watched', async () => {
+  it('receives nothing about ids that are watched in the same process only, or not at all', async () => {
     const [near, far] = [await openHub(), await openHub()];
     const other = await overhear();
     const [queueId, jobId] = [id(), id()];
@@ -341,7 +346,7 @@ describe('the database', () => {
     await waitFor(() => other.messages.some((message) => message.includes(queueId)), { message: 'the interest' });
     near.changes.changed({ accountId: ACCOUNT, queueId, jobId });
     far.changes.changed({ accountId: ACCOUNT, queueId: id(), jobId: id() });
-    await subscriber.hears(jobId);
+    await subscriber.receives(jobId);
     await near.stop();
     await far.stop();
     await other.close();
@@ -368,7 +373,7 @@ describe('the database', () => {
     for (const message of messages) expect(message.length).toBeLessThan(8000);
   });
 
-  it('may say what it wants: messages that nobody understands are skipped', async () => {
+  it('may carry anything: unknown messages are skipped', async () => {
     const hub = await openHub();
     const queueId = id();
     const subscriber = follow(hub, { queueIds: [queueId] });
@@ -376,7 +381,7 @@ describe('the database', () => {
     await notify(db, 'jobferry_watch', strange);
     await notify(db, 'jobferry_change', strange);
     await notify(db, 'jobferry_change', [JSON.stringify(['x', ['queue', ACCOUNT, queueId, 1, 'job', 5]])]);
-    await subscriber.hears(queueId);
+    await subscriber.receives(queueId);
     expect(subscriber.rounds).toMatchObject([{ jobIds: new Set(['job']), moreJobs: 1 }]);
   });
 
@@ -410,8 +415,8 @@ describe('the database', () => {
       near.changes.changed({ accountId: ACCOUNT, queueId, jobId: during });
       subscriber.rounds.length = 0;
       await relay.heal();
-      // What could not be told is not lost: the other side looks for itself.
-      await subscriber.hears(queueId);
+      // The changes that could not be sent are not lost: the other process re-reads everything.
+      await subscriber.receives(queueId);
       const after = id();
       await changeUntil(near, { queueId, jobId: after }, () => subscriber.jobIds.has(after));
     } finally {
@@ -428,12 +433,12 @@ describe('interests of other processes', () => {
     const subscriber = follow(near, { queueIds: [queueId] });
     const late = await openHub();
     // Having come, it may have changed something before it knew.
-    await subscriber.hears(queueId);
+    await subscriber.receives(queueId);
     const jobId = id();
     await changeUntil(late, { queueId, jobId }, () => subscriber.jobIds.has(jobId));
   });
 
-  it('hold as long as somebody watches, and end when the process dies', async () => {
+  it('last as long as a subscriber watches, and expire when the process dies', async () => {
     const far = await openHub({ timings: { announce: 100, interestLife: 1000 } });
     const watching = async (queueId: string) => {
       const other = await overhear();
@@ -445,7 +450,7 @@ describe('interests of other processes', () => {
     const living = await openHub({ timings: { announce: 100 } });
     const [watched, orphan] = [id(), id()];
     follow(living, { queueIds: [watched] });
-    // All that is left of a killed process is what it said last.
+    // Only the last announcement of a killed process is left.
     await notify(db, 'jobferry_watch', [JSON.stringify(['killed', ['id', orphan]])]);
     await waitFor(() => watching(orphan), { message: 'the interest' });
     await waitFor(async () => !(await watching(orphan)), { message: 'the end of the interest' });

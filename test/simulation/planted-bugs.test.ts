@@ -76,13 +76,13 @@ vi.mock('../../src/domain/backoff.ts', async (original) => {
 });
 vi.mock('../../src/domain/outcome.ts', async (original) => {
   const real = await original<typeof OutcomeModule>();
-  const judge: typeof real.judge = (answer, now) => {
-    const outcome = real.judge(answer, now);
+  const classify: typeof real.classify = (answer, now) => {
+    const outcome = real.classify(answer, now);
     if (bent.acceptsAll && answer.kind === 'answered') return { kind: 'accepted', statusCode: answer.statusCode };
     if (bent.retryAfter === null || outcome.kind !== 'backpressure') return outcome;
     return { ...outcome, retryAfterMs: bent.retryAfter(outcome.retryAfterMs) };
   };
-  return { ...real, judge };
+  return { ...real, classify };
 });
 vi.mock('../../src/worker/lease/lock-watch.ts', async (original) => {
   const real = await original<typeof LockWatchModule>();

@@ -2,7 +2,7 @@ import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import type { Settlement } from '../../db/delivery/settle.ts';
 import { buildEnvelope } from '../../delivery/envelope.ts';
 import type { Sender, SendResult } from '../../delivery/send.ts';
-import { judge } from '../../domain/outcome.ts';
+import { classify } from '../../domain/outcome.ts';
 import { transition } from '../../domain/transition.ts';
 import { elapsedMs, type Moment } from '../moment.ts';
 
@@ -55,7 +55,7 @@ function takeEnvelope(job: ClaimedJob): Buffer {
 
 function decide(job: ClaimedJob, result: SendResult, now: number): Delivery {
   const moment = { now, random: Math.random() };
-  const outcome = 'abandoned' in result ? null : judge(result.answer, now);
+  const outcome = 'abandoned' in result ? null : classify(result.answer, now);
   const event = outcome === null ? ({ type: 'interrupted' } as const) : ({ type: 'answered', outcome } as const);
   const decided = transition(job.state, job.rules, event, moment);
   if (decided === null) throw new Error(`job ${job.id} was claimed but is ${job.state.status}`);
