@@ -186,7 +186,7 @@ function complaintOf(args: string[], options: Options): string | null {
     }
     const { value = '-', inlineValue } = token;
     if (value.startsWith('-') && inlineValue !== true) {
-      return `${token.rawName} needs a value; write ${token.rawName}=-… for one that begins with "-"`;
+      return `${token.rawName} needs a value; if it begins with "-", write ${token.rawName}=-…`;
     }
   }
   return null;
