@@ -12,10 +12,9 @@ export interface Actor {
 /** Whoever runs the commands. */
 export const OPERATOR: Actor = { type: 'operator', id: null, label: 'operator' };
 
-/** Whose account a change is made in, and by whom. An `Account` of the services is one. */
+/** The account that a change is made in, and the actor that makes it. */
 export interface Author {
-  /** Of the account. */
-  id: string;
+  accountId: string;
   actor: Actor;
 }
 

@@ -1,6 +1,6 @@
 import { resolveCursorConnection } from '@pothos/plugin-relay';
 import { JobferryError } from '../domain/errors.ts';
-import type { BoundedCount, Position, Slice } from '../services/dashboard.ts';
+import { type BoundedCount, MAX_COUNT, type Position, type Slice } from '../domain/page.ts';
 import { PRICE } from './prices.ts';
 
 const PAGE = { defaultSize: 25, maxSize: 100 };
@@ -79,9 +79,6 @@ function badPage(message: string): JobferryError {
 export interface Counted {
   total: () => Promise<BoundedCount>;
 }
-
-/** At most so many are counted. */
-export const MAX_COUNT = 10_000;
 
 /** Counts once for all fields that show it. */
 export function counted(count: () => Promise<BoundedCount>): Counted {

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler, Response } from 'express';
+import type { Account } from '../domain/account.ts';
 import { isUnavailable, unavailable } from '../domain/errors.ts';
-import type { Account, Services } from '../services/index.ts';
 import { HttpRefusal } from './errors.ts';
 import { belongsTo } from './open-connections.ts';
+import type { RestServices } from './rest-services.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** Longer or stranger keys are never issued, so no query is made for them. */
@@ -13,14 +14,14 @@ export const TOO_MUCH_UNREAD =
   'answers that your clients do not read take all room that your account has: read them first';
 
 /** Runs before the body is read: a stranger costs no memory, and who does not read is given nothing more to read. */
-export function authentication(services: Services, unread: UnreadAnswers): RequestHandler {
+export function authentication(services: Pick<RestServices, 'accounts'>, unread: UnreadAnswers): RequestHandler {
   return (req, res, next) => {
     const key = keyIn(req);
     if (key === undefined) {
       next(unauthorized());
       return;
     }
-    services.authenticate(key).then(
+    services.accounts.authenticate(key).then(
       (account) => {
         // The client has gone meanwhile, and `close` of this answer with it: what is counted from here on would count for ever.
         if (res.destroyed) return;

@@ -1,10 +1,10 @@
 import type { AuditRecord, Author } from '../../domain/audit.ts';
 import type { CanaryJob } from '../../domain/bulk.ts';
 import type { DeadReason, JobStatus } from '../../domain/job.ts';
+import type { Periods } from '../../domain/periods.ts';
 import { actorJson, jsonbText } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import type { ReplayAnswer } from '../dead-letters.ts';
-import type { Periods } from '../delivery/publish.ts';
 import { type Settlement, toItems } from '../delivery/settle.ts';
 
 /** Rows of `bulk_action`, and batches that are committed together with their counts. */
@@ -55,7 +55,7 @@ export async function startBulkAction(db: Database, by: Author, action: NewBulkA
   const { kind, queueId, selection, ratePerSecond, canary, matched } = action;
   const after = { filter: selection, ratePerSecond, canary, matched };
   const row = await db.one<{ id: string }>(START, [
-    by.id,
+    by.accountId,
     queueId,
     kind,
     jsonbText(selection),
@@ -86,7 +86,7 @@ const CANCEL: Statement = {
 
 /** Ends a running action after the batch that is under way; false when there is no such running action. */
 export async function cancelBulkAction(db: Database, by: Author, actionId: string): Promise<boolean> {
-  return (await db.query(CANCEL, [actionId, by.id, actorJson(by.actor)])).length > 0;
+  return (await db.query(CANCEL, [actionId, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
 export type BulkStatus = 'running' | 'completed' | 'cancelled' | 'failed';

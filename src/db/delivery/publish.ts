@@ -1,4 +1,5 @@
 import type { JobStatus } from '../../domain/job.ts';
+import type { Periods } from '../../domain/periods.ts';
 import { isClockTrusted } from '../connection/clock-watch.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
@@ -19,11 +20,6 @@ export type PublishAnswer =
   | { outcome: 'created' | 'existing'; id: string; status: JobStatus; createdAt: number; queueId: string }
   | { outcome: 'queue_not_found' | 'limit_reached' | 'retry' | 'unseal' }
   | { outcome: 'seal'; queueId: string };
-
-export interface Periods {
-  retentionMs: number;
-  lifetimeMs: number;
-}
 
 /** As `jobferry_publish` gives them. */
 export interface StoredAnswers {

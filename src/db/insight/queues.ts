@@ -1,7 +1,7 @@
 import type { JobStateName } from '../../domain/job-filter.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { WaitingJob, WaitingQueue } from '../../domain/waiting.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import type { Periods } from '../delivery/publish.ts';
 
 /** How many of the oldest five minutes' jobs are looked at one by one. */
 const BOUNDARY = 2000;

@@ -31,3 +31,16 @@ export async function accountUsage(db: Database, accountId: string): Promise<Usa
   if (row === null) throw new Error('the usage of an account answered no row');
   return row;
 }
+
+const LIMIT_REACHED: Statement = {
+  name: 'bulk-limit-reached',
+  text: 'select jobferry_limit_reached($1, $2, jobferry_now()) as reached',
+};
+
+/**
+ * Whether the plan's attempts of this month are used up.
+ * @param limit the plan's monthly attempts, or null
+ */
+export async function isLimitReached(db: Database, accountId: string, limit: number | null): Promise<boolean> {
+  return (await db.one<{ reached: boolean }>(LIMIT_REACHED, [accountId, limit]))?.reached ?? false;
+}

@@ -24,7 +24,7 @@ const PAUSE: Statement = {
 
 /** False when nothing was changed: the queue is paused already, or there is no such live queue. */
 export async function pauseQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
-  return (await db.query(PAUSE, [queueId, by.id, actorJson(by.actor)])).length > 0;
+  return (await db.query(PAUSE, [queueId, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
 const RESUME: Statement = {
@@ -50,7 +50,7 @@ const RESUME: Statement = {
  * False when nothing was changed: the queue is not paused, or there is no such live queue.
  */
 export async function resumeQueue(db: Database, by: Author, queueId: string, lifetimeMs: number): Promise<boolean> {
-  return (await db.query(RESUME, [queueId, by.id, actorJson(by.actor), lifetimeMs])).length > 0;
+  return (await db.query(RESUME, [queueId, by.accountId, actorJson(by.actor), lifetimeMs])).length > 0;
 }
 
 // Jobs before the queue, as settling takes them; that they were moved is asked for so that they are.
@@ -90,7 +90,7 @@ const MAX_RELEASED = 1000;
  * False when nothing was changed: the queue is not held, or there is no such live queue.
  */
 export async function endHold(db: Database, by: Author, queueId: string): Promise<boolean> {
-  return (await db.query(END_HOLD, [queueId, by.id, actorJson(by.actor), MAX_RELEASED])).length > 0;
+  return (await db.query(END_HOLD, [queueId, by.accountId, actorJson(by.actor), MAX_RELEASED])).length > 0;
 }
 
 // What another rotation had planned is lost, so the audit log keeps it. A rotation whose overlap is over but which no
@@ -133,7 +133,7 @@ export async function rotateSigningSecret(
   next: { secret: string; overlapMs: number },
 ): Promise<Date | null> {
   const secret = db.box.seal(`signing-secret:${queueId}`, next.secret);
-  const values = [queueId, by.id, actorJson(by.actor), secret, next.overlapMs];
+  const values = [queueId, by.accountId, actorJson(by.actor), secret, next.overlapMs];
   const row = await db.one<{ takes_over_at: Date }>(ROTATE, values);
   return row?.takes_over_at ?? null;
 }
@@ -157,7 +157,7 @@ const FINISH_ROTATION: Statement = {
 
 /** The next secret takes over now. False when nothing was changed: there is no rotation, or no such live queue. */
 export async function finishSecretRotation(db: Database, by: Author, queueId: string): Promise<boolean> {
-  return (await db.query(FINISH_ROTATION, [queueId, by.id, actorJson(by.actor)])).length > 0;
+  return (await db.query(FINISH_ROTATION, [queueId, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
 const ENCRYPT_PAYLOADS: Statement = {
@@ -175,5 +175,5 @@ const ENCRYPT_PAYLOADS: Statement = {
 
 /** For jobs to come. False when nothing was changed: it is so already, or there is no such live queue. */
 export async function encryptPayloads(db: Database, by: Author, queueId: string, enabled: boolean): Promise<boolean> {
-  return (await db.query(ENCRYPT_PAYLOADS, [queueId, by.id, actorJson(by.actor), enabled])).length > 0;
+  return (await db.query(ENCRYPT_PAYLOADS, [queueId, by.accountId, actorJson(by.actor), enabled])).length > 0;
 }

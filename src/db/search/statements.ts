@@ -1,5 +1,5 @@
 import type { JobFilter } from '../../domain/job-filter.ts';
-import type { Periods } from '../delivery/publish.ts';
+import type { Periods } from '../../domain/periods.ts';
 import { isKeptJob } from '../retention/kept.ts';
 import { jobConditions, stateConditions } from './job-conditions.ts';
 import { payloadProbe, payloadTest, Values } from './payload-conditions.ts';

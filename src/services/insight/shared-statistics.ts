@@ -1,4 +1,4 @@
-import type { QueueInsight } from '../dashboard.ts';
+import type { QueueInsight } from './queues.ts';
 
 /**
  * For so long, all who look at the same timelines of an account are shown the same ones, so a chart is up to a second
@@ -7,7 +7,7 @@ import type { QueueInsight } from '../dashboard.ts';
  */
 const SHARED_MS = 1000;
 
-export function sharingStatistics(insight: QueueInsight): QueueInsight {
+export function sharingStatistics<T extends Pick<QueueInsight, 'timelines'>>(insight: T): T {
   return {
     ...insight,
     timelines: shared((account, queueIds, input) => insight.timelines(account, queueIds, input)),
