@@ -6,7 +6,7 @@ interface Repeated {
   since: number;
 }
 
-export interface RepeatsOptions {
+interface RepeatsOptions {
   periodMs: number;
   /** How many equal lines a period shows. */
   most: number;

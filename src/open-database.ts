@@ -23,7 +23,7 @@ export interface OpenDatabase {
 /** Where the first key of an embedded database is left for its owner, beside the database's own password. */
 const KEY_FILE = 'api-key';
 
-export interface OpenOptions {
+interface OpenOptions {
   /**
    * For an admin command: share the embedded database with a Jobferry that is running, and leave the first account
    * to the first start, which shows its key.

@@ -4,13 +4,13 @@ import type { Database, Statement } from './connection/database.ts';
 import type { PrismaClient } from './connection/prisma.ts';
 import { exclusively, guarded } from './connection/transactions.ts';
 
-export interface AccountRow {
+interface AccountRow {
   id: string;
   name: string;
   plan: string;
 }
 
-export interface NewApiKey {
+interface NewApiKey {
   hash: string;
   prefix: string;
   lastFour: string;

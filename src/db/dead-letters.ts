@@ -20,7 +20,7 @@ interface DeadLetterRow {
   replayed_job_id: string | null;
 }
 
-export interface DeadLetterListFilter {
+interface DeadLetterListFilter {
   queueId: string;
   from: Date;
   to?: Date | undefined;

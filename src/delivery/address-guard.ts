@@ -68,7 +68,7 @@ export class AddressNotAllowedError extends Error {
 }
 
 /** A resolver for `net.connect` that hands on only answers of which every address may be called (R4). */
-export function guardLookup(guard: AddressGuard, lookup: Lookup): LookupFunction {
+function guardLookup(guard: AddressGuard, lookup: Lookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { all: true }, (error, addresses) => {
       const first = addresses?.[0];
@@ -87,7 +87,7 @@ export function guardLookup(guard: AddressGuard, lookup: Lookup): LookupFunction
  */
 const NEXT_ADDRESS_MS = 1000;
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   /** Bound for connecting, TLS included. */
   timeoutMs: number;
   lookup: Lookup;

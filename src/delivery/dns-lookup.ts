@@ -3,14 +3,14 @@ import { Resolver } from 'node:dns/promises';
 import { type Lookup, NameLookupError } from './resolver.ts';
 import { hasGlobalIpv6, openSystemNames, type SystemNames } from './system-names.ts';
 
-export interface DnsLookupOptions {
+interface DnsLookupOptions {
   /** Name servers, as `ip` or `ip:port`; null for the system's. */
   servers: readonly string[] | null;
   system?: SystemNames | undefined;
   times?: LookupTimes | undefined;
 }
 
-export interface LookupTimes {
+interface LookupTimes {
   /**
    * A query that has got no answer is repeated after about twice this (Node looks at its queries so often, and finds the
    * first time that a moment is missing), and again after twice this. Where every second packet is lost, two of one

@@ -10,7 +10,7 @@ export type SendResult =
   | { abandoned: true };
 
 /** So much of an answer's body is read and kept (reliability.md section 5, R9). */
-export const RESPONSE_BODY_BYTES = 4096;
+const RESPONSE_BODY_BYTES = 4096;
 
 /** The verdict is in the status line; a body that takes longer than this after it is cut off. */
 const BODY_GRACE_MS = 500;
@@ -35,7 +35,7 @@ export interface ExchangeOptions extends Dispatcher.DispatchOptions {
   connection: ConnectionUse | null;
 }
 
-export interface ExchangeSetup {
+interface ExchangeSetup {
   options: ExchangeOptions;
   timeoutMs: number;
   /** As in `SendRequest`. */

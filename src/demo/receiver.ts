@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 /** How a queue's webhook behaves; the path of its address. */
 export type Behaviour = 'fine' | 'flaky' | 'busy' | 'slow' | 'broken' | 'ack';
 
-export interface Arrival {
+interface Arrival {
   /** Milliseconds of `performance.now()` of the first delivery. */
   at: number;
   /** Bytes of the payload of every delivery, cut out of the envelope. */

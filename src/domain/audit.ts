@@ -22,7 +22,7 @@ export interface Author {
  * Reports and publishes are the work itself and not changes to how it is done: what became of a job
  * is in its history.
  */
-export const AUDIT_ACTIONS = [
+const AUDIT_ACTIONS = [
   'account.create',
   'api_key.create',
   'api_key.revoke',
@@ -43,10 +43,10 @@ export const AUDIT_ACTIONS = [
   'dead_letters.replay',
   'bulk_action.cancel',
 ] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-export const AUDIT_TARGETS = ['account', 'api_key', 'queue', 'job', 'dead_letter', 'bulk_action'] as const;
-export type AuditTarget = (typeof AUDIT_TARGETS)[number];
+const AUDIT_TARGETS = ['account', 'api_key', 'queue', 'job', 'dead_letter', 'bulk_action'] as const;
+type AuditTarget = (typeof AUDIT_TARGETS)[number];
 
 /** What is written of a change. Never a signing secret or the hash of a key. */
 export interface AuditRecord {

@@ -11,7 +11,7 @@ export const BULK_BATCH = 500;
 /** Above this a rate is no ceiling any more: it is more than a queue can do. */
 export const MAX_RATE_PER_SECOND = 100_000;
 
-export interface Pace {
+interface Pace {
   batchSize: number;
   /** From the end of one batch to the start of the next, in milliseconds. */
   intervalMs: number;

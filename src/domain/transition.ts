@@ -66,7 +66,7 @@ export interface Moment {
   random: number;
 }
 
-export type QueueEffect =
+type QueueEffect =
   /** Deliveries of the whole queue stop, and the next one is a probe. A later hold wins (D14). */
   | { kind: 'hold'; ms: number }
   /** The probe did its work: normal concurrency, unless a later hold was asked for meanwhile. */

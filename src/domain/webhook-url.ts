@@ -1,6 +1,6 @@
 import { LIMITS } from './queue.ts';
 
-export type ParsedWebhookUrl = { ok: true; href: string } | { ok: false; message: string };
+type ParsedWebhookUrl = { ok: true; href: string } | { ok: false; message: string };
 
 /** The URL parser drops some of these silently, so that what is stored would not be what was sent. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for

@@ -5,7 +5,7 @@ import { PRICE } from './prices.ts';
 
 const PAGE = { defaultSize: 25, maxSize: 100 };
 
-export interface PageArgs {
+interface PageArgs {
   first?: number | null | undefined;
   last?: number | null | undefined;
   after?: string | null | undefined;
@@ -13,7 +13,7 @@ export interface PageArgs {
 }
 
 /** An item of a list, and where it stands. */
-export interface Placed<T> {
+interface Placed<T> {
   position: Position;
   node: T;
 }
@@ -76,7 +76,7 @@ function badPage(message: string): JobferryError {
 }
 
 /** A page whose items are counted when somebody asks, once. */
-export interface Counted {
+interface Counted {
   total: () => Promise<BoundedCount>;
 }
 

@@ -18,7 +18,7 @@ import { queueRoutes } from './queues.ts';
 import type { RestServices } from './rest-services.ts';
 import { LONG_ANSWER, UnreadAnswers } from './unread-answers.ts';
 
-export interface Readiness {
+interface Readiness {
   ready: boolean;
   /** What was looked at, and what was found. */
   checks: Record<string, string>;

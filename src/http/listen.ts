@@ -30,7 +30,7 @@ export interface ListenOptions {
   connections?: number;
 }
 
-export interface Listening {
+interface Listening {
   /** Base address, with the port that was given when 0 was asked for. */
   url: string;
   /** Stops accepting, lets requests under way finish, and ends every connection. */

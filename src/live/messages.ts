@@ -30,7 +30,7 @@ export interface ChangeSet {
 }
 
 /** Somebody watches these: ids of queues, jobs, bulk actions, and of accounts with all their queues. */
-export interface Interest {
+interface Interest {
   ids: string[];
   /** The sender has only begun to listen, and may have missed what others watch. */
   hello: boolean;

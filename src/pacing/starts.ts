@@ -1,5 +1,5 @@
 /** What one round of the event loop starts at most; the first is always started. */
-export interface Pace {
+interface Pace {
   items: number;
   ms: number;
 }

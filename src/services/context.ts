@@ -8,10 +8,10 @@ import { type Plan, type PlanTable, strictestPlan } from '../domain/plan.ts';
 import type { QueueSettings } from '../domain/queue.ts';
 import type { ChangeFeed } from '../live/live.ts';
 
-export type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
+type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
 
 /** What this process is, for those who ask. */
-export interface ServerIdentity {
+interface ServerIdentity {
   /** Of Jobferry. */
   version: string;
   /** As NODE_ENV says. */

@@ -9,8 +9,8 @@ import { type Settlement, toItems } from '../delivery/settle.ts';
 
 /** Rows of `bulk_action`, and batches that are committed together with their counts. */
 
-export const BULK_TASK = 'bulk';
-export type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue';
+const BULK_TASK = 'bulk';
+type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue';
 
 export interface NewBulkAction {
   kind: BulkKind;
@@ -89,7 +89,7 @@ export async function cancelBulkAction(db: Database, by: Author, actionId: strin
   return (await db.query(CANCEL, [actionId, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
-export type BulkStatus = 'running' | 'completed' | 'cancelled' | 'failed';
+type BulkStatus = 'running' | 'completed' | 'cancelled' | 'failed';
 
 const STATUS: Statement = {
   name: 'bulk-action-status',
@@ -200,7 +200,7 @@ export async function noteCanaryCompleted(db: Database, actionId: string): Promi
 }
 
 /** `ended`: the action is no longer running. `taken`: somebody else has gone on with it. */
-export type Overtaken = { outcome: 'ended' | 'taken' };
+type Overtaken = { outcome: 'ended' | 'taken' };
 
 const REPLAY: Statement = {
   name: 'bulk-replay',

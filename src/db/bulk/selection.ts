@@ -9,7 +9,7 @@ import { countJobs, type JobSelection, searchJobs } from '../search/jobs.ts';
 /** What a bulk action is about: how many there are, and which come next. */
 
 /** Where a batch begins and what the action is limited to. */
-export interface BatchBounds {
+interface BatchBounds {
   /** Id of the last one that was looked at, or the empty text. */
   after: string;
   /** Of the action: what has a later id came after its start. */
@@ -106,7 +106,7 @@ export async function nextPending(db: Database, queueId: string, before: string,
   return (await db.query<{ id: string }>(PENDING, [queueId, before, limit])).map((row) => row.id);
 }
 
-export interface CancelSelection {
+interface CancelSelection {
   accountId: string;
   filter: JobFilter;
   periods: Periods;

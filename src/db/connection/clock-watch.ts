@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 /** A different clock than before is believed when it has been steady for so long. */
 export const CLOCK_SETTLES_MS = 3_600_000;
 
-export interface ClockWatchOptions {
+interface ClockWatchOptions {
   /** How far the database's clock may be from where it is expected. */
   maxJumpMs: number;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };

@@ -40,7 +40,7 @@ const GRAPHQL_MS = 2000;
  */
 const CHANGING = { atOnce: 8, atOnceOfOne: 3, waiting: 2000, waitingOfOne: 500, maxWaitMs: 3000 };
 
-export interface ReadingOptions {
+interface ReadingOptions {
   /** Of a request; it is charged for what its statements take, and not for waiting for its account's turn. */
   budget?: SearchBudget | undefined;
   /** What a statement may take, if that is not 2 s: lists of REST are promised at any size. */

@@ -1,6 +1,6 @@
 import { unavailable } from '../../domain/errors.ts';
 
-export interface TurnBounds {
+interface TurnBounds {
   /** How many run at once, of all and of one account. */
   atOnce: number;
   atOnceOfOne: number;

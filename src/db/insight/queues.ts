@@ -73,7 +73,7 @@ const DEPTHS: Statement = {
                  order by j.queue_id, j.id limit ${BOUNDARY + 1}) b) boundary`,
 };
 
-export type DepthRow = Record<JobStateName, number> & { id: string; oldest: Date | null };
+type DepthRow = Record<JobStateName, number> & { id: string; oldest: Date | null };
 
 /** Jobs by state of the account's live queues among these. */
 export function queueDepths(
@@ -108,7 +108,7 @@ interface UseColumns {
   rate_resets_at: Date;
 }
 
-export type Use = Pick<WaitingQueue, 'inFlight' | 'rate'>;
+type Use = Pick<WaitingQueue, 'inFlight' | 'rate'>;
 
 /** What the account's live queues among these use of their limits. */
 export async function queueUses(

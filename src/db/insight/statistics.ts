@@ -20,7 +20,7 @@ export async function indexAttempts(db: Database): Promise<void> {
 }
 
 /** What the attempts of one queue in one span of five minutes say. A span may come in two parts. */
-export interface StatsRow extends AttemptTotals {
+interface StatsRow extends AttemptTotals {
   /** Start of the span, in milliseconds. */
   at: number;
 }

@@ -16,7 +16,7 @@ const USAGE: Statement = {
       from clock left join usage u on u.account_id = $1 and u.month = clock.month`,
 };
 
-export interface UsageRow {
+interface UsageRow {
   /** YYYY-MM, UTC. */
   month: string;
   attempts: number;

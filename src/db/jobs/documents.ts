@@ -56,13 +56,13 @@ const KEPT: Statement = {
      where ${isKeptJob(TERMS)}`,
 };
 
-export interface OwnedDocument {
+interface OwnedDocument {
   accountId: string;
   document: JobDocument;
 }
 
 /** A document that did not fit. */
-export interface PostponedDocument {
+interface PostponedDocument {
   /** Of its payload. */
   bytes: number;
 }
@@ -91,7 +91,7 @@ export async function jobDocuments(
   );
 }
 
-export interface ListStart {
+interface ListStart {
   /** Database time. */
   now: Date;
   /** Creation of the queue's oldest job that outlasts its retention; null when there is none, as nearly always. */

@@ -16,7 +16,7 @@ import {
 } from './pages.ts';
 import { type CountedRange, countJobsOfQueue } from './totals.ts';
 
-export interface JobListFilter {
+interface JobListFilter {
   queueId: string;
   from: Date;
   to?: Date | undefined;

@@ -9,7 +9,7 @@ import { exclusively, guarded } from '../connection/transactions.ts';
 import type { Prisma, Queue as QueueRow } from '../generated/client.ts';
 
 /** What the account's other queues use up, for the limits that span them. */
-export interface QueueTotals {
+interface QueueTotals {
   count: number;
   concurrency: number;
   /** Deleted queues that are not swept yet, because jobs of theirs are kept. */

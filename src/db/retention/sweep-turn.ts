@@ -6,7 +6,7 @@ import type { SweptById } from './sweep.ts';
  * that began at the low end again would pass all that is removed but still kept for an old snapshot
  * (docs/decisions/0009), and all that has not ended.
  */
-export interface SweepPosition {
+interface SweepPosition {
   /** Ids up to this one were looked at once, when they had just passed their retention. */
   front: string;
   /** Of these, ids up to this one were looked at again: a job may have ended since, or was locked. */

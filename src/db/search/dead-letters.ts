@@ -15,7 +15,7 @@ export interface DeadLetterScope {
 }
 
 /** The dead letters with ids between these two, neither included. */
-export interface LettersBetween {
+interface LettersBetween {
   after?: string | undefined;
   before?: string | undefined;
 }

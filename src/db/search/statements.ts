@@ -29,7 +29,7 @@ export interface Projection {
   sql(rows: string, values: Values): string;
 }
 
-export interface SearchStatement {
+interface SearchStatement {
   text: string;
   values: unknown[];
 }

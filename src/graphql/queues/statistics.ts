@@ -5,7 +5,7 @@ import type { QueueDepth as QueueDepthShape, QueueUse } from '../../services/ins
 import { builder } from '../builder.ts';
 import { QueueWarning } from '../enums.ts';
 
-export const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement({
+const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement({
   description: 'Milliseconds, within 10 % of the true value; null when nothing was measured.',
   fields: (t) => ({
     p50: t.exposeFloat('p50', { nullable: true, description: 'Half were faster.' }),
