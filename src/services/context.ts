@@ -10,7 +10,7 @@ import type { ChangeFeed } from '../live/live.ts';
 
 type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
 
-/** What this process is, for those who ask. */
+/** What this process shows of itself. */
 interface ServerIdentity {
   /** Of Jobferry. */
   version: string;

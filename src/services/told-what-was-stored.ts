@@ -1,7 +1,7 @@
 import { isUnavailable, unavailable } from '../domain/errors.ts';
 
 const NOTHING = 'nothing was stored, try again';
-/** How a caller finds out, or how it can avoid to have to. */
+/** How a caller finds out, or avoids the question. */
 const UNKNOWN = {
   publish: 'it may have been stored: with an idempotencyKey it is safe to try again',
   other: 'it may have been stored: look before you try again',

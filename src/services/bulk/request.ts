@@ -131,7 +131,7 @@ function isRate(value: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= MAX_RATE_PER_SECOND;
 }
 
-/** A filter that somebody forgot to fill must not be taken for everything. */
+/** A filter that a caller forgot to fill must not select everything. */
 function assertAsked(isAsked: boolean, what: string): void {
   if (isAsked) return;
   throw invalid(`an empty filter matches every ${what}: narrow it down, or say that you mean all with \`all: true\``);

@@ -43,8 +43,8 @@ export function createPublish(context: Context) {
   // A mebibyte takes the database ten times as long as a hundred small payloads, which do not wait for it.
   const [small, large] = [createBatcher(), createBatcher()];
 
-  // Whether a queue encrypts is decided by the statement that stores the job, and said when we had it
-  // wrong. So a queue that does costs another round once in a while, and one that does not costs nothing.
+  // The statement that stores the job decides whether the queue encrypts, and returns that when the item assumed
+  // otherwise. So a queue that encrypts costs another round now and then, and any other queue costs nothing.
   const sealing = new Map<string, string>();
 
   return {
@@ -109,7 +109,7 @@ export function createPublish(context: Context) {
 function sealedItem(box: SecretBox, item: PublishItem, queueId: string | undefined): PublishItem {
   if (queueId === undefined) return item;
   if (box.keyId === null) {
-    // The start makes sure that there is a key; somebody has switched encryption on since then.
+    // A process does not start without a key when a queue encrypts, so the queue began to encrypt after that.
     throw unavailable('the queue encrypts payloads, and this process has no ENCRYPTION_KEY', 'nothing');
   }
   return { ...item, payload: box.seal(`payload:${queueId}`, item.payload), sealedFor: queueId };
