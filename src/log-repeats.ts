@@ -6,7 +6,7 @@ interface Repeated {
   since: number;
 }
 
-export interface RepeatsOptions {
+interface RepeatsOptions {
   periodMs: number;
   /** Most equal lines in one period. */
   most: number;

@@ -129,7 +129,7 @@ async function keyCreate(args: string[], config: Config, log: Logger): Promise<v
   const accountId = required(values.account, '--account');
   const key = generateApiKey();
   await admin(config, log, async ({ db }) => {
-    const by = { id: accountId, actor: OPERATOR };
+    const by = { accountId, actor: OPERATOR };
     // The limit on the number of keys holds for API clients, not for the operator.
     const { id } = await createApiKey(createPrisma(db), by, { name: null, ...describeApiKey(key) }, () => undefined);
     return { id, accountId, key };

@@ -23,7 +23,7 @@ export interface OpenDatabase {
 /** File with the first API key of an embedded database, beside the file with the database's password. */
 const KEY_FILE = 'api-key';
 
-export interface OpenOptions {
+interface OpenOptions {
   /**
    * For admin commands: uses the embedded database of a running Jobferry, and creates no first account, because the first
    * start of the service does that and shows its key.

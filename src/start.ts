@@ -3,8 +3,8 @@ import type { Config } from './config.ts';
 import { ClockWatch, lookAtClock, useClockWatch } from './db/connection/clock-watch.ts';
 import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
-import type { Periods } from './db/delivery/publish.ts';
 import { createSender } from './delivery/send.ts';
+import type { Periods } from './domain/periods.ts';
 import { LIMITS } from './domain/queue.ts';
 import { type Bound, bind, createApp } from './http/index.ts';
 import { createLive } from './live/hub.ts';
@@ -14,10 +14,10 @@ import { repeat } from './pacing/repeat.ts';
 import { KeyWatch } from './services/accounts/key-watch.ts';
 import { warnOfUnknownPlans } from './services/accounts/unknown-plans.ts';
 import type { Context } from './services/context.ts';
-import { createUseCases } from './services/create-services.ts';
 import { createStoredText } from './services/jobs/stored-text.ts';
 import { startHeartbeat } from './services/server/heartbeat.ts';
 import { createReadiness } from './services/server/readiness.ts';
+import { createServices } from './services/services.ts';
 import { WakeNotifier } from './services/wake-notifier.ts';
 import { startWorker, type Worker } from './worker/index.ts';
 
@@ -143,14 +143,14 @@ async function startParts(
   await warnOfUnknownPlans(db, config.plans, log).catch((error: unknown) => {
     log.warn({ err: error }, 'reading the plans of the accounts failed');
   });
-  const useCases = config.role === 'worker' ? null : createUseCases(context);
+  const services = config.role === 'worker' ? null : createServices(context);
   const stored = createStoredText(db);
   const keys = new KeyWatch(db);
   const shared = { readingPrisma, stored, plans: config.plans, live: liveUpdates.live, keys };
   const graphql =
-    useCases === null ? null : await loadGraphQL({ ...useCases, ...shared }, { graphiql: config.graphiql, log });
+    services === null ? null : await loadGraphQL({ services, ...shared }, { graphiql: config.graphiql, log });
   const app = createApp({
-    services: useCases?.services ?? null,
+    services,
     config,
     log,
     readiness: createReadiness({ db, log, workerProblem: () => worker?.problem() }),

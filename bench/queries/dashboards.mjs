@@ -6,10 +6,10 @@
 // caller, without HTTP and GraphQL.
 import { Database } from '../../dist/db/connection/database.js';
 import { rollUp } from '../../dist/db/insight/statistics.js';
+import { createUsage } from '../../dist/services/accounts/usage.js';
 import { createDeadLetterSearch } from '../../dist/services/dead-letters/search.js';
-import { createQueueInsight } from '../../dist/services/queues/insight.js';
+import { createQueueInsight } from '../../dist/services/insight/queues.js';
 import { createJobSearch } from '../../dist/services/jobs/search.js';
-import { createServerInsight } from '../../dist/services/server/insight.js';
 
 const db = new Database(process.env.DATABASE_URL, { warn: console.error });
 const [accountId = await newestAccount(), rounds = '60'] = process.argv.slice(2);
@@ -25,7 +25,7 @@ const queueIds = (await db.query('select id from queue where account_id = $1 ord
 const insight = createQueueInsight(context);
 const letters = createDeadLetterSearch(context);
 const jobs = createJobSearch(context);
-const server = createServerInsight(context);
+const accounts = createUsage(context);
 
 async function newestAccount() {
   return (await db.one(`select id from account where name = 'seed' order by id desc limit 1`)).id;
@@ -42,7 +42,7 @@ const waiting = (await db.query(`select id from job where queue_id = any ($1) an
 
 /** The newest five jobs of each queue, with their attempts. */
 async function newestJobs() {
-  const found = await jobs.newestJobs(account, queueIds, {}, 5);
+  const found = await jobs.newest(account, queueIds, {}, 5);
   const ids = [...found.values()].flat().map(({ id }) => id);
   await Promise.all([
     db.query({ name: 'bench-jobs', text: 'select * from job where id = any ($1)' }, [ids]),
@@ -61,11 +61,11 @@ const CASES = {
   'uses of 10 queues': () => insight.uses(account, queueIds),
   'why 50 jobs wait': () => insight.waitings(account, waiting),
   'error groups of 10 queues': () => letters.errorGroups(account, { queueIds, replayed: false }, 10),
-  'dead letters, first page': () => letters.searchDeadLetters(account, {}, { limit: 26, inverted: false }),
+  'dead letters, first page': () => letters.search(account, {}, { limit: 26, inverted: false }),
   'dead letters with a text that none has': () =>
-    letters.searchDeadLetters(account, { errorContains: 'no such error' }, { limit: 26, inverted: false }),
-  'dead letters, counted to 10 000': () => letters.countDeadLetters(account, {}, 10_000),
-  'usage of the account': () => server.usage(account),
+    letters.search(account, { errorContains: 'no such error' }, { limit: 26, inverted: false }),
+  'dead letters, counted to 10 000': () => letters.count(account, {}, 10_000),
+  'usage of the account': () => accounts.usage(account),
   'roll-up with nothing to do': () => rollUp(db, 3 * dayMs),
 };
 

@@ -21,7 +21,7 @@ async function newestAccount() {
 }
 
 const newest = { field: 'created_at', descending: true };
-const page = (filter, order = newest) => search.searchJobs(account, filter, order, { limit: 26, inverted: false });
+const page = (filter, order = newest) => search.search(account, filter, order, { limit: 26, inverted: false });
 const payload = (path, op, value) => ({ payload: { kind: 'test', path, op, value } });
 const not = (filter) => ({ payload: { kind: 'not', of: filter.payload } });
 const both = (...filters) => ({ payload: { kind: 'and', of: filters.map((filter) => filter.payload) } });
@@ -62,16 +62,16 @@ const CASES = {
   'dead, by scheduledFor': () => page({ states: ['dead'] }, { field: 'scheduled_for', descending: false }),
   'EQ, 20 of a million, by completedAt': () =>
     page(payload('customer.id', 'EQ', customer()), { field: 'completed_at', descending: true }),
-  'count of all, to 10 000': () => search.countJobs(account, {}, 10_000),
-  'count of dead, to 10 000': () => search.countJobs(account, { states: ['dead'] }, 10_000),
-  'count of EQ, 20 of a million': () => search.countJobs(account, payload('customer.id', 'EQ', customer()), 10_000),
-  'count of EQ, 2 in 3, to 10 000': () => search.countJobs(account, payload('order.status', 'EQ', 'paid'), 10_000),
+  'count of all, to 10 000': () => search.count(account, {}, 10_000),
+  'count of dead, to 10 000': () => search.count(account, { states: ['dead'] }, 10_000),
+  'count of EQ, 20 of a million': () => search.count(account, payload('customer.id', 'EQ', customer()), 10_000),
+  'count of EQ, 2 in 3, to 10 000': () => search.count(account, payload('order.status', 'EQ', 'paid'), 10_000),
   'newest 5 of 10 queues': async () => {
     const queues = await db.query('select id from queue where account_id = $1', [accountId]);
-    return search.newestJobs(account, queues.map(({ id }) => id), {}, 5);
+    return search.newest(account, queues.map(({ id }) => id), {}, 5);
   },
-  'timeline of a day, dead': () => search.jobTimeline(account, { states: ['dead'] }, timelineOfDay()),
-  'timeline of a day, all': () => search.jobTimeline(account, {}, timelineOfDay()),
+  'timeline of a day, dead': () => search.timeline(account, { states: ['dead'] }, timelineOfDay()),
+  'timeline of a day, all': () => search.timeline(account, {}, timelineOfDay()),
   'paths of payloads': () => search.payloadPaths(account, null, '', 20),
   'values at a path': () => search.payloadValues(account, null, 'customer.country', '', 20),
 };

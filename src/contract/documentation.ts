@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /** JSON Schema keywords. */
-export type WireForm = Readonly<Record<string, unknown>>;
+type WireForm = Readonly<Record<string, unknown>>;
 
 /** `@ts-rest/open-api` looks here for keywords that win over those it reads off the schema. */
 interface Documented {

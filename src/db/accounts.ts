@@ -1,17 +1,16 @@
 import { type Actor, type Author, OPERATOR } from '../domain/audit.ts';
-import { JobferryError } from '../domain/errors.ts';
 import { actorJson, audit } from './audit.ts';
-import { type Database, type Statement, translated } from './connection/database.ts';
+import type { Database, Statement } from './connection/database.ts';
 import type { PrismaClient } from './connection/prisma.ts';
-import type { Prisma } from './generated/client.ts';
+import { exclusively, guarded } from './connection/transactions.ts';
 
-export interface AccountRow {
+interface AccountRow {
   id: string;
   name: string;
   plan: string;
 }
 
-export interface NewApiKey {
+interface NewApiKey {
   hash: string;
   prefix: string;
   lastFour: string;
@@ -97,7 +96,7 @@ export async function createAccount(
       const account = await tx.account.create({ data: input, select: { id: true, name: true, plan: true } });
       const { id, name, plan } = account;
       const target = { targetType: 'account', targetId: id, targetName: name } as const;
-      await audit(tx, { id, actor }, { action: 'account.create', ...target, after: { name, plan } });
+      await audit(tx, { accountId: id, actor }, { action: 'account.create', ...target, after: { name, plan } });
       return account;
     }),
   );
@@ -114,9 +113,9 @@ export async function createApiKey(
   key: NewApiKey & { name: string | null },
   check: (present: number) => void,
 ): Promise<{ id: string }> {
-  return exclusively(prisma, by.id, async (tx) => {
-    check(await tx.apiKey.count({ where: { accountId: by.id, revokedAt: null } }));
-    const created = await tx.apiKey.create({ data: { accountId: by.id, ...key }, select: { id: true } });
+  return exclusively(prisma, by.accountId, async (tx) => {
+    check(await tx.apiKey.count({ where: { accountId: by.accountId, revokedAt: null } }));
+    const created = await tx.apiKey.create({ data: { accountId: by.accountId, ...key }, select: { id: true } });
     const { name, prefix, lastFour } = key;
     await audit(tx, by, {
       action: 'api_key.create',
@@ -195,32 +194,4 @@ async function insertKey(db: Database, accountId: string, key: NewApiKey): Promi
      select jobferry_audit(account_id, $5, 'api_key.create', 'api_key', id, name, null, ${KEY_FACTS}) from made`,
     [accountId, key.hash, key.prefix, key.lastFour, actorJson(OPERATOR)],
   );
-}
-
-/**
- * Runs changes of one account one after the other, because some limits span all its queues or keys. The lock still lets
- * other transactions insert rows that refer to the account, such as audit entries.
- * @throws JobferryError `not_found` when there is no such account
- */
-export async function exclusively<T>(
-  prisma: PrismaClient,
-  accountId: string,
-  work: (tx: Prisma.TransactionClient) => Promise<T>,
-): Promise<T> {
-  return guarded(() =>
-    prisma.$transaction(async (tx) => {
-      const found = await tx.$queryRaw<unknown[]>`select id from account where id = ${accountId} for no key update`;
-      if (found.length === 0) throw new JobferryError('not_found', `no account ${accountId}`);
-      return work(tx);
-    }),
-  );
-}
-
-/** Translates Prisma's errors into those of `Database.query`. */
-export async function guarded<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw translated(error);
-  }
 }

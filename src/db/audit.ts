@@ -9,7 +9,7 @@ import type { Prisma } from './generated/client.ts';
 export async function audit(tx: Prisma.TransactionClient, by: Author, record: AuditRecord): Promise<void> {
   const { action, targetType, targetId, targetName = null, before = null, after = null } = record;
   await tx.$queryRaw`
-    select jobferry_audit(${by.id}, ${actorJson(by.actor)}::json, ${action}, ${targetType}, ${targetId},
+    select jobferry_audit(${by.accountId}, ${actorJson(by.actor)}::json, ${action}, ${targetType}, ${targetId},
                           ${targetName}::text, ${jsonbText(before)}::jsonb, ${jsonbText(after)}::jsonb)`;
 }
 

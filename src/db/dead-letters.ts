@@ -1,9 +1,9 @@
 import type { Author } from '../domain/audit.ts';
 import type { DeadLetterDocument } from '../domain/job.ts';
+import type { Periods } from '../domain/periods.ts';
 import { actorJson } from './audit.ts';
 import type { Database, Statement } from './connection/database.ts';
 import type { SecretBox } from './connection/secret-box.ts';
-import type { Periods } from './delivery/publish.ts';
 import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs/documents.ts';
 import { BYTES_OF_J, boundsOf, COUNT_SLICE, countDown, type DocumentPage, limitOf, readPage } from './jobs/pages.ts';
 import { isKeptLetter } from './retention/kept.ts';
@@ -20,7 +20,7 @@ interface DeadLetterRow {
   replayed_job_id: string | null;
 }
 
-export interface DeadLetterFilter {
+interface DeadLetterListFilter {
   queueId: string;
   from: Date;
   to?: Date | undefined;
@@ -35,7 +35,7 @@ export interface DeadLetterFilter {
  */
 export async function listDeadLetterDocuments(
   db: Database,
-  filter: DeadLetterFilter,
+  filter: DeadLetterListFilter,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<DocumentPage<DeadLetterDocument>> {
   const range = boundsOf(filter.from, filter.to);
@@ -167,7 +167,7 @@ export async function replay(
     ? db.one<{ answer: ReplayAnswer }>(REPLAY, values)
     : db.one<{ answer: ReplayAnswer }>(REPLAY_AUDITED, [
         ...values,
-        audited.by.id,
+        audited.by.accountId,
         actorJson(audited.by.actor),
         audited.single,
       ]));

@@ -67,7 +67,7 @@ export class AddressNotAllowedError extends Error {
 }
 
 /** Returns a look-up for `net.connect` that fails unless every address of the answer is allowed (R4). */
-export function guardLookup(guard: AddressGuard, lookup: Lookup): LookupFunction {
+function guardLookup(guard: AddressGuard, lookup: Lookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { all: true }, (error, addresses) => {
       const first = addresses?.[0];
@@ -86,7 +86,7 @@ export function guardLookup(guard: AddressGuard, lookup: Lookup): LookupFunction
  */
 const NEXT_ADDRESS_MS = 1000;
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   /** Time-out for connecting, including TLS. */
   timeoutMs: number;
   lookup: Lookup;

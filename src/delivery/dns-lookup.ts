@@ -3,14 +3,14 @@ import { Resolver } from 'node:dns/promises';
 import { type Lookup, NameLookupError } from './resolver.ts';
 import { hasGlobalIpv6, openSystemNames, type SystemNames } from './system-names.ts';
 
-export interface DnsLookupOptions {
+interface DnsLookupOptions {
   /** Name servers, as `ip` or `ip:port`; null for those of the system. */
   servers: readonly string[] | null;
   system?: SystemNames | undefined;
   times?: LookupTimes | undefined;
 }
 
-export interface LookupTimes {
+interface LookupTimes {
   /**
    * A query without an answer is repeated after about twice this time, and again after twice this time. (Node checks its
    * queries in this interval, and at the first check a query is always slightly too young.) If every second packet is

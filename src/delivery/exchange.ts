@@ -10,7 +10,7 @@ export type SendResult =
   | { abandoned: true };
 
 /** Bytes of an answer's body that are read and stored (R9). */
-export const RESPONSE_BODY_BYTES = 4096;
+const RESPONSE_BODY_BYTES = 4096;
 
 /** The status line decides the outcome, so a body that takes longer than this after it is cut off. */
 const BODY_GRACE_MS = 500;
@@ -35,7 +35,7 @@ export interface ExchangeOptions extends Dispatcher.DispatchOptions {
   connection: ConnectionUse | null;
 }
 
-export interface ExchangeSetup {
+interface ExchangeSetup {
   options: ExchangeOptions;
   timeoutMs: number;
   /** See `SendRequest.stillMine`. */

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import { type AddressGuard, AddressNotAllowedError } from './address-guard.ts';
 
-export interface ProxiedConnector {
+interface ProxiedConnector {
   connect: buildConnector.connector;
   close(): Promise<void>;
 }

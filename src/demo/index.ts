@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { createApi, type DemoApi } from './api.ts';
 import { printTable } from './progress.ts';
 import { startReceiver } from './receiver.ts';
-import { type Figures, percentile, Scenario } from './scenario.ts';
+import { type Figures, percentileText, Scenario } from './scenario.ts';
 
 /** Starts a service with this configuration. The composition root passes its own function. */
 export type StartService = (config: Config) => Promise<{ url: string; stop(): Promise<void> }>;
@@ -95,8 +95,8 @@ function printFigures(figures: Figures): void {
     ['dead', String(figures.dead)],
     ['replayed', String(figures.replayed)],
     ['jobs per second', String(Math.round(figures.jobsPerSecond))],
-    ['publish to arrival, idle, p50', percentile(figures.idleMs, 50)],
-    ['publish to arrival, idle, p99', percentile(figures.idleMs, 99)],
+    ['publish to arrival, idle, p50', percentileText(figures.idleMs, 50)],
+    ['publish to arrival, idle, p99', percentileText(figures.idleMs, 99)],
     ['wrong signatures', String(figures.badSignatures)],
     ['every payload arrived byte for byte', figures.verbatim ? 'yes' : 'NO'],
   ]);

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 /** How a queue's webhook behaves; also the path of its URL. */
 export type Behaviour = 'fine' | 'flaky' | 'busy' | 'slow' | 'broken' | 'ack';
 
-export interface Arrival {
+interface Arrival {
   /** `performance.now()` at the first delivery, in milliseconds. */
   at: number;
   /** Bytes of the payload of every delivery, cut out of the envelope. */

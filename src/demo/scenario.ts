@@ -79,7 +79,7 @@ export class Scenario {
         await this.#until(() => this.#receiver.arrivals.has(id));
         waits.push((this.#receiver.arrivals.get(id)?.at ?? Number.NaN) - start);
       }
-      return `p50 ${percentile(waits, 50)} from publish to arrival`;
+      return `p50 ${percentileText(waits, 50)} from publish to arrival`;
     });
     return waits;
   }
@@ -232,7 +232,7 @@ function examplePayloads(): string[] {
 }
 
 /** By nearest rank, for the table: `12.3 ms`. */
-export function percentile(values: readonly number[], percent: number): string {
+export function percentileText(values: readonly number[], percent: number): string {
   const sorted = [...values].sort((a, b) => a - b);
   const value = sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? Number.NaN;
   return `${value.toFixed(1)} ms`;

@@ -12,10 +12,9 @@ export interface Actor {
 /** The person who runs the admin commands. */
 export const OPERATOR: Actor = { type: 'operator', id: null, label: 'operator' };
 
-/** Whose account a change is made in, and by whom. An `Account` of the services is one. */
+/** The account that a change is made in, and the actor that makes it. */
 export interface Author {
-  /** Of the account. */
-  id: string;
+  accountId: string;
   actor: Actor;
 }
 
@@ -23,7 +22,7 @@ export interface Author {
  * Publishes and reports (ack, nack, defer) are not audited: they change no settings, and the job's history
  * records their results.
  */
-export const AUDIT_ACTIONS = [
+const AUDIT_ACTIONS = [
   'account.create',
   'api_key.create',
   'api_key.revoke',
@@ -44,10 +43,10 @@ export const AUDIT_ACTIONS = [
   'dead_letters.replay',
   'bulk_action.cancel',
 ] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-export const AUDIT_TARGETS = ['account', 'api_key', 'queue', 'job', 'dead_letter', 'bulk_action'] as const;
-export type AuditTarget = (typeof AUDIT_TARGETS)[number];
+const AUDIT_TARGETS = ['account', 'api_key', 'queue', 'job', 'dead_letter', 'bulk_action'] as const;
+type AuditTarget = (typeof AUDIT_TARGETS)[number];
 
 /** The audit log's data about one change. It never contains a signing secret or the hash of a key. */
 export interface AuditRecord {

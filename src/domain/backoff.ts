@@ -1,7 +1,7 @@
 import type { BackoffType } from './queue.ts';
 
 /** Keeps a long series of retries within reach of the 24 h delivery lifetime (D4). */
-export const MAX_BACKOFF_SECONDS = 3600;
+const MAX_BACKOFF_SECONDS = 3600;
 
 /** Jitter spreads retries that failed together, and only ever delays (D4). */
 const JITTER_SHARE = 0.1;

@@ -11,7 +11,7 @@ export const BULK_BATCH = 500;
 /** A higher rate would limit nothing: no queue is that fast. */
 export const MAX_RATE_PER_SECOND = 100_000;
 
-export interface Pace {
+interface Pace {
   batchSize: number;
   /** Milliseconds from the end of one batch to the start of the next. */
   intervalMs: number;

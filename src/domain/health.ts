@@ -2,7 +2,7 @@ import { type Percentiles, percentilesOf } from './histogram.ts';
 import type { AttemptTotals } from './statistics.ts';
 
 export const QUEUE_WARNINGS = ['signature_rejected', 'slow_receiver', 'failing', 'backpressure'] as const;
-export type QueueWarning = (typeof QUEUE_WARNINGS)[number];
+type QueueWarning = (typeof QUEUE_WARNINGS)[number];
 
 /** The attempts of the last hour, counted by the receiver's answer. */
 export interface QueueHealth {

@@ -76,8 +76,8 @@ export const FILTER_LIMITS = {
   payloadPathLength: 256,
 } as const;
 
-export const JOB_ORDER_FIELDS = ['created_at', 'scheduled_for', 'completed_at'] as const;
-export type JobOrderField = (typeof JOB_ORDER_FIELDS)[number];
+const JOB_ORDER_FIELDS = ['created_at', 'scheduled_for', 'completed_at'] as const;
+type JobOrderField = (typeof JOB_ORDER_FIELDS)[number];
 export interface JobOrder {
   field: JobOrderField;
   descending: boolean;

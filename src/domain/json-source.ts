@@ -15,7 +15,7 @@ const CLOSE_BRACE = 0x7d;
 /** Every character of "payload" as a six-character escape, between quotes. */
 const LONGEST_PAYLOAD_KEY = '"payload"'.length + 'payload'.length * 5;
 
-export type JsonScan =
+type JsonScan =
   | { ok: true /** Source texts of the top-level members called `payload`. */; payloads: string[] }
   | { ok: false; reason: 'too deep' };
 

@@ -64,7 +64,15 @@ export function sumOf(parts: readonly AttemptTotals[]): AttemptTotals {
 export const STATS_BUCKET_SECONDS = 300;
 export const MAX_TIMELINE_POINTS = 1000;
 
-/** The points of a chart: `count` buckets of `bucketMs`, the first of which starts at `startMs`. */
+/** The chart that is asked for. */
+export interface TimelineInput {
+  from: Date;
+  to: Date;
+  /** A multiple of 300. */
+  bucketSeconds: number;
+}
+
+/** The points of a chart: `count` spans of `bucketMs` from `startMs` on. */
 export interface TimelineGrid {
   startMs: number;
   bucketMs: number;
@@ -76,10 +84,7 @@ export interface TimelineGrid {
  * forward to `earliestMs`, where retention begins.
  * @returns null if `bucketSeconds` is not a multiple of the stored statistics' seconds, or the buckets are too many
  */
-export function timelineGrid(
-  { from, to, bucketSeconds }: { from: Date; to: Date; bucketSeconds: number },
-  earliestMs: number,
-): TimelineGrid | null {
+export function timelineGrid({ from, to, bucketSeconds }: TimelineInput, earliestMs: number): TimelineGrid | null {
   if (!(bucketSeconds > 0) || bucketSeconds % STATS_BUCKET_SECONDS !== 0) return null;
   const bucketMs = bucketSeconds * 1000;
   const startMs = Math.floor(Math.max(from.getTime(), earliestMs) / bucketMs) * bucketMs;

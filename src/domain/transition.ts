@@ -66,7 +66,7 @@ export interface Moment {
   random: number;
 }
 
-export type QueueEffect =
+type QueueEffect =
   /** Deliveries of the whole queue stop, and the next one is a probe. The hold that ends later wins (D14). */
   | { kind: 'hold'; ms: number }
   /** The probe has ended: the queue returns to its concurrency, unless another hold was set meanwhile. */

@@ -12,7 +12,7 @@ export const WAIT_REASONS = [
   /** Nothing delays the job: a worker claims it in a moment, unless no worker is running. */
   'due',
 ] as const;
-export type WaitReason = (typeof WAIT_REASONS)[number];
+type WaitReason = (typeof WAIT_REASONS)[number];
 
 /** Why a pending job is not being delivered now. */
 export interface Waiting {

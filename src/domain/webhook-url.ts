@@ -1,6 +1,6 @@
 import { LIMITS } from './queue.ts';
 
-export type ParsedWebhookUrl = { ok: true; href: string } | { ok: false; message: string };
+type ParsedWebhookUrl = { ok: true; href: string } | { ok: false; message: string };
 
 /** The URL parser drops some of these silently, so the stored URL would differ from the one that was sent. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern has to match control characters

@@ -1,11 +1,11 @@
 import { resolveCursorConnection } from '@pothos/plugin-relay';
 import { JobferryError } from '../domain/errors.ts';
-import type { BoundedCount, Position, Slice } from '../services/dashboard.ts';
+import { type BoundedCount, MAX_COUNT, type Position, type Slice } from '../domain/page.ts';
 import { PRICE } from './prices.ts';
 
 const PAGE = { defaultSize: 25, maxSize: 100 };
 
-export interface PageArgs {
+interface PageArgs {
   first?: number | null | undefined;
   last?: number | null | undefined;
   after?: string | null | undefined;
@@ -13,7 +13,7 @@ export interface PageArgs {
 }
 
 /** An item of a list, and where it stands. */
-export interface Placed<T> {
+interface Placed<T> {
   position: Position;
   node: T;
 }
@@ -76,12 +76,9 @@ function badPage(message: string): JobferryError {
 }
 
 /** A page whose items are counted when somebody asks, once. */
-export interface Counted {
+interface Counted {
   total: () => Promise<BoundedCount>;
 }
-
-/** At most so many are counted. */
-export const MAX_COUNT = 10_000;
 
 /** Counts once for all fields that show it. */
 export function counted(count: () => Promise<BoundedCount>): Counted {

@@ -1,11 +1,10 @@
 import type { PrismaClient, ReadingPrisma } from '../db/connection/prisma.ts';
+import type { Account } from '../domain/account.ts';
 import type { Plan, PlanTable } from '../domain/plan.ts';
 import type { Live } from '../live/live.ts';
 import { planOf } from '../services/context.ts';
-import type { Dashboard } from '../services/dashboard.ts';
-import type { Account, Services } from '../services/index.ts';
 import type { StoredText } from '../services/jobs/stored-text.ts';
-import type { Operations } from '../services/operations.ts';
+import type { Services, ServicesOfRequest } from '../services/services.ts';
 import { AnswerTexts } from './answer-texts.ts';
 import type { Streams } from './live/streams.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
@@ -13,8 +12,6 @@ import { createLoaders, type Loaders } from './loaders.ts';
 /** What the GraphQL shell is given; the same for every request. */
 export interface GraphQLServices {
   services: Services;
-  dashboard: Dashboard;
-  operations: Operations;
   live: Live;
   readingPrisma: ReadingPrisma;
   stored: StoredText;
@@ -22,7 +19,7 @@ export interface GraphQLServices {
 }
 
 /** What resolvers get: the services, and whose request it is. */
-export interface GraphQLContext extends GraphQLServices, Answer {
+export interface GraphQLContext extends Omit<GraphQLServices, 'services'>, Answer {
   account: Account;
   /** For reading what is the account's, in its turn. */
   prisma: PrismaClient;
@@ -45,7 +42,8 @@ export interface Connection {
 
 /** What belongs to one answer, or to one event of a subscription. */
 interface Answer {
-  dashboard: Dashboard;
+  /** Its searches have one budget, and end when the client has gone. */
+  services: ServicesOfRequest;
   loaders: Loaders;
   texts: AnswerTexts;
 }
@@ -67,8 +65,8 @@ export function createContext(shared: GraphQLServices, request: Request): GraphQ
 }
 
 function createAnswer(shared: GraphQLServices, { account, signal }: Request): Answer {
-  const dashboard = { ...shared.dashboard, ...shared.dashboard.searchesOf(signal) };
+  const services = shared.services.ofRequest(signal);
   const texts = new AnswerTexts();
   const prisma = shared.readingPrisma.of(account.id);
-  return { dashboard, texts, loaders: createLoaders({ ...shared, prisma, dashboard, texts }, account) };
+  return { services, texts, loaders: createLoaders({ ...shared, prisma, services, texts }, account) };
 }

@@ -1,13 +1,13 @@
 import type { EnumRef } from '@pothos/core';
+import { QUEUE_WARNINGS } from '../domain/health.ts';
 import { ATTEMPT_STATUSES, DEAD_REASONS, JOB_STATUSES } from '../domain/job.ts';
 import { JOB_STATES, PAYLOAD_OPERATORS } from '../domain/job-filter.ts';
 import { ACK_TIMEOUT_ACTIONS, BACKOFF_TYPES, QUEUE_MODES } from '../domain/queue.ts';
 import { WAIT_REASONS } from '../domain/waiting.ts';
-import { QUEUE_WARNINGS } from '../services/dashboard.ts';
 import { builder } from './builder.ts';
 
 /** An enum of the domain under GraphQL's custom: the values in capitals. */
-function enumOf<const Values extends readonly string[]>(name: string, description: string, values: Values) {
+export function enumOf<const Values extends readonly string[]>(name: string, description: string, values: Values) {
   const entries = values.map((value) => [value.toUpperCase(), { value }] as const);
   return builder.enumType(name, {
     description,
@@ -16,7 +16,7 @@ function enumOf<const Values extends readonly string[]>(name: string, descriptio
 }
 
 export const JobStatus = enumOf('JobStatus', 'The status of a job, as REST shows it.', JOB_STATUSES);
-export const JobState = enumOf(
+export const JobStateName = enumOf(
   'JobState',
   'What a job is doing. The status `PENDING` has four shades: due, scheduled (for its first delivery), retrying (in backoff) and held (by a defer of its own).',
   JOB_STATES,
@@ -50,14 +50,6 @@ export const DeferScope = enumOf(
   '`QUEUE` stops the deliveries of the whole queue, `JOB` holds this job only.',
   ['queue', 'job'],
 );
-const BULK_ACTION_KINDS = ['replay_dead_letters', 'cancel_jobs', 'purge_queue'] as const;
-export type BulkActionKindName = (typeof BULK_ACTION_KINDS)[number];
-export const BulkActionKind = enumOf('BulkActionKind', 'What a bulk action does.', BULK_ACTION_KINDS);
-
-const BULK_ACTION_STATUSES = ['running', 'completed', 'cancelled', 'failed'] as const;
-export type BulkActionStatusName = (typeof BULK_ACTION_STATUSES)[number];
-export const BulkActionStatus = enumOf('BulkActionStatus', 'Where a bulk action is.', BULK_ACTION_STATUSES);
-
 export const JobOrderField = enumOf('JobOrderField', 'What jobs are ordered by.', [
   'created_at',
   'scheduled_for',

@@ -39,7 +39,7 @@ export class GoneError extends Refusal {
   readonly code = 'GONE';
 }
 /** No type of the schema: nobody gets as far without a key, but a key may be revoked while its stream is open. */
-export class UnauthorizedError extends Refusal {
+class UnauthorizedError extends Refusal {
   readonly code = 'UNAUTHENTICATED';
 }
 export class InvalidRequestError extends Refusal {

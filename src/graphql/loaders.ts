@@ -1,23 +1,18 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../db/connection/prisma.ts';
 import type { Attempt, DeadLetter, Job, Queue } from '../db/generated/client.ts';
+import type { Account } from '../domain/account.ts';
 import { JobferryError } from '../domain/errors.ts';
-import type { JobFilter } from '../domain/job-filter.ts';
-import type {
-  Dashboard,
-  DeadLetterFilter,
-  ErrorGroup,
-  Position,
-  QueueDepth,
-  QueueHealth,
-  QueueUse,
-  ServerFacts,
-  TimelineInput,
-  TimelinePoint,
-  Waiting,
-} from '../services/dashboard.ts';
-import type { Account } from '../services/index.ts';
+import type { QueueHealth } from '../domain/health.ts';
+import type { DeadLetterFilter, JobFilter } from '../domain/job-filter.ts';
+import type { Position } from '../domain/page.ts';
+import type { TimelineInput, TimelinePoint } from '../domain/statistics.ts';
+import type { Waiting } from '../domain/waiting.ts';
+import type { ErrorGroup } from '../services/dead-letters/search.ts';
+import type { QueueDepth, QueueUse } from '../services/insight/queues.ts';
 import type { StoredText } from '../services/jobs/stored-text.ts';
+import type { ServerFacts } from '../services/server/facts.ts';
+import type { ServicesOfRequest } from '../services/services.ts';
 import { type AnswerTexts, tooMuchText } from './answer-texts.ts';
 
 /** A job without its payload, which can be large and is read only when asked for. */
@@ -47,7 +42,7 @@ export interface Loaders {
 interface Sources {
   prisma: PrismaClient;
   stored: StoredText;
-  dashboard: Dashboard;
+  services: ServicesOfRequest;
   texts: AnswerTexts;
 }
 
@@ -58,7 +53,7 @@ const MAX_ATTEMPTS = 5000;
  * Everything that many items of one answer ask for is read in one statement for all of them. Rows are
  * read by account, so an id of somebody else's is an id that never was.
  */
-export function createLoaders({ prisma, stored, dashboard, texts }: Sources, account: Account): Loaders {
+export function createLoaders({ prisma, stored, services, texts }: Sources, account: Account): Loaders {
   const accountId = account.id;
   let server: Promise<ServerFacts> | null = null;
   const byId = <Row extends { id: string }>(read: (ids: string[]) => Promise<Row[]>) =>
@@ -103,20 +98,20 @@ export function createLoaders({ prisma, stored, dashboard, texts }: Sources, acc
       const rows = await prisma.deadLetter.findMany({ where: { jobId: { in: ids }, queue: { accountId } } });
       return new Map(rows.map((row) => [row.jobId, row]));
     }, null),
-    depth: batched((ids) => dashboard.depths(account, ids), null),
-    use: batched((ids) => dashboard.uses(account, ids), null),
-    health: batched((ids) => dashboard.healths(account, ids), null),
-    waiting: batched((ids) => dashboard.waitings(account, ids), null),
+    depth: batched((ids) => services.insight.depths(account, ids), null),
+    use: batched((ids) => services.insight.uses(account, ids), null),
+    health: batched((ids) => services.insight.healths(account, ids), null),
+    waiting: batched((ids) => services.insight.waitings(account, ids), null),
     server: () => {
-      server ??= dashboard.server();
+      server ??= services.server.facts();
       return server;
     },
-    timeline: perArgument((input) => batched((ids) => dashboard.timelines(account, ids, input), [])),
+    timeline: perArgument((input) => batched((ids) => services.insight.timelines(account, ids, input), [])),
     newestJobs: perArguments((filter, limit) =>
-      batched((ids) => dashboard.newestJobs(account, ids, filter, limit), []),
+      batched((ids) => services.jobs.newest(account, ids, filter, limit), []),
     ),
     errorGroups: perArguments((filter, limit) =>
-      batched((ids) => dashboard.errorGroups(account, { ...filter, queueIds: ids }, limit), []),
+      batched((ids) => services.deadLetters.errorGroups(account, { ...filter, queueIds: ids }, limit), []),
     ),
   };
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createExpressEndpoints } from '@ts-rest/express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { contract, writeJson } from '../contract/index.ts';
-import type { Account, Services } from '../services/index.ts';
+import type { Account } from '../domain/account.ts';
 import { accountOf, authentication, isToLookAgain, keyIn, TOO_MUCH_UNREAD, unauthorized } from './authentication.ts';
 import { bodyReader } from './body.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
@@ -15,9 +15,10 @@ import type { OpenApiOptions } from './openapi/index.ts';
 import { createPublishTurns } from './publish-turns.ts';
 import { parseQuery } from './query.ts';
 import { queueRoutes } from './queues.ts';
+import type { RestServices } from './rest-services.ts';
 import { LONG_ANSWER, UnreadAnswers } from './unread-answers.ts';
 
-export interface Readiness {
+interface Readiness {
   ready: boolean;
   /** The result of each check by its name: `ok`, or what is wrong. */
   checks: Record<string, string>;
@@ -25,7 +26,7 @@ export interface Readiness {
 
 export interface AppOptions {
   /** Null for a process without the API, which serves only `/healthz` and `/readyz`. */
-  services: Services | null;
+  services: RestServices | null;
   config: { maxBodyBytes: number } & OpenApiOptions;
   log: Log;
   readiness: () => Promise<Readiness>;
@@ -63,7 +64,7 @@ export function createApp({ services, config, log, readiness, graphql = null }: 
 }
 
 interface ApiParts {
-  services: Services;
+  services: RestServices;
   log: Log;
   authenticated: RequestHandler;
   unread: UnreadAnswers;
@@ -114,7 +115,7 @@ const LOOK_AGAIN_MS = 500;
  * Replaces Express's `res.json`, which would change source text (D26). If the account has too many unread answers, a long
  * result of a GET is not sent. The result of a write is always sent.
  */
-function sendJson(unread: UnreadAnswers, services: Services | null): Response['json'] {
+function sendJson(unread: UnreadAnswers, services: RestServices | null): Response['json'] {
   return function (this: Response, body: unknown): Response {
     if (services !== null && this.statusCode < 400 && isToLookAgain(this)) {
       const refuse = () => {
@@ -122,8 +123,11 @@ function sendJson(unread: UnreadAnswers, services: Services | null): Response['j
         this.setHeader('www-authenticate', 'Bearer');
         this.status(status).json({ error: message });
       };
-      // If the check fails or takes too long, the answer is sent.
-      Promise.race([services.authenticate(keyIn(this.req) ?? ''), sleep(LOOK_AGAIN_MS, undefined, { ref: false })])
+      // When nobody can say in time, what was done is told.
+      Promise.race([
+        services.accounts.authenticate(keyIn(this.req) ?? ''),
+        sleep(LOOK_AGAIN_MS, undefined, { ref: false }),
+      ])
         .then(
           (account) => (account === null ? refuse() : this.json(body)),
           () => this.json(body),

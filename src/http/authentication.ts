@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler, Response } from 'express';
+import type { Account } from '../domain/account.ts';
 import { isUnavailable, unavailable } from '../domain/errors.ts';
-import type { Account, Services } from '../services/index.ts';
 import { HttpRefusal } from './errors.ts';
 import { belongsTo } from './open-connections.ts';
+import type { RestServices } from './rest-services.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** Jobferry issues no keys of another form, so no query is made for them. */
@@ -13,14 +14,14 @@ export const TOO_MUCH_UNREAD =
   'your clients have left too many answers unread: read those answers before you send more requests';
 
 /** Runs before the body is read, so that requests without a valid key or with too many unread answers cost no memory. */
-export function authentication(services: Services, unread: UnreadAnswers): RequestHandler {
+export function authentication(services: Pick<RestServices, 'accounts'>, unread: UnreadAnswers): RequestHandler {
   return (req, res, next) => {
     const key = keyIn(req);
     if (key === undefined) {
       next(unauthorized());
       return;
     }
-    services.authenticate(key).then(
+    services.accounts.authenticate(key).then(
       (account) => {
         // The client has disconnected, and `close` was emitted: anything counted from here on would never be uncounted.
         if (res.destroyed) return;

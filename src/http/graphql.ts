@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, RequestHandler } from 'express';
+import type { Account } from '../domain/account.ts';
 import { Starts } from '../pacing/starts.ts';
-import type { Account } from '../services/index.ts';
 import { accountOf } from './authentication.ts';
 import { jsonBodyReader } from './body.ts';
 import { HttpRefusal } from './errors.ts';

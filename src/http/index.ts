@@ -1,5 +1,4 @@
-/** The HTTP shell: REST, GraphQL's transport, documentation and health. */
-export { type AppOptions, createApp, type Readiness } from './app.ts';
-export type { Log } from './errors.ts';
+/** The REST shell: from HTTP to the services and back. */
+export { type AppOptions, createApp } from './app.ts';
 export type { GraphQLEndpoint } from './graphql.ts';
-export { type Bound, bind, type Listening, type ListenOptions, listen } from './listen.ts';
+export { type Bound, bind, type ListenOptions, listen } from './listen.ts';

@@ -1,32 +1,32 @@
 import { initServer } from '@ts-rest/express';
 import { contract } from '../contract/index.ts';
-import type { Services } from '../services/index.ts';
 import { accountOf } from './authentication.ts';
 import type { Log } from './errors.ts';
 import { pageBody } from './long-page.ts';
+import type { RestServices } from './rest-services.ts';
 
-export function jobRoutes(services: Services, log: Log) {
+export function jobRoutes(services: Pick<RestServices, 'jobs'>, log: Log) {
   return initServer().router(contract.jobs, {
     publish: async ({ params, body, res }) => {
-      const { created, job } = await services.publishJob(accountOf(res), params.queueName, body);
+      const { created, job } = await services.jobs.publish(accountOf(res), params.queueName, body);
       return { status: created ? 201 : 200, body: job };
     },
     list: async ({ params, query, res }) => {
-      const page = await services.listJobs(accountOf(res), params.id, query, () => res.destroyed);
+      const page = await services.jobs.list(accountOf(res), params.id, query, () => res.destroyed);
       return { status: 200, body: pageBody(res, log, contract.jobs.list.responses[200], page) };
     },
-    get: async ({ params, res }) => ({ status: 200, body: await services.getJob(accountOf(res), params.id) }),
+    get: async ({ params, res }) => ({ status: 200, body: await services.jobs.get(accountOf(res), params.id) }),
     ack: async ({ params, body, res }) => ({
       status: 200,
-      body: await services.ackJob(accountOf(res), params.id, body),
+      body: await services.jobs.ack(accountOf(res), params.id, body),
     }),
     nack: async ({ params, body: { reason = null, ...input }, res }) => ({
       status: 200,
-      body: await services.nackJob(accountOf(res), params.id, { ...input, reason }),
+      body: await services.jobs.nack(accountOf(res), params.id, { ...input, reason }),
     }),
     defer: async ({ params, body: { reason = null, ...input }, res }) => ({
       status: 200,
-      body: await services.deferJob(accountOf(res), params.id, { ...input, reason }),
+      body: await services.jobs.defer(accountOf(res), params.id, { ...input, reason }),
     }),
   });
 }

@@ -30,7 +30,7 @@ export interface ListenOptions {
   connections?: number;
 }
 
-export interface Listening {
+interface Listening {
   /** Base address. If port 0 was requested, it has the port that the system assigned. */
   url: string;
   /** Stops accepting connections, waits for running requests, and ends every connection. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Response } from 'express';
 import type { z } from 'zod';
 import { writeJson } from '../contract/index.ts';
-import type { Page } from '../services/index.ts';
+import type { Page } from '../services/pages.ts';
 import { accountOf } from './authentication.ts';
 import type { Log } from './errors.ts';
 

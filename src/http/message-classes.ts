@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express } from 'express';
 
-export interface MessageClasses {
+interface MessageClasses {
   IncomingMessage: typeof IncomingMessage;
   ServerResponse: typeof ServerResponse<IncomingMessage>;
 }

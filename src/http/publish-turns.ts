@@ -1,10 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { contract } from '../contract/index.ts';
-import type { Services } from '../services/index.ts';
 import { Admission, type Publish } from './admission.ts';
 import { accountOf, keyIn } from './authentication.ts';
 import { belongsTo } from './open-connections.ts';
+import type { RestServices } from './rest-services.ts';
 
 const REFUSAL = JSON.stringify({
   error: 'too many jobs are being published at the moment; nothing was stored, try again',
@@ -34,14 +34,11 @@ export interface PublishTurns {
   bodyRead(req: Request, res: Response, length: number): true | Promise<boolean>;
 }
 
-export function createPublishTurns(
-  { knownAccount }: Pick<Services, 'knownAccount'>,
-  maxBodyBytes: number,
-): PublishTurns {
+export function createPublishTurns(services: Pick<RestServices, 'accounts'>, maxBodyBytes: number): PublishTurns {
   const admission = new Admission();
   return {
     before: (answer) => (req, res) => {
-      const account = admission.isBusy && isPublishPath(req) ? knownAccount(keyIn(req) ?? '') : null;
+      const account = admission.isBusy && isPublishPath(req) ? services.accounts.knownAccount(keyIn(req) ?? '') : null;
       if (account === null) {
         answer(req, res);
         return;

@@ -30,7 +30,7 @@ export interface ChangeSet {
 }
 
 /** The ids that the subscribers of one process watch. */
-export interface Interest {
+interface Interest {
   /** Ids of queues, jobs and bulk actions; an account's id stands for all its queues. */
   ids: string[];
   /** The sender has just begun to listen, and may have missed the interests of other processes. */

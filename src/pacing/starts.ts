@@ -1,5 +1,5 @@
 /** The most that one turn of the event loop starts; the first item is always started. */
-export interface Pace {
+interface Pace {
   items: number;
   ms: number;
 }

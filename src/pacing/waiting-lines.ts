@@ -4,7 +4,7 @@ export interface Room {
   bytes: number;
 }
 
-export interface Waiting {
+interface Waiting {
   account: string;
   bytes: number;
 }

@@ -1,17 +1,17 @@
 import type { Database } from '../db/connection/database.ts';
 import type { PrismaClient, ReadingPrisma } from '../db/connection/prisma.ts';
-import type { Periods } from '../db/delivery/publish.ts';
 import type { WakeReason } from '../db/delivery/wake-ups.ts';
+import type { Account } from '../domain/account.ts';
 import { JobferryError } from '../domain/errors.ts';
+import type { Periods } from '../domain/periods.ts';
 import { type Plan, type PlanTable, strictestPlan } from '../domain/plan.ts';
 import type { QueueSettings } from '../domain/queue.ts';
 import type { ChangeFeed } from '../live/live.ts';
-import type { Account } from './index.ts';
 
-export type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
+type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
 
-/** What this process is, for those who ask. */
-export interface ServerIdentity {
+/** What this process shows of itself. */
+interface ServerIdentity {
   /** Of Jobferry. */
   version: string;
   /** As NODE_ENV says. */

@@ -1,9 +1,9 @@
 import type { ClockWatch } from '../db/connection/clock-watch.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Listener } from '../db/connection/notifications.ts';
-import type { Periods } from '../db/delivery/publish.ts';
 import { readWake, WAKE_CHANNEL, type WakeReason } from '../db/delivery/wake-ups.ts';
 import type { Sender } from '../delivery/send.ts';
+import type { Periods } from '../domain/periods.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import type { ChangeFeed } from '../live/live.ts';
 import type { Logger } from '../log.ts';

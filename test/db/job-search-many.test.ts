@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { countJobs, type FoundJob, findJobs, newestJobs, timelineOfJobs } from '../../src/db/search/jobs.ts';
+import { countJobs, newestJobs, searchJobs, timelineOfJobs } from '../../src/db/search/jobs.ts';
 import type { JobFilter, JsonScalar, PayloadCondition, PayloadOperator } from '../../src/domain/job-filter.ts';
+import type { Position } from '../../src/domain/page.ts';
 import type { TestQueue } from '../support/database-fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
 
@@ -45,10 +46,10 @@ function test(path: string, op: PayloadOperator, value: JsonScalar): PayloadCond
 /** The numbers of the jobs, in the order in which they were found. */
 async function numbers(filter: JobFilter, descending = true, limit = 10_000): Promise<number[]> {
   const order = { field: 'created_at', descending } as const;
-  return asNumbers(await findJobs(fixture.db, fixture.select(filter), order, { limit, inverted: false }));
+  return asNumbers(await searchJobs(fixture.db, fixture.select(filter), order, { limit, inverted: false }));
 }
 
-async function asNumbers(jobs: readonly FoundJob[]): Promise<number[]> {
+async function asNumbers(jobs: readonly Position[]): Promise<number[]> {
   const rows = await fixture.db.query<{ n: number }>(
     `select (j.payload::json ->> 'n')::integer as n from unnest($1::text[]) with ordinality as u(id, place)
        join job j on j.id = u.id order by u.place`,
@@ -90,11 +91,11 @@ describe(`of ${JOBS} jobs`, () => {
   });
 
   it('reads each job once in pages, across the border of the index', async () => {
-    const pages: FoundJob[] = [];
+    const pages: Position[] = [];
     const selection = fixture.select({ payload: test('hundred', 'EQ', 99) });
     for (;;) {
       const slice = { limit: 50, after: pages.at(-1), inverted: false };
-      const page = await findJobs(fixture.db, selection, NEWEST_FIRST, slice);
+      const page = await searchJobs(fixture.db, selection, NEWEST_FIRST, slice);
       pages.push(...page);
       if (page.length < 50) break;
     }
@@ -103,7 +104,7 @@ describe(`of ${JOBS} jobs`, () => {
 
   it('orders all by another time', async () => {
     const order = { field: 'completed_at', descending: false } as const;
-    const page = await findJobs(fixture.db, fixture.select({}), order, { limit: 3, inverted: false });
+    const page = await searchJobs(fixture.db, fixture.select({}), order, { limit: 3, inverted: false });
     expect(await asNumbers(page)).toEqual([2, 4, 6]);
   });
 

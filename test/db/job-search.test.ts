@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { countJobs, type FoundJob, findJobs, newestJobs } from '../../src/db/search/jobs.ts';
+import { countJobs, newestJobs, searchJobs } from '../../src/db/search/jobs.ts';
 import type { JobFilter, JobOrder, JobStateName } from '../../src/domain/job-filter.ts';
+import type { Position } from '../../src/domain/page.ts';
 import type { TestQueue } from '../support/database-fixture.ts';
 import { type JobRow, NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
 
@@ -150,7 +151,7 @@ it('finds a job that outlasts its retention, in every way and order, and nothing
   const lately = await own.insertJob({ ...old, status: 'completed', completedAgoMs: HOUR });
   const young = await own.insertJob({ queue });
   expect([...(await own.findEveryWay({}))].sort()).toEqual([waiting, lately, young].sort());
-  const all = await findJobs(own.db, own.select({}), NEWEST_FIRST, { limit: 10, inverted: false });
+  const all = await searchJobs(own.db, own.select({}), NEWEST_FIRST, { limit: 10, inverted: false });
   expect(all.map(({ id }) => id)).toEqual([young, lately, waiting]);
   const payload = { kind: 'test', path: 'a', op: 'EXISTS', value: null } as const;
   expect([...(await own.findEveryWay({ payload }))].sort()).toEqual([waiting, lately].sort());
@@ -194,10 +195,10 @@ describe('an order', () => {
     const expected = await inOrder(order);
     for (const inverted of [false, true]) {
       const pages: string[] = [];
-      let position: FoundJob | undefined;
+      let position: Position | undefined;
       for (;;) {
         const slice = { limit: 5, inverted, ...(inverted ? { before: position } : { after: position }) };
-        const page = await findJobs(fixture.db, fixture.select({}), order, slice);
+        const page = await searchJobs(fixture.db, fixture.select({}), order, slice);
         pages.push(...page.map(({ id }) => id));
         position = page.at(-1);
         if (page.length < 5) break;
@@ -207,7 +208,7 @@ describe('an order', () => {
   });
 
   it.each(ORDERS)('$field, descending: $descending, has a piece between two positions', async (order) => {
-    const whole = await findJobs(fixture.db, fixture.select({}), order, { limit: 100, inverted: false });
+    const whole = await searchJobs(fixture.db, fixture.select({}), order, { limit: 100, inverted: false });
     for (const [first, last] of [
       [3, 20],
       [15, 34],
@@ -215,8 +216,8 @@ describe('an order', () => {
     ] as const) {
       const slice = { limit: 100, after: whole[first], before: whole[last] };
       const piece = whole.slice(first + 1, last);
-      expect(await findJobs(fixture.db, fixture.select({}), order, { ...slice, inverted: false })).toEqual(piece);
-      expect(await findJobs(fixture.db, fixture.select({}), order, { ...slice, limit: 3, inverted: true })).toEqual(
+      expect(await searchJobs(fixture.db, fixture.select({}), order, { ...slice, inverted: false })).toEqual(piece);
+      expect(await searchJobs(fixture.db, fixture.select({}), order, { ...slice, limit: 3, inverted: true })).toEqual(
         piece.toReversed().slice(0, 3),
       );
     }
@@ -225,7 +226,7 @@ describe('an order', () => {
   it('refuses the position of a list in another order', async () => {
     const order: JobOrder = { field: 'completed_at', descending: true };
     const slice = { limit: 5, after: { id: '0'.repeat(24) }, inverted: false };
-    await expect(findJobs(fixture.db, fixture.select({}), order, slice)).rejects.toMatchObject({
+    await expect(searchJobs(fixture.db, fixture.select({}), order, slice)).rejects.toMatchObject({
       kind: 'invalid_request',
     });
   });
@@ -238,7 +239,7 @@ describe('other accounts', () => {
     );
     const filter = { queueIds: [orders.id], queueNames: [orders.name] };
     const selection = { ...fixture.select(filter), accountId: other?.id ?? '' };
-    expect(await findJobs(fixture.db, selection, NEWEST_FIRST, { limit: 10, inverted: false })).toEqual([]);
+    expect(await searchJobs(fixture.db, selection, NEWEST_FIRST, { limit: 10, inverted: false })).toEqual([]);
     expect(await countJobs(fixture.db, selection, 10)).toBe(0);
     expect(await newestJobs(fixture.db, selection, 10)).toEqual(new Map());
   });

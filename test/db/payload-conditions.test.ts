@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { findJobs } from '../../src/db/search/jobs.ts';
+import { searchJobs } from '../../src/db/search/jobs.ts';
 import type { JsonScalar, PayloadCondition, PayloadOperator } from '../../src/domain/job-filter.ts';
 import { PERIODS, RETENTION_MS } from '../support/database-fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
@@ -154,7 +154,7 @@ describe.each(['parsed on the fly', 'indexed'])('%s: a payload', (state) => {
   });
 
   it('that cannot be searched meets no condition, and is found without one', async () => {
-    const all = await findJobs(fixture.db, fixture.select({}), NEWEST_FIRST, { limit: 1000, inverted: false });
+    const all = await searchJobs(fixture.db, fixture.select({}), NEWEST_FIRST, { limit: 1000, inverted: false });
     expect(all).toHaveLength(Object.keys(PAYLOADS).length);
     expect(await names({ kind: 'not', of: test('nowhere', 'EXISTS') })).toEqual([...SEARCHABLE].sort());
   });
@@ -169,6 +169,6 @@ describe.each(['parsed on the fly', 'indexed'])('%s: a payload', (state) => {
       windowMs: RETENTION_MS,
       periods: PERIODS,
     };
-    expect(await findJobs(fixture.db, selection, NEWEST_FIRST, { limit: 10, inverted: false })).toEqual([]);
+    expect(await searchJobs(fixture.db, selection, NEWEST_FIRST, { limit: 10, inverted: false })).toEqual([]);
   });
 });

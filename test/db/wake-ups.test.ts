@@ -119,7 +119,7 @@ class Model {
   }
 
   get #by() {
-    return { id: fixture.accountId, actor: OPERATOR };
+    return { accountId: fixture.accountId, actor: OPERATOR };
   }
 
   async #operate(next: Op & { kind: 'cancel' | 'run now' | 'extend' }): Promise<void> {

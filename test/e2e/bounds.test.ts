@@ -2,8 +2,8 @@ import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Api } from '../support/api.ts';
 import { insertDeadLetters } from '../support/bulk.ts';
-import { openOperations } from '../support/operations.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
+import { openServices } from '../support/services.ts';
 
 /** What one call or one queue may take from the others (I-27, I-38). */
 let api: Api;
@@ -22,7 +22,7 @@ interface BulkResult {
 describe('a replay', () => {
   it('of everything takes 1000 a call, the oldest first, and each once', async () => {
     const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/', concurrency: 1 });
-    const { db } = openOperations(databaseUrl);
+    const { db } = openServices(databaseUrl);
     const letters: string[] = [];
     for (let n = 0; n < 5; n += 1) letters.push(...(await insertDeadLetters(db, queue.id, 1000)));
     const jobs: BulkResult['jobs'] = [];

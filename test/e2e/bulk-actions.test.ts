@@ -1,24 +1,24 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Account } from '../../src/services/index.ts';
-import type { BulkReplayInput } from '../../src/services/operations.ts';
+import type { Account } from '../../src/domain/account.ts';
+import type { BulkReplayInput } from '../../src/services/bulk/request.ts';
 import type { ApiQueue } from '../support/api.ts';
 import { bulkEnded, bulkRow, insertDeadLetters, replaysOf } from '../support/bulk.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { type Operations, openOperations } from '../support/operations.ts';
 import type { Jobferry } from '../support/process.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { CLOCK_SLACK_MS, createGate, openReceiver } from '../support/service.ts';
+import { openServices, type TestServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Real workers, and the test's own process as the one that asks. */
 let cluster: Cluster;
-let op: Operations;
+let op: TestServices;
 let account: Account;
 let receiver: Receiver;
 
 beforeAll(async () => {
   cluster = await startCluster({ workers: 2 });
-  op = openOperations(cluster.databaseUrl);
+  op = openServices(cluster.databaseUrl);
   account = await op.firstAccount();
 });
 
@@ -37,7 +37,7 @@ async function createQueue(deadLetters: number, settings: Partial<ApiQueue> = {}
 
 function startReplay(queue: ApiQueue, changes: Partial<BulkReplayInput> = {}): Promise<string> {
   const input = { queueId: queue.id, filter: {}, all: true, ratePerSecond: null, canary: false };
-  return op.startReplay(account, { ...input, ...changes });
+  return op.bulk.startReplay(account, { ...input, ...changes });
 }
 
 /** The worker that is at the action, when it has come so far. */
@@ -138,7 +138,7 @@ describe('a bulk replay', () => {
     const queue = await createQueue(1000);
     const id = await startReplay(queue, { ratePerSecond: 50 });
     const worker = await workerAt(id, 20);
-    await op.cancelBulkAction(account, id);
+    await op.bulk.cancel(account, id);
     const left = () => worker.logs.some(({ actionId, msg }) => actionId === id && msg === 'bulk action left');
     await waitFor(left, { message: 'the worker to leave it' });
     const ended = await bulkRow(op.db, id);
@@ -163,7 +163,7 @@ describe('a bulk replay', () => {
 describe('a purge', () => {
   it('cancels what was published before, while publishing goes on', { timeout: 60_000 }, async () => {
     const queue = await createQueue(0);
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     await cluster.query(
       `select jobferry_publish((select json_agg(json_build_object(
           'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0))
@@ -182,7 +182,7 @@ describe('a purge', () => {
       }
     };
     const publishers = Promise.all([publisher(), publisher(), publisher()]);
-    const actionId = await op.startPurge(account, queue.id);
+    const actionId = await op.bulk.startPurge(account, queue.id);
     started = true;
     const ended = await bulkEnded(op.db, actionId);
     await waitFor(() => later.length >= 50, { message: 'publishing after the start' });
@@ -200,7 +200,7 @@ describe('a purge', () => {
     expect(earlier.filter(({ id }) => !dead.has(id))).toEqual([]);
     expect(later.filter((id) => dead.has(id))).toEqual([]);
     expect(await cluster.query('select from dead_letter where queue_id = $1', [queue.id])).toEqual([]);
-    await op.resumeQueue(account, queue.id);
+    await op.queues.resume(account, queue.id);
     await cluster.waitForCount(queue.id, 'completed', rows.length - dead.size);
     expect(await cluster.count(queue.id, 'pending')).toBe(0);
   });

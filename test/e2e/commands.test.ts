@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runAdmin, runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { openOperations } from '../support/operations.ts';
+import { openServices } from '../support/services.ts';
 import { ID, UNKNOWN_ID } from '../support/shapes.ts';
 
 /** The commands beside `serve`: one JSON object on stdout, or one line on stderr that says what was wrong. */
@@ -36,7 +36,7 @@ describe.concurrent('the admin commands', () => {
     );
     const key = await runAdmin<{ id: string; key: string }>(databaseUrl, 'key', 'create', '--account', id);
     await runAdmin(databaseUrl, 'key', 'revoke', key.id);
-    const { db, auditOf } = openOperations(databaseUrl);
+    const { db, auditOf } = openServices(databaseUrl);
     const operator = { actor_type: 'operator', actor_id: null, actor_label: 'operator' };
     const facts = { name: null, prefix: key.key.slice(0, 6), lastFour: key.key.slice(-4) };
     const account = { action: 'account.create', target_name: 'audited', after: { name: 'audited', plan: 'pro' } };

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CommandResult, runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { openOperations } from '../support/operations.ts';
 import { startJobferry } from '../support/process.ts';
+import { openServices } from '../support/services.ts';
 
 /** A start that cannot succeed ends with one line, leaves nothing running, and never costs the only key. */
 
@@ -68,7 +68,7 @@ describe.concurrent('a start', () => {
 
   it('that fails after the key was made has shown it', async () => {
     const { url } = await createTestDatabase();
-    const { db } = openOperations(url);
+    const { db } = openServices(url);
     // Refuses the worker its number: the first thing that is wanted of the database after the key.
     await db.query('drop sequence jobferry_worker_id_seq');
     const { code, stdout, stderr } = await runJobferry(['serve'], { DATABASE_URL: url });

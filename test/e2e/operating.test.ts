@@ -1,21 +1,21 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Account } from '../../src/services/index.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { type Operations, openOperations } from '../support/operations.ts';
 import { at, CLOCK_SLACK_MS, openReceiver } from '../support/service.ts';
+import { openServices, type TestServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** What GraphQL can do to jobs and keys, with real workers and receivers. */
 let cluster: Cluster;
 let api: Api;
-let op: Operations;
+let op: TestServices;
 let account: Account;
 
 beforeAll(async () => {
   cluster = await startCluster({ apis: 2, workers: 2 });
   api = cluster.api;
-  op = openOperations(cluster.databaseUrl);
+  op = openServices(cluster.databaseUrl);
   account = await op.firstAccount();
 });
 
@@ -30,7 +30,7 @@ describe.concurrent('a cancelled job', () => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url, concurrency: 1 });
     const { id } = await api.publish(queue.name, { payload: {}, delay: 1 });
-    await op.cancelJob(account, id);
+    await op.jobs.cancel(account, id);
     const later = await api.publish(queue.name, { payload: {}, delay: 1.2 });
     await api.waitForStatus(later.id, 'completed');
     expect(receiver.requests.map((request) => request.json().id)).toEqual([later.id]);
@@ -43,7 +43,7 @@ describe.concurrent('a cancelled job', () => {
     const first = await api.publish(queue.name);
     await api.waitForStatus(first.id, 'awaiting_ack');
     const second = await api.publish(queue.name);
-    await op.cancelJob(account, first.id);
+    await op.jobs.cancel(account, first.id);
     await api.waitForStatus(second.id, 'awaiting_ack');
     expect(receiver.requests).toHaveLength(2);
     expect((await api.call('POST', `/v1/jobs/${first.id}/ack`)).status).toBe(400);
@@ -57,7 +57,7 @@ describe.concurrent('a cancelled job', () => {
     for (let n = 0; n < 3; n += 1) await api.publish(queue.name);
     const probe = (await receiver.waitFor(2))[1]?.json().id ?? '';
     await api.waitForStatus(probe, 'awaiting_ack');
-    await op.cancelJob(account, probe);
+    await op.jobs.cancel(account, probe);
     await cluster.waitForCount(queue.id, 'awaiting_ack', 3);
   });
 });
@@ -67,7 +67,7 @@ describe.concurrent('a job that is to run now', () => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url });
     const { id } = await api.publish(queue.name, { payload: {}, delay: 3600 });
-    await op.runNow(account, id);
+    await op.jobs.runNow(account, id);
     await api.waitForStatus(id, 'completed');
     expect(receiver.requests).toHaveLength(1);
   });
@@ -79,7 +79,7 @@ describe.concurrent('an extended ack deadline', () => {
     const extended = await api.publish(queue.name);
     await api.waitForStatus(extended.id, 'awaiting_ack');
     const silent = await api.publish(queue.name);
-    const deadline = await op.extendAck(account, extended.id, 5, 'half way');
+    const deadline = await op.jobs.extendAck(account, extended.id, 5, 'half way');
     await api.waitForStatus(silent.id, 'dead');
     expect((await api.getJob(extended.id)).status).toBe('awaiting_ack');
     const job = await api.waitForStatus(extended.id, 'dead');
@@ -93,7 +93,9 @@ describe.concurrent('an extended ack deadline', () => {
     await api.waitForStatus(id, 'awaiting_ack');
     const [row] = await cluster.query<{ deadline: Date }>('select deadline from job where id = $1', [id]);
     const first = row?.deadline.getTime() ?? 0;
-    await waitFor(async () => (await op.extendAck(account, id, 2, null)).getTime() > first + 3000, { everyMs: 200 });
+    await waitFor(async () => (await op.jobs.extendAck(account, id, 2, null)).getTime() > first + 3000, {
+      everyMs: 200,
+    });
     expect((await api.call('POST', `/v1/jobs/${id}/ack`)).status).toBe(200);
   });
 
@@ -101,7 +103,7 @@ describe.concurrent('an extended ack deadline', () => {
     const deadlines: Promise<Date>[] = [];
     const receiver = await openReceiver((request) => {
       // Not awaited: it comes in while the confirmation is on its way.
-      deadlines.push(op.extendAck(account, request.json().id, 60, null));
+      deadlines.push(op.jobs.extendAck(account, request.json().id, 60, null));
       return { status: 202 };
     });
     const queue = await api.createQueue({ webhookUrl: receiver.url, mode: 'ack', ackTimeout: 1 });
@@ -113,10 +115,10 @@ describe.concurrent('an extended ack deadline', () => {
 
 describe.concurrent('a revoked key', () => {
   it('is refused by every process within a second', async () => {
-    const { id, key } = await op.createApiKey(account, 'to be revoked');
+    const { id, key } = await op.accounts.createApiKey(account, 'to be revoked');
     const clients = cluster.apiProcesses.map((process) => createApi(process.baseUrl, key));
     for (const client of clients) expect((await client.call('GET', '/v1/queues')).status).toBe(200);
-    await op.revokeApiKey(account, id);
+    await op.accounts.revokeApiKey(account, id);
     const revokedAt = performance.now();
     for (const client of clients) {
       await waitFor(
@@ -134,7 +136,7 @@ describe.concurrent('a revoked key', () => {
 
 describe.concurrent('changes by REST', () => {
   it('are in the audit log with the key that asked', async () => {
-    const { id: keyId, key } = await op.createApiKey(account, 'rest');
+    const { id: keyId, key } = await op.accounts.createApiKey(account, 'rest');
     const client = createApi(cluster.apiProcesses[1]?.baseUrl ?? '', key);
     const receiver = await openReceiver({ status: 500 });
     const queue = await client.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });

@@ -1,23 +1,23 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Account } from '../../src/services/index.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { type Cluster, publishMany, startCluster } from '../support/cluster.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { type Operations, openOperations } from '../support/operations.ts';
 import { startJobferry } from '../support/process.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
+import { openServices, type TestServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Who pauses is a process of its own here; the workers learn of it by way of the database. */
 let cluster: Cluster;
 let api: Api;
-let op: Operations;
+let op: TestServices;
 let account: Account;
 
 beforeAll(async () => {
   cluster = await startCluster({ workers: 2 });
   api = cluster.api;
-  op = openOperations(cluster.databaseUrl);
+  op = openServices(cluster.databaseUrl);
   account = await op.firstAccount();
 });
 
@@ -36,14 +36,14 @@ describe.concurrent('a paused queue', () => {
   it('takes jobs and delivers none, until it is resumed', async () => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url });
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     const ids = await publishMany(api, queue.name, 12);
     const delayed = await api.publish(queue.name, { payload: {}, delay: 0.5 });
     await workersWentOn(api, LONG_SECONDS);
     expect(receiver.requests).toEqual([]);
     expect(await cluster.count(queue.id, 'pending')).toBe(13);
 
-    await op.resumeQueue(account, queue.id);
+    await op.queues.resume(account, queue.id);
     await cluster.waitForCount(queue.id, 'completed', 13);
     expect(receiver.requests.map((request) => request.json().id).sort()).toEqual([...ids, delayed.id].sort());
   });
@@ -53,7 +53,7 @@ describe.concurrent('a paused queue', () => {
     const queue = await api.createQueue({ webhookUrl: receiver.url, concurrency: 20 });
     await publishMany(api, queue.name, 400);
     await receiver.waitFor(60);
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     await cluster.waitForCount(queue.id, 'processing', 0);
     const [late] = await cluster.query<{ n: number }>(
       'select count(*)::int as n from job join queue on queue.id = queue_id where queue_id = $1 and claimed_at > paused_at',
@@ -63,7 +63,7 @@ describe.concurrent('a paused queue', () => {
     const delivered = receiver.requests.length;
     expect(await cluster.count(queue.id, 'pending')).toBe(400 - delivered);
     expect(delivered).toBeLessThan(400);
-    await op.resumeQueue(account, queue.id);
+    await op.queues.resume(account, queue.id);
     await cluster.waitForCount(queue.id, 'completed', 400);
     expect(receiver.requests).toHaveLength(400);
   });
@@ -83,14 +83,14 @@ describe.concurrent('a paused queue', () => {
     const good = await api.publish(queue.name, { payload: { status: 200 } });
     const bad = await api.publish(queue.name, { payload: { status: 500 } });
     await receiver.waitFor(2);
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     gate.open();
     await api.waitForStatus(good.id, 'completed');
     await api.waitForJob(bad.id, (job) => job.history.length === 1);
     await workersWentOn(api, 0);
     expect(await api.getJob(bad.id)).toMatchObject({ status: 'pending', attempts: 1 });
     expect(receiver.requests).toHaveLength(2);
-    await op.resumeQueue(account, queue.id);
+    await op.queues.resume(account, queue.id);
     expect(await api.waitForStatus(bad.id, 'dead')).toMatchObject({ attempts: 3 });
   });
 
@@ -101,7 +101,7 @@ describe.concurrent('a paused queue', () => {
     const [acked, silent] = [await api.publish(queue.name), await api.publish(queue.name)];
     await cluster.waitForCount(queue.id, 'awaiting_ack', 2);
     const waiting = await api.publish(queue.name);
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     expect((await api.call('POST', `/v1/jobs/${acked.id}/ack`)).status).toBe(200);
     await cluster.query(
       `update job set deadline = jobferry_now() where id = $1 returning jobferry_wake('timeout', queue_id, deadline)`,
@@ -110,7 +110,7 @@ describe.concurrent('a paused queue', () => {
     expect(await api.waitForStatus(silent.id, 'dead')).toMatchObject({ lastError: 'ack_timeout' });
     await workersWentOn(api, 0);
     expect(await api.getJob(waiting.id)).toMatchObject({ status: 'pending', attempts: 0 });
-    await op.resumeQueue(account, queue.id);
+    await op.queues.resume(account, queue.id);
     await api.waitForStatus(waiting.id, 'awaiting_ack');
   });
 });
@@ -123,9 +123,9 @@ describe.concurrent('a pause', () => {
     const receiver = await openReceiver();
     const before = createApi(first.baseUrl, env.BOOTSTRAP_API_KEY);
     const queue = await before.createQueue({ webhookUrl: receiver.url });
-    const here = openOperations(databaseUrl);
+    const here = openServices(databaseUrl);
     const by = await here.firstAccount();
-    await here.pauseQueue(by, queue.id);
+    await here.queues.pause(by, queue.id);
     const { id } = await before.publish(queue.name);
     await first.kill('SIGKILL');
 
@@ -134,19 +134,19 @@ describe.concurrent('a pause', () => {
     await workersWentOn(after, LONG_SECONDS);
     expect(receiver.requests).toEqual([]);
     expect((await after.getJob(id)).status).toBe('pending');
-    await here.resumeQueue(by, queue.id);
+    await here.queues.resume(by, queue.id);
     await after.waitForStatus(id, 'completed');
   });
 
   it('stops the clock of the delivery lifetime', async () => {
     const lifetimeMs = 2000;
     const { api: short, databaseUrl } = await startService({ JOB_LIFETIME_SECONDS: String(lifetimeMs / 1000) });
-    const here = openOperations(databaseUrl, { lifetimeMs });
+    const here = openServices(databaseUrl, { lifetimeMs });
     const by = await here.firstAccount();
     const receiver = await openReceiver({ status: 202 });
     const settings = { webhookUrl: receiver.url, mode: 'ack', concurrency: 1 };
     const [queue, other] = [await short.createQueue(settings), await short.createQueue(settings)];
-    await here.pauseQueue(by, queue.id);
+    await here.queues.pause(by, queue.id);
     const { id } = await short.publish(queue.name);
     // The other queue's second job waits for a slot until its lifetime ends.
     await short.publish(other.name);
@@ -154,7 +154,7 @@ describe.concurrent('a pause', () => {
     const lost = await short.publish(other.name);
     expect(await short.waitForStatus(lost.id, 'dead')).toMatchObject({ lastError: 'delivery_lifetime_exceeded' });
     expect((await short.getJob(id)).status).toBe('pending');
-    await here.resumeQueue(by, queue.id);
+    await here.queues.resume(by, queue.id);
     await short.waitForStatus(id, 'awaiting_ack');
   });
 });

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Api, ApiQueue } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { openOperations } from '../support/operations.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { openServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const HOUR_MS = 3_600_000;
@@ -122,15 +122,15 @@ describe.concurrent('retention of what has not ended', () => {
     expect(cluster.workers[0]?.logs.map(({ msg }) => msg)).toContainEqual(
       expect.stringMatching(/^JOB_RETENTION_SECONDS is shorter/),
     );
-    const op = openOperations(cluster.databaseUrl, { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS });
+    const op = openServices(cluster.databaseUrl, { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS });
     const account = await op.firstAccount();
     const paused = await api.createQueue({ webhookUrl: `${receiver.url}/fails`, maxAttempts: 1 });
-    await op.pauseQueue(account, paused.id);
-    const depth = async () => (await op.dashboard.depths(account, [paused.id])).get(paused.id);
+    await op.queues.pause(account, paused.id);
+    const depth = async () => (await op.insight.depths(account, [paused.id])).get(paused.id);
     const newest = { field: 'created_at', descending: true } as const;
     const slice = { limit: 10, inverted: false };
     const found = async () =>
-      (await op.dashboard.searchJobs(account, { queueIds: [paused.id] }, newest, slice)).map(({ id }) => id);
+      (await op.jobs.search(account, { queueIds: [paused.id] }, newest, slice)).map(({ id }) => id);
     const other = await api.createQueue({ webhookUrl: receiver.url });
     const waiting = await api.publish(paused.name, { payload: {}, idempotencyKey: 'waiting' });
     // Ended before: sets the pace of the sweep, and is younger than what must stay.
@@ -151,7 +151,7 @@ describe.concurrent('retention of what has not ended', () => {
     });
     expect(again.status).toBe(201);
 
-    await op.resumeQueue(account, paused.id);
+    await op.queues.resume(account, paused.id);
     const dead = await api.waitForStatus(waiting.id, 'dead');
     const diedAt = Date.parse(dead.history[0]?.timestamp ?? '');
     const letters = await api.listDeadLetters(paused.id);

@@ -1,21 +1,21 @@
 import { createHmac } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Account } from '../../src/services/index.ts';
+import type { Account } from '../../src/domain/account.ts';
 import type { ApiQueue } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { type Operations, openOperations } from '../support/operations.ts';
 import type { ReceivedRequest } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
+import { openServices, type TestServices } from '../support/services.ts';
 
 const HEADER = 'x-acme-signature';
 
 let cluster: Cluster;
-let op: Operations;
+let op: TestServices;
 let account: Account;
 
 beforeAll(async () => {
   cluster = await startCluster({ workers: 2, env: { SIGNATURE_HEADER: HEADER } });
-  op = openOperations(cluster.databaseUrl);
+  op = openServices(cluster.databaseUrl);
   account = await op.firstAccount();
 });
 
@@ -52,7 +52,7 @@ describe.concurrent('a rotation of the signing secret', () => {
     await api.publish(queue.name);
     await receiver.waitFor(1);
 
-    const rotated = await op.rotateSigningSecret(account, queue.id, 1.5);
+    const rotated = await op.queues.rotateSigningSecret(account, queue.id, 1.5);
     secrets.next = rotated.signingSecret;
     const overlapEnds = rotated.takesOverAt.getTime();
     const isOver = async () => [...(await claims(queue)).values()].some((at) => at > overlapEnds);
@@ -82,7 +82,7 @@ describe.concurrent('a rotation of the signing secret', () => {
   it('without an overlap signs the next delivery with the new secret alone', async () => {
     const receiver = await openReceiver();
     const queue = await cluster.api.createQueue({ webhookUrl: receiver.url });
-    const { signingSecret: next } = await op.rotateSigningSecret(account, queue.id, 0);
+    const { signingSecret: next } = await op.queues.rotateSigningSecret(account, queue.id, 0);
     await cluster.api.publish(queue.name);
     const [request] = await receiver.waitFor(1);
     if (request === undefined) throw new Error('no delivery');
@@ -93,7 +93,7 @@ describe.concurrent('a rotation of the signing secret', () => {
   it('is not seen through REST, and no secret is', async () => {
     const { api } = cluster;
     const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
-    const { signingSecret: next } = await op.rotateSigningSecret(account, queue.id, 60);
+    const { signingSecret: next } = await op.queues.rotateSigningSecret(account, queue.id, 60);
     const { signingSecret: old, ...shown } = queue;
     const answers = [
       await api.call('GET', `/v1/queues/${queue.id}`),

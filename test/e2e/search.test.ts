@@ -25,7 +25,7 @@ beforeAll(async () => {
 async function find(payload: PayloadCondition): Promise<string[]> {
   const account = { id: accountId, name: '', plan: 'pro', actor: { type: 'operator', id: null, label: '' } } as const;
   const newest = { field: 'created_at', descending: true } as const;
-  return (await search.searchJobs(account, { payload }, newest, { limit: 100, inverted: false })).map(({ id }) => id);
+  return (await search.search(account, { payload }, newest, { limit: 100, inverted: false })).map(({ id }) => id);
 }
 
 function is(path: string, value: string | number): PayloadCondition {

@@ -1,9 +1,9 @@
 import { beforeAll, expect, it } from 'vitest';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { openOperations } from '../support/operations.ts';
 import { startJobferry } from '../support/process.ts';
 import { openReceiver } from '../support/service.ts';
+import { openServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** What a running service makes of signals; SIGTERM and Ctrl-C are elsewhere. */
@@ -30,7 +30,7 @@ it('opens no debugger on SIGUSR1, and finishes what is under way when its termin
   const { id } = await api.publish(queue.name);
   await waitFor(() => receiver.inFlight === 1, { message: 'the delivery' });
   expect(await jobferry.kill('SIGHUP')).toEqual({ code: 0, signal: null });
-  const { db } = openOperations(databaseUrl);
+  const { db } = openServices(databaseUrl);
   expect(await db.query('select status, attempts from job where id = $1', [id])).toEqual([
     { status: 'completed', attempts: 1 },
   ]);

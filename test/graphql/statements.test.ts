@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGraphQL } from '../../src/graphql/index.ts';
 import { createApp, listen } from '../../src/http/index.ts';
 import { KeyWatch } from '../../src/services/accounts/key-watch.ts';
-import { createUseCases } from '../../src/services/create-services.ts';
 import { createStoredText } from '../../src/services/jobs/stored-text.ts';
+import { createServices } from '../../src/services/services.ts';
 import { createAccount } from '../support/account.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
-import { openOperations } from '../support/operations.ts';
+import { openServices } from '../support/services.ts';
 
 /** No N+1: however many queues and jobs are shown, the database is asked the same few times. */
 
@@ -20,7 +20,7 @@ let statements: string[] = [];
 
 beforeAll(async () => {
   const { url } = await createTestDatabase();
-  const { db, context } = openOperations(url);
+  const { db, context } = openServices(url);
   // Every statement goes over a connection of a pool, whoever sends it.
   const watch = (client: pg.PoolClient) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   };
   db.pool.on('connect', watch);
   db.readingPool.on('connect', watch);
-  const useCases = createUseCases(context);
+  const services = createServices(context);
   const { readingPrisma, plans } = context;
   const stored = createStoredText(db);
   const notHere = () => {
@@ -45,9 +45,9 @@ beforeAll(async () => {
     },
   };
   const shared = { readingPrisma, stored, plans, live, keys: new KeyWatch(db) };
-  const endpoint = createGraphQL({ ...useCases, ...shared }, { graphiql: true, log });
+  const endpoint = createGraphQL({ services, ...shared }, { graphiql: true, log });
   const app = createApp({
-    services: useCases.services,
+    services,
     config: { maxBodyBytes: 1_048_576, signatureHeader: 'x-service-signature', templates: {} },
     log,
     readiness: async () => ({ ready: true, checks: {} }),

@@ -1,11 +1,11 @@
 import { getEventListeners } from 'node:events';
 import { createSchema, createYoga } from 'graphql-yoga';
 import { describe, expect, it } from 'vitest';
+import type { Account } from '../../src/domain/account.ts';
 import type { GraphQLContext } from '../../src/graphql/context.ts';
 import { stillAllowed } from '../../src/graphql/index.ts';
 import { Streams } from '../../src/graphql/live/streams.ts';
 import type { KeyWatch } from '../../src/services/accounts/key-watch.ts';
-import type { Account } from '../../src/services/index.ts';
 
 const account: Account = { id: 'a', name: 'a', plan: 'pro', actor: { type: 'api_key', id: 'k', label: 'k' } };
 const connection = { hasUnread: () => false, cut: () => undefined };

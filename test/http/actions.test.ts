@@ -13,7 +13,7 @@ describe('nack', () => {
   ])('takes %s', async (body, input) => {
     const api = await testApi();
     expect((await api.send('POST', `/v1/jobs/${ID}/nack`, { body })).status).toBe(200);
-    expect(api.calls[1]).toEqual({ method: 'nackJob', args: [account, ID, input] });
+    expect(api.calls[1]).toEqual({ method: 'jobs.nack', args: [account, ID, input] });
   });
 
   it.each(['{"retryable":"false"}', '{"retryable":0}', '{"retryable":null}', '{"reason":1}', '{"reason":null}'])(
@@ -34,7 +34,7 @@ describe('defer', () => {
   ])('takes %s', async (body, input) => {
     const api = await testApi();
     expect((await api.send('POST', `/v1/jobs/${ID}/defer`, { body })).status).toBe(200);
-    expect(api.calls[1]).toEqual({ method: 'deferJob', args: [account, ID, input] });
+    expect(api.calls[1]).toEqual({ method: 'jobs.defer', args: [account, ID, input] });
   });
 
   it.each([
@@ -83,7 +83,7 @@ describe('replay', () => {
       status: 201,
       json: { id: ID, status: 'pending', createdAt: CREATED_AT.toISOString() },
     });
-    expect(api.calls[1]).toEqual({ method: 'replayDeadLetter', args: [account, ID, 'f'.repeat(24)] });
+    expect(api.calls[1]).toEqual({ method: 'deadLetters.replay', args: [account, ID, 'f'.repeat(24)] });
   });
 
   it.each<[name: string, body: string, ids: string[] | 'all']>([
@@ -97,7 +97,7 @@ describe('replay', () => {
       status: 200,
       json: { replayed: 0, skipped: 0, jobs: [], errors: [], remaining: 0 },
     });
-    expect(api.calls[1]).toEqual({ method: 'replayDeadLetters', args: [account, ID, ids] });
+    expect(api.calls[1]).toEqual({ method: 'deadLetters.replayMany', args: [account, ID, ids] });
   });
 
   it.each([

@@ -186,7 +186,7 @@ it.each([
 ])('a key that cannot be looked up stores nothing: %s %s', async (method, path, error) => {
   vi.useRealTimers();
   const authenticate = () => Promise.reject(new JobferryError('unavailable', 'gone', { stored: 'unknown' }));
-  const api = await testApi({ services: { authenticate } });
+  const api = await testApi({ services: { accounts: { authenticate } } });
   expect(await api.send(method, path, { body: '{"payload":{}}' })).toMatchObject({ status: 503, json: { error } });
 });
 
@@ -200,7 +200,7 @@ it('what has waited too long is refused before anything is done for it, and the 
     await written;
     return { created: true, job: { id: ID, status: 'pending' as const, createdAt: CREATED_AT } };
   };
-  const api = await testApi({ services: { publishJob } });
+  const api = await testApi({ services: { jobs: { publish: publishJob } } });
   const publish = () => api.send('POST', '/v1/queues/mails/jobs', { body: '{"payload":{}}' });
   const answers = Array.from({ length: 280 }, publish);
   const done = await Promise.race([Promise.any(answers), written]);
@@ -211,7 +211,7 @@ it('what has waited too long is refused before anything is done for it, and the 
   });
   write();
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
-  const begun = api.calls.filter(({ method }) => method === 'publishJob').length;
+  const begun = api.calls.filter(({ method }) => method === 'jobs.publish').length;
   expect(statuses.filter((status) => status === 201)).toHaveLength(begun);
   expect(statuses.filter((status) => status === 503).length).toBe(280 - begun);
   expect((await publish()).status).toBe(201);

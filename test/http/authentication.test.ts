@@ -56,7 +56,7 @@ describe('authentication', () => {
     expect(await api.send('GET', '/v1/queues', { headers: { authorization: 'Bearer unknown' } })).toMatchObject(
       unauthorized,
     );
-    expect(api.calls).toEqual([{ method: 'authenticate', args: ['unknown'] }]);
+    expect(api.calls).toEqual([{ method: 'accounts.authenticate', args: ['unknown'] }]);
   });
 
   it('H50 is not read from the query', async () => {
@@ -83,7 +83,7 @@ describe('authentication', () => {
 
   it('answers 503 when it cannot be decided', async () => {
     const authenticate = () => Promise.reject(unavailable('the database does not answer', 'nothing'));
-    const api = await testApi({ services: { authenticate } });
+    const api = await testApi({ services: { accounts: { authenticate } } });
     expect(await api.send('GET', '/v1/queues')).toMatchObject({
       status: 503,
       headers: { 'retry-after': '1' },
@@ -95,11 +95,13 @@ describe('authentication', () => {
     let isRevoked = false;
     const api = await testApi({
       services: {
-        authenticate: async () => (isRevoked ? null : account),
-        listQueues: async () => {
-          isRevoked = true;
-          await new Promise((resolve) => setTimeout(resolve, 150));
-          return [];
+        accounts: { authenticate: async () => (isRevoked ? null : account) },
+        queues: {
+          list: async () => {
+            isRevoked = true;
+            await new Promise((resolve) => setTimeout(resolve, 150));
+            return [];
+          },
         },
       },
     });

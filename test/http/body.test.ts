@@ -39,7 +39,7 @@ describe.each(ROUTES)('the body of %s %s', (method, path, good, shape) => {
     const api = await testApi();
     const answer = await api.send(method, path, { body });
     expect(answer).toMatchObject({ status: 400, json: badRequest[shape] });
-    expect(api.calls.map((call) => call.method)).toEqual(['authenticate']);
+    expect(api.calls.map((call) => call.method)).toEqual(['accounts.authenticate']);
   });
 
   it.each<[name: string, body: string]>([
@@ -154,6 +154,10 @@ describe('bodies', () => {
     expect((await api.send('GET', '/v1/queues')).status).toBe(200);
     await api.close();
     expect(api.logged).toEqual([]);
-    expect(api.calls.map((call) => call.method)).toEqual(['authenticate', 'authenticate', 'listQueues']);
+    expect(api.calls.map((call) => call.method)).toEqual([
+      'accounts.authenticate',
+      'accounts.authenticate',
+      'queues.list',
+    ]);
   });
 });

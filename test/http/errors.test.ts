@@ -24,7 +24,7 @@ describe('refusals of the services', () => {
         ? unavailable('the reason', 'unknown')
         : new JobferryError(kind, 'the reason', { fields: { a: ['b'] } });
     const ackJob = () => Promise.reject(error);
-    const api = await testApi({ services: { ackJob } });
+    const api = await testApi({ services: { jobs: { ack: ackJob } } });
     const answer = await api.send('POST', `/v1/jobs/${ID}/ack`);
     expect(answer).toMatchObject({ status: STATUS[kind], json: { error: 'the reason' } });
     expect(answer.headers['retry-after']).toBe(kind === 'unavailable' ? '1' : undefined);
@@ -40,7 +40,7 @@ describe('refusals of the services', () => {
     ],
     ['a message', new JobferryError('invalid_request', 'm'), { formErrors: ['m'], fieldErrors: {} }],
   ])('of a create with 400 have the shape of a body validation: %s', async (_name, error, shown) => {
-    const api = await testApi({ services: { createQueue: () => Promise.reject(error) } });
+    const api = await testApi({ services: { queues: { create: () => Promise.reject(error) } } });
     const body = '{"name":"mails","webhookUrl":"http://127.0.0.1/"}';
     expect(await api.send('POST', '/v1/queues', { body })).toMatchObject({ status: 400, json: { error: shown } });
   });
@@ -49,7 +49,7 @@ describe('refusals of the services', () => {
 describe('our own mistakes', () => {
   it('answer 500 without a word of why, and are logged', async () => {
     const error = new Error('select secret from vault');
-    const api = await testApi({ services: { getJob: () => Promise.reject(error) } });
+    const api = await testApi({ services: { jobs: { get: () => Promise.reject(error) } } });
     const answer = await api.send('GET', `/v1/jobs/${ID}`);
     expect(answer).toMatchObject({ status: 500, json: { error: 'internal error' } });
     expect(api.logged).toEqual([
@@ -58,7 +58,7 @@ describe('our own mistakes', () => {
   });
 
   it('include an answer that breaks the contract', async () => {
-    const api = await testApi({ services: { getQueue: async () => ({ ...createdQueue, id: 'no id' }) } });
+    const api = await testApi({ services: { queues: { get: async () => ({ ...createdQueue, id: 'no id' }) } } });
     expect(await api.send('GET', `/v1/queues/${ID}`)).toMatchObject({ status: 500, json: { error: 'internal error' } });
     expect(api.logged.length).toBe(1);
   });
@@ -94,7 +94,7 @@ describe('ids', () => {
     for (const id of malformed) {
       expect(await api.send(method, path(id), sent)).toMatchObject({ status: 404, json: { error } });
     }
-    expect(new Set(api.calls.map((call) => call.method))).toEqual(new Set(['authenticate']));
+    expect(new Set(api.calls.map((call) => call.method))).toEqual(new Set(['accounts.authenticate']));
   });
 
   it.each([`/v1/jobs/%zz`, '/v1/queues/%zz/jobs', '/v1/queues/%ff'])(

@@ -66,9 +66,11 @@ describe('what never reaches the app', () => {
     const working = signal();
     const api = await testApi({
       services: {
-        listQueues: async () => {
-          working.resolve();
-          return new Promise(() => undefined);
+        queues: {
+          list: async () => {
+            working.resolve();
+            return new Promise(() => undefined);
+          },
         },
       },
     });
@@ -86,7 +88,7 @@ describe('connections', () => {
       if (id.endsWith('0')) await new Promise((resolve) => setImmediate(resolve));
       return { ...job, id };
     };
-    const api = await testApi({ services: { getJob } });
+    const api = await testApi({ services: { jobs: { get: getJob } } });
     const ids = Array.from({ length: 1000 }, (_, n) => n.toString().padStart(24, '0'));
     const requests = ids.map(
       (id, n) =>
@@ -130,10 +132,12 @@ describe('closing', () => {
     const api = await testApi({
       timeouts: { grace: 60_000 },
       services: {
-        getJob: async () => {
-          started.resolve();
-          await finish.promise;
-          return job;
+        jobs: {
+          get: async () => {
+            started.resolve();
+            await finish.promise;
+            return job;
+          },
         },
       },
     });
@@ -160,11 +164,13 @@ describe('closing', () => {
     const api = await testApi({
       timeouts: { grace: 50 },
       services: {
-        authenticate: async () => {
-          started.resolve();
-          return account;
+        accounts: {
+          authenticate: async () => {
+            started.resolve();
+            return account;
+          },
         },
-        getJob: () => new Promise(() => undefined),
+        jobs: { get: () => new Promise(() => undefined) },
       },
     });
     const { received } = api.raw(LIST.replace('/v1/queues', `/v1/jobs/${ID}`).concat('\r\n'));

@@ -57,7 +57,7 @@ describe.each([JOBS, DLQ])('the list %s', (path) => {
     const api = await testApi();
     const answer = await api.send('GET', `${path}?${query}`);
     expect(answer).toMatchObject({ status: 400, json: { error: expect.stringMatching(/^(page|limit|from|to): /) } });
-    expect(api.calls.map((call) => call.method)).toEqual(['authenticate']);
+    expect(api.calls.map((call) => call.method)).toEqual(['accounts.authenticate']);
   });
 
   it('H96 takes many parameters', async () => {

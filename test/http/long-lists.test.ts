@@ -5,14 +5,14 @@ import { insertDeadLetters } from '../support/bulk.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Api, startApi } from '../support/fake-api.ts';
 import { account, KEY } from '../support/fake-services.ts';
-import { type Operations, openOperations } from '../support/operations.ts';
+import { openServices, type TestServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** A page has a bound in entries; these pages have more bytes than a process should hold for a client. */
 const MIB = 2 ** 20;
 const JOBS = 32;
 
-let op: Operations;
+let op: TestServices;
 let api: Api;
 let queueId = '';
 /** Of payloads that were read from the database. */
@@ -20,10 +20,10 @@ let bytesRead = 0;
 
 beforeAll(async () => {
   const { url } = await createTestDatabase();
-  op = openOperations(url);
+  op = openServices(url);
   await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
   const account = await op.firstAccount();
-  ({ id: queueId } = await op.services.createQueue(account, { name: 'large', webhookUrl: 'http://127.0.0.1:9/' }));
+  ({ id: queueId } = await op.queues.create(account, { name: 'large', webhookUrl: 'http://127.0.0.1:9/' }));
   await insertDeadLetters(op.db, queueId, JOBS, { payload: `{"fill":"${'é'.repeat(MIB / 2 - 20)}"}` });
   await op.db.query(
     `update job set payload = '{"n":"' || id || '"}' where id in (select id from job order by id limit 12)`,
@@ -36,8 +36,8 @@ beforeAll(async () => {
   }) as typeof query;
   api = await startApi({
     services: {
-      listJobs: (_account, id, input) => op.services.listJobs(account, id, input),
-      listDeadLetters: (_account, id, input) => op.services.listDeadLetters(account, id, input),
+      jobs: { list: (_account, id, input) => op.jobs.list(account, id, input) },
+      deadLetters: { list: (_account, id, input) => op.deadLetters.list(account, id, input) },
     },
     timeouts: { grace: 100 },
   });

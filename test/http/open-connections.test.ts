@@ -21,7 +21,7 @@ it.each([
   ['an account', list(LOUD)],
 ])('closes idle connections of %s that has most of them, and none of others', async (_who, first) => {
   const authenticate = async (key: string) => (key === KEY ? account : { ...account, id: 'loud' });
-  const api = await testApi({ connections: 40, services: { authenticate } });
+  const api = await testApi({ connections: 40, services: { accounts: { authenticate } } });
   const quiet = Array.from({ length: 5 }, () => api.raw(list(KEY)).socket);
   const answered = quiet.map(answersOn);
   await waitFor(() => answered.every((count) => count() === 1));
@@ -47,7 +47,7 @@ it('turns new ones away while all have a request under way, and takes them again
     await held;
     return account;
   };
-  const api = await testApi({ connections: 3, services: { authenticate } });
+  const api = await testApi({ connections: 3, services: { accounts: { authenticate } } });
   const first = Array.from({ length: 3 }, () => api.raw(list(KEY)).socket);
   const answered = first.map(answersOn);
   await waitFor(() => asked === 3);

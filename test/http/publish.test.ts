@@ -16,13 +16,13 @@ describe('publish', () => {
     [false, 200],
   ])('answers a job that is new: %s with %i', async (created, status) => {
     const publishJob = async () => ({ created, job: { id: ID, status: 'pending' as const, createdAt: CREATED_AT } });
-    const api = await testApi({ services: { publishJob } });
+    const api = await testApi({ services: { jobs: { publish: publishJob } } });
     const body = '{"payload":{"a":1},"idempotencyKey":"k","delay":0.5,"unknown":{"a":[1]}}';
     const answer = await api.send('POST', PATH, { body });
     expect(answer).toMatchObject({ status, json: published });
     expect(Object.keys(answer.json)).toEqual(['id', 'status', 'createdAt']);
     expect(api.calls[1]).toEqual({
-      method: 'publishJob',
+      method: 'jobs.publish',
       args: [account, 'mails', { payload: '{"a":1}', idempotencyKey: 'k', delay: 0.5 }],
     });
   });
@@ -112,7 +112,7 @@ describe('publish', () => {
       const api = await testApi();
       const answer = await api.send('POST', `/v1/queues/${name}/jobs`, { body: '{"payload":{}}' });
       expect(answer).toMatchObject({ status: 404, json: { error: 'queue not found' } });
-      expect(api.calls.map((call) => call.method)).toEqual(['authenticate']);
+      expect(api.calls.map((call) => call.method)).toEqual(['accounts.authenticate']);
     },
   );
 
@@ -125,21 +125,23 @@ describe('publish', () => {
     let payload = '';
     const api = await startApi({
       services: {
-        publishJob: async (_account, _queueName, input) => {
-          ({ payload } = input);
-          return { created: true, job };
+        jobs: {
+          publish: async (_account, _queueName, input) => {
+            ({ payload } = input);
+            return { created: true, job };
+          },
+          get: async () => ({ ...job, payload, lastError: 'verbatim:' }),
+          list: async () => ({
+            jobs: [
+              { ...job, payload },
+              { ...job, payload: '{ }' },
+            ],
+            total: 2,
+            page: 1,
+            limit: 25,
+            appliedFrom: CREATED_AT,
+          }),
         },
-        getJob: async () => ({ ...job, payload, lastError: 'verbatim:' }),
-        listJobs: async () => ({
-          jobs: [
-            { ...job, payload },
-            { ...job, payload: '{ }' },
-          ],
-          total: 2,
-          page: 1,
-          limit: 25,
-          appliedFrom: CREATED_AT,
-        }),
       },
     });
     onTestFinished(api.close);

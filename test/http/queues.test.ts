@@ -61,7 +61,7 @@ describe('create', () => {
     expect(answer.status).toBe(201);
     expect(answer.json).toEqual({ ...shown, ...REQUIRED, mode: 'ack', signingSecret });
     expect(api.calls[1]).toEqual({
-      method: 'createQueue',
+      method: 'queues.create',
       args: [account, { ...REQUIRED, mode: 'ack', template: 'openai' }],
     });
   });

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import express from 'express';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Account } from '../../src/domain/account.ts';
 import { type ListenOptions, listen } from '../../src/http/index.ts';
-import type { Account } from '../../src/services/index.ts';
 import { testApi } from '../support/fake-api.ts';
 import { account, ID, job, KEY } from '../support/fake-services.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -65,8 +65,8 @@ describe('a client that does not read', () => {
     const other: Account = { ...account, id: `${account.id.slice(0, -1)}f` };
     const api = await testApi({
       services: {
-        listJobs: pageOf(12),
-        authenticate: async (key) => (key === KEY ? account : key === 'other' ? other : null),
+        jobs: { list: pageOf(12) },
+        accounts: { authenticate: async (key) => (key === KEY ? account : key === 'other' ? other : null) },
       },
     });
     const unread = [1, 2, 3, 4].map(() => {
@@ -99,7 +99,7 @@ describe('lists that are streams and that no client reads', () => {
       for (let n = 0; n < 8; n += 1) yield (await pageOf(4)()).jobs;
     }
     const api = await testApi({
-      services: { listJobs: async () => ({ ...(await pageOf(4)()), rest: rest() }) },
+      services: { jobs: { list: async () => ({ ...(await pageOf(4)()), rest: rest() }) } },
     });
     for (let n = 0; n < 10; n += 1) api.raw(LIST).socket.pause();
     await waitFor(async () => (await api.send('GET', '/v1/queues')).status === 503, { message: 'a refusal' });

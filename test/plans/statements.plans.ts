@@ -16,7 +16,7 @@ import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/deli
 import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
 import { indexAttempts, queueStats, rollUp } from '../../src/db/insight/statistics.ts';
-import { accountUsage } from '../../src/db/insight/usage.ts';
+import { accountUsage, isLimitReached } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
@@ -27,7 +27,7 @@ import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
 import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/search/dead-letters.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
-import { countJobs, findJobs } from '../../src/db/search/jobs.ts';
+import { countJobs, searchJobs } from '../../src/db/search/jobs.ts';
 import { samplePayloads } from '../../src/db/search/payload-sample.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
 import { JOBS, type Seeded, seed } from './seed.ts';
@@ -68,7 +68,7 @@ beforeAll(async () => {
 });
 
 const periods = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
-const by = () => ({ id: fixture.accountId, actor: { type: 'operator', id: null, label: 'test' } }) as const;
+const by = () => ({ accountId: fixture.accountId, actor: { type: 'operator', id: null, label: 'test' } }) as const;
 const scope = () => ({ accountId: fixture.accountId, windowMs: RETENTION_MS, periods });
 const jobs = (filter: object) => ({ accountId: fixture.accountId, filter, windowMs: RETENTION_MS, periods });
 const page = { limit: 25, offset: 0 };
@@ -115,8 +115,8 @@ const CASES: Case[] = [
   ['how keys of others begin', 100, () => foreignKeyPrefixes(db)],
   ['accounts of queues', 200, () => accountsOfQueues(db, live())],
   ['whether the server takes writes', 0, () => isWritable(db)],
-  ['revoke a key', 20, () => revokeApiKey(db, by().actor, by().id, NONE)],
-  ['payloads within', 500, () => payloadsWithin(db, by().id, [job.id], 1e6)],
+  ['revoke a key', 20, () => revokeApiKey(db, by().actor, by().accountId, NONE)],
+  ['payloads within', 500, () => payloadsWithin(db, by().accountId, [job.id], 1e6)],
   ['job documents', 500, () => jobDocuments(db, [job.id], periods, 2 ** 20)],
   // A first page and its exact number: all ids, by index alone.
   // The first time, its jobs are counted as well.
@@ -145,7 +145,7 @@ const CASES: Case[] = [
     'find jobs by state',
     100_000,
     () =>
-      findJobs(
+      searchJobs(
         db,
         jobs({ statuses: ['dead'], queueIds: [q.dead.id] }),
         { field: 'created_at', descending: true },
@@ -153,19 +153,23 @@ const CASES: Case[] = [
       ),
   ],
   ['count jobs', 60_000, () => countJobs(db, jobs({ queueIds: [q.completed.id] }), 10_000)],
-  ['sample payloads', 10_000, () => samplePayloads(db, { accountId: by().id, queueId: null, windowMs: RETENTION_MS })],
+  [
+    'sample payloads',
+    10_000,
+    () => samplePayloads(db, { accountId: by().accountId, queueId: null, windowMs: RETENTION_MS }),
+  ],
   ['index payloads', 20_000, () => indexPayloads(db, 500)],
   ['index payloads of an account', 5000, () => indexWaiting(db, { max: 500, bytes: 1e6, pauseMs: 0, giveUp: false })],
   ['a page of dead letters', 5000, () => deadLetterIds(db, scope(), {}, { ascending: false, limit: 26 })],
   ['count dead letters', 50_000, () => countDeadLetters(db, scope(), { queueIds: [q.dead.id] }, 10_000)],
   ['error groups', JOBS * 0.8, () => errorGroups(db, scope(), { queueIds: [q.dead.id] }, 10)],
-  ['depths', JOBS * 1.5, () => queueDepths(db, by().id, [q.dead.id], periods)],
-  ['uses', 2000, () => queueUses(db, by().id, [q.small.id])],
-  ['why a job waits', 2000, () => waitingJobs(db, by().id, [job.id])],
-  ['statistics', 60_000, () => queueStats(db, by().id, [q.completed.id], null, RETENTION_MS)],
+  ['depths', JOBS * 1.5, () => queueDepths(db, by().accountId, [q.dead.id], periods)],
+  ['uses', 2000, () => queueUses(db, by().accountId, [q.small.id])],
+  ['why a job waits', 2000, () => waitingJobs(db, by().accountId, [job.id])],
+  ['statistics', 60_000, () => queueStats(db, by().accountId, [q.completed.id], null, RETENTION_MS)],
   ['roll up', 400_000, () => rollUp(db, RETENTION_MS)],
   ['index attempts', 5000, () => indexAttempts(db)],
-  ['usage', 1000, () => accountUsage(db, by().id)],
+  ['usage', 1000, () => accountUsage(db, by().accountId)],
   ['stored jobs', 500, () => stored.findJobs(db, [job.id], periods)],
   ['stored jobs by ids', 500, () => stored.jobsByIds(db, [job.id])],
   ['overdue jobs', 3000, () => stored.overdueJobs(db, q.small.id, 500)],
@@ -195,7 +199,7 @@ const CASES: Case[] = [
     120_000,
     () => selection.nextReplayable(db, { queueId: q.dead.id, filter: { errorContains: 'none' }, periods }, range),
   ],
-  ['whether a limit is reached', 50, () => selection.isLimitReached(db, by().id, 1000)],
+  ['whether a limit is reached', 50, () => isLimitReached(db, by().accountId, 1000)],
   ['a bulk action from start to end', 15_000, bulkAction],
   ['idle bulk actions', 2000, () => actions.idleBulkActions(db, 5000)],
   ['run a job now', 500, () => runJobNow(db, by(), { ...job, id: NONE })],
@@ -203,7 +207,7 @@ const CASES: Case[] = [
   ['cancel a job', 500, () => settleCancelled(db, by(), cancellation())],
   ['settle overdue', 500, () => settleOverdue(db, [cancellation()])],
   ['settle what dead workers claimed', 500, () => settleLost(db, 77, [cancellation()])],
-  ['state of a queue', 200, () => queueState(db, by().id, q.small.id)],
+  ['state of a queue', 200, () => queueState(db, by().accountId, q.small.id)],
   ['pause a queue', 200, () => operations.pauseQueue(db, by(), NONE)],
   ['resume a queue', 200, () => operations.resumeQueue(db, by(), NONE, LIFETIME_MS)],
   ['rotate a secret', 200, () => operations.rotateSigningSecret(db, by(), NONE, { secret: 'x', overlapMs: 0 })],
@@ -272,7 +276,7 @@ async function bulkAction(): Promise<void> {
   await actions.settleBatch(db, { ...action, processed: 1 }, [NONE], []);
   await actions.finishBulkAction(db, { ...action, processed: 2 }, null);
   await actions.cancelBulkAction(db, by(), action.id);
-  await actions.bulkActionStatus(db, by().id, action.id);
+  await actions.bulkActionStatus(db, by().accountId, action.id);
 }
 
 async function rowsRead(): Promise<number> {

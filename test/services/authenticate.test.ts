@@ -5,7 +5,7 @@ import { describeApiKey, generateApiKey, hashApiKey } from '../../src/services/a
 import { createAuthenticate } from '../../src/services/accounts/authenticate.ts';
 import { createAccount, type TestAccount } from '../support/account.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { openOperations } from '../support/operations.ts';
+import { openServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** What a request's key costs the database. */
@@ -13,14 +13,14 @@ import { waitFor } from '../support/wait-for.ts';
 let url: string;
 let account: TestAccount;
 let authenticate: ReturnType<typeof createAuthenticate>['authenticate'];
-let op: ReturnType<typeof openOperations>;
+let op: ReturnType<typeof openServices>;
 /** Which were sent, but for the note that a key is in use, which goes beside the requests. */
 let statements: unknown[];
 
 beforeAll(async () => {
   ({ url } = await createTestDatabase());
   account = await createAccount(url);
-  op = openOperations(url);
+  op = openServices(url);
   const { run } = op.db;
   const noting: typeof run = (statement) => {
     if (statement.name !== 'note-key-use') statements.push(statement);
@@ -133,7 +133,7 @@ it('a key is found in a database that is read-only', async () => {
   await admin.connect();
   await admin.query(`alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`);
   await admin.end();
-  const readOnly = openOperations(url);
+  const readOnly = openServices(url);
   expect(await createAuthenticate(readOnly.context).authenticate(key)).toMatchObject({ id });
 });
 

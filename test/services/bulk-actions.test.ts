@@ -2,29 +2,30 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { databaseTime } from '../../src/db/connection/clock.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
 import { sweepByTime } from '../../src/db/retention/sweep.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
 import type { DeadLetterFilter } from '../../src/domain/job-filter.ts';
 import { DEFAULT_PLANS, type Plan } from '../../src/domain/plan.ts';
-import type { Account, CreateQueueInput } from '../../src/services/index.ts';
-import type { BulkReplayInput } from '../../src/services/operations.ts';
+import type { BulkReplayInput } from '../../src/services/bulk/request.ts';
+import type { CreateQueueInput } from '../../src/services/queues/manage.ts';
 import { runBulkAction } from '../../src/worker/bulk/run.ts';
 import { createAccount } from '../support/account.ts';
 import { bulkRow, insertDeadLetters, replaysOf } from '../support/bulk.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { DELIVERED, FAILED, settlementOf } from '../support/database-fixture.ts';
-import { type Operations, openOperations } from '../support/operations.ts';
+import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
 /** The test itself is the worker: it does one batch after another. */
-let op: Operations;
+let op: TestServices;
 let account: Account;
 let foreign: Account;
 let names = 0;
 
 beforeAll(async () => {
   const { url } = await createTestDatabase();
-  op = openOperations(url);
+  op = openServices(url);
   await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
   account = await op.firstAccount();
   foreign = { ...account, id: (await createAccount(url)).id };
@@ -34,7 +35,7 @@ const PRO = DEFAULT_PLANS.pro as Plan;
 
 function createQueue(settings: Partial<CreateQueueInput> = {}, of = account) {
   names += 1;
-  return op.services.createQueue(of, { name: `queue-${names}`, webhookUrl: 'http://127.0.0.1:9/', ...settings });
+  return op.queues.create(of, { name: `queue-${names}`, webhookUrl: 'http://127.0.0.1:9/', ...settings });
 }
 
 function input(queueId: string, changes: Partial<BulkReplayInput> = {}): BulkReplayInput {
@@ -64,7 +65,7 @@ async function deliver(queueId: string, event = DELIVERED): Promise<void> {
 }
 
 async function publish(queueName: string, count: number): Promise<string[]> {
-  const published = Array.from({ length: count }, () => op.services.publishJob(account, queueName, { payload: '{}' }));
+  const published = Array.from({ length: count }, () => op.jobs.publish(account, queueName, { payload: '{}' }));
   return (await Promise.all(published)).map(({ job }) => job.id).sort();
 }
 
@@ -90,7 +91,10 @@ describe('startReplay', () => {
     const queue = await createQueue();
     await insertDeadLetters(op.db, queue.id, 2);
     const filter: DeadLetterFilter = { errorContains: 'http 5', dead: { from: new Date(0) } };
-    const id = await op.startReplay(account, input(queue.id, { filter, all: false, ratePerSecond: 7, canary: true }));
+    const id = await op.bulk.startReplay(
+      account,
+      input(queue.id, { filter, all: false, ratePerSecond: 7, canary: true }),
+    );
     const selection = { errorContains: 'http 5', dead: { from: '1970-01-01T00:00:00.000Z' } };
     expect(await row(id)).toMatchObject({
       queue_id: queue.id,
@@ -125,28 +129,28 @@ describe('startReplay', () => {
   ])('refuses %s, dry or not', async (_what, changes, message) => {
     const { id } = await createQueue();
     await insertDeadLetters(op.db, id, 1);
-    expect(await refused(op.startReplay(account, input(id, changes)))).toMatch(message);
-    expect(await refused(op.countReplay(account, input(id, changes)))).toMatch(message);
+    expect(await refused(op.bulk.startReplay(account, input(id, changes)))).toMatch(message);
+    expect(await refused(op.bulk.countReplay(account, input(id, changes)))).toMatch(message);
   });
 
   it("does not know another account's queue, and says that a deleted one is gone", async () => {
     const theirs = await createQueue({}, foreign);
-    expect(await refused(op.startReplay(account, input(theirs.id)))).toBe('not_found: queue not found');
-    expect(await refused(op.startPurge(account, theirs.id))).toBe('not_found: queue not found');
+    expect(await refused(op.bulk.startReplay(account, input(theirs.id)))).toBe('not_found: queue not found');
+    expect(await refused(op.bulk.startPurge(account, theirs.id))).toBe('not_found: queue not found');
     const { id } = await createQueue();
-    await op.services.deleteQueue(account, id);
-    expect(await refused(op.startReplay(account, input(id)))).toMatch(/^gone/);
-    expect(await refused(op.startPurge(account, id))).toBe('not_found: queue not found');
+    await op.queues.delete(account, id);
+    expect(await refused(op.bulk.startReplay(account, input(id)))).toMatch(/^gone/);
+    expect(await refused(op.bulk.startPurge(account, id))).toBe('not_found: queue not found');
   });
 
   it('is refused once too many are running', async () => {
     const { url } = await createTestDatabase();
-    const own = openOperations(url);
+    const own = openServices(url);
     await own.db.query(`insert into account (name, plan) values ('test', 'pro')`);
     const busy = await own.firstAccount();
-    const { id } = await own.services.createQueue(busy, { name: 'q', webhookUrl: 'http://127.0.0.1:9/' });
-    for (let n = 1; n <= 20; n += 1) await own.startPurge(busy, id);
-    expect(await refused(own.startPurge(busy, id))).toMatch(/^invalid_request: 20 bulk actions are running/);
+    const { id } = await own.queues.create(busy, { name: 'q', webhookUrl: 'http://127.0.0.1:9/' });
+    for (let n = 1; n <= 20; n += 1) await own.bulk.startPurge(busy, id);
+    expect(await refused(own.bulk.startPurge(busy, id))).toMatch(/^invalid_request: 20 bulk actions are running/);
   });
 
   it('answers 402 once the attempts of the month are used up', async () => {
@@ -154,7 +158,7 @@ describe('startReplay', () => {
     await insertDeadLetters(op.db, id, 1);
     const limited = { ...account, plan: 'spent' };
     op.context.plans = { ...DEFAULT_PLANS, spent: { ...PRO, monthlyAttempts: 0 } };
-    expect(await refused(op.startReplay(limited, input(id)))).toMatch(/^limit_reached/);
+    expect(await refused(op.bulk.startReplay(limited, input(id)))).toMatch(/^limit_reached/);
     op.context.plans = DEFAULT_PLANS;
   });
 });
@@ -165,9 +169,9 @@ describe('a replay', () => {
     const wanted = await insertDeadLetters(op.db, queue.id, 3, { error: 'HTTP 502', code: 502 });
     await insertDeadLetters(op.db, queue.id, 2);
     const filter = { webhookStatusCodes: [502] };
-    expect(await op.countReplay(account, input(queue.id, { filter, all: false }))).toBe(3);
+    expect(await op.bulk.countReplay(account, input(queue.id, { filter, all: false }))).toBe(3);
     expect(await replaysOf(op.db, queue.id)).toEqual([]);
-    const id = await op.startReplay(account, input(queue.id, { filter, all: false }));
+    const id = await op.bulk.startReplay(account, input(queue.id, { filter, all: false }));
     await run(id);
     expect(await row(id)).toMatchObject({ status: 'completed', matched: 3, processed: 3, succeeded: 3, skipped: 0 });
     const replayed = await op.db.query<{ id: string }>(
@@ -187,13 +191,13 @@ describe('a replay', () => {
       [id],
     );
     const filter = { fingerprints: [group?.fingerprint ?? ''] };
-    expect(await op.countReplay(account, input(id, { filter, all: false }))).toBe(5);
+    expect(await op.bulk.countReplay(account, input(id, { filter, all: false }))).toBe(5);
   });
 
   it('works in batches, of which a repeated one changes nothing', async () => {
     const { id } = await createQueue();
     await insertDeadLetters(op.db, id, 1100);
-    const actionId = await op.startReplay(account, input(id));
+    const actionId = await op.bulk.startReplay(account, input(id));
     // Two processes at once, all the way: each batch is done by one of them.
     await Promise.all([run(actionId), run(actionId)]);
     await run(actionId);
@@ -206,7 +210,7 @@ describe('a replay', () => {
   it('touches only what was dead at its start', async () => {
     const { id } = await createQueue();
     await insertDeadLetters(op.db, id, 1);
-    const actionId = await op.startReplay(account, input(id));
+    const actionId = await op.bulk.startReplay(account, input(id));
     await insertDeadLetters(op.db, id, 2);
     await run(actionId);
     expect(await replaysOf(op.db, id)).toHaveLength(1);
@@ -215,8 +219,8 @@ describe('a replay', () => {
   it('counts as skipped what another replay took first', async () => {
     const { id } = await createQueue();
     const [first = ''] = await insertDeadLetters(op.db, id, 3);
-    const actionId = await op.startReplay(account, input(id));
-    await op.services.replayDeadLetter(account, id, first);
+    const actionId = await op.bulk.startReplay(account, input(id));
+    await op.deadLetters.replay(account, id, first);
     await run(actionId);
     expect(await row(actionId)).toMatchObject({
       status: 'completed',
@@ -230,7 +234,7 @@ describe('a replay', () => {
   it('puts few large payloads into a batch', async () => {
     const { id } = await createQueue();
     await insertDeadLetters(op.db, id, 20, { payload: JSON.stringify({ text: 'x'.repeat(1_000_000) }) });
-    const actionId = await op.startReplay(account, input(id));
+    const actionId = await op.bulk.startReplay(account, input(id));
     await run(actionId, 1);
     expect(await row(actionId)).toMatchObject({ status: 'running', processed: 17 });
     await run(actionId);
@@ -240,7 +244,7 @@ describe('a replay', () => {
   it('keeps to its rate, also when it is asked too early by another process', async () => {
     const { id } = await createQueue();
     await insertDeadLetters(op.db, id, 100);
-    const actionId = await op.startReplay(account, input(id, { ratePerSecond: 50 }));
+    const actionId = await op.bulk.startReplay(account, input(id, { ratePerSecond: 50 }));
     const [wait] = await run(actionId, 1);
     expect(wait).toBe(201);
     await op.db.query(`update bulk_action set updated_at = jobferry_now() + interval '1 minute' where id = $1`, [
@@ -259,7 +263,7 @@ describe('a replay', () => {
   it('fails when the attempts of the month are used up on the way, and keeps its counts', async () => {
     const { id } = await createQueue();
     await insertDeadLetters(op.db, id, 600);
-    const actionId = await op.startReplay(account, input(id));
+    const actionId = await op.bulk.startReplay(account, input(id));
     await run(actionId, 1);
     op.context.plans = { ...DEFAULT_PLANS, pro: { ...PRO, monthlyAttempts: 0 } };
     await run(actionId);
@@ -273,9 +277,9 @@ describe('a replay', () => {
   it('fails when its queue is deleted on the way', async () => {
     const { id } = await createQueue();
     await insertDeadLetters(op.db, id, 600);
-    const actionId = await op.startReplay(account, input(id));
+    const actionId = await op.bulk.startReplay(account, input(id));
     await run(actionId, 1);
-    await op.services.deleteQueue(account, id);
+    await op.queues.delete(account, id);
     await run(actionId);
     expect(await row(actionId)).toMatchObject({
       status: 'failed',
@@ -289,7 +293,7 @@ describe('a canary', () => {
   async function startCanary(count = 3) {
     const { id: queueId } = await createQueue({ maxAttempts: 1 });
     await insertDeadLetters(op.db, queueId, count);
-    const actionId = await op.startReplay(account, input(queueId, { canary: true }));
+    const actionId = await op.bulk.startReplay(account, input(queueId, { canary: true }));
     expect(await run(actionId, 2)).toEqual([1000, 1000]);
     expect(await replaysOf(op.db, queueId)).toEqual([
       expect.objectContaining({ id: (await row(actionId)).canary_job_id }),
@@ -309,7 +313,7 @@ describe('a canary', () => {
 
   it.each<[string, (queueId: string, jobId: string) => Promise<unknown>, RegExp]>([
     ['dies', (queueId) => deliver(queueId, FAILED), /died \(attempts_exhausted\): HTTP 500$/],
-    ['is cancelled', (_queueId, jobId) => op.cancelJob(account, jobId), /was cancelled$/],
+    ['is cancelled', (_queueId, jobId) => op.jobs.cancel(account, jobId), /was cancelled$/],
     ['is swept', (_queueId, jobId) => op.db.query('delete from job where id = $1', [jobId]), /was removed/],
   ])('that %s makes the action fail', async (_what, happen, error) => {
     const { queueId, actionId } = await startCanary();
@@ -327,8 +331,8 @@ describe('a canary', () => {
   it('is the next dead letter when the first was taken by another', async () => {
     const { id } = await createQueue();
     const [first = ''] = await insertDeadLetters(op.db, id, 2);
-    const actionId = await op.startReplay(account, input(id, { canary: true }));
-    await op.services.replayDeadLetter(account, id, first);
+    const actionId = await op.bulk.startReplay(account, input(id, { canary: true }));
+    await op.deadLetters.replay(account, id, first);
     await run(actionId, 1);
     const canary = (await row(actionId)).canary_job_id;
     expect((await replaysOf(op.db, id)).map((replay) => replay.id)[1]).toBe(canary);
@@ -340,8 +344,8 @@ describe('startPurge', () => {
     const queue = await createQueue({ concurrency: 2 });
     const before = await publish(queue.name, 5);
     const { jobs } = await take(queue.id);
-    await op.services.publishJob(account, queue.name, { payload: '{}', delay: 3600 });
-    const id = await op.startPurge(account, queue.id);
+    await op.jobs.publish(account, queue.name, { payload: '{}', delay: 3600 });
+    const id = await op.bulk.startPurge(account, queue.id);
     const later = await publish(queue.name, 2);
     await run(id);
     expect(await row(id)).toMatchObject({
@@ -372,7 +376,7 @@ describe('startPurge', () => {
   it('counts as skipped what was delivered meanwhile', async () => {
     const queue = await createQueue({ concurrency: 1 });
     await publish(queue.name, 3);
-    const id = await op.startPurge(account, queue.id);
+    const id = await op.bulk.startPurge(account, queue.id);
     await deliver(queue.id);
     await run(id);
     expect(await row(id)).toMatchObject({ status: 'completed', matched: 3, processed: 3, succeeded: 2, skipped: 1 });
@@ -389,12 +393,12 @@ describe('startCancel', () => {
       (await take(ack.id, 1)).jobs.map((job) => settlementOf(job, DELIVERED, Date.now())),
     );
     await take(standard.id, 1);
-    await op.services.createQueue(foreign, { name: 'theirs', webhookUrl: 'http://127.0.0.1:9/' });
-    await op.services.publishJob(foreign, 'theirs', { payload: '{}' });
+    await op.queues.create(foreign, { name: 'theirs', webhookUrl: 'http://127.0.0.1:9/' });
+    await op.jobs.publish(foreign, 'theirs', { payload: '{}' });
     const filter = { queueNames: [ack.name, standard.name, 'theirs'] };
-    expect(await op.countCancel(account, filter, false)).toBe(8);
+    expect(await op.bulk.countCancel(account, filter, false)).toBe(8);
     expect(await statuses(ack.id)).toEqual({ awaiting_ack: 1, pending: 3 });
-    const id = await op.startCancel(account, filter, false);
+    const id = await op.bulk.startCancel(account, filter, false);
     await publish(standard.name, 1);
     op.changes.splice(0);
     await run(id);
@@ -420,14 +424,14 @@ describe('startCancel', () => {
     const sizes = Array.from({ length: 600 }, (_, size) => size);
     await Promise.all(
       sizes.map((size) =>
-        op.services.publishJob(account, queue.name, {
+        op.jobs.publish(account, queue.name, {
           payload: JSON.stringify({ size }),
           delay: size % 2 === 0 ? 0 : 60,
         }),
       ),
     );
     const payload = { kind: 'test', path: 'size', op: 'LT', value: 550 } as const;
-    const id = await op.startCancel(account, { queueIds: [queue.id], states: ['due'], payload }, false);
+    const id = await op.bulk.startCancel(account, { queueIds: [queue.id], states: ['due'], payload }, false);
     await run(id);
     expect(await row(id)).toMatchObject({ status: 'completed', matched: 275, succeeded: 275 });
     const cancelled = await op.db.query<{ size: number }>(
@@ -441,8 +445,8 @@ describe('startCancel', () => {
     const queue = await createQueue();
     await publish(queue.name, 2);
     await deliver(queue.id);
-    expect(await op.countCancel(account, { queueIds: [queue.id] }, false)).toBe(0);
-    const id = await op.startCancel(account, { queueIds: [queue.id], statuses: ['completed'] }, false);
+    expect(await op.bulk.countCancel(account, { queueIds: [queue.id] }, false)).toBe(0);
+    const id = await op.bulk.startCancel(account, { queueIds: [queue.id], statuses: ['completed'] }, false);
     await run(id);
     expect(await row(id)).toMatchObject({ status: 'completed', matched: 0, processed: 0 });
     expect(await statuses(queue.id)).toEqual({ completed: 2 });
@@ -456,7 +460,7 @@ describe('startCancel', () => {
         from queue, generate_series(1, 1300) where id = $1), true, '3 d', '1 d')`,
       [queue.id],
     );
-    const id = await op.startCancel(account, { queueIds: [queue.id] }, false);
+    const id = await op.bulk.startCancel(account, { queueIds: [queue.id] }, false);
     await Promise.all([run(id), run(id)]);
     await run(id);
     expect(await row(id)).toMatchObject({ status: 'completed', processed: 1300, succeeded: 1300, skipped: 0 });
@@ -464,16 +468,16 @@ describe('startCancel', () => {
   });
 
   it('has to be asked for everything', async () => {
-    expect(await refused(op.startCancel(account, {}, false))).toMatch(/^invalid_request: .*all: true/);
-    expect(await refused(op.countCancel(account, { states: [], created: {} }, false))).toMatch(/all: true/);
+    expect(await refused(op.bulk.startCancel(account, {}, false))).toMatch(/^invalid_request: .*all: true/);
+    expect(await refused(op.bulk.countCancel(account, { states: [], created: {} }, false))).toMatch(/all: true/);
     const { url } = await createTestDatabase();
-    const own = openOperations(url);
+    const own = openServices(url);
     await own.db.query(`insert into account (name, plan) values ('test', 'pro')`);
     const other = await own.firstAccount();
-    const queue = await own.services.createQueue(other, { name: 'q', webhookUrl: 'http://127.0.0.1:9/' });
-    await own.services.publishJob(other, queue.name, { payload: '{}' });
-    expect(await own.countCancel(other, {}, true)).toBe(1);
-    const id = await own.startCancel(other, {}, true);
+    const queue = await own.queues.create(other, { name: 'q', webhookUrl: 'http://127.0.0.1:9/' });
+    await own.jobs.publish(other, queue.name, { payload: '{}' });
+    expect(await own.bulk.countCancel(other, {}, true)).toBe(1);
+    const id = await own.bulk.startCancel(other, {}, true);
     while ((await runBulkAction(own.context, id)) !== null);
     expect(await bulkRow(own.db, id)).toMatchObject({ status: 'completed', succeeded: 1 });
   });
@@ -483,9 +487,9 @@ describe('cancelBulkAction', () => {
   it('ends an action before its next batch; what was done stays done', async () => {
     const { id: queueId } = await createQueue();
     await insertDeadLetters(op.db, queueId, 600);
-    const id = await op.startReplay(account, input(queueId));
+    const id = await op.bulk.startReplay(account, input(queueId));
     await run(id, 1);
-    expect(await op.cancelBulkAction(account, id)).toBe(id);
+    expect(await op.bulk.cancel(account, id)).toBe(id);
     expect(await run(id)).toEqual([null]);
     expect(await row(id)).toMatchObject({
       status: 'cancelled',
@@ -498,18 +502,15 @@ describe('cancelBulkAction', () => {
     expect(await op.auditOf(id)).toMatchObject([
       { action: 'bulk_action.cancel', before: { status: 'running' }, after: { status: 'cancelled', processed: 500 } },
     ]);
-    expect(await refused(op.cancelBulkAction(account, id))).toBe(
+    expect(await refused(op.bulk.cancel(account, id))).toBe(
       'conflict: the bulk action has ended already: it is cancelled',
     );
   });
 
   it("does not know another account's", async () => {
     const { id: queueId } = await createQueue();
-    const id = await op.startPurge(account, queueId);
-    for (const unknown of [
-      refused(op.cancelBulkAction(foreign, id)),
-      refused(op.cancelBulkAction(account, UNKNOWN_ID)),
-    ]) {
+    const id = await op.bulk.startPurge(account, queueId);
+    for (const unknown of [refused(op.bulk.cancel(foreign, id)), refused(op.bulk.cancel(account, UNKNOWN_ID))]) {
       expect(await unknown).toBe('not_found: bulk action not found');
     }
     expect(await row(id)).toMatchObject({ status: 'running' });
@@ -520,9 +521,9 @@ describe('the sweep', () => {
   it('removes what ended thirty days ago', async () => {
     const { id: queueId } = await createQueue();
     const ids = [
-      await op.startPurge(account, queueId),
-      await op.startPurge(account, queueId),
-      await op.startPurge(account, queueId),
+      await op.bulk.startPurge(account, queueId),
+      await op.bulk.startPurge(account, queueId),
+      await op.bulk.startPurge(account, queueId),
     ];
     const [old = '', late = '', running = ''] = ids;
     await run(old);

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { DeadLetterFilter } from '../../src/domain/job-filter.ts';
+import type { Slice } from '../../src/domain/page.ts';
 import type { JobEvent } from '../../src/domain/transition.ts';
-import type { DeadLetterFilter, Slice } from '../../src/services/dashboard.ts';
 import { settleAs } from '../support/activity.ts';
 import { RETENTION_MS, type TestQueue, takeOverClock } from '../support/database-fixture.ts';
 import { type Insight, openInsight } from '../support/insight.ts';
@@ -72,7 +73,7 @@ async function found(
   slice: Slice = first(100),
   account = insight.account,
 ): Promise<number[]> {
-  const positions = await insight.searchDeadLetters(account, filter, slice);
+  const positions = await insight.deadLetters.search(account, filter, slice);
   return positions.map(({ id }) => letters.findIndex((letter) => letter.id === id));
 }
 
@@ -112,7 +113,7 @@ describe('the list of dead letters', () => {
   ])('finds %s', async (_what, filter, expected) => {
     expect(await found(filter())).toEqual(expected);
     const count = expected.length;
-    expect(await insight.countDeadLetters(insight.account, filter(), 100)).toEqual({ count, exact: true });
+    expect(await insight.deadLetters.count(insight.account, filter(), 100)).toEqual({ count, exact: true });
   });
 
   it.each<[string, () => Slice, number[]]>([
@@ -129,10 +130,10 @@ describe('the list of dead letters', () => {
   });
 
   it('is counted up to a maximum', async () => {
-    expect(await insight.countDeadLetters(insight.account, {}, 8)).toEqual({ count: 8, exact: true });
-    expect(await insight.countDeadLetters(insight.account, {}, 7)).toEqual({ count: 7, exact: false });
-    expect(await insight.countDeadLetters(insight.account, {}, 0)).toEqual({ count: 0, exact: false });
-    expect(await insight.countDeadLetters(insight.account, {}, 1e12)).toEqual({ count: 8, exact: true });
+    expect(await insight.deadLetters.count(insight.account, {}, 8)).toEqual({ count: 8, exact: true });
+    expect(await insight.deadLetters.count(insight.account, {}, 7)).toEqual({ count: 7, exact: false });
+    expect(await insight.deadLetters.count(insight.account, {}, 0)).toEqual({ count: 0, exact: false });
+    expect(await insight.deadLetters.count(insight.account, {}, 1e12)).toEqual({ count: 8, exact: true });
   });
 
   it.each<[string, DeadLetterFilter]>([
@@ -140,7 +141,7 @@ describe('the list of dead letters', () => {
     ['101 fingerprints', { fingerprints: Array(101).fill('a') }],
     ['a long text', { errorContains: 'x'.repeat(1001) }],
   ])('refuses a filter with %s', async (_what, filter) => {
-    await expect(insight.searchDeadLetters(insight.account, filter, first(1))).rejects.toMatchObject({
+    await expect(insight.deadLetters.search(insight.account, filter, first(1))).rejects.toMatchObject({
       kind: 'invalid_request',
     });
   });
@@ -148,7 +149,7 @@ describe('the list of dead letters', () => {
 
 describe('error groups', () => {
   it('have what differs in ids and numbers only, the largest first', async () => {
-    const groups = await insight.errorGroups(insight.account, {}, 10);
+    const groups = await insight.deadLetters.errorGroups(insight.account, {}, 10);
     expect([...groups.keys()].sort()).toEqual([orders.id, mails.id].sort());
     expect(groups.get(orders.id)).toEqual([
       {
@@ -173,7 +174,7 @@ describe('error groups', () => {
 
   it('are as old as their oldest member, also when only the latest time is asked for', async () => {
     const dead = { from: new Date(START + 3 * MINUTE) };
-    const groups = await insight.errorGroups(insight.account, { queueIds: [orders.id], dead }, 10);
+    const groups = await insight.deadLetters.errorGroups(insight.account, { queueIds: [orders.id], dead }, 10);
     // The one that died at minutes 0, 1 and 3, and the one of minute 4; not the timeout of minute 2.
     expect(groups.get(orders.id)).toEqual([
       expect.objectContaining({
@@ -186,13 +187,13 @@ describe('error groups', () => {
   });
 
   it('are of the asked queues and dead letters, and no more than asked for', async () => {
-    const open = await insight.errorGroups(insight.account, { queueIds: [orders.id], replayed: false }, 1);
+    const open = await insight.deadLetters.errorGroups(insight.account, { queueIds: [orders.id], replayed: false }, 1);
     expect([...open.entries()].map(([id, groups]) => [id, groups.map(({ count }) => count)])).toEqual([
       [orders.id, [2]],
     ]);
-    const replayed = await insight.errorGroups(insight.account, { replayed: true }, 10);
+    const replayed = await insight.deadLetters.errorGroups(insight.account, { replayed: true }, 10);
     expect(replayed.get(orders.id)).toMatchObject([{ count: 1, sampleDeadLetterId: idOf(3) }]);
-    expect(await insight.errorGroups(insight.account, { errorContains: '\0' }, 10)).toEqual(new Map());
+    expect(await insight.deadLetters.errorGroups(insight.account, { errorContains: '\0' }, 10)).toEqual(new Map());
   });
 });
 
@@ -200,8 +201,8 @@ it('shows nothing to another account', async () => {
   const filter = { queueIds: [orders.id, mails.id], fingerprints: letters.map(({ fingerprint }) => fingerprint) };
   for (const asked of [{}, filter]) {
     expect(await found(asked, first(10), insight.other)).toEqual([]);
-    expect(await insight.countDeadLetters(insight.other, asked, 10)).toEqual({ count: 0, exact: true });
-    expect(await insight.errorGroups(insight.other, asked, 10)).toEqual(new Map());
+    expect(await insight.deadLetters.count(insight.other, asked, 10)).toEqual({ count: 0, exact: true });
+    expect(await insight.deadLetters.errorGroups(insight.other, asked, 10)).toEqual(new Map());
   }
 });
 
@@ -220,8 +221,8 @@ describe('the end of retention', () => {
       [published + RETENTION_MS + 1, 0],
     ] as const) {
       await setClock(now);
-      expect(await insight.countDeadLetters(insight.account, filter, 10)).toEqual({ count, exact: true });
-      expect((await insight.errorGroups(insight.account, filter, 10)).size).toBe(count);
+      expect(await insight.deadLetters.count(insight.account, filter, 10)).toEqual({ count, exact: true });
+      expect((await insight.deadLetters.errorGroups(insight.account, filter, 10)).size).toBe(count);
     }
     await insight.db.query('update queue set deleted_at = jobferry_now() where id = $1', [queue.id]);
   });
@@ -233,9 +234,9 @@ describe('the end of retention', () => {
     expect(await found({})).toEqual([7, 6, 5, 4, 3, 2]);
     await setClock(START + 3 * MINUTE + RETENTION_MS);
     expect(await found({})).toEqual([7, 6, 5, 4, 3]);
-    expect(await insight.countDeadLetters(insight.account, {}, 10)).toEqual({ count: 5, exact: true });
-    expect((await insight.errorGroups(insight.account, {}, 10)).get(orders.id)?.map(({ count }) => count)).toEqual([
-      1, 1,
-    ]);
+    expect(await insight.deadLetters.count(insight.account, {}, 10)).toEqual({ count: 5, exact: true });
+    expect(
+      (await insight.deadLetters.errorGroups(insight.account, {}, 10)).get(orders.id)?.map(({ count }) => count),
+    ).toEqual([1, 1]);
   });
 });

@@ -1,24 +1,25 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { settle, settleOverdue } from '../../src/db/delivery/settle.ts';
 import { overdueJobs } from '../../src/db/delivery/stored-job.ts';
-import type { Account, CreateQueueInput } from '../../src/services/index.ts';
+import type { Account } from '../../src/domain/account.ts';
+import type { CreateQueueInput } from '../../src/services/queues/manage.ts';
 import { expireDeadlines } from '../../src/worker/maintenance/recover.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { DELIVERED, settlementOf } from '../support/database-fixture.ts';
-import { type Operations, openOperations } from '../support/operations.ts';
+import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
 /** Two API processes on a database; the test itself is the worker. */
-let op: Operations;
-let other: Operations;
+let op: TestServices;
+let other: TestServices;
 let account: Account;
 let names = 0;
 
 beforeAll(async () => {
   const { url } = await createTestDatabase();
-  op = openOperations(url);
-  other = openOperations(url);
+  op = openServices(url);
+  other = openServices(url);
   await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
   account = await op.firstAccount();
 });
@@ -27,11 +28,11 @@ type Settings = Partial<CreateQueueInput>;
 
 function createQueue(settings: Settings = {}) {
   names += 1;
-  return op.services.createQueue(account, { name: `queue-${names}`, webhookUrl: 'http://127.0.0.1:9/', ...settings });
+  return op.queues.create(account, { name: `queue-${names}`, webhookUrl: 'http://127.0.0.1:9/', ...settings });
 }
 
 async function publish(queueName: string, input: { delay?: number; idempotencyKey?: string } = {}): Promise<string> {
-  return (await op.services.publishJob(account, queueName, { payload: '{}', ...input })).job.id;
+  return (await op.jobs.publish(account, queueName, { payload: '{}', ...input })).job.id;
 }
 
 function take(queueId: string, capacity = 100) {
@@ -90,16 +91,16 @@ const NOT_FOUND = { name: 'JobferryError', kind: 'not_found', message: 'job not 
 const INVALID = { name: 'JobferryError', kind: 'invalid_request' };
 
 describe.concurrent('what is not the account’s job', () => {
-  it.each([['cancelJob'], ['runNow']] as const)('is not found by %s', async (operation) => {
+  it.each([['cancel'], ['runNow']] as const)('is not found by %s', async (operation) => {
     const queue = await createQueue();
     const id = await publish(queue.name, { delay: 60 });
     const stranger = { ...account, id: UNKNOWN_ID };
-    await expect(op[operation](stranger, id)).rejects.toMatchObject(NOT_FOUND);
+    await expect(op.jobs[operation](stranger, id)).rejects.toMatchObject(NOT_FOUND);
     for (const unknown of [UNKNOWN_ID, '', "'", 'a\0b', `${id} `]) {
-      await expect(op[operation](account, unknown)).rejects.toMatchObject(NOT_FOUND);
-      await expect(op.extendAck(account, unknown, 1, null)).rejects.toMatchObject(NOT_FOUND);
+      await expect(op.jobs[operation](account, unknown)).rejects.toMatchObject(NOT_FOUND);
+      await expect(op.jobs.extendAck(account, unknown, 1, null)).rejects.toMatchObject(NOT_FOUND);
     }
-    await expect(op.extendAck(stranger, id, 1, null)).rejects.toMatchObject(NOT_FOUND);
+    await expect(op.jobs.extendAck(stranger, id, 1, null)).rejects.toMatchObject(NOT_FOUND);
     expect(await stored(id)).toMatchObject({ status: 'pending' });
   });
 
@@ -111,8 +112,8 @@ describe.concurrent('what is not the account’s job', () => {
                       created_at = created_at - interval '73 hours' where id = $1`,
       [id],
     );
-    await expect(op.cancelJob(account, id)).rejects.toMatchObject(NOT_FOUND);
-    await expect(op.runNow(account, id)).rejects.toMatchObject(NOT_FOUND);
+    await expect(op.jobs.cancel(account, id)).rejects.toMatchObject(NOT_FOUND);
+    await expect(op.jobs.runNow(account, id)).rejects.toMatchObject(NOT_FOUND);
   });
 });
 
@@ -120,16 +121,16 @@ describe.concurrent('cancelJob', () => {
   it('ends a job that waits, without a dead letter and without a history entry', async () => {
     const queue = await createQueue();
     const id = await publish(queue.name, { delay: 60, idempotencyKey: 'key' });
-    expect(await op.cancelJob(account, id)).toBe(id);
-    const job = await op.services.getJob(account, id);
+    expect(await op.jobs.cancel(account, id)).toBe(id);
+    const job = await op.jobs.get(account, id);
     expect(job).toMatchObject({ status: 'dead', lastError: 'cancelled', history: [], attempts: 0, completedAt: null });
     expect(await stored(id)).toMatchObject({ dead_reason: 'cancelled', wait_reason: null });
     const page = { page: 1, limit: 10 };
-    expect((await op.services.listDeadLetters(account, queue.id, page)).total).toBe(0);
-    expect((await op.services.replayDeadLetters(account, queue.id, 'all')).replayed).toBe(0);
+    expect((await op.deadLetters.list(account, queue.id, page)).total).toBe(0);
+    expect((await op.deadLetters.replayMany(account, queue.id, 'all')).replayed).toBe(0);
     expect((await take(queue.id)).jobs).toEqual([]);
     // The key stays used: who publishes again learns what became of the job.
-    const again = await op.services.publishJob(account, queue.name, { payload: '{}', idempotencyKey: 'key' });
+    const again = await op.jobs.publish(account, queue.name, { payload: '{}', idempotencyKey: 'key' });
     expect(again).toMatchObject({ created: false, job: { id, status: 'dead' } });
   });
 
@@ -139,13 +140,13 @@ describe.concurrent('cancelJob', () => {
     await publish(queue.name);
     expect((await take(queue.id)).jobs).toEqual([]);
     await forget(queue.id);
-    await op.cancelJob(account, id);
+    await op.jobs.cancel(account, id);
     expect(await wakeUps(queue.id, 'deliver')).toHaveLength(1);
     expect((await take(queue.id)).jobs).toHaveLength(1);
     const history = [expect.objectContaining({ attempt: 1, status: 'failed', error: 'cancelled' })];
-    expect(await op.services.getJob(account, id)).toMatchObject({ status: 'dead', attempts: 1, history });
-    await expect(op.services.ackJob(account, id)).rejects.toMatchObject(INVALID);
-    expect((await op.services.listDeadLetters(account, queue.id, { page: 1, limit: 10 })).total).toBe(0);
+    expect(await op.jobs.get(account, id)).toMatchObject({ status: 'dead', attempts: 1, history });
+    await expect(op.jobs.ack(account, id)).rejects.toMatchObject(INVALID);
+    expect((await op.deadLetters.list(account, queue.id, { page: 1, limit: 10 })).total).toBe(0);
   });
 
   it('of a probe lets the held queue go on', async () => {
@@ -157,7 +158,7 @@ describe.concurrent('cancelJob', () => {
       queue.id,
     ]);
     expect((await take(queue.id)).jobs).toEqual([]);
-    await op.cancelJob(account, probe);
+    await op.jobs.cancel(account, probe);
     expect((await take(queue.id)).jobs).toHaveLength(3);
   });
 
@@ -165,12 +166,12 @@ describe.concurrent('cancelJob', () => {
     const queue = await createQueue();
     const id = await publish(queue.name);
     const [job] = (await take(queue.id)).jobs;
-    await expect(op.cancelJob(account, id)).rejects.toMatchObject({
+    await expect(op.jobs.cancel(account, id)).rejects.toMatchObject({
       ...CONFLICT,
       message: expect.stringContaining('being delivered'),
     });
     if (job !== undefined) await settle(op.db, [settlementOf(job, DELIVERED, Date.now())]);
-    await expect(op.cancelJob(account, id)).rejects.toMatchObject({
+    await expect(op.jobs.cancel(account, id)).rejects.toMatchObject({
       ...CONFLICT,
       message: expect.stringContaining('completed'),
     });
@@ -181,11 +182,11 @@ describe.concurrent('cancelJob', () => {
     const won: Record<string, number> = {};
     for (const id of ids) {
       const calls: [string, () => Promise<unknown>][] = [
-        ['cancelled', () => op.cancelJob(account, id)],
-        ['cancelled', () => other.cancelJob(account, id)],
-        ['success', () => op.services.ackJob(account, id)],
-        ['success', () => other.services.ackJob(account, id)],
-        ['nacked', () => other.services.nackJob(account, id, { retryable: false, reason: null })],
+        ['cancelled', () => op.jobs.cancel(account, id)],
+        ['cancelled', () => other.jobs.cancel(account, id)],
+        ['success', () => op.jobs.ack(account, id)],
+        ['success', () => other.jobs.ack(account, id)],
+        ['nacked', () => other.jobs.nack(account, id, { retryable: false, reason: null })],
       ];
       // Whoever is called first is likely to win, so all take turns; the timeout is sometimes among them.
       const turn = Math.floor(Math.random() * calls.length);
@@ -193,7 +194,7 @@ describe.concurrent('cancelJob', () => {
       if (Math.random() < 0.3) ordered.splice(Math.floor(Math.random() * 3), 0, ['', () => expireOne(queue.id, id)]);
       const results = await Promise.allSettled(ordered.map(([, call]) => call()));
       const winners = ordered.filter(([name], index) => name !== '' && results[index]?.status === 'fulfilled');
-      const { history } = await op.services.getJob(account, id);
+      const { history } = await op.jobs.get(account, id);
       expect(history).toHaveLength(1);
       const outcome = history[0]?.error ?? history[0]?.status ?? '';
       expect(winners.map(([name]) => name)).toEqual(
@@ -208,7 +209,7 @@ describe.concurrent('cancelJob', () => {
     const queue = await createQueue({ concurrency: 60 });
     const ids = await Promise.all(Array.from({ length: 60 }, () => publish(queue.name)));
     const [cancels, claims] = await Promise.all([
-      Promise.allSettled(ids.map((id, index) => (index % 2 === 0 ? op : other).cancelJob(account, id))),
+      Promise.allSettled(ids.map((id, index) => (index % 2 === 0 ? op : other).jobs.cancel(account, id))),
       Promise.all(Array.from({ length: 12 }, () => take(queue.id, 3))),
     ]);
     const claimed = new Set(claims.flatMap(({ jobs }) => jobs.map((job) => job.id)));
@@ -234,11 +235,11 @@ describe.concurrent('runNow', () => {
     const before = await stored(id);
     expect((await take(queue.id)).jobs).toEqual([]);
     await forget(queue.id);
-    expect(await op.runNow(account, id)).toBe(id);
+    expect(await op.jobs.runNow(account, id)).toBe(id);
     expect(await wakeUps(queue.id, 'deliver')).toHaveLength(1);
     expect((await stored(id)).deliver_by).toEqual(before.deliver_by);
     expect((await take(queue.id)).jobs).toMatchObject([{ id }]);
-    await expect(op.runNow(account, id)).rejects.toMatchObject({
+    await expect(op.jobs.runNow(account, id)).rejects.toMatchObject({
       ...CONFLICT,
       message: 'the job is processing, not pending',
     });
@@ -251,7 +252,7 @@ describe.concurrent('runNow', () => {
     const failed = { type: 'answered', outcome: { kind: 'failed', statusCode: 500, error: 'HTTP 500' } } as const;
     if (job !== undefined) await settle(op.db, [settlementOf(job, failed, Date.now())]);
     expect(await stored(id)).toMatchObject({ status: 'pending', wait_reason: 'backoff' });
-    await op.runNow(account, id);
+    await op.jobs.runNow(account, id);
     expect(await stored(id)).toMatchObject({ status: 'pending', wait_reason: null });
     expect((await take(queue.id)).jobs).toMatchObject([{ id, state: { attempts: 2 } }]);
   });
@@ -260,7 +261,7 @@ describe.concurrent('runNow', () => {
     const queue = await createQueue();
     const first = await publish(queue.name);
     const second = await publish(queue.name);
-    await op.runNow(account, first);
+    await op.jobs.runNow(account, first);
     expect((await take(queue.id, 1)).jobs).toMatchObject([{ id: first }]);
     expect((await stored(second)).status).toBe('pending');
   });
@@ -277,7 +278,7 @@ describe.concurrent('runNow', () => {
     const queue = await createQueue({ rateLimitWindow: 3600 });
     const id = await publish(queue.name, { delay: 60 });
     await op.db.query(`update queue set ${columns} where id = $1`, [queue.id]);
-    await op.runNow(account, id);
+    await op.jobs.runNow(account, id);
     expect((await take(queue.id)).jobs).toEqual([]);
   });
 
@@ -285,7 +286,7 @@ describe.concurrent('runNow', () => {
     const queue = await createQueue({ concurrency: 40 });
     const ids = await Promise.all(Array.from({ length: 40 }, () => publish(queue.name)));
     const [runs, claims] = await Promise.all([
-      Promise.allSettled(ids.flatMap((id) => [op.runNow(account, id), other.runNow(account, id)])),
+      Promise.allSettled(ids.flatMap((id) => [op.jobs.runNow(account, id), other.jobs.runNow(account, id)])),
       Promise.all(Array.from({ length: 20 }, () => take(queue.id, 4))),
     ]);
     for (const run of runs) if (run.status === 'rejected') expect(run.reason).toMatchObject(CONFLICT);
@@ -300,7 +301,7 @@ describe.concurrent('extendAck', () => {
     const [id = ''] = ids;
     await forget(queue.id);
     const before = await now();
-    const deadline = await op.extendAck(account, id, 600, 'page 3 of 9');
+    const deadline = await op.jobs.extendAck(account, id, 600, 'page 3 of 9');
     expect(deadline.getTime()).toBeGreaterThanOrEqual(before + 600_000);
     expect(deadline.getTime()).toBeLessThanOrEqual((await now()) + 600_000);
     expect(await stored(id)).toMatchObject({ deadline, progress: 'page 3 of 9', progress_at: expect.any(Date) });
@@ -313,8 +314,8 @@ describe.concurrent('extendAck', () => {
     const { ids } = await awaiting(1, { ackTimeout: 600 });
     const [id = ''] = ids;
     const { deadline } = await stored(id);
-    await op.extendAck(account, id, 1, 'half');
-    expect(await op.extendAck(account, id, 0.001, null)).toEqual(deadline);
+    await op.jobs.extendAck(account, id, 1, 'half');
+    expect(await op.jobs.extendAck(account, id, 0.001, null)).toEqual(deadline);
     expect(await stored(id)).toMatchObject({ deadline, progress: 'half' });
   });
 
@@ -322,7 +323,7 @@ describe.concurrent('extendAck', () => {
     const { queue, ids } = await awaiting(2, { ackTimeout: 0.001, ackTimeoutAction: 'dead' });
     const [kept = '', ended = ''] = ids;
     // Overdue, and nobody has noticed: it still awaits its report.
-    await op.extendAck(account, kept, 600, null);
+    await op.jobs.extendAck(account, kept, 600, null);
     await expireDeadlines(op.db, queue.id);
     expect(await stored(kept)).toMatchObject({ status: 'awaiting_ack' });
     expect(await stored(ended)).toMatchObject({ status: 'dead', dead_reason: 'ack_timeout' });
@@ -336,21 +337,21 @@ describe.concurrent('extendAck', () => {
     const overdue = await overdueJobs(op.db, queue.id, 10);
     expect(overdue).toHaveLength(2);
     const [extended = '', ended = ''] = ids;
-    await op.extendAck(account, extended, 600, null);
+    await op.jobs.extendAck(account, extended, 600, null);
     const settlements = overdue.map((job) => settlementOf(job, { type: 'ack_timed_out' }, Date.now()));
     expect(await settleOverdue(op.db, settlements)).toEqual(new Set([ended]));
     expect(await settleOverdue(op.db, settlements)).toEqual(new Set());
     expect(await stored(extended)).toMatchObject({ status: 'awaiting_ack', history_count: 0 });
     expect(await stored(ended)).toMatchObject({ status: 'dead' });
-    await op.services.ackJob(account, extended);
+    await op.jobs.ack(account, extended);
   });
 
   it('does not get in the way of a report', async () => {
     const { ids } = await awaiting(20);
     const calls = ids.flatMap((id, n) => [
-      op.extendAck(account, id, 60, `at ${n}`).catch((error: unknown) => expect(error).toMatchObject(INVALID)),
-      other.services.ackJob(account, id),
-      op.extendAck(account, id, 61, null).catch((error: unknown) => expect(error).toMatchObject(INVALID)),
+      op.jobs.extendAck(account, id, 60, `at ${n}`).catch((error: unknown) => expect(error).toMatchObject(INVALID)),
+      other.jobs.ack(account, id),
+      op.jobs.extendAck(account, id, 61, null).catch((error: unknown) => expect(error).toMatchObject(INVALID)),
     ]);
     await Promise.all(calls);
     for (const id of ids) expect(await stored(id)).toMatchObject({ status: 'completed', history_count: 1 });
@@ -359,8 +360,8 @@ describe.concurrent('extendAck', () => {
   it('starts anew with the next delivery', async () => {
     const { queue, ids } = await awaiting(1, { backoffType: 'fixed', backoffDelay: 0 });
     const [id = ''] = ids;
-    await op.extendAck(account, id, 600, 'half');
-    await op.services.nackJob(account, id, { retryable: true, reason: null });
+    await op.jobs.extendAck(account, id, 600, 'half');
+    await op.jobs.nack(account, id, { retryable: true, reason: null });
     await take(queue.id);
     expect(await stored(id)).toMatchObject({ status: 'processing', progress: null, progress_at: null });
   });
@@ -368,11 +369,11 @@ describe.concurrent('extendAck', () => {
   it('is only for jobs that await their report', async () => {
     const queue = await createQueue();
     const id = await publish(queue.name, { delay: 60 });
-    await expect(op.extendAck(account, id, 1, null)).rejects.toMatchObject(INVALID);
+    await expect(op.jobs.extendAck(account, id, 1, null)).rejects.toMatchObject(INVALID);
     const done = await awaiting(1);
     const [acked = ''] = done.ids;
-    await op.services.ackJob(account, acked);
-    await expect(op.extendAck(account, acked, 1, null)).rejects.toMatchObject(INVALID);
+    await op.jobs.ack(account, acked);
+    await expect(op.jobs.extendAck(account, acked, 1, null)).rejects.toMatchObject(INVALID);
   });
 
   it.each<[seconds: number, progress: string | null, field: string]>([
@@ -386,7 +387,7 @@ describe.concurrent('extendAck', () => {
     [1, 'a\ud800b', 'progress'],
   ])('refuses what is out of bounds (case %#)', async (seconds, progress, field) => {
     const { ids } = await awaiting(1);
-    const refused = op.extendAck(account, ids[0] ?? '', seconds, progress);
+    const refused = op.jobs.extendAck(account, ids[0] ?? '', seconds, progress);
     await expect(refused).rejects.toMatchObject({ kind: 'invalid_fields', fields: { [field]: [expect.any(String)] } });
   });
 
@@ -396,7 +397,7 @@ describe.concurrent('extendAck', () => {
   ])('takes the bounds (case %#)', async (seconds, progress) => {
     const { ids } = await awaiting(1);
     const [id = ''] = ids;
-    await op.extendAck(account, id, seconds, progress);
+    await op.jobs.extendAck(account, id, seconds, progress);
     expect(await stored(id)).toMatchObject({ progress });
   });
 });
@@ -405,7 +406,7 @@ describe.concurrent('publishJobs', () => {
   it('answers each job by itself, in order', async () => {
     const queue = await createQueue();
     const { name: queueName } = queue;
-    const answers = await op.publishJobs(account, [
+    const answers = await op.jobs.publishMany(account, [
       { queueName, payload: '{"n":0}', idempotencyKey: 'a' },
       { queueName: 'no-such-queue', payload: '{}' },
       { queueName, payload: '[]' },
@@ -426,7 +427,7 @@ describe.concurrent('publishJobs', () => {
     ]);
     const ids = answers.map((answer) => ('id' in answer ? answer.id : null));
     expect(ids[3]).toBe(ids[0]);
-    const { jobs } = await op.services.listJobs(account, queue.id, { page: 1, limit: 100 });
+    const { jobs } = await op.jobs.list(account, queue.id, { page: 1, limit: 100 });
     expect(jobs.map((job) => job.payload).sort()).toEqual(['{"n":  -0}', '{"n":0}']);
     for (const id of [ids[0], ids[6]]) {
       expect(op.changes).toContainEqual({ accountId: account.id, queueId: queue.id, jobId: id });
@@ -436,22 +437,22 @@ describe.concurrent('publishJobs', () => {
   it('takes 1000 at once, and refuses more', { timeout: 60_000 }, async () => {
     const queue = await createQueue();
     const jobs = Array.from({ length: 1000 }, (_, n) => ({ queueName: queue.name, payload: `{"n":${n}}` }));
-    const answers = await op.publishJobs(account, jobs);
+    const answers = await op.jobs.publishMany(account, jobs);
     const ids = answers.map((answer) => ('id' in answer ? answer.id : ''));
     const rows = await op.db.query<{ payload: string }>(
       'select payload from unnest($1::text[]) with ordinality as asked(id, n) join job on job.id = asked.id order by n',
       [ids],
     );
     expect(rows.map((row) => row.payload)).toEqual(jobs.map((job) => job.payload));
-    const tooMany = op.publishJobs(account, [...jobs, ...jobs.slice(0, 1)]);
+    const tooMany = op.jobs.publishMany(account, [...jobs, ...jobs.slice(0, 1)]);
     await expect(tooMany).rejects.toMatchObject(INVALID);
-    expect(await op.publishJobs(account, [])).toEqual([]);
+    expect(await op.jobs.publishMany(account, [])).toEqual([]);
   });
 
   it('fills no line so that it is refused, however many ask for a thousand at once', { timeout: 60_000 }, async () => {
     const queue = await createQueue();
     const jobs = Array.from({ length: 1000 }, () => ({ queueName: queue.name, payload: '{}' }));
-    const answers = await Promise.all(Array.from({ length: 8 }, () => op.publishJobs(account, jobs)));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => op.jobs.publishMany(account, jobs)));
     const messages = answers.flat().map((answer) => ('error' in answer ? answer.error.message : answer.outcome));
     expect(messages.filter((message) => message.includes('too many requests'))).toEqual([]);
   });
@@ -461,10 +462,12 @@ describe.concurrent('publishJobs', () => {
       `insert into account (name, plan) values ('poor', 'free') returning id`,
     );
     const poor: Account = { ...account, id: row?.id ?? '', plan: 'free' };
-    const queue = await op.services.createQueue(poor, { name: 'poor', webhookUrl: 'http://127.0.0.1:9/' });
+    const queue = await op.queues.create(poor, { name: 'poor', webhookUrl: 'http://127.0.0.1:9/' });
     await op.db.query(`insert into usage values ($1, jobferry_month(jobferry_now()), 30000)`, [poor.id]);
     const jobs = [{ queueName: queue.name, payload: '{}' }];
-    expect(await op.publishJobs(poor, jobs)).toMatchObject([{ outcome: 'refused', error: { kind: 'limit_reached' } }]);
+    expect(await op.jobs.publishMany(poor, jobs)).toMatchObject([
+      { outcome: 'refused', error: { kind: 'limit_reached' } },
+    ]);
   });
 });
 
@@ -476,7 +479,7 @@ describe('publishJobs while nothing can be written', () => {
     const holder = await op.db.pool.connect();
     try {
       await holder.query('begin; lock table job in access exclusive mode');
-      const answers = await op.publishJobs(account, jobs);
+      const answers = await op.jobs.publishMany(account, jobs);
       expect(answers).toHaveLength(1000);
       const messages = answers.map((answer) => ('error' in answer ? answer.error.message : 'no error'));
       expect(new Set(messages.slice(100))).toEqual(

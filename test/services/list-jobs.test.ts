@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Account } from '../../src/domain/account.ts';
 import type { JobStatus } from '../../src/domain/job.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
-import type { Account, ListJobsInput } from '../../src/services/index.ts';
+import type { ListJobsInput } from '../../src/services/jobs/list.ts';
 import {
   type Fixture,
   LIFETIME_MS,
@@ -10,7 +11,7 @@ import {
   RETENTION_MS,
   takeOverClock,
 } from '../support/database-fixture.ts';
-import { openOperations } from '../support/operations.ts';
+import { openServices } from '../support/services.ts';
 import { occupyTurns } from '../support/turns.ts';
 
 const HOUR = 3_600_000;
@@ -25,12 +26,12 @@ interface Made {
 }
 
 let fixture: Fixture;
-let op: ReturnType<typeof openOperations>;
+let op: ReturnType<typeof openServices>;
 
 beforeAll(async () => {
   fixture = await openFixture();
   await takeOverClock(fixture.db, NOW);
-  op = openOperations(fixture.db.pool.options.connectionString ?? '', PERIODS);
+  op = openServices(fixture.db.pool.options.connectionString ?? '', PERIODS);
 });
 
 /** Docs/decisions/0018. */
@@ -93,7 +94,7 @@ describe.each([[40], [20_010]])('the list of a paused queue with %i young jobs',
 
   async function list(input: Partial<ListJobsInput>, plan = 'pro') {
     const account: Account = { ...(await op.firstAccount()), plan };
-    const page = await op.services.listJobs(account, queueId, { page: 1, limit: 10, ...input });
+    const page = await op.jobs.list(account, queueId, { page: 1, limit: 10, ...input });
     return { keys: page.jobs.map(({ idempotencyKey }) => idempotencyKey), total: page.total, from: page.appliedFrom };
   }
 
@@ -165,14 +166,14 @@ describe.each([[40], [20_010]])('the list of a paused queue with %i young jobs',
   });
 });
 
-it.each(['listJobs', 'listDeadLetters'] as const)('%s reads nothing once its client has gone', async (list) => {
+it.each(['jobs', 'deadLetters'] as const)('a list of %s reads nothing once its client has gone', async (list) => {
   const { id } = await fixture.createQueue();
   const account = await op.firstAccount();
   const letGo = occupyTurns(op.db, account);
   let isGone = false;
-  const asked = op.services[list](account, id, { page: 1, limit: 10 }, () => isGone);
+  const asked = op[list].list(account, id, { page: 1, limit: 10 }, () => isGone);
   isGone = true;
   letGo();
-  await expect(asked).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('does not wait') });
-  expect(await op.services[list](account, id, { page: 1, limit: 10 }, () => false)).toMatchObject({ total: 0 });
+  await expect(asked).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('nobody waits') });
+  expect(await op[list].list(account, id, { page: 1, limit: 10 }, () => false)).toMatchObject({ total: 0 });
 });

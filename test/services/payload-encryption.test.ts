@@ -4,16 +4,17 @@ import { keyIdOf } from '../../src/db/connection/secret-box.ts';
 import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
 import type { Sender } from '../../src/delivery/send.ts';
-import type { Account, CreateQueueInput } from '../../src/services/index.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { createJobSearch } from '../../src/services/jobs/search.ts';
 import { createStoredText } from '../../src/services/jobs/stored-text.ts';
+import type { CreateQueueInput } from '../../src/services/queues/manage.ts';
 import { deliver } from '../../src/worker/dispatch/deliver.ts';
 import { thisMoment } from '../../src/worker/moment.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { LEASE_MS } from '../support/database-fixture.ts';
-import { type Operations, openOperations } from '../support/operations.ts';
 import { NEWEST_FIRST } from '../support/search-fixture.ts';
+import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
 /** Payloads and answers of queues that want them encrypted (docs/decisions/0007), without any process. */
@@ -25,10 +26,10 @@ const SLICE = { limit: 100, inverted: false };
 const ANSWER = 'the answer is secret, too';
 
 let url: string;
-let op: Operations;
+let op: TestServices;
 /** Processes with another set of keys. */
-let rotated: Operations;
-let keyless: Operations;
+let rotated: TestServices;
+let keyless: TestServices;
 let account: Account;
 let names = 0;
 /** Statements of `op` since the test began. */
@@ -36,9 +37,9 @@ let statements: string[];
 
 beforeAll(async () => {
   url = (await createTestDatabase()).url;
-  op = openOperations(url, { encryptionKeys: [first] });
-  rotated = openOperations(url, { encryptionKeys: [second, first] });
-  keyless = openOperations(url);
+  op = openServices(url, { encryptionKeys: [first] });
+  rotated = openServices(url, { encryptionKeys: [second, first] });
+  keyless = openServices(url);
   await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
   account = await op.firstAccount();
   const { run } = op.db;
@@ -57,17 +58,17 @@ beforeEach(() => {
 function createQueue(settings: Partial<CreateQueueInput> = {}) {
   names += 1;
   const input = { name: `queue-${names}`, webhookUrl: 'http://127.0.0.1:9/', backoffDelay: 0, ...settings };
-  return op.services.createQueue(account, input);
+  return op.queues.create(account, input);
 }
 
 async function createEncrypting(settings: Partial<CreateQueueInput> = {}) {
   const queue = await createQueue(settings);
-  await op.setPayloadEncryption(account, queue.id, true);
+  await op.queues.setPayloadEncryption(account, queue.id, true);
   return queue;
 }
 
 const publish = async (queueName: string, payload = PAYLOAD, by = op) =>
-  (await by.services.publishJob(account, queueName, { payload })).job.id;
+  (await by.jobs.publish(account, queueName, { payload })).job.id;
 
 interface StoredJob {
   payload: string;
@@ -120,13 +121,13 @@ describe('a queue that encrypts its payloads', () => {
       expect(sent?.body).toContain(`"payload":${PAYLOAD},`);
       expect(sent?.secret).toBe(queue.signingSecret);
     }
-    expect((await op.services.getJob(account, id)).payload).toBe(PAYLOAD);
+    expect((await op.jobs.get(account, id)).payload).toBe(PAYLOAD);
     const page = { page: 1, limit: 10 };
-    expect((await op.services.listJobs(account, queue.id, page)).jobs).toMatchObject([{ id, payload: PAYLOAD }]);
-    const { jobs: letters } = await op.services.listDeadLetters(account, queue.id, page);
+    expect((await op.jobs.list(account, queue.id, page)).jobs).toMatchObject([{ id, payload: PAYLOAD }]);
+    const { jobs: letters } = await op.deadLetters.list(account, queue.id, page);
     expect(letters).toMatchObject([{ originalJobId: id, payload: PAYLOAD }]);
 
-    const replayed = await op.services.replayDeadLetter(account, queue.id, letters[0]?.id ?? '');
+    const replayed = await op.deadLetters.replay(account, queue.id, letters[0]?.id ?? '');
     expect(await stored(replayed.id)).toMatchObject({ payload, payload_key });
     expect((await deliverDue(queue.id, 200))[0]?.body).toContain(`"payload":${PAYLOAD},`);
   });
@@ -139,7 +140,7 @@ describe('a queue that encrypts its payloads', () => {
     await deliverDue(queue.id, 200, rotated);
     if (mode === 'ack') {
       expect(keyIdOf((await stored(id)).answer_body ?? '')).toBe(op.db.box.keyId);
-      await op.services.ackJob(account, id);
+      await op.jobs.ack(account, id);
     }
     const { answers } = await stored(id);
     expect(answers?.map((answer) => keyIdOf(answer ?? ''))).toEqual([op.db.box.keyId, op.db.box.keyId]);
@@ -175,8 +176,8 @@ describe('a queue that encrypts its payloads', () => {
       const not = { kind: 'not', of: { ...payload, value: 'bob' } } as const;
       const values = queueIds.map((id) => search.payloadValues(account, id, 'customer', '', 10));
       return {
-        found: (await search.searchJobs(account, { queueIds, payload }, NEWEST_FIRST, SLICE)).length,
-        negated: (await search.searchJobs(account, { queueIds, payload: not }, NEWEST_FIRST, SLICE)).length,
+        found: (await search.search(account, { queueIds, payload }, NEWEST_FIRST, SLICE)).length,
+        negated: (await search.search(account, { queueIds, payload: not }, NEWEST_FIRST, SLICE)).length,
         values: (await Promise.all(values)).map((found) => found.map(({ value }) => value)),
       };
     };
@@ -192,9 +193,7 @@ describe('a queue that encrypts its payloads', () => {
   it('keeps one job for one idempotency key', async () => {
     const queue = await createEncrypting();
     const input = { payload: PAYLOAD, idempotencyKey: 'once' };
-    const all = await Promise.all(
-      [op, rotated, op, rotated].map((by) => by.services.publishJob(account, queue.name, input)),
-    );
+    const all = await Promise.all([op, rotated, op, rotated].map((by) => by.jobs.publish(account, queue.name, input)));
     expect(new Set(all.map(({ job }) => job.id)).size).toBe(1);
     expect(all.filter(({ created }) => created)).toHaveLength(1);
   });
@@ -205,7 +204,7 @@ describe('the switch', () => {
     const queue = await createQueue();
     const kinds: (string | null)[] = [];
     for (const enabled of [false, true, true, false, true]) {
-      await op.setPayloadEncryption(account, queue.id, enabled);
+      await op.queues.setPayloadEncryption(account, queue.id, enabled);
       for (const by of [op, rotated]) kinds.push((await stored(await publish(queue.name, PAYLOAD, by))).payload_key);
     }
     const [one, other] = [op.db.box.keyId, rotated.db.box.keyId];
@@ -217,7 +216,7 @@ describe('the switch', () => {
 
   it('is in the audit log when it changes something', async () => {
     const queue = await createQueue();
-    for (const enabled of [false, true, true, false]) await op.setPayloadEncryption(account, queue.id, enabled);
+    for (const enabled of [false, true, true, false]) await op.queues.setPayloadEncryption(account, queue.id, enabled);
     const entry = (to: boolean) => ({
       action: 'queue.encrypt_payloads',
       before: { payloadsEncrypted: !to },
@@ -229,24 +228,24 @@ describe('the switch', () => {
   it('holds for the queue and not for its name', async () => {
     const queue = await createEncrypting();
     await publish(queue.name);
-    await op.services.deleteQueue(account, queue.id);
+    await op.queues.delete(account, queue.id);
     const plain = await createQueue({ name: queue.name });
     expect((await stored(await publish(queue.name))).payload_key).toBeNull();
-    await op.services.deleteQueue(account, plain.id);
+    await op.queues.delete(account, plain.id);
     const next = await createEncrypting({ name: queue.name });
     const id = await publish(queue.name);
-    expect((await op.services.getJob(account, id)).payload).toBe(PAYLOAD);
+    expect((await op.jobs.get(account, id)).payload).toBe(PAYLOAD);
     expect((await deliverDue(next.id, 200))[0]?.body).toContain(PAYLOAD);
   });
 
   it('is another account’s as little as its queue', async () => {
     const queue = await createQueue();
     const refusal = { kind: 'not_found', message: 'queue not found' };
-    await expect(op.setPayloadEncryption({ ...account, id: UNKNOWN_ID }, queue.id, true)).rejects.toMatchObject(
+    await expect(op.queues.setPayloadEncryption({ ...account, id: UNKNOWN_ID }, queue.id, true)).rejects.toMatchObject(
       refusal,
     );
     for (const id of [UNKNOWN_ID, '', 'a\0b']) {
-      await expect(op.setPayloadEncryption(account, id, true)).rejects.toMatchObject(refusal);
+      await expect(op.queues.setPayloadEncryption(account, id, true)).rejects.toMatchObject(refusal);
     }
     expect((await stored(await publish(queue.name))).payload_key).toBeNull();
   });
@@ -256,9 +255,9 @@ describe('a process without the key', () => {
   it('cannot switch encryption on, only off', async () => {
     const queue = await createQueue();
     const refusal = { kind: 'invalid_request', message: expect.stringContaining('ENCRYPTION_KEY') };
-    await expect(keyless.setPayloadEncryption(account, queue.id, true)).rejects.toMatchObject(refusal);
-    await op.setPayloadEncryption(account, queue.id, true);
-    await keyless.setPayloadEncryption(account, queue.id, false);
+    await expect(keyless.queues.setPayloadEncryption(account, queue.id, true)).rejects.toMatchObject(refusal);
+    await op.queues.setPayloadEncryption(account, queue.id, true);
+    await keyless.queues.setPayloadEncryption(account, queue.id, false);
     expect((await stored(await publish(queue.name))).payload_key).toBeNull();
   });
 
@@ -266,15 +265,15 @@ describe('a process without the key', () => {
     const queue = await createEncrypting();
     const refusal = { kind: 'unavailable', message: expect.stringContaining('ENCRYPTION_KEY') };
     for (let n = 0; n < 2; n += 1) await expect(publish(queue.name, PAYLOAD, keyless)).rejects.toMatchObject(refusal);
-    expect((await op.services.listJobs(account, queue.id, { page: 1, limit: 1 })).total).toBe(0);
+    expect((await op.jobs.list(account, queue.id, { page: 1, limit: 1 })).total).toBe(0);
   });
 
   it('shows nothing, and delivers nothing: the job waits for its lease to end, without an attempt', async () => {
     const queue = await createEncrypting();
     const id = await publish(queue.name);
-    await expect(keyless.services.getJob(account, id)).rejects.toThrow('which ENCRYPTION_KEY does not have');
+    await expect(keyless.jobs.get(account, id)).rejects.toThrow('which ENCRYPTION_KEY does not have');
     expect(await deliverDue(queue.id, 200, keyless)).toEqual([]);
-    expect((await op.services.getJob(account, id)).status).toBe('processing');
+    expect((await op.jobs.get(account, id)).status).toBe('processing');
   });
 });
 
@@ -286,5 +285,5 @@ it('a damaged payload keeps no other from being delivered', async () => {
     sound,
   ]);
   expect((await deliverDue(queue.id, 200)).map(({ body }) => (JSON.parse(body) as { id: string }).id)).toEqual([sound]);
-  expect(await op.services.getJob(account, sound)).toMatchObject({ status: 'completed' });
+  expect(await op.jobs.get(account, sound)).toMatchObject({ status: 'completed' });
 });

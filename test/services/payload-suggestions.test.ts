@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SearchBudget } from '../../src/db/search/budget.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
-import type { Account } from '../../src/services/index.ts';
 import { createJobSearch } from '../../src/services/jobs/search.ts';
 import { RETENTION_MS } from '../support/database-fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
@@ -84,33 +84,33 @@ describe('the searches of one request', () => {
   it('share what they may take of the database, and are refused beyond it', async () => {
     const search = createJobSearch(context, { budget: new SearchBudget(undefined, 1) });
     const rounds = async () => {
-      for (let n = 0; n < 1000; n += 1) await search.searchJobs(account, {}, NEWEST_FIRST, slice);
+      for (let n = 0; n < 1000; n += 1) await search.search(account, {}, NEWEST_FIRST, slice);
     };
     await expect(rounds()).rejects.toMatchObject({ kind: 'invalid_request', message: expect.stringContaining('2 s') });
     for (const asked of [
-      search.countJobs(account, {}, 10),
+      search.count(account, {}, 10),
       search.payloadPaths(account, null, '', 10),
-      search.newestJobs(account, [], {}, 10),
+      search.newest(account, [], {}, 10),
     ]) {
       await expect(asked).rejects.toMatchObject({ kind: 'invalid_request' });
     }
     // Another request has its own.
-    await createJobSearch(context, { budget: new SearchBudget() }).searchJobs(account, {}, NEWEST_FIRST, slice);
+    await createJobSearch(context, { budget: new SearchBudget() }).search(account, {}, NEWEST_FIRST, slice);
   });
 
   it('end when nobody waits for them any more', async () => {
     const gone = new AbortController();
     const search = createJobSearch(context, { budget: new SearchBudget(gone.signal) });
-    await search.searchJobs(account, {}, NEWEST_FIRST, slice);
+    await search.search(account, {}, NEWEST_FIRST, slice);
     gone.abort();
-    await expect(search.searchJobs(account, {}, NEWEST_FIRST, slice)).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(search.search(account, {}, NEWEST_FIRST, slice)).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   it('are not made when nobody waits for them by the time their turn comes', async () => {
     const gone = new AbortController();
     const search = createJobSearch(context, { budget: new SearchBudget(gone.signal) });
     const letGo = occupyTurns(context.db, account);
-    const asked = search.searchJobs(account, {}, NEWEST_FIRST, slice);
+    const asked = search.search(account, {}, NEWEST_FIRST, slice);
     // By then it waits for its turn.
     await new Promise((resolve) => setImmediate(resolve));
     let statements = 0;

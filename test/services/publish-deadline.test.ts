@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/connection/database.ts';
 import type { Context } from '../../src/services/context.ts';
-import { createPublishJob } from '../../src/services/jobs/publish.ts';
+import { createPublish } from '../../src/services/jobs/publish.ts';
 
 /** Found by the simulation: a publish that has to be asked again got all of its time again (I-37). */
 it('has one deadline for all rounds', async () => {
@@ -21,7 +21,7 @@ it('has one deadline for all rounds', async () => {
     periods: { retentionMs: 1, lifetimeMs: 1 },
     plans: { pro: { monthlyAttempts: null } },
   } as unknown as Context;
-  const publishing = createPublishJob(context)({ id: 'a', plan: 'pro' } as never, 'mails', { payload: '{}' });
+  const publishing = createPublish(context).publish({ id: 'a', plan: 'pro' } as never, 'mails', { payload: '{}' });
   await expect(publishing).rejects.toMatchObject({ kind: 'unavailable' });
   // Each round is within the time of one, and both together are not.
   expect(rounds).toBe(2);

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { histogramOf, percentilesOf } from '../../src/domain/histogram.ts';
-import type { QueueDepth, TimelinePoint } from '../../src/services/dashboard.ts';
+import type { TimelinePoint } from '../../src/domain/statistics.ts';
+import type { QueueDepth } from '../../src/services/insight/queues.ts';
 import { awaiting, type Death, deliverSome, settleAs } from '../support/activity.ts';
 import {
   backpressure,

@@ -2,13 +2,14 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { settle } from '../../src/db/delivery/settle.ts';
 import { queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { isLastBatch, type SweptBatch, sweepQueues } from '../../src/db/retention/sweep.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
-import type { Account, CreateQueueInput } from '../../src/services/index.ts';
+import type { CreateQueueInput } from '../../src/services/queues/manage.ts';
 import { emptyDeletedQueue, endLifetimes } from '../../src/worker/maintenance/recover.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { DELIVERED, settlementOf, takeOverClock } from '../support/database-fixture.ts';
-import { type Operations, openOperations } from '../support/operations.ts';
+import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
 /** On a clock that the test moves, without any worker. */
@@ -16,7 +17,7 @@ const MINUTE = 60_000;
 const LIFETIME = 10 * MINUTE;
 const OVERLAP_MAX = 7 * 24 * 3600;
 
-let op: Operations;
+let op: TestServices;
 let account: Account;
 let setClock: (ms: number) => Promise<void>;
 let now = Date.UTC(2026, 10, 21, 12);
@@ -24,7 +25,7 @@ let names = 0;
 
 beforeAll(async () => {
   const { url } = await createTestDatabase();
-  op = openOperations(url, { lifetimeMs: LIFETIME });
+  op = openServices(url, { lifetimeMs: LIFETIME });
   await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
   account = await op.firstAccount();
   setClock = await takeOverClock(op.db, now);
@@ -48,11 +49,11 @@ async function endAllLifetimes(): Promise<void> {
 
 function createQueue(settings: Partial<CreateQueueInput> = {}) {
   names += 1;
-  return op.services.createQueue(account, { name: `queue-${names}`, webhookUrl: 'http://127.0.0.1:9/', ...settings });
+  return op.queues.create(account, { name: `queue-${names}`, webhookUrl: 'http://127.0.0.1:9/', ...settings });
 }
 
 async function publish(queueName: string, delay = 0): Promise<string> {
-  return (await op.services.publishJob(account, queueName, { payload: '{}', delay })).job.id;
+  return (await op.jobs.publish(account, queueName, { payload: '{}', delay })).job.id;
 }
 
 function take(queueId: string, capacity = 100) {
@@ -60,7 +61,7 @@ function take(queueId: string, capacity = 100) {
 }
 
 async function statusOf(id: string): Promise<string> {
-  const { status, lastError } = await op.services.getJob(account, id);
+  const { status, lastError } = await op.jobs.get(account, id);
   return lastError === null ? status : `${status}: ${lastError}`;
 }
 
@@ -85,17 +86,17 @@ describe('what is not the account’s live queue', () => {
   it('is not found', async () => {
     const queue = await createQueue();
     const deleted = await createQueue();
-    await op.services.deleteQueue(account, deleted.id);
+    await op.queues.delete(account, deleted.id);
     const stranger = { ...account, id: UNKNOWN_ID };
     for (const [by, id] of [
       [stranger, queue.id],
       ...[UNKNOWN_ID, deleted.id, '', 'a\0b', "'"].map((unknown) => [account, unknown] as const),
     ] as const) {
-      await expect(op.pauseQueue(by, id)).rejects.toMatchObject(NOT_FOUND);
-      await expect(op.resumeQueue(by, id)).rejects.toMatchObject(NOT_FOUND);
-      await expect(op.endHold(by, id)).rejects.toMatchObject(NOT_FOUND);
-      await expect(op.finishSecretRotation(by, id)).rejects.toMatchObject(NOT_FOUND);
-      await expect(op.rotateSigningSecret(by, id, 0)).rejects.toMatchObject(NOT_FOUND);
+      await expect(op.queues.pause(by, id)).rejects.toMatchObject(NOT_FOUND);
+      await expect(op.queues.resume(by, id)).rejects.toMatchObject(NOT_FOUND);
+      await expect(op.queues.endHold(by, id)).rejects.toMatchObject(NOT_FOUND);
+      await expect(op.queues.finishSecretRotation(by, id)).rejects.toMatchObject(NOT_FOUND);
+      await expect(op.queues.rotateSigningSecret(by, id, 0)).rejects.toMatchObject(NOT_FOUND);
     }
     expect(await columns(queue.id)).toMatchObject({ paused_at: null, signing_secret: queue.signingSecret });
   });
@@ -114,7 +115,7 @@ it('an account that has 1000 deleted queues with jobs gets no further one until 
     [other.id, (await createQueue()).id],
   );
   const input = { name: 'another', webhookUrl: 'http://127.0.0.1:9/' };
-  await expect(op.services.createQueue(other, input)).rejects.toMatchObject({
+  await expect(op.queues.create(other, input)).rejects.toMatchObject({
     kind: 'forbidden',
     message: expect.stringMatching(/^1000 deleted queues are kept/),
   });
@@ -123,18 +124,18 @@ it('an account that has 1000 deleted queues with jobs gets no further one until 
     const batch: SweptBatch = await sweepQueues(op.db, after);
     after = isLastBatch(batch) ? null : batch.last;
   }
-  await expect(op.services.createQueue(other, input)).resolves.toMatchObject({ name: 'another' });
+  await expect(op.queues.create(other, input)).resolves.toMatchObject({ name: 'another' });
 });
 
 describe('a paused queue', () => {
   it('says since when, and by whom; asked again it stays as it is', async () => {
     const { signingSecret: _, ...queue } = await createQueue();
-    expect(await op.pauseQueue(account, queue.id)).toEqual(queue);
+    expect(await op.queues.pause(account, queue.id)).toEqual(queue);
     const paused = { paused_at: new Date(now), paused_by: account.actor.label };
     expect(await columns(queue.id)).toMatchObject(paused);
     await pass(MINUTE);
     const another = { ...account, actor: { ...account.actor, label: 'jf_xyz…1234' } };
-    expect(await op.pauseQueue(another, queue.id)).toEqual(queue);
+    expect(await op.queues.pause(another, queue.id)).toEqual(queue);
     expect(await columns(queue.id)).toMatchObject(paused);
     expect(op.changes.filter((change) => change.queueId === queue.id)).toHaveLength(2); // created, paused
   });
@@ -142,13 +143,13 @@ describe('a paused queue', () => {
   it('gives nothing to any claim, asks for none, and everything again when it is resumed', async () => {
     const queue = await createQueue();
     const before = await publish(queue.name);
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     const during = await publish(queue.name);
     expect(await take(queue.id)).toMatchObject({ jobs: [], waitMs: null });
     expect((await queuesWithWork(op.db, [queue.id])).due).not.toContain(queue.id);
     await op.db.query('delete from graphile_worker._private_jobs');
     const { signingSecret: _, ...shown } = queue;
-    expect(await op.resumeQueue(account, queue.id)).toEqual(shown);
+    expect(await op.queues.resume(account, queue.id)).toEqual(shown);
     const keys = await op.db.query<{ key: string }>('select key from graphile_worker.jobs');
     expect(keys).toEqual([{ key: expect.stringMatching(`^deliver:${queue.id}:\\d+$`) }]);
     expect((await queuesWithWork(op.db, [queue.id])).due).toContain(queue.id);
@@ -160,14 +161,14 @@ describe('a paused queue', () => {
     const other = await createQueue();
     const [early, lost] = [await publish(queue.name), await publish(other.name)];
     await pass(LIFETIME - MINUTE);
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     const late = await publish(queue.name, 3 * 60);
     await pass(5 * LIFETIME);
     await endAllLifetimes();
     expect(await statusOf(lost)).toBe('dead: delivery_lifetime_exceeded');
     expect([await statusOf(early), await statusOf(late)]).toEqual(['pending', 'pending']);
 
-    await op.resumeQueue(account, queue.id);
+    await op.queues.resume(account, queue.id);
     expect((await columns(queue.id)).lifetime_floor).toEqual(new Date(now + LIFETIME));
     await pass(LIFETIME - 1);
     await endAllLifetimes();
@@ -181,8 +182,8 @@ describe('a paused queue', () => {
 
   it('does not shorten what a job published after it has', async () => {
     const queue = await createQueue();
-    await op.pauseQueue(account, queue.id);
-    await op.resumeQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
+    await op.queues.resume(account, queue.id);
     await pass(LIFETIME / 2);
     const id = await publish(queue.name);
     await pass(LIFETIME - 1);
@@ -199,13 +200,13 @@ describe('a paused queue', () => {
       jobs.map((job) => settlementOf(job, DELIVERED, now)),
     );
     await pass(LIFETIME - MINUTE);
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     await pass(LIFETIME);
     const [nacked = '', deferred = ''] = ids;
-    await op.services.nackJob(account, nacked, { retryable: true, reason: 'why' });
+    await op.jobs.nack(account, nacked, { retryable: true, reason: 'why' });
     expect(await statusOf(nacked)).toBe('pending: why');
     // There was a minute left of it.
-    await op.services.deferJob(account, deferred, { retryAfter: 61, scope: 'job', reason: null });
+    await op.jobs.defer(account, deferred, { retryAfter: 61, scope: 'job', reason: null });
     expect(await statusOf(deferred)).toBe('dead: retry_after_exceeds_lifetime');
   });
 
@@ -214,9 +215,9 @@ describe('a paused queue', () => {
     await pass(MINUTE - (now % MINUTE));
     for (let n = 0; n < 5; n += 1) await publish(queue.name);
     expect((await take(queue.id)).jobs).toHaveLength(2);
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     await pass(MINUTE / 2);
-    await op.resumeQueue(account, queue.id);
+    await op.queues.resume(account, queue.id);
     expect(await take(queue.id)).toMatchObject({ jobs: [], waitMs: MINUTE / 2 });
     await pass(MINUTE / 2);
     expect((await take(queue.id)).jobs).toHaveLength(2);
@@ -228,32 +229,32 @@ describe('a paused queue', () => {
     const [first] = (await take(queue.id, 1)).jobs;
     if (first === undefined) throw new Error('nothing claimed');
     await settle(op.db, [settlementOf(first, DELIVERED, now)]);
-    await op.services.deferJob(account, first.id, { retryAfter: 60, scope: 'queue', reason: null });
-    await op.pauseQueue(account, queue.id);
-    await op.resumeQueue(account, queue.id);
+    await op.jobs.defer(account, first.id, { retryAfter: 60, scope: 'queue', reason: null });
+    await op.queues.pause(account, queue.id);
+    await op.queues.resume(account, queue.id);
     expect(await take(queue.id)).toMatchObject({ jobs: [], waitMs: MINUTE });
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     await pass(MINUTE);
     expect(await take(queue.id)).toMatchObject({ jobs: [], waitMs: null });
-    await op.resumeQueue(account, queue.id);
+    await op.queues.resume(account, queue.id);
     const [probe, ...others] = (await take(queue.id)).jobs;
     expect(others).toEqual([]);
     if (probe === undefined) throw new Error('no probe');
     expect(probe.rules.isProbe).toBe(true);
     // A probe that ends while the queue is paused lets it go on, but not before it is resumed.
-    await op.pauseQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
     await settle(op.db, [settlementOf(probe, DELIVERED, now)]);
-    await op.services.ackJob(account, probe.id);
+    await op.jobs.ack(account, probe.id);
     expect((await take(queue.id)).jobs).toEqual([]);
-    await op.resumeQueue(account, queue.id);
+    await op.queues.resume(account, queue.id);
     expect((await take(queue.id)).jobs).toHaveLength(3);
   });
 
   it('can be deleted', async () => {
     const queue = await createQueue();
     const id = await publish(queue.name);
-    await op.pauseQueue(account, queue.id);
-    await op.services.deleteQueue(account, queue.id);
+    await op.queues.pause(account, queue.id);
+    await op.queues.delete(account, queue.id);
     expect((await queuesWithWork(op.db, [queue.id])).due).toContain(queue.id);
     expect(await take(queue.id)).toMatchObject({ queueDeleted: true });
     await emptyDeletedQueue(op.db, queue.id);
@@ -269,11 +270,11 @@ describe('a hold that is ended', () => {
     if (first === undefined) throw new Error('nothing claimed');
     await settle(op.db, [settlementOf(first, DELIVERED, now)]);
     const later = await publish(queue.name, 90);
-    await op.services.deferJob(account, first.id, { retryAfter: 120, scope: 'queue', reason: 'a mistake' });
+    await op.jobs.defer(account, first.id, { retryAfter: 120, scope: 'queue', reason: 'a mistake' });
     expect(await take(queue.id)).toMatchObject({ jobs: [], waitMs: 2 * MINUTE });
 
     const { signingSecret: _, ...shown } = queue;
-    expect(await op.endHold(account, queue.id)).toEqual(shown);
+    expect(await op.queues.endHold(account, queue.id)).toEqual(shown);
     const { jobs } = await take(queue.id);
     expect(jobs).toHaveLength(4);
     expect(jobs.map(({ id }) => id)).toContain(first.id);
@@ -281,7 +282,7 @@ describe('a hold that is ended', () => {
     expect(await statusOf(later)).toBe('pending');
 
     const { length } = op.changes;
-    await op.endHold(account, queue.id);
+    await op.queues.endHold(account, queue.id);
     expect(op.changes).toHaveLength(length);
     const heldUntil = new Date(now + 2 * MINUTE).toISOString();
     expect((await op.auditOf(queue.id)).slice(1)).toMatchObject([
@@ -295,11 +296,11 @@ describe('a hold that is ended', () => {
     const [first] = (await take(queue.id, 1)).jobs;
     if (first === undefined) throw new Error('nothing claimed');
     await settle(op.db, [settlementOf(first, DELIVERED, now)]);
-    await op.services.deferJob(account, first.id, { retryAfter: 60, scope: 'queue', reason: null });
+    await op.jobs.defer(account, first.id, { retryAfter: 60, scope: 'queue', reason: null });
     await pass(MINUTE);
     const [probe] = (await take(queue.id)).jobs;
     expect(probe?.rules.isProbe).toBe(true);
-    await op.endHold(account, queue.id);
+    await op.queues.endHold(account, queue.id);
     expect((await take(queue.id)).jobs).toHaveLength(2);
   });
 });
@@ -316,7 +317,7 @@ describe('a rotation', () => {
   it('signs with both secrets until the next takes over', async () => {
     const queue = await createQueue();
     const { signingSecret: old, ...shown } = queue;
-    const rotated = await op.rotateSigningSecret(account, queue.id, 60);
+    const rotated = await op.queues.rotateSigningSecret(account, queue.id, 60);
     const { signingSecret: next } = rotated;
     expect(rotated).toEqual({ queue: shown, signingSecret: next, takesOverAt: new Date(now + MINUTE) });
     expect(next).toMatch(/^whsec_[0-9a-f]{64}$/);
@@ -330,29 +331,29 @@ describe('a rotation', () => {
 
   it('without an overlap switches at once', async () => {
     const queue = await createQueue();
-    const { signingSecret: next, takesOverAt } = await op.rotateSigningSecret(account, queue.id, 0);
+    const { signingSecret: next, takesOverAt } = await op.queues.rotateSigningSecret(account, queue.id, 0);
     expect(takesOverAt).toEqual(new Date(now));
     expect(await signedWith(queue)).toEqual([next, null]);
   });
 
   it('is refused while another is under way, and not after', async () => {
     const queue = await createQueue();
-    const { signingSecret: second } = await op.rotateSigningSecret(account, queue.id, 60);
+    const { signingSecret: second } = await op.queues.rotateSigningSecret(account, queue.id, 60);
     await pass(MINUTE - 1);
-    await expect(op.rotateSigningSecret(account, queue.id, 60)).rejects.toMatchObject({ kind: 'conflict' });
+    await expect(op.queues.rotateSigningSecret(account, queue.id, 60)).rejects.toMatchObject({ kind: 'conflict' });
     await pass(1);
     // No claim has come along to carry the first one out.
-    const { signingSecret: third } = await op.rotateSigningSecret(account, queue.id, 60);
+    const { signingSecret: third } = await op.queues.rotateSigningSecret(account, queue.id, 60);
     expect(await signedWith(queue)).toEqual([second, third]);
     await pass(MINUTE);
-    const { signingSecret: fourth } = await op.rotateSigningSecret(account, queue.id, 0);
+    const { signingSecret: fourth } = await op.queues.rotateSigningSecret(account, queue.id, 0);
     expect(await signedWith(queue)).toEqual([fourth, null]);
   });
 
   it('gives way to one without an overlap', async () => {
     const queue = await createQueue();
-    await op.rotateSigningSecret(account, queue.id, OVERLAP_MAX);
-    const { signingSecret: third, takesOverAt } = await op.rotateSigningSecret(account, queue.id, 0);
+    await op.queues.rotateSigningSecret(account, queue.id, OVERLAP_MAX);
+    const { signingSecret: third, takesOverAt } = await op.queues.rotateSigningSecret(account, queue.id, 0);
     expect(takesOverAt).toEqual(new Date(now));
     expect(await signedWith(queue)).toEqual([third, null]);
     expect(await columns(queue.id)).toMatchObject({ next_signing_secret: null, next_signing_secret_at: null });
@@ -361,11 +362,11 @@ describe('a rotation', () => {
   it('can be finished early, once', async () => {
     const queue = await createQueue();
     const { signingSecret: _, ...shown } = queue;
-    const { signingSecret: next, takesOverAt } = await op.rotateSigningSecret(account, queue.id, OVERLAP_MAX);
-    expect(await op.finishSecretRotation(account, queue.id)).toEqual(shown);
+    const { signingSecret: next, takesOverAt } = await op.queues.rotateSigningSecret(account, queue.id, OVERLAP_MAX);
+    expect(await op.queues.finishSecretRotation(account, queue.id)).toEqual(shown);
     expect(await signedWith(queue)).toEqual([next, null]);
     const { length } = op.changes;
-    expect(await op.finishSecretRotation(account, queue.id)).toEqual(shown);
+    expect(await op.queues.finishSecretRotation(account, queue.id)).toEqual(shown);
     expect(op.changes).toHaveLength(length);
     expect((await op.auditOf(queue.id)).slice(2)).toMatchObject([
       {
@@ -379,7 +380,7 @@ describe('a rotation', () => {
   it('is given to one of several who ask at once', async () => {
     const queue = await createQueue();
     const asked = await Promise.allSettled(
-      Array.from({ length: 8 }, () => op.rotateSigningSecret(account, queue.id, 60)),
+      Array.from({ length: 8 }, () => op.queues.rotateSigningSecret(account, queue.id, 60)),
     );
     const secrets = asked.flatMap((result) => (result.status === 'fulfilled' ? [result.value.signingSecret] : []));
     expect(secrets).toHaveLength(1);
@@ -391,14 +392,14 @@ describe('a rotation', () => {
     async (overlap) => {
       const queue = await createQueue();
       const refused = { kind: 'invalid_fields', fields: { overlapSeconds: [expect.any(String)] } };
-      await expect(op.rotateSigningSecret(account, queue.id, overlap)).rejects.toMatchObject(refused);
+      await expect(op.queues.rotateSigningSecret(account, queue.id, overlap)).rejects.toMatchObject(refused);
       expect(await signedWith(queue)).toEqual([queue.signingSecret, null]);
     },
   );
 
   it('may take a week', async () => {
     const queue = await createQueue();
-    const { takesOverAt } = await op.rotateSigningSecret(account, queue.id, OVERLAP_MAX);
+    const { takesOverAt } = await op.queues.rotateSigningSecret(account, queue.id, OVERLAP_MAX);
     expect(takesOverAt.getTime()).toBe(now + OVERLAP_MAX * 1000);
   });
 });

@@ -1,28 +1,28 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Account } from '../../src/domain/account.ts';
 import { unavailable } from '../../src/domain/errors.ts';
-import type { Account } from '../../src/services/index.ts';
 import { insertDeadLetters } from '../support/bulk.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { type Operations, openOperations } from '../support/operations.ts';
+import { openServices, type TestServices } from '../support/services.ts';
 
 /** A bulk replay with so many bytes that it takes two commits, of which the second fails. */
 const LETTERS = 34;
 const PAYLOAD = `{"fill":"${'x'.repeat(1024 * 1024 - 20)}"}`;
 
-let op: Operations;
+let op: TestServices;
 let account: Account;
 let queues = 0;
 
 beforeAll(async () => {
   const { url } = await createTestDatabase();
-  op = openOperations(url);
+  op = openServices(url);
   await op.db.query(`insert into account (name, plan) values ('test', 'pro')`);
   account = await op.firstAccount();
 });
 
 async function deadLetters(): Promise<{ queueId: string; ids: string[] }> {
   const name = `queue-${++queues}`;
-  const { id: queueId } = await op.services.createQueue(account, { name, webhookUrl: 'http://127.0.0.1:9/' });
+  const { id: queueId } = await op.queues.create(account, { name, webhookUrl: 'http://127.0.0.1:9/' });
   return { queueId, ids: await insertDeadLetters(op.db, queueId, LETTERS, { payload: PAYLOAD }) };
 }
 
@@ -56,14 +56,14 @@ describe('a bulk replay whose second commit fails', () => {
       stored: 'unknown',
       message: expect.stringContaining('may have been stored'),
     };
-    await expect(op.services.replayDeadLetters(account, queueId, ids)).rejects.toMatchObject(failure);
+    await expect(op.deadLetters.replayMany(account, queueId, ids)).rejects.toMatchObject(failure);
     expect(await replayed(queueId)).toBeGreaterThan(0);
   });
 
   it('answers what was replayed when the plan allows no more', async () => {
     const { queueId, ids } = await deadLetters();
     plant(() => [{ answer: { outcome: 'limit_reached' } }]);
-    const answer = await op.services.replayDeadLetters(account, queueId, ids);
+    const answer = await op.deadLetters.replayMany(account, queueId, ids);
     expect(answer.replayed).toBe(await replayed(queueId));
     expect(answer.replayed + answer.skipped).toBe(LETTERS);
     expect(answer.errors[0]?.error).toContain('plan');

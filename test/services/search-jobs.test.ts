@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Account } from '../../src/domain/account.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
-import type { Account } from '../../src/services/index.ts';
 import { createJobSearch } from '../../src/services/jobs/search.ts';
 import { RETENTION_MS, type TestQueue } from '../support/database-fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
@@ -37,31 +37,31 @@ const slice = { limit: 100, inverted: false };
 
 describe('searching jobs', () => {
   it('reaches as far back as the plan allows', async () => {
-    expect(await search.searchJobs(accountOf('pro'), {}, NEWEST_FIRST, slice)).toHaveLength(4);
-    expect(await search.searchJobs(accountOf('free'), {}, NEWEST_FIRST, slice)).toHaveLength(3);
+    expect(await search.search(accountOf('pro'), {}, NEWEST_FIRST, slice)).toHaveLength(4);
+    expect(await search.search(accountOf('free'), {}, NEWEST_FIRST, slice)).toHaveLength(3);
     const created = { from: new Date(0) };
-    expect(await search.countJobs(accountOf('free'), { created }, 100)).toEqual({ count: 3, exact: true });
+    expect(await search.count(accountOf('free'), { created }, 100)).toEqual({ count: 3, exact: true });
   });
 
   it('says whether a count is exact', async () => {
-    expect(await search.countJobs(accountOf('pro'), {}, 4)).toEqual({ count: 4, exact: true });
-    expect(await search.countJobs(accountOf('pro'), {}, 3)).toEqual({ count: 3, exact: false });
+    expect(await search.count(accountOf('pro'), {}, 4)).toEqual({ count: 4, exact: true });
+    expect(await search.count(accountOf('pro'), {}, 3)).toEqual({ count: 3, exact: false });
   });
 
   it.each([[0], [-1], [1.5], [10_001], [Number.NaN]])('refuses to count to %d', async (max) => {
-    await expect(search.countJobs(accountOf('pro'), {}, max)).rejects.toMatchObject({ kind: 'invalid_request' });
+    await expect(search.count(accountOf('pro'), {}, max)).rejects.toMatchObject({ kind: 'invalid_request' });
   });
 
   it('gives positions by id for the order of creation, else with the time', async () => {
-    const [byId] = await search.searchJobs(accountOf('pro'), {}, NEWEST_FIRST, slice);
+    const [byId] = await search.search(accountOf('pro'), {}, NEWEST_FIRST, slice);
     expect(Object.keys(byId ?? {})).toEqual(['id']);
     const order = { field: 'completed_at', descending: true } as const;
-    const byTime = await search.searchJobs(accountOf('pro'), {}, order, slice);
+    const byTime = await search.search(accountOf('pro'), {}, order, slice);
     expect(byTime.map(({ at }) => at)).toEqual([expect.any(Number), null, null, null]);
   });
 
   it('answers no jobs for no limit', async () => {
-    expect(await search.searchJobs(accountOf('pro'), {}, NEWEST_FIRST, { limit: 0, inverted: false })).toEqual([]);
+    expect(await search.search(accountOf('pro'), {}, NEWEST_FIRST, { limit: 0, inverted: false })).toEqual([]);
   });
 
   it('refuses a filter beyond the bounds on each of its ways', async () => {
@@ -69,10 +69,10 @@ describe('searching jobs', () => {
     const account = accountOf('pro');
     const input = { from: new Date(fixture.now - HOUR), to: new Date(fixture.now), bucketSeconds: 300 };
     for (const asked of [
-      search.searchJobs(account, filter, NEWEST_FIRST, slice),
-      search.countJobs(account, filter, 10),
-      search.newestJobs(account, [orders.id], filter, 10),
-      search.jobTimeline(account, filter, input),
+      search.search(account, filter, NEWEST_FIRST, slice),
+      search.count(account, filter, 10),
+      search.newest(account, [orders.id], filter, 10),
+      search.timeline(account, filter, input),
     ]) {
       await expect(asked).rejects.toMatchObject({ kind: 'invalid_request' });
     }
@@ -84,7 +84,7 @@ describe('the newest jobs of queues', () => {
     const account = accountOf('pro');
     const asked = [orders.id, mails.id, '0'.repeat(24), 'nonsense'];
     const counts = async (filter = {}) =>
-      [...(await search.newestJobs(account, asked, filter, 2))].map(([id, jobs]) => [id, jobs.length]).sort();
+      [...(await search.newest(account, asked, filter, 2))].map(([id, jobs]) => [id, jobs.length]).sort();
     expect(await counts()).toEqual(
       [
         [orders.id, 2],
@@ -93,7 +93,7 @@ describe('the newest jobs of queues', () => {
     );
     expect(await counts({ queueIds: [mails.id] })).toEqual([[mails.id, 1]]);
     expect(await counts({ queueIds: [] })).toEqual([]);
-    expect(await search.newestJobs(accountOf('pro', 'f'.repeat(24)), asked, {}, 2)).toEqual(new Map());
+    expect(await search.newest(accountOf('pro', 'f'.repeat(24)), asked, {}, 2)).toEqual(new Map());
   });
 });
 
@@ -101,7 +101,7 @@ describe('the timeline of jobs', () => {
   it('counts by time of creation and present status, and has every point', async () => {
     const from = new Date(fixture.now - 3 * HOUR);
     const input = { from, to: new Date(fixture.now), bucketSeconds: 3600 };
-    const points = await search.jobTimeline(accountOf('pro'), { queueIds: [orders.id] }, input);
+    const points = await search.timeline(accountOf('pro'), { queueIds: [orders.id] }, input);
     expect(points.length).toBeGreaterThanOrEqual(3);
     expect(points.every(({ at }, n) => at.getTime() === (points[0]?.at.getTime() ?? 0) + n * HOUR)).toBe(true);
     const bucket = points.find(({ at }) => at.getTime() === Math.floor((fixture.now - 2 * HOUR) / HOUR) * HOUR);
@@ -111,7 +111,7 @@ describe('the timeline of jobs', () => {
 
   it.each([[0], [299], [450], [-300]])('refuses buckets of %d s', async (bucketSeconds) => {
     const input = { from: new Date(fixture.now - HOUR), to: new Date(fixture.now), bucketSeconds };
-    await expect(search.jobTimeline(accountOf('pro'), {}, input)).rejects.toMatchObject({ kind: 'invalid_request' });
+    await expect(search.timeline(accountOf('pro'), {}, input)).rejects.toMatchObject({ kind: 'invalid_request' });
   });
 });
 

@@ -32,7 +32,7 @@ it('tells what an account uses', async () => {
 
 it('tells what the server is, by the database clock', async () => {
   await setClock(START + 1);
-  const { now, ...server } = await insight.server();
+  const { now, ...server } = await insight.facts();
   // Asked for once a second, and counted on in between.
   expect(now.getTime() - START).toBeGreaterThanOrEqual(1);
   expect(now.getTime() - START).toBeLessThan(60_000);

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
-import type { QueueInsight } from '../../src/services/dashboard.ts';
-import type { Account } from '../../src/services/index.ts';
-import { sharingStatistics } from '../../src/services/queues/shared-statistics.ts';
+import type { Account } from '../../src/domain/account.ts';
+import type { QueueInsight } from '../../src/services/insight/queues.ts';
+import { sharingStatistics } from '../../src/services/insight/shared-statistics.ts';
 
 const account = (id: string): Account => ({ id, name: id, plan: 'pro', actor: { type: 'api_key', id, label: id } });
 const RANGE = { from: new Date(0), to: new Date(1), bucketSeconds: 300 };

@@ -51,7 +51,7 @@ export class Clients {
     this.#call(
       'publish',
       async (process) => {
-        const { created, job } = await process.publish(ACCOUNT, queueName, input);
+        const { created, job } = await process.jobs.publish(ACCOUNT, queueName, input);
         this.acknowledged.add(job.id);
         this.#simulation.checker.onAcknowledged(job.id);
         if (!created && n > 1) this.#reached('a publish that seemed lost was not');
@@ -89,7 +89,7 @@ export class Clients {
         const seconds = 0.1 + random.next() * queue.ackTimeout;
         this.#call(
           'extend',
-          (process) => process.operations.extendAck(ACCOUNT, jobId, seconds, null),
+          (process) => process.jobs.extendAck(ACCOUNT, jobId, seconds, null),
           (outcome) => {
             if (outcome === 'done') this.#reached('an ack deadline is extended');
           },
@@ -107,13 +107,13 @@ export class Clients {
       if (job?.status === 'awaiting_ack' && checker.queue(job.queueId).probe === jobId) {
         this.#reached('somebody cancels the probe');
       }
-      return process.operations.cancelJob(ACCOUNT, jobId);
+      return process.jobs.cancel(ACCOUNT, jobId);
     });
   }
 
   runNow(): void {
     const jobId = this.#anyJob();
-    if (jobId !== undefined) this.#call('run now', (process) => process.operations.runNow(ACCOUNT, jobId));
+    if (jobId !== undefined) this.#call('run now', (process) => process.jobs.runNow(ACCOUNT, jobId));
   }
 
   #anyJob(): string | undefined {
@@ -131,12 +131,11 @@ export class Clients {
   #report(jobId: string, kind: 'ack' | 'nack' | 'defer', tries: number): void {
     const { random } = this.#simulation;
     const send = (process: Process) => {
-      if (kind === 'ack') return process.reports.ackJob(ACCOUNT, jobId);
-      if (kind === 'nack')
-        return process.reports.nackJob(ACCOUNT, jobId, { retryable: random.chance(0.8), reason: null });
+      if (kind === 'ack') return process.jobs.ack(ACCOUNT, jobId);
+      if (kind === 'nack') return process.jobs.nack(ACCOUNT, jobId, { retryable: random.chance(0.8), reason: null });
       const retryAfter = random.pick([0, 0.1, 0.5, 0.5, 2, 20, 90_000, 200_000]);
       const scope = random.pick(['queue', 'queue', 'queue', 'job'] as const);
-      return process.reports.deferJob(ACCOUNT, jobId, { retryAfter, scope, reason: null });
+      return process.jobs.defer(ACCOUNT, jobId, { retryAfter, scope, reason: null });
     };
     this.#call(kind, send, (outcome) => {
       if (outcome === 'done') this.#reached(`a report wins: ${kind}`);

@@ -2,16 +2,17 @@ import type { Database } from '../../src/db/connection/database.ts';
 import { forgetConfirmations } from '../../src/db/delivery/lease-locks.ts';
 import { eachQueuePage, queuesWithWork, type WakeReason } from '../../src/db/delivery/wake-ups.ts';
 import type { Sender } from '../../src/delivery/send.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
 import type { Logger } from '../../src/log.ts';
 import { repeat } from '../../src/pacing/repeat.ts';
 import type { Context } from '../../src/services/context.ts';
-import type { Account, Services } from '../../src/services/index.ts';
 import { createJobBatches } from '../../src/services/jobs/batches.ts';
-import { createJobOperations } from '../../src/services/jobs/operations.ts';
-import { createPublishJob, type PublishJob } from '../../src/services/jobs/publish.ts';
-import { createReportOutcome } from '../../src/services/jobs/report.ts';
-import type { JobOperations } from '../../src/services/operations.ts';
+import { createJobChanges } from '../../src/services/jobs/change.ts';
+import { createExtendAck } from '../../src/services/jobs/extend-ack.ts';
+import { createPublish } from '../../src/services/jobs/publish.ts';
+import { createReports } from '../../src/services/jobs/report.ts';
+
 import { Dispatcher } from '../../src/worker/dispatch/dispatcher.ts';
 import { LockWatch } from '../../src/worker/lease/lock-watch.ts';
 import { Deadlines } from '../../src/worker/maintenance/deadlines.ts';
@@ -48,6 +49,18 @@ export interface ProcessSetup {
   onDeclaredDead(workerIds: readonly number[]): void;
 }
 
+/** The use cases of jobs that clients of the simulation call. */
+function createJobs(context: Context) {
+  // The callers do not use the document that a report returns.
+  const batches = { ...createJobBatches(context), document: () => Promise.resolve({} as never) };
+  return {
+    ...createPublish(context),
+    ...createReports(context, batches),
+    ...createJobChanges(context),
+    ...createExtendAck(context, batches),
+  };
+}
+
 /** A process that serves calls and delivers: the real parts, put together as `worker/index` does. */
 export class Process implements Host {
   readonly name: string;
@@ -63,9 +76,7 @@ export class Process implements Host {
   /** When it gave no life sign for the first time; null if that never happened. */
   firstSilentAt: number | null = null;
   readonly db: Database;
-  readonly publish: PublishJob;
-  readonly reports: Pick<Services, 'ackJob' | 'nackJob' | 'deferJob'>;
-  readonly operations: JobOperations;
+  readonly jobs: ReturnType<typeof createJobs>;
   readonly dispatcher: Dispatcher;
   readonly deadlines: Deadlines;
   readonly lock: LeaseLock;
@@ -84,11 +95,7 @@ export class Process implements Host {
     this.#log = logOf(this.name, scheduler);
     this.db = server.connect(this);
     const context = this.#context();
-    this.publish = createPublishJob(context);
-    // Whoever reports is not interested in the document that comes back.
-    const jobs = { ...createJobBatches(context), document: () => Promise.resolve({} as never) };
-    this.operations = createJobOperations(context, this.publish, jobs);
-    this.reports = createReportOutcome(context, jobs);
+    this.jobs = createJobs(context);
     this.dispatcher = new Dispatcher({
       ...{ db: this.db, sender: setup.senderOf(this), log: this.#log, changes: NO_CHANGES },
       ...{ workerId, capacity, leaseMs: this.leaseMs },

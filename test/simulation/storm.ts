@@ -1,5 +1,6 @@
 import { pauseQueue, resumeQueue } from '../../src/db/queues/operations.ts';
 import { deleteQueue } from '../../src/db/queues/queues.ts';
+import { authorOf } from '../../src/domain/account.ts';
 import type { JobRow, QueueRow } from './model/tables.ts';
 import { expand, hasOnly } from './options.ts';
 import { ACCOUNT, type Process } from './process.ts';
@@ -214,7 +215,7 @@ export class Storm {
     const { id } = this.#anyQueue();
     if (process === null) return;
     scheduler.after(0, process, `pauses ${id}`, () => {
-      if (!this.#simulation.isHealed) pauseQueue(process.db, ACCOUNT, id).catch(ignored);
+      if (!this.#simulation.isHealed) pauseQueue(process.db, authorOf(ACCOUNT), id).catch(ignored);
     });
     if (random.chance(0.3)) return;
     scheduler.after(random.skewed(options.stormMs), null, 'somebody resumes', () => this.#resume(id));
@@ -226,7 +227,7 @@ export class Storm {
     if (process === null) return;
     scheduler.after(0, process, `resumes ${queueId}`, () => {
       const wake = () => process.dispatcher.wake(queueId);
-      resumeQueue(process.db, ACCOUNT, queueId, options.lifetimeMs).then(wake, ignored);
+      resumeQueue(process.db, authorOf(ACCOUNT), queueId, options.lifetimeMs).then(wake, ignored);
     });
   }
 
@@ -249,7 +250,7 @@ export class Storm {
     if (process === null) return;
     if (tables.inFlight(id) > 0) this.#reached('a queue is deleted while deliveries are under way');
     scheduler.after(0, process, `deletes ${id}`, () => {
-      deleteQueue(process.db, ACCOUNT, id).then(() => process.dispatcher.wake(id), ignored);
+      deleteQueue(process.db, authorOf(ACCOUNT), id).then(() => process.dispatcher.wake(id), ignored);
     });
   }
 }

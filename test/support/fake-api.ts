@@ -2,8 +2,7 @@ import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'nod
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type AppOptions, createApp, type ListenOptions, listen } from '../../src/http/index.ts';
-import type { Services } from '../../src/services/index.ts';
-import { type Call, fakeServices, KEY } from './fake-services.ts';
+import { type Call, fakeServices, KEY, type Overrides } from './fake-services.ts';
 
 export interface Answer {
   status: number;
@@ -35,7 +34,7 @@ export interface RawConnection {
 }
 
 type Setup = Partial<Omit<AppOptions, 'services' | 'config'>> & {
-  services?: Partial<Services>;
+  services?: Overrides;
   config?: Partial<AppOptions['config']>;
   timeouts?: ListenOptions['timeouts'];
   connections?: number;

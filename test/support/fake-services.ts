@@ -1,6 +1,7 @@
+import type { Account } from '../../src/domain/account.ts';
 import type { JobDocument } from '../../src/domain/job.ts';
 import { type CreatedQueue, QUEUE_DEFAULTS } from '../../src/domain/queue.ts';
-import type { Account, Services } from '../../src/services/index.ts';
+import type { RestServices } from '../../src/http/rest-services.ts';
 
 export const KEY = 'jf_test_key';
 export const ID = '0123456789abcdef01234567';
@@ -39,45 +40,64 @@ export const createdQueue: CreatedQueue = {
 };
 
 export interface Call {
-  method: keyof Services;
+  /** Such as `jobs.publish`. */
+  method: string;
   args: unknown[];
 }
+
+/** Use cases that a test puts in place of those that stand in. */
+export type Overrides = { [Noun in keyof RestServices]?: Partial<RestServices[Noun]> };
 
 /**
  * Stands in for the use cases, so that these tests show what HTTP makes of a request and of an answer.
  * The real ones are behind the same app in test/e2e.
  */
-export function fakeServices(overrides: Partial<Services>): { services: Services; calls: Call[] } {
+export function fakeServices(overrides: Overrides): { services: RestServices; calls: Call[] } {
   const published = { id: ID, status: 'pending' as const, createdAt: CREATED_AT };
   const page = { total: 1, limit: 25, page: 1 };
   const deadLetter = { ...job, originalJobId: ID, deadAt: CREATED_AT, replayedAt: null, replayedJobId: null };
-  const services: Services = {
-    authenticate: async (key) => (key === KEY ? account : null),
-    knownAccount: (key) => (key === KEY ? account : null),
-    publishJob: async () => ({ created: true, job: published }),
-    getJob: async () => job,
-    listQueues: async () => [createdQueue],
-    createQueue: async (_account, { template: _, ...input }) => ({ ...createdQueue, ...input }),
-    getQueue: async () => createdQueue,
-    updateQueue: async () => createdQueue,
-    deleteQueue: async () => undefined,
-    listJobs: async () => ({ ...page, jobs: [job], appliedFrom: CREATED_AT }),
-    listDeadLetters: async () => ({ ...page, jobs: [deadLetter] }),
-    replayDeadLetter: async () => published,
-    replayDeadLetters: async () => ({ replayed: 0, skipped: 0, jobs: [], errors: [], remaining: 0 }),
-    ackJob: async () => job,
-    nackJob: async () => job,
-    deferJob: async () => job,
-    ...overrides,
-  };
   const calls: Call[] = [];
-  const recording = new Proxy(services, {
-    get:
-      (target, method: keyof Services) =>
-      (...args: unknown[]) => {
-        calls.push({ method, args });
-        return (target[method] as (...args: unknown[]) => unknown)(...args);
-      },
-  });
-  return { services: recording, calls };
+  const services: RestServices = {
+    accounts: {
+      authenticate: async (key) => (key === KEY ? account : null),
+      knownAccount: (key) => (key === KEY ? account : null),
+      ...overrides.accounts,
+    },
+    jobs: {
+      publish: async () => ({ created: true, job: published }),
+      get: async () => job,
+      list: async () => ({ ...page, jobs: [job], appliedFrom: CREATED_AT }),
+      ack: async () => job,
+      nack: async () => job,
+      defer: async () => job,
+      ...overrides.jobs,
+    },
+    queues: {
+      list: async () => [createdQueue],
+      create: async (_account, { template: _, ...input }) => ({ ...createdQueue, ...input }),
+      get: async () => createdQueue,
+      update: async () => createdQueue,
+      delete: async () => undefined,
+      ...overrides.queues,
+    },
+    deadLetters: {
+      list: async () => ({ ...page, jobs: [deadLetter] }),
+      replay: async () => published,
+      replayMany: async () => ({ replayed: 0, skipped: 0, jobs: [], errors: [], remaining: 0 }),
+      ...overrides.deadLetters,
+    },
+  };
+  const recorded = Object.entries(services).map(([noun, useCases]) => [noun, recording(noun, useCases, calls)]);
+  return { services: Object.fromEntries(recorded) as RestServices, calls };
+}
+
+function recording(noun: string, useCases: object, calls: Call[]): object {
+  const recorded = Object.entries(useCases).map(([name, useCase]: [string, (...args: unknown[]) => unknown]) => [
+    name,
+    (...args: unknown[]) => {
+      calls.push({ method: `${noun}.${name}`, args });
+      return useCase(...args);
+    },
+  ]);
+  return Object.fromEntries(recorded) as object;
 }

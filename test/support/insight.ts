@@ -1,12 +1,13 @@
 import { afterAll } from 'vitest';
 import { createPrisma, createReadingPrisma } from '../../src/db/connection/prisma.ts';
 import { rollUp } from '../../src/db/insight/statistics.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
+import { createUsage } from '../../src/services/accounts/usage.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createDeadLetterSearch } from '../../src/services/dead-letters/search.ts';
-import type { Account } from '../../src/services/index.ts';
-import { createQueueInsight } from '../../src/services/queues/insight.ts';
-import { createServerInsight } from '../../src/services/server/insight.ts';
+import { createQueueInsight } from '../../src/services/insight/queues.ts';
+import { createServerFacts } from '../../src/services/server/facts.ts';
 import { LIFETIME_MS, openFixture, RETENTION_MS } from './database-fixture.ts';
 
 /** What dashboards ask, on the SQL functions of the fixture and without any process around them. */
@@ -37,8 +38,9 @@ export async function openInsight() {
     account,
     other,
     ...createQueueInsight(context),
-    ...createDeadLetterSearch(context),
-    ...createServerInsight(context),
+    deadLetters: createDeadLetterSearch(context),
+    ...createUsage(context),
+    ...createServerFacts(context),
     /** Brings the statistics as far as they go. */
     async rollUp(): Promise<void> {
       while (await rollUp(db, RETENTION_MS)) {

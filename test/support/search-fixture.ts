@@ -1,5 +1,5 @@
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
-import { countJobs, findJobs } from '../../src/db/search/jobs.ts';
+import { countJobs, searchJobs } from '../../src/db/search/jobs.ts';
 import type { JobStatus } from '../../src/domain/job.ts';
 import type { JobFilter, JobOrder } from '../../src/domain/job-filter.ts';
 import { openFixture, PERIODS, RETENTION_MS, type TestQueue, takeOverClock } from './database-fixture.ts';
@@ -91,7 +91,7 @@ export async function openSearchFixture() {
       }
     },
     async find(filter: JobFilter, order = NEWEST_FIRST, limit = 1000): Promise<string[]> {
-      return (await findJobs(db, select(filter), order, { limit, inverted: false })).map(({ id }) => id);
+      return (await searchJobs(db, select(filter), order, { limit, inverted: false })).map(({ id }) => id);
     },
     /** Newest first walks, counting and ordering by time ask an index first: all must come to the same. */
     async findEveryWay(filter: JobFilter): Promise<Set<string>> {

@@ -33,7 +33,7 @@ async function startReplays(actions: number, letters: number): Promise<string[]>
     `insert into account (name, plan) values ('one', 'pro') returning id`,
   );
   const id = row?.id ?? '';
-  const by = { id, actor: { type: 'api_key', id: 'a'.repeat(24), label: 'test' } } as const;
+  const by = { accountId: id, actor: { type: 'api_key', id: 'a'.repeat(24), label: 'test' } } as const;
   const ids: string[] = [];
   for (let n = 0; n < actions; n += 1) {
     const queue = await fixture.createQueue();

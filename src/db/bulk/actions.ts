@@ -1,16 +1,16 @@
 import type { AuditRecord, Author } from '../../domain/audit.ts';
 import type { CanaryJob } from '../../domain/bulk.ts';
 import type { DeadReason, JobStatus } from '../../domain/job.ts';
+import type { Periods } from '../../domain/periods.ts';
 import { actorJson, jsonbText } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import type { ReplayAnswer } from '../dead-letters.ts';
-import type { Periods } from '../delivery/publish.ts';
 import { type Settlement, toItems } from '../delivery/settle.ts';
 
 /** Rows of `bulk_action`, and batches whose changes and counts are one commit. */
 
-export const BULK_TASK = 'bulk';
-export type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue';
+const BULK_TASK = 'bulk';
+type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue';
 
 export interface NewBulkAction {
   kind: BulkKind;
@@ -55,7 +55,7 @@ export async function startBulkAction(db: Database, by: Author, action: NewBulkA
   const { kind, queueId, selection, ratePerSecond, canary, matched } = action;
   const after = { filter: selection, ratePerSecond, canary, matched };
   const row = await db.one<{ id: string }>(START, [
-    by.id,
+    by.accountId,
     queueId,
     kind,
     jsonbText(selection),
@@ -86,10 +86,10 @@ const CANCEL: Statement = {
 
 /** Ends a running action after its present batch. @returns false when there is no such running action */
 export async function cancelBulkAction(db: Database, by: Author, actionId: string): Promise<boolean> {
-  return (await db.query(CANCEL, [actionId, by.id, actorJson(by.actor)])).length > 0;
+  return (await db.query(CANCEL, [actionId, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
-export type BulkStatus = 'running' | 'completed' | 'cancelled' | 'failed';
+type BulkStatus = 'running' | 'completed' | 'cancelled' | 'failed';
 
 const STATUS: Statement = {
   name: 'bulk-action-status',
@@ -200,7 +200,7 @@ export async function noteCanaryCompleted(db: Database, actionId: string): Promi
 }
 
 /** `ended`: the action is no longer running. `taken`: another process has continued it. */
-export type Overtaken = { outcome: 'ended' | 'taken' };
+type Overtaken = { outcome: 'ended' | 'taken' };
 
 const REPLAY: Statement = {
   name: 'bulk-replay',

@@ -1,15 +1,15 @@
 import type { JobStatus } from '../../domain/job.ts';
 import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import type { Periods } from '../delivery/publish.ts';
 import { isKeptLetter } from '../retention/kept.ts';
 import { deadLetterConditions } from '../search/dead-letter-filter.ts';
-import { countJobs, findJobs, type JobSelection } from '../search/jobs.ts';
+import { countJobs, type JobSelection, searchJobs } from '../search/jobs.ts';
 
 /** Selects the jobs and dead letters of a bulk action: how many match, and which are next. */
 
 /** The range of a batch. */
-export interface BatchBounds {
+interface BatchBounds {
   /** Id at which the last batch ended; empty for the first batch. */
   after: string;
   /** Id of the action: rows with a later id were created after its start. */
@@ -36,7 +36,7 @@ function replayable(queueId: string, filter: DeadLetterFilter, { retentionMs, li
 }
 
 /** Limit of the count at the start of an action. Later the count follows the processed rows. */
-const MAX_COUNT = 1_000_000;
+const MAX_MATCHED = 1_000_000;
 
 export async function countReplayable(
   db: Database,
@@ -45,7 +45,7 @@ export async function countReplayable(
   periods: Periods,
 ): Promise<number> {
   const { where, values } = replayable(queueId, filter, periods);
-  const n = values.push(MAX_COUNT);
+  const n = values.push(MAX_MATCHED);
   const counted = `select count(*) as n from (select from dead_letter d where ${where} limit $${n}) d`;
   return (await db.one<{ n: number }>(counted, values))?.n ?? 0;
 }
@@ -85,7 +85,7 @@ export async function nextReplayable(
 
 const COUNT_PENDING: Statement = {
   name: 'bulk-count-pending',
-  text: `select count(*) as n from (select from job where queue_id = $1 and status = 'pending' limit ${MAX_COUNT}) pending`,
+  text: `select count(*) as n from (select from job where queue_id = $1 and status = 'pending' limit ${MAX_MATCHED}) pending`,
 };
 
 export async function countPending(db: Database, queueId: string): Promise<number> {
@@ -106,7 +106,7 @@ export async function nextPending(db: Database, queueId: string, before: string,
   return (await db.query<{ id: string }>(PENDING, [queueId, before, limit])).map((row) => row.id);
 }
 
-export interface CancelSelection {
+interface CancelSelection {
   accountId: string;
   filter: JobFilter;
   periods: Periods;
@@ -124,7 +124,7 @@ function cancellable({ accountId, filter, periods }: CancelSelection): JobSelect
 }
 
 export function countCancellable(db: Database, selection: CancelSelection): Promise<number> {
-  return countJobs(db, cancellable(selection), MAX_COUNT - 1);
+  return countJobs(db, cancellable(selection), MAX_MATCHED - 1);
 }
 
 /** @returns ids of the next jobs that can be cancelled, oldest first */
@@ -134,16 +134,6 @@ export async function nextCancellable(
   { after, before, limit }: BatchBounds,
 ): Promise<string[]> {
   const slice = { limit, after: { id: after }, before: { id: before }, inverted: false };
-  const found = await findJobs(db, cancellable(selection), { field: 'created_at', descending: false }, slice);
+  const found = await searchJobs(db, cancellable(selection), { field: 'created_at', descending: false }, slice);
   return found.map(({ id }) => id);
-}
-
-const LIMIT: Statement = {
-  name: 'bulk-limit-reached',
-  text: 'select jobferry_limit_reached($1, $2, jobferry_now()) as reached',
-};
-
-/** @param limit the plan's monthly attempts; null without a limit */
-export async function isLimitReached(db: Database, accountId: string, limit: number | null): Promise<boolean> {
-  return (await db.one<{ reached: boolean }>(LIMIT, [accountId, limit]))?.reached ?? false;
 }

@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 /** A clock that has moved is trusted again when it has been steady for this long. */
 export const CLOCK_SETTLES_MS = 3_600_000;
 
-export interface ClockWatchOptions {
+interface ClockWatchOptions {
   /** How far the database's clock may be from the expected time, in milliseconds. */
   maxJumpMs: number;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };

@@ -41,7 +41,7 @@ const GRAPHQL_MS = 2000;
  */
 const CHANGING = { atOnce: 8, atOnceOfOne: 3, waiting: 2000, waitingOfOne: 500, maxWaitMs: 3000 };
 
-export interface ReadingOptions {
+interface ReadingOptions {
   /** Budget of the request. It is charged for the time of its statements, not for the wait for the account's turn. */
   budget?: SearchBudget | undefined;
   /** Time limit of a statement; 2 s if undefined. REST lists have a longer one, because they work at any size. */

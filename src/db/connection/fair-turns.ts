@@ -1,6 +1,6 @@
 import { unavailable } from '../../domain/errors.ts';
 
-export interface TurnBounds {
+interface TurnBounds {
   /** Limit of running operations. */
   atOnce: number;
   /** Limit of running operations per account. */

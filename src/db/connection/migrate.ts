@@ -14,7 +14,7 @@ import { KEEP_ALIVE } from './keep-alive.ts';
  * have to be downloaded first (docs/rules.md, "Facts about the libraries").
  */
 
-export interface MigrateOptions {
+interface MigrateOptions {
   url: string;
   log: { info(fields: object, message: string): void };
   /** Further migrations under the same lock: the wake-ups' schema belongs to the worker, not to this folder. */
@@ -22,7 +22,7 @@ export interface MigrateOptions {
 }
 
 /** `newer`: a later version of Jobferry has migrated this database. */
-export type SchemaState = 'current' | 'behind' | 'newer';
+type SchemaState = 'current' | 'behind' | 'newer';
 
 type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>;
 

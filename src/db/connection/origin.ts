@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /** The part of a logger that the guard needs. */
-export interface OriginLog {
+interface OriginLog {
   warn(fields: object, message: string): void;
   error?(fields: object, message: string): void;
 }

@@ -1,4 +1,5 @@
 import type { JobStatus } from '../../domain/job.ts';
+import type { Periods } from '../../domain/periods.ts';
 import { isClockTrusted } from '../connection/clock-watch.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
@@ -20,12 +21,7 @@ export type PublishAnswer =
   | { outcome: 'queue_not_found' | 'limit_reached' | 'retry' | 'unseal' }
   | { outcome: 'seal'; queueId: string };
 
-export interface Periods {
-  retentionMs: number;
-  lifetimeMs: number;
-}
-
-/** The result of `jobferry_publish`. */
+/** As `jobferry_publish` gives them. */
 export interface StoredAnswers {
   createdAt: number;
   /** In the order of the items; null where no job was created. */

@@ -89,7 +89,7 @@ const CANCEL: Statement = {
 /** Cancels one job for `by`, and writes an audit entry. @returns false when another settlement came first */
 export async function settleCancelled(db: Database, by: Author, settlement: Settlement): Promise<boolean> {
   const { id, expected } = settlement;
-  const values = [toItems(db.box, [settlement]), by.id, actorJson(by.actor), id, expected];
+  const values = [toItems(db.box, [settlement]), by.accountId, actorJson(by.actor), id, expected];
   const row = await db.one<{ applied: string[] }>(CANCEL, values);
   return row?.applied.includes(id) ?? false;
 }

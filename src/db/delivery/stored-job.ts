@@ -1,10 +1,10 @@
 import type { JobStatus } from '../../domain/job.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { AckTimeoutAction, BackoffType, QueueMode } from '../../domain/queue.ts';
 import type { DeliveryRules, JobState } from '../../domain/transition.ts';
 import { isTimeTrusted } from '../connection/clock-watch.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { isKeptJob } from '../retention/kept.ts';
-import type { Periods } from './publish.ts';
 
 /** The part of a job that a transition needs, with the token that fences its result. */
 export interface StoredJob {

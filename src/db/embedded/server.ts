@@ -15,8 +15,6 @@ import {
   stopServer,
 } from './cluster.ts';
 
-export type { EmbeddedLog } from './cluster.ts';
-
 export interface EmbeddedDatabase {
   /** Connection string with the generated password; the server listens on 127.0.0.1 only. */
   url: string;

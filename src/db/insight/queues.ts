@@ -1,7 +1,7 @@
 import type { JobStateName } from '../../domain/job-filter.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { WaitingJob, WaitingQueue } from '../../domain/waiting.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import type { Periods } from '../delivery/publish.ts';
 
 /** Jobs of the oldest five minutes that are read one by one. */
 const BOUNDARY = 2000;
@@ -74,7 +74,7 @@ const DEPTHS: Statement = {
                  order by j.queue_id, j.id limit ${BOUNDARY + 1}) b) boundary`,
 };
 
-export type DepthRow = Record<JobStateName, number> & { id: string; oldest: Date | null };
+type DepthRow = Record<JobStateName, number> & { id: string; oldest: Date | null };
 
 /** @returns number of jobs by state, of those of the queues that are live and belong to the account */
 export function queueDepths(
@@ -109,7 +109,7 @@ interface UseColumns {
   rate_resets_at: Date;
 }
 
-export type Use = Pick<WaitingQueue, 'inFlight' | 'rate'>;
+type Use = Pick<WaitingQueue, 'inFlight' | 'rate'>;
 
 /** @returns how much of their limits the queues use, of those that are live and belong to the account */
 export async function queueUses(

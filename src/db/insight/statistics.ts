@@ -20,7 +20,7 @@ export async function indexAttempts(db: Database): Promise<void> {
 }
 
 /** Statistics of one queue in one span of five minutes. A span may come in two rows. */
-export interface StatsRow extends AttemptTotals {
+interface StatsRow extends AttemptTotals {
   /** Start of the span, in milliseconds. */
   at: number;
 }

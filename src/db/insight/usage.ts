@@ -16,7 +16,7 @@ const USAGE: Statement = {
       from clock left join usage u on u.account_id = $1 and u.month = clock.month`,
 };
 
-export interface UsageRow {
+interface UsageRow {
   /** Month in UTC, YYYY-MM. */
   month: string;
   attempts: number;
@@ -30,4 +30,17 @@ export async function accountUsage(db: Database, accountId: string): Promise<Usa
   const row = await db.one<UsageRow>(USAGE, [accountId]);
   if (row === null) throw new Error('the usage of an account returned no row');
   return row;
+}
+
+const LIMIT_REACHED: Statement = {
+  name: 'bulk-limit-reached',
+  text: 'select jobferry_limit_reached($1, $2, jobferry_now()) as reached',
+};
+
+/**
+ * Whether the plan's attempts of this month are used up.
+ * @param limit the plan's monthly attempts, or null
+ */
+export async function isLimitReached(db: Database, accountId: string, limit: number | null): Promise<boolean> {
+  return (await db.one<{ reached: boolean }>(LIMIT_REACHED, [accountId, limit]))?.reached ?? false;
 }

@@ -1,10 +1,10 @@
 import type { HistoryEntry, JobDocument, JobStatus } from '../../domain/job.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import type { SecretBox } from '../connection/secret-box.ts';
-import type { Periods } from '../delivery/publish.ts';
 import { firstYoungId, isKeptJob, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
 
-interface JobRow {
+interface DocumentRow {
   id: string;
   account_id: string;
   queue_id: string;
@@ -56,13 +56,13 @@ const KEPT: Statement = {
      where ${isKeptJob(TERMS)}`,
 };
 
-export interface OwnedDocument {
+interface OwnedDocument {
   accountId: string;
   document: JobDocument;
 }
 
 /** A document that exceeded the limit of bytes. */
-export interface PostponedDocument {
+interface PostponedDocument {
   /** Size of its payload. */
   bytes: number;
 }
@@ -78,7 +78,7 @@ export async function jobDocuments(
   { retentionMs, lifetimeMs }: Periods,
   maxBytes: number,
 ): Promise<ReadonlyMap<string, OwnedDocument | PostponedDocument>> {
-  const rows = await db.query<Omit<JobRow, 'payload'> & { payload: string | null; payload_bytes: number }>(KEPT, [
+  const rows = await db.query<Omit<DocumentRow, 'payload'> & { payload: string | null; payload_bytes: number }>(KEPT, [
     ids,
     retentionMs,
     lifetimeMs,
@@ -92,7 +92,7 @@ export async function jobDocuments(
   );
 }
 
-export interface ListStart {
+interface ListStart {
   /** Database time. */
   now: Date;
   /** Creation time of the queue's oldest job that outlasts its retention; nearly always null, because there is none. */
@@ -132,10 +132,10 @@ const BY_IDS: Statement = {
 
 /** @returns documents of a page, newest first, without jobs that no longer exist */
 export async function documentsOfJobs(db: Database, ids: readonly string[]): Promise<JobDocument[]> {
-  return (await db.query<JobRow>(BY_IDS, [ids])).map((row) => toDocument(db.box, row));
+  return (await db.query<DocumentRow>(BY_IDS, [ids])).map((row) => toDocument(db.box, row));
 }
 
-function toDocument(box: SecretBox, row: JobRow): JobDocument {
+function toDocument(box: SecretBox, row: DocumentRow): JobDocument {
   return {
     id: row.id,
     queue: row.queue,

@@ -1,6 +1,6 @@
 import type { JobDocument, JobStatus } from '../../domain/job.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import type { Periods } from '../delivery/publish.ts';
 import { outlastsRetention } from '../retention/kept.ts';
 import type { IdRange } from '../search/statements.ts';
 import { documentsOfJobs } from './documents.ts';
@@ -16,7 +16,7 @@ import {
 } from './pages.ts';
 import { type CountedRange, countJobsOfQueue } from './totals.ts';
 
-export interface JobFilter {
+interface JobListFilter {
   queueId: string;
   from: Date;
   to?: Date | undefined;
@@ -34,7 +34,7 @@ export interface KeptJobs {
   periods: Periods;
 }
 
-interface Slice {
+interface OffsetSlice {
   limit: number;
   offset: number;
 }
@@ -45,8 +45,8 @@ interface Slice {
  */
 export async function listJobDocuments(
   db: Database,
-  filter: JobFilter,
-  slice: Slice,
+  filter: JobListFilter,
+  slice: OffsetSlice,
 ): Promise<DocumentPage<JobDocument>> {
   const range = boundsOf(filter.from, filter.to);
   const { entries, total } =
@@ -66,7 +66,7 @@ interface Found {
 /** Up to this many jobs, each job is read. */
 const FEW = 20_000;
 
-async function find(db: Database, filter: JobFilter, range: IdRange, slice: Slice): Promise<Found> {
+async function find(db: Database, filter: JobListFilter, range: IdRange, slice: OffsetSlice): Promise<Found> {
   const { queueId, status, idempotencyKey } = filter;
   const row = await db.one<{ jobs: number }>(FEW_OR_MORE, [queueId, range.from, range.below]);
   const jobs = row?.jobs ?? 0;
@@ -95,9 +95,9 @@ const KEPT_IDS = `select id from job j where ${KEPT_RANGE} and ${IS_KEPT} order 
 /** Lists the young jobs, and after them the older jobs that are still kept. */
 async function findWithKept(
   db: Database,
-  filter: JobFilter & { kept: KeptJobs },
+  filter: JobListFilter & { kept: KeptJobs },
   range: IdRange,
-  { limit, offset }: Slice,
+  { limit, offset }: OffsetSlice,
 ): Promise<Found> {
   const { queueId, status = null, idempotencyKey = null, kept } = filter;
   const young = boundsOf(kept.youngFrom, filter.to);
@@ -137,7 +137,12 @@ const AMONG_FEW: Statement = {
      order by page.id desc`,
 };
 
-async function findAmongFew(db: Database, filter: JobFilter, range: IdRange, { limit, offset }: Slice): Promise<Found> {
+async function findAmongFew(
+  db: Database,
+  filter: JobListFilter,
+  range: IdRange,
+  { limit, offset }: OffsetSlice,
+): Promise<Found> {
   const { queueId, status = null, idempotencyKey = null } = filter;
   const rows = await db.query<{ id: string | null; bytes: number; total: number }>(AMONG_FEW, [
     ...[queueId, range.from, range.below, status, idempotencyKey, limit, offset],
@@ -147,7 +152,7 @@ async function findAmongFew(db: Database, filter: JobFilter, range: IdRange, { l
 }
 
 /** @returns SQL: a page of the ids that `ids` selects, in its order */
-function pageOf(ids: string, { limit, offset }: Slice): string {
+function pageOf(ids: string, { limit, offset }: OffsetSlice): string {
   return `
     select page.id, ${BYTES_OF_J} as bytes
       from (${ids} ${limitOf(limit, offset)}) page join job j on j.id = page.id order by page.id desc`;
@@ -168,7 +173,7 @@ async function entriesAt(
   queueId: string,
   range: IdRange,
   counted: readonly CountedRange[],
-  { limit, offset }: Slice,
+  { limit, offset }: OffsetSlice,
 ): Promise<SizedEntry[]> {
   let before = 0;
   for (const { jobs, below } of counted) {
@@ -228,7 +233,7 @@ async function findByStatus(
   queueId: string,
   status: JobStatus,
   range: IdRange,
-  slice: Slice,
+  slice: OffsetSlice,
 ): Promise<Found> {
   const total = await countByStatus(db, queueId, status, range);
   if (slice.offset >= total) return { entries: [], total };
@@ -296,9 +301,9 @@ const BY_FREQUENT_KEY = `
 
 async function findByKey(
   db: Database,
-  { queueId, idempotencyKey, status }: JobFilter & { idempotencyKey: string },
+  { queueId, idempotencyKey, status }: JobListFilter & { idempotencyKey: string },
   range: IdRange,
-  { limit, offset }: Slice,
+  { limit, offset }: OffsetSlice,
 ): Promise<Found> {
   const endsAt = performance.now() + MAX_KEYS_MS;
   let [total, after, newest]: [number, string | null, string[]] = [0, '', []];

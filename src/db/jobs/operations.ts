@@ -24,7 +24,7 @@ const RUN_NOW: Statement = {
 
 /** Makes a pending job due now. @returns false when the job has changed since it was read */
 export async function runJobNow(db: Database, by: Author, job: StoredJob): Promise<boolean> {
-  return (await db.query(RUN_NOW, [job.id, job.token, by.id, actorJson(by.actor)])).length > 0;
+  return (await db.query(RUN_NOW, [job.id, job.token, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
 const EXTEND: Statement = {

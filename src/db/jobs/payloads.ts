@@ -9,7 +9,7 @@ const READ: Statement = {
               from job where id = any ($1) and account_id = $2) sized`,
 };
 
-export interface StoredPayload {
+interface StoredPayload {
   id: string;
   queueId: string;
   /** The stored text, maybe encrypted; null when it exceeded the limit. */

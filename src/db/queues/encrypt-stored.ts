@@ -1,6 +1,6 @@
+import type { Periods } from '../../domain/periods.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { keyIdOf, UnreadableError } from '../connection/secret-box.ts';
-import type { Periods } from '../delivery/publish.ts';
 import { firstYoungId, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
 
 /** Queues per batch. A batch locks the rows of its queues for a moment, and claims skip them meanwhile. */

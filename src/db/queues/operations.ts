@@ -24,7 +24,7 @@ const PAUSE: Statement = {
 
 /** @returns false when nothing was changed: the queue is paused already, or there is no such live queue */
 export async function pauseQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
-  return (await db.query(PAUSE, [queueId, by.id, actorJson(by.actor)])).length > 0;
+  return (await db.query(PAUSE, [queueId, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
 const RESUME: Statement = {
@@ -50,7 +50,7 @@ const RESUME: Statement = {
  * @returns false when nothing was changed: the queue is not paused, or there is no such live queue.
  */
 export async function resumeQueue(db: Database, by: Author, queueId: string, lifetimeMs: number): Promise<boolean> {
-  return (await db.query(RESUME, [queueId, by.id, actorJson(by.actor), lifetimeMs])).length > 0;
+  return (await db.query(RESUME, [queueId, by.accountId, actorJson(by.actor), lifetimeMs])).length > 0;
 }
 
 // Locks the jobs before the queue, in the order of settles. The count in `ended` makes PostgreSQL run `moved` first.
@@ -90,7 +90,7 @@ const MAX_RELEASED = 1000;
  * @returns false when nothing was changed: the queue is not held, or there is no such live queue.
  */
 export async function endHold(db: Database, by: Author, queueId: string): Promise<boolean> {
-  return (await db.query(END_HOLD, [queueId, by.id, actorJson(by.actor), MAX_RELEASED])).length > 0;
+  return (await db.query(END_HOLD, [queueId, by.accountId, actorJson(by.actor), MAX_RELEASED])).length > 0;
 }
 
 // The audit entry keeps the plan of a rotation that this one replaces. A rotation whose overlap has ended, but which no
@@ -133,7 +133,7 @@ export async function rotateSigningSecret(
   next: { secret: string; overlapMs: number },
 ): Promise<Date | null> {
   const secret = db.box.seal(`signing-secret:${queueId}`, next.secret);
-  const values = [queueId, by.id, actorJson(by.actor), secret, next.overlapMs];
+  const values = [queueId, by.accountId, actorJson(by.actor), secret, next.overlapMs];
   const row = await db.one<{ takes_over_at: Date }>(ROTATE, values);
   return row?.takes_over_at ?? null;
 }
@@ -157,7 +157,7 @@ const FINISH_ROTATION: Statement = {
 
 /** Makes the next secret take over now. @returns false when there is no rotation or no such live queue */
 export async function finishSecretRotation(db: Database, by: Author, queueId: string): Promise<boolean> {
-  return (await db.query(FINISH_ROTATION, [queueId, by.id, actorJson(by.actor)])).length > 0;
+  return (await db.query(FINISH_ROTATION, [queueId, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
 const ENCRYPT_PAYLOADS: Statement = {
@@ -175,5 +175,5 @@ const ENCRYPT_PAYLOADS: Statement = {
 
 /** Applies to future jobs. @returns false when nothing was changed: the setting is the same, or there is no such queue */
 export async function encryptPayloads(db: Database, by: Author, queueId: string, enabled: boolean): Promise<boolean> {
-  return (await db.query(ENCRYPT_PAYLOADS, [queueId, by.id, actorJson(by.actor), enabled])).length > 0;
+  return (await db.query(ENCRYPT_PAYLOADS, [queueId, by.accountId, actorJson(by.actor), enabled])).length > 0;
 }

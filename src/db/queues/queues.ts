@@ -1,15 +1,15 @@
 import { type Author, difference } from '../../domain/audit.ts';
 import { invalidField, notFound } from '../../domain/errors.ts';
 import type { AckTimeoutAction, BackoffType, Queue, QueueMode, QueueSettings } from '../../domain/queue.ts';
-import { exclusively, guarded } from '../accounts.ts';
 import { actorJson, audit } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import type { PrismaClient } from '../connection/prisma.ts';
 import type { SecretBox } from '../connection/secret-box.ts';
+import { exclusively, guarded } from '../connection/transactions.ts';
 import type { Prisma, Queue as QueueRow } from '../generated/client.ts';
 
 /** Totals of the account's other queues, for limits that span all queues. */
-export interface QueueTotals {
+interface QueueTotals {
   count: number;
   concurrency: number;
   /** Number of deleted queues that still have jobs, so that the sweep has not removed them. */
@@ -60,7 +60,7 @@ export async function createQueue(
   queue: QueueSettings & { name: string; signingSecret: string },
   check: (others: QueueTotals) => void,
 ): Promise<Queue> {
-  const { id: accountId } = by;
+  const { accountId } = by;
   return exclusively(prisma, accountId, async (tx) => {
     const clash = await tx.queue.findFirst({
       where: { accountId, name: queue.name, deletedAt: null },
@@ -91,7 +91,7 @@ export async function updateQueue(
   changes: Partial<QueueSettings>,
   check: (present: Queue, others: QueueTotals) => void,
 ): Promise<Queue> {
-  const { id: accountId } = by;
+  const { accountId } = by;
   return exclusively(prisma, accountId, async (tx) => {
     const row = await tx.queue.findFirst({ where: { id: queueId, accountId, deletedAt: null }, select: VISIBLE });
     if (row === null) throw notFound('queue');
@@ -126,7 +126,7 @@ const DELETE: Statement = {
 
 /** Turns the queue into a tombstone, so that no further delivery starts. @returns false when there is no such live queue */
 export async function deleteQueue(db: Database, by: Author, queueId: string): Promise<boolean> {
-  return (await db.query(DELETE, [queueId, by.id, actorJson(by.actor)])).length > 0;
+  return (await db.query(DELETE, [queueId, by.accountId, actorJson(by.actor)])).length > 0;
 }
 
 const STATE: Statement = {

@@ -6,7 +6,7 @@ import type { SweptById } from './sweep.ts';
  * began at the lowest id again would pass all removed rows that an old snapshot still keeps (docs/decisions/0009), and
  * all rows that have not ended.
  */
-export interface SweepPosition {
+interface SweepPosition {
   /** Rows up to this id have been checked once, when they had just passed their retention. */
   front: string;
   /** Rows up to this id have been checked again: a job may have ended since, or was locked. */

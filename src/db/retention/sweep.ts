@@ -1,6 +1,6 @@
 import { firstIdAt } from '../../domain/id.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import type { Periods } from '../delivery/publish.ts';
 import { outlastsRetention } from './kept.ts';
 
 /** Rows per statement: few enough that other statements are not delayed, and that it ends within the time-out. */

@@ -1,7 +1,7 @@
 import type { DeadReason } from '../../domain/job.ts';
 import type { DeadLetterFilter } from '../../domain/job-filter.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { Database } from '../connection/database.ts';
-import type { Periods } from '../delivery/publish.ts';
 import { isKeptLetter } from '../retention/kept.ts';
 import { deadLetterConditions } from './dead-letter-filter.ts';
 
@@ -15,7 +15,7 @@ export interface DeadLetterScope {
 }
 
 /** Ids between `after` and `before`, both exclusive. */
-export interface IdRange {
+interface LettersBetween {
   after?: string | undefined;
   before?: string | undefined;
 }
@@ -64,7 +64,7 @@ export async function deadLetterIds(
   db: Database,
   scope: DeadLetterScope,
   filter: DeadLetterFilter,
-  range: IdRange & { ascending: boolean; limit: number },
+  range: LettersBetween & { ascending: boolean; limit: number },
 ): Promise<string[]> {
   const { own, conditions, values, add } = compose(scope, filter);
   if (range.after !== undefined) conditions.push(`(d.queue_id, d.id) > (own.id, ${add(range.after)})`);

@@ -2,6 +2,7 @@ import { JobferryError } from '../../domain/errors.ts';
 import { firstIdAt } from '../../domain/id.ts';
 import type { JobStatus } from '../../domain/job.ts';
 import type { JobOrder } from '../../domain/job-filter.ts';
+import type { Position, Slice } from '../../domain/page.ts';
 import type { Database } from '../connection/database.ts';
 import { isSelective } from './job-conditions.ts';
 import type { Values } from './payload-conditions.ts';
@@ -10,26 +11,13 @@ import { newestStatement } from './statements.ts';
 
 export type { JobSelection } from './scan.ts';
 
-/** A job of an ordered list. `at` is the time by which the list is ordered, in milliseconds; undefined if ordered by id. */
-export interface FoundJob {
-  id: string;
-  at?: number | null | undefined;
-}
-
-export interface JobSlice {
-  limit: number;
-  after?: FoundJob | undefined;
-  before?: FoundJob | undefined;
-  inverted: boolean;
-}
-
-/** @returns a slice of the ordered list of all matching jobs */
-export async function findJobs(
+/** Returns a slice of the ordered list of all matching jobs; `at` is missing when the list is ordered by id. */
+export async function searchJobs(
   db: Database,
   selection: JobSelection,
   order: JobOrder,
-  slice: JobSlice,
-): Promise<FoundJob[]> {
+  slice: Slice,
+): Promise<Position[]> {
   if (slice.limit <= 0) return [];
   const search = await openSearch(db, selection);
   return order.field === 'created_at'
@@ -37,7 +25,7 @@ export async function findJobs(
     : findByTime(search, { ...order, field: order.field }, slice);
 }
 
-async function findById(search: Search, descending: boolean, slice: JobSlice): Promise<FoundJob[]> {
+async function findById(search: Search, descending: boolean, slice: Slice): Promise<Position[]> {
   const { limit, inverted } = slice;
   const [lower, upper] = descending ? [slice.before, slice.after] : [slice.after, slice.before];
   const range = {
@@ -45,7 +33,7 @@ async function findById(search: Search, descending: boolean, slice: JobSlice): P
     below: upper === undefined ? search.range.below : minOf(search.range.below, upper.id),
   };
   const isDown = descending !== inverted;
-  const found: FoundJob[] = [];
+  const found: Position[] = [];
   await scan<{ id: string }>(
     { ...search, range },
     {
@@ -70,7 +58,7 @@ async function findById(search: Search, descending: boolean, slice: JobSlice): P
 type TimeOrder = JobOrder & { field: 'scheduled_for' | 'completed_at' };
 
 /** No index has this order over all states, so every matching job is read, and the first ones are kept. */
-async function findByTime(search: Search, order: TimeOrder, slice: JobSlice): Promise<FoundJob[]> {
+async function findByTime(search: Search, order: TimeOrder, slice: Slice): Promise<Position[]> {
   const { limit, inverted } = slice;
   const isDown = order.descending !== inverted;
   const direction = isDown ? 'desc' : 'asc';
@@ -102,14 +90,14 @@ async function findByTime(search: Search, order: TimeOrder, slice: JobSlice): Pr
   return found;
 }
 
-function compare(one: FoundJob, other: FoundJob, descending: boolean): number {
+function compare(one: Position, other: Position, descending: boolean): number {
   const [a, b] = [one.at ?? null, other.at ?? null];
   if ((a === null) !== (b === null)) return a === null ? 1 : -1;
   const ascending = a !== null && b !== null && a !== b ? a - b : one.id < other.id ? -1 : 1;
   return descending ? -ascending : ascending;
 }
 
-function isAfter(position: FoundJob, descending: boolean, values: Values): string {
+function isAfter(position: Position, descending: boolean, values: Values): string {
   const beyond = descending ? '<' : '>';
   const id = `r.id ${beyond} ${values.add(position.id)}`;
   if (timeOf(position) === null) return `(r.at is null and ${id})`;
@@ -117,7 +105,7 @@ function isAfter(position: FoundJob, descending: boolean, values: Values): strin
   return `(r.at is null or r.at ${beyond} ${at} or r.at = ${at} and ${id})`;
 }
 
-function isBefore(position: FoundJob, descending: boolean, values: Values): string {
+function isBefore(position: Position, descending: boolean, values: Values): string {
   const beyond = descending ? '>' : '<';
   const id = `r.id ${beyond} ${values.add(position.id)}`;
   if (timeOf(position) === null) return `(r.at is not null or ${id})`;
@@ -125,11 +113,11 @@ function isBefore(position: FoundJob, descending: boolean, values: Values): stri
   return `(r.at ${beyond} ${at} or r.at = ${at} and ${id})`;
 }
 
-function momentOf(position: FoundJob, values: Values): string {
+function momentOf(position: Position, values: Values): string {
   return `to_timestamp(${values.add(timeOf(position))}::float8 / 1000)::timestamptz(3)`;
 }
 
-function timeOf({ at }: FoundJob): number | null {
+function timeOf({ at }: Position): number | null {
   if (at === undefined) throw new JobferryError('invalid_request', 'this is not a cursor of a list in this order');
   return at;
 }
@@ -203,9 +191,9 @@ export async function newestJobs(
   db: Database,
   selection: JobSelection,
   limit: number,
-): Promise<Map<string, FoundJob[]>> {
+): Promise<Map<string, Position[]>> {
   const search = await openSearch(db, selection);
-  const found = new Map<string, FoundJob[]>();
+  const found = new Map<string, Position[]>();
   if (search.queueIds.length === 0 || limit <= 0) return found;
   const keep = (queueId: string, id: string) => {
     const jobs = found.get(queueId) ?? [];

@@ -1,7 +1,7 @@
 import { firstIdAt, isId } from '../../domain/id.ts';
 import type { JobFilter } from '../../domain/job-filter.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import type { Periods } from '../delivery/publish.ts';
 import { firstYoungId, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
 import { SearchBudget } from './budget.ts';
 import { hasConditions, isSelective } from './job-conditions.ts';

@@ -1,5 +1,5 @@
 import type { JobFilter } from '../../domain/job-filter.ts';
-import type { Periods } from '../delivery/publish.ts';
+import type { Periods } from '../../domain/periods.ts';
 import { isKeptJob } from '../retention/kept.ts';
 import { jobConditions, stateConditions } from './job-conditions.ts';
 import { payloadProbe, payloadTest, Values } from './payload-conditions.ts';
@@ -29,7 +29,7 @@ export interface Projection {
   sql(rows: string, values: Values): string;
 }
 
-export interface SearchStatement {
+interface SearchStatement {
   text: string;
   values: unknown[];
 }

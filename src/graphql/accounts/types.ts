@@ -1,8 +1,10 @@
+import type { Account as AccountShape } from '../../domain/account.ts';
+import type { Actor } from '../../domain/audit.ts';
 import type { Plan as PlanShape } from '../../domain/plan.ts';
-import type { AccountUsage } from '../../services/dashboard.ts';
-import type { Account as AccountShape, Actor } from '../../services/index.ts';
+import type { AccountUsage } from '../../services/accounts/usage.ts';
 import { builder } from '../builder.ts';
 import { PRICE } from '../prices.ts';
+import { ApiKey } from './api-keys.ts';
 
 const Plan = builder.objectRef<PlanShape & { name: string }>('Plan').implement({
   description: 'What an account may do; null means no limit.',
@@ -33,25 +35,6 @@ const Usage = builder.objectRef<AccountUsage>('Usage').implement({
   }),
 });
 
-export const ApiKey = builder.prismaObject('ApiKey', {
-  description: 'An API key, without the key.',
-  select: { id: true, accountId: true },
-  authScopes: (key) => ({ owner: key.accountId }),
-  fields: (t) => ({
-    id: t.exposeID('id', { description: 'To revoke it.' }),
-    name: t.exposeString('name', { nullable: true, description: 'What it is for.' }),
-    prefix: t.exposeString('prefix', { description: 'Its first characters.' }),
-    lastFour: t.exposeString('lastFour', { description: 'Its last four characters.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    lastUsedAt: t.expose('lastUsedAt', {
-      type: 'DateTime',
-      nullable: true,
-      description: 'When it was last used, to the minute.',
-    }),
-    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'When it was revoked.' }),
-  }),
-});
-
 const AccountRef = builder.objectRef<AccountShape>('Account').implement({
   description: 'The caller’s account.',
   authScopes: ({ id }) => ({ owner: id }),
@@ -67,7 +50,7 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
       type: Usage,
       complexity: PRICE.usage,
       description: 'What it uses.',
-      resolve: (account, _args, { dashboard }) => dashboard.usage(account),
+      resolve: (account, _args, { services }) => services.accounts.usage(account),
     }),
     apiKeys: t.prismaField({
       type: [ApiKey],

@@ -1,29 +1,20 @@
 import { builder } from '../builder.ts';
-import { BulkAction } from '../server/types.ts';
+import { ConflictError, NotFoundError } from '../errors.ts';
+import { idOf, refusing } from '../input.ts';
+import { BulkActionPayload, type BulkActionResult } from './types.ts';
 
-export interface BulkActionResult {
-  /** Of a dry run; an action knows its own. */
-  matched: number | null;
-  actionId: string | null;
-}
-
-export const BulkActionPayload = builder.objectRef<BulkActionResult>('BulkActionPayload').implement({
-  description: 'A bulk action that has begun, or what it would do.',
-  fields: (t) => ({
-    matched: t.int({
-      description: 'How many match.',
-      resolve: async ({ matched, actionId }, _args, { prisma, account }) => {
-        if (matched !== null || actionId === null) return matched ?? 0;
-        const where = { id: actionId, accountId: account.id };
-        return (await prisma.bulkAction.findFirstOrThrow({ where, select: { matched: true } })).matched;
-      },
-    }),
-    action: t.prismaField({
-      type: BulkAction,
-      nullable: true,
-      description: 'To follow or to cancel; null for a dry run.',
-      resolve: (query, { actionId: id }, _args, { prisma, account }) =>
-        id === null ? null : prisma.bulkAction.findFirst({ ...query, where: { id, accountId: account.id } }),
-    }),
+builder.mutationFields((t) => ({
+  cancelBulkAction: t.field({
+    type: BulkActionPayload,
+    description: 'Stops a bulk action; what is done stays done.',
+    errors: { types: [NotFoundError, ConflictError] },
+    args: { id: t.arg.id({ required: true, description: 'Of the action.' }) },
+    resolve: (_root, { id }, { services, account }) =>
+      refusing(
+        async (): Promise<BulkActionResult> => ({
+          matched: null,
+          actionId: await services.bulk.cancel(account, idOf(id, 'bulk action')),
+        }),
+      ),
   }),
-});
+}));

@@ -1,6 +1,6 @@
 import { notFound } from '../../domain/errors.ts';
 import { builder } from '../builder.ts';
-import { BulkActionPayload, type BulkActionResult } from '../bulk/mutations.ts';
+import { BulkActionPayload, type BulkActionResult } from '../bulk/types.ts';
 import type { GraphQLContext } from '../context.ts';
 import {
   ConflictError,
@@ -10,16 +10,16 @@ import {
   NotFoundError,
   ValidationError,
 } from '../errors.ts';
-import { DeadLetterFilterInput, toDeadLetterFilter } from '../filters.ts';
 import { idOf, refusing } from '../input.ts';
-import { JobPayload, jobAfter } from '../jobs/payload-input.ts';
+import { JobPayload, jobAfter } from '../jobs/after-change.ts';
 import { PRICE } from '../prices.ts';
+import { DeadLetterFilterInput, toDeadLetterFilter } from './filter.ts';
 
 async function replayOne(context: GraphQLContext, id: string) {
   const { services, account, loaders } = context;
   const letter = await loaders.deadLetter.load(idOf(id, 'dead letter'));
   if (letter === null) throw notFound('dead letter');
-  const job = await services.replayDeadLetter(account, letter.queueId, id);
+  const job = await services.deadLetters.replay(account, letter.queueId, id);
   loaders.deadLetter.clear(id);
   return jobAfter(context, job.id);
 }
@@ -49,7 +49,7 @@ builder.mutationFields((t) => ({
         description: 'Replay one, and go on only when it has completed.',
       }),
     },
-    resolve: (_root, { queueId, filter, dryRun, all, canary, ratePerSecond }, { operations, account }) =>
+    resolve: (_root, { queueId, filter, dryRun, all, canary, ratePerSecond }, { services, account }) =>
       refusing(async (): Promise<BulkActionResult> => {
         const input = {
           queueId: idOf(queueId, 'queue'),
@@ -58,21 +58,8 @@ builder.mutationFields((t) => ({
           canary,
           ratePerSecond: ratePerSecond ?? null,
         };
-        if (dryRun) return { matched: await operations.countReplay(account, input), actionId: null };
-        return { matched: null, actionId: await operations.startReplay(account, input) };
+        if (dryRun) return { matched: await services.bulk.countReplay(account, input), actionId: null };
+        return { matched: null, actionId: await services.bulk.startReplay(account, input) };
       }),
-  }),
-  cancelBulkAction: t.field({
-    type: BulkActionPayload,
-    description: 'Stops a bulk action; what is done stays done.',
-    errors: { types: [NotFoundError, ConflictError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the action.' }) },
-    resolve: (_root, { id }, { operations, account }) =>
-      refusing(
-        async (): Promise<BulkActionResult> => ({
-          matched: null,
-          actionId: await operations.cancelBulkAction(account, idOf(id, 'bulk action')),
-        }),
-      ),
   }),
 }));

@@ -1,11 +1,13 @@
 import type { DeadReason as Reason } from '../../domain/job.ts';
-import type { DeadLetterFilter, ErrorGroup as ErrorGroupShape } from '../../services/dashboard.ts';
+import type { DeadLetterFilter } from '../../domain/job-filter.ts';
+import { MAX_COUNT } from '../../domain/page.ts';
+import type { ErrorGroup as ErrorGroupShape } from '../../services/dead-letters/search.ts';
 import { builder } from '../builder.ts';
-import { counted, MAX_COUNT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { counted, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { DeadReason } from '../enums.ts';
+import { visibleJob } from '../jobs/visible.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
-import { visibleJob } from '../visible.ts';
 
 DeadLetter.implement({
   description: 'A job that died on a queue with a dead-letter queue, until it is replayed or past retention.',
@@ -80,10 +82,10 @@ export const DeadLetterConnection = builder.connectionObject(
 type PageArgs = Parameters<typeof pageOf>[0];
 
 export async function deadLetterPage(context: GraphQLContext, filter: DeadLetterFilter, args: PageArgs) {
-  const { account, dashboard, loaders } = context;
+  const { account, services, loaders } = context;
   const page = await pageOf(args, async (slice) => {
-    const positions = await dashboard.searchDeadLetters(account, filter, slice);
+    const positions = await services.deadLetters.search(account, filter, slice);
     return placed(positions, await loaders.deadLetter.loadMany(positions.map(({ id }) => id)));
   });
-  return { ...page, ...counted(() => dashboard.countDeadLetters(account, filter, MAX_COUNT)) };
+  return { ...page, ...counted(() => services.deadLetters.count(account, filter, MAX_COUNT)) };
 }

@@ -1,73 +1,14 @@
 import { contract } from '../../contract/index.ts';
 import { builder } from '../builder.ts';
-import { BulkActionPayload, type BulkActionResult } from '../bulk/mutations.ts';
-import type { GraphQLContext } from '../context.ts';
+import { BulkActionPayload, type BulkActionResult } from '../bulk/types.ts';
 import { DeferScope } from '../enums.ts';
-import {
-  ConflictError,
-  InvalidRequestError,
-  LimitReachedError,
-  NotFoundError,
-  typed,
-  UnavailableError,
-  ValidationError,
-} from '../errors.ts';
-import { JobFilterInput, toJobFilter } from '../filters.ts';
+import { ConflictError, InvalidRequestError, NotFoundError, ValidationError } from '../errors.ts';
 import { checked, idOf, refusing } from '../input.ts';
 import type { JobRow } from '../loaders.ts';
 import { PRICE } from '../prices.ts';
 import { Job } from '../refs.ts';
-import { JobPayload, jobAfter } from './payload-input.ts';
-
-const PublishInput = builder.inputType('PublishInput', {
-  description: 'A job to publish. Give `payload` or, to keep every byte of it, `payloadText`.',
-  fields: (t) => ({
-    payload: t.field({ type: 'JSONObject', description: 'A JSON object; numbers pass through JavaScript.' }),
-    payloadText: t.string({ description: 'JSON text of an object, delivered byte for byte.' }),
-    idempotencyKey: t.string({ description: '1 to 255 characters; an earlier job with this key is returned instead.' }),
-    delay: t.float({ description: 'Seconds until the first delivery; 0 to 86400.' }),
-  }),
-});
-
-const PublishJobsInput = builder.inputType('PublishJobsInput', {
-  description: 'A job to publish, and where.',
-  fields: (t) => ({
-    queue: t.string({ required: true, description: 'Name of the queue.' }),
-    job: t.field({ type: PublishInput, required: true, description: 'The job.' }),
-  }),
-});
-
-const PublishJobPayload = builder.objectRef<{ id: string; created: boolean }>('PublishJobPayload').implement({
-  description: 'The job that was published, or the earlier one with the same key.',
-  fields: (t) => ({
-    created: t.exposeBoolean('created', { description: 'False when the idempotency key matched an earlier job.' }),
-    job: t.field({
-      type: Job,
-      description: 'The job.',
-      resolve: async ({ id }, _args, context) => (await jobAfter(context, id)).job,
-    }),
-  }),
-});
-
-const LISTED = [ValidationError, NotFoundError, LimitReachedError, UnavailableError] as const;
-type Refused = InstanceType<(typeof LISTED)[number]>;
-type PublishAnswer = { id: string; created: boolean } | Refused;
-
-/** The types of refusals among answers: these are no errors any more. */
-const typeOfListed = new WeakMap<object, (typeof LISTED)[number]>();
-
-const PublishAnswerRef = builder.unionType('PublishAnswer', {
-  description: 'What became of one job of `publishJobs`: as `publishJob` would have answered.',
-  types: [PublishJobPayload, ValidationError, NotFoundError, LimitReachedError, UnavailableError],
-  resolveType: (answer) => typeOfListed.get(answer) ?? PublishJobPayload,
-});
-
-const PublishJobsPayload = builder.objectRef<{ answers: PublishAnswer[] }>('PublishJobsPayload').implement({
-  description: 'An answer per job, in order.',
-  fields: (t) => ({
-    answers: t.field({ type: [PublishAnswerRef], description: 'One per job.', resolve: ({ answers }) => answers }),
-  }),
-});
+import { JobPayload, jobAfter } from './after-change.ts';
+import { JobFilterInput, toJobFilter } from './filter.ts';
 
 const ExtendAckPayload = builder.objectRef<{ job: JobRow; deadline: Date }>('ExtendAckPayload').implement({
   description: 'The job and its new deadline.',
@@ -77,89 +18,9 @@ const ExtendAckPayload = builder.objectRef<{ job: JobRow; deadline: Date }>('Ext
   }),
 });
 
-type Given = typeof PublishInput.$inferInput;
-
-/** @throws ValidationError when not exactly one form of payload is given */
-function toPublish(queueName: string, { payload, payloadText, idempotencyKey, delay }: Given) {
-  if ((payload == null) === (payloadText == null)) {
-    const message = 'give either payload or payloadText';
-    throw new ValidationError(message, [], { payload: [message] });
-  }
-  return {
-    queueName,
-    payload: payloadText ?? JSON.stringify(payload),
-    idempotencyKey: idempotencyKey ?? undefined,
-    delay: delay ?? undefined,
-  };
-}
-
-async function publishOne({ operations, account }: GraphQLContext, queue: string, input: Given) {
-  const [answer] = await operations.publishJobs(account, [toPublish(queue, input)]);
-  if (answer === undefined) throw new Error('a publish was not answered');
-  if (answer.outcome === 'refused') throw answer.error;
-  return { id: answer.id, created: answer.outcome === 'created' };
-}
-
-/**
- * A refusal with its members and not itself: an `Error` in a list becomes an error of the whole list.
- * @throws what nobody could expect: then the answer to all of them is an error
- */
-function listed(error: unknown): Refused {
-  const refusal = typed(error);
-  const type = LISTED.find((one) => refusal instanceof one);
-  if (type === undefined) throw error;
-  const members = { ...(refusal as Refused), message: (refusal as Refused).message };
-  typeOfListed.set(members, type);
-  return members as Refused;
-}
-
-async function publishMany(
-  { operations, account }: GraphQLContext,
-  jobs: readonly (typeof PublishJobsInput.$inferInput)[],
-): Promise<PublishAnswer[]> {
-  const answers: PublishAnswer[] = [];
-  const given: [n: number, job: ReturnType<typeof toPublish>][] = [];
-  for (const [n, { queue, job }] of jobs.entries()) {
-    try {
-      given.push([n, toPublish(queue, job)]);
-    } catch (error) {
-      answers[n] = listed(error);
-    }
-  }
-  const published = await operations.publishJobs(
-    account,
-    given.map(([, job]) => job),
-  );
-  for (const [index, answer] of published.entries()) {
-    const [n] = given[index] ?? [];
-    if (n === undefined) continue;
-    answers[n] =
-      answer.outcome === 'refused' ? listed(answer.error) : { id: answer.id, created: answer.outcome === 'created' };
-  }
-  return answers;
-}
-
 const ATTEMPT = "The delivery's `attempt`: refused when another one is under way. Without it, whichever is.";
 
 builder.mutationFields((t) => ({
-  publishJob: t.field({
-    type: PublishJobPayload,
-    description: 'Publishes a job.',
-    errors: { types: [ValidationError, NotFoundError, LimitReachedError] },
-    args: {
-      queue: t.arg.string({ required: true, description: 'Name of the queue.' }),
-      input: t.arg({ type: PublishInput, required: true, description: 'The job.' }),
-    },
-    resolve: (_root, { queue, input }, context) => refusing(() => publishOne(context, queue, input)),
-  }),
-  publishJobs: t.field({
-    type: PublishJobsPayload,
-    description: 'Publishes up to 1000 jobs; each is accepted or refused by itself.',
-    complexity: ({ jobs }) => ({ field: 2 * (jobs?.length ?? 0), multiplier: Math.max((jobs?.length ?? 0) / 10, 1) }),
-    errors: { types: [ValidationError, InvalidRequestError] },
-    args: { jobs: t.arg({ type: [PublishJobsInput], required: true, description: 'The jobs.' }) },
-    resolve: (_root, { jobs }, context) => refusing(async () => ({ answers: await publishMany(context, jobs) })),
-  }),
   ackJob: t.field({
     type: JobPayload,
     description: 'Reports success of a job that is awaiting it.',
@@ -171,7 +32,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
         const asked = checked(contract.jobs.ack.body, optional(input));
-        await context.services.ackJob(context.account, idOf(id, 'job'), asked);
+        await context.services.jobs.ack(context.account, idOf(id, 'job'), asked);
         return jobAfter(context, id);
       }),
   }),
@@ -188,7 +49,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
         const { reason = null, ...asked } = checked(contract.jobs.nack.body, optional(input));
-        await context.services.nackJob(context.account, idOf(id, 'job'), { ...asked, reason });
+        await context.services.jobs.nack(context.account, idOf(id, 'job'), { ...asked, reason });
         return jobAfter(context, id);
       }),
   }),
@@ -206,7 +67,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
         const { reason = null, ...asked } = checked(contract.jobs.defer.body, optional(input));
-        await context.services.deferJob(context.account, idOf(id, 'job'), { ...asked, reason });
+        await context.services.jobs.defer(context.account, idOf(id, 'job'), { ...asked, reason });
         return jobAfter(context, id);
       }),
   }),
@@ -222,8 +83,8 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { id, seconds, progress, attempt }, context) =>
       refusing(async () => {
-        const { operations, account } = context;
-        const deadline = await operations.extendAck(account, idOf(id, 'job'), seconds, progress ?? null, attempt);
+        const { services, account } = context;
+        const deadline = await services.jobs.extendAck(account, idOf(id, 'job'), seconds, progress ?? null, attempt);
         return { ...(await jobAfter(context, id)), deadline };
       }),
   }),
@@ -233,7 +94,7 @@ builder.mutationFields((t) => ({
     errors: { types: [NotFoundError, ConflictError] },
     args: { id: t.arg.id({ required: true, description: 'Of the job.' }) },
     resolve: (_root, { id }, context) =>
-      refusing(async () => jobAfter(context, await context.operations.cancelJob(context.account, idOf(id, 'job')))),
+      refusing(async () => jobAfter(context, await context.services.jobs.cancel(context.account, idOf(id, 'job')))),
   }),
   runNow: t.field({
     type: JobPayload,
@@ -241,7 +102,7 @@ builder.mutationFields((t) => ({
     errors: { types: [NotFoundError, ConflictError] },
     args: { id: t.arg.id({ required: true, description: 'Of the job.' }) },
     resolve: (_root, { id }, context) =>
-      refusing(async () => jobAfter(context, await context.operations.runNow(context.account, idOf(id, 'job')))),
+      refusing(async () => jobAfter(context, await context.services.jobs.runNow(context.account, idOf(id, 'job')))),
   }),
   cancelJobs: t.field({
     type: BulkActionPayload,
@@ -253,11 +114,11 @@ builder.mutationFields((t) => ({
       all: t.arg.boolean({ required: true, defaultValue: false, description: 'Has to be true for an empty filter.' }),
       dryRun: t.arg.boolean({ required: true, defaultValue: false, description: 'Only count.' }),
     },
-    resolve: (_root, { filter, all, dryRun }, { operations, account }) =>
+    resolve: (_root, { filter, all, dryRun }, { services, account }) =>
       refusing(async (): Promise<BulkActionResult> => {
         const jobs = toJobFilter(filter);
-        if (dryRun) return { matched: await operations.countCancel(account, jobs, all), actionId: null };
-        return { matched: null, actionId: await operations.startCancel(account, jobs, all) };
+        if (dryRun) return { matched: await services.bulk.countCancel(account, jobs, all), actionId: null };
+        return { matched: null, actionId: await services.bulk.startCancel(account, jobs, all) };
       }),
   }),
 }));

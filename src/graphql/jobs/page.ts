@@ -1,7 +1,7 @@
 import type { JobFilter, JobOrder } from '../../domain/job-filter.ts';
-import type { Position, Slice } from '../../services/dashboard.ts';
+import { MAX_COUNT, type Position, type Slice } from '../../domain/page.ts';
 import { builder } from '../builder.ts';
-import { counted, MAX_COUNT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { counted, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { Job } from '../refs.ts';
 
@@ -27,12 +27,12 @@ export async function jobPage(
   order: JobOrder,
   args: PageArgs,
   search: (slice: Slice) => Promise<Position[]> = (slice) =>
-    context.dashboard.searchJobs(context.account, filter, order, slice),
+    context.services.jobs.search(context.account, filter, order, slice),
 ) {
-  const { account, dashboard, loaders } = context;
+  const { account, services, loaders } = context;
   const page = await pageOf(args, async (slice) => {
     const positions = await search(slice);
     return placed(positions, await loaders.job.loadMany(positions.map(({ id }) => id)));
   });
-  return { ...page, ...counted(() => dashboard.countJobs(account, filter, MAX_COUNT)) };
+  return { ...page, ...counted(() => services.jobs.count(account, filter, MAX_COUNT)) };
 }

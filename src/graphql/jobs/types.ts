@@ -1,11 +1,11 @@
 import type { DeadReason as Reason, JobStatus as Status } from '../../domain/job.ts';
 import type { BackoffType as Backoff } from '../../domain/queue.ts';
-import type { Waiting as WaitingShape } from '../../services/dashboard.ts';
+import type { Waiting as WaitingShape } from '../../domain/waiting.ts';
 import { builder } from '../builder.ts';
 import { BackoffType, DeadReason, JobStatus, WaitReason } from '../enums.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
-import { visibleJob } from '../visible.ts';
 import { Attempt } from './attempt.ts';
+import { visibleJob } from './visible.ts';
 
 const Waiting = builder.objectRef<WaitingShape>('Waiting').implement({
   description: 'Why a pending job is not being delivered now.',

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 import type { Changes, Watch } from '../../live/live.ts';
 import { builder } from '../builder.ts';
+import { BulkAction } from '../bulk/types.ts';
 import type { GraphQLContext } from '../context.ts';
+import { visibleJob } from '../jobs/visible.ts';
 import type { JobRow, QueueRow } from '../loaders.ts';
 import { Job, Queue } from '../refs.ts';
-import { BulkAction } from '../server/types.ts';
-import { visibleJob } from '../visible.ts';
 
 /** Queues that are followed at once by somebody who names none, and jobs that one event names. */
 const MAX_EACH = 100;

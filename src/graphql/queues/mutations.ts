@@ -1,13 +1,13 @@
 import { contract } from '../../contract/index.ts';
 import { builder } from '../builder.ts';
+import { BulkAction } from '../bulk/types.ts';
 import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
 import { ConflictError, ForbiddenError, InvalidRequestError, NotFoundError, ValidationError } from '../errors.ts';
 import { checked, idOf, refusing, withoutNulls } from '../input.ts';
-import { QueuePayload, queueAfter } from '../jobs/payload-input.ts';
 import type { QueueRow } from '../loaders.ts';
 import { PRICE } from '../prices.ts';
 import { Queue } from '../refs.ts';
-import { BulkAction } from '../server/types.ts';
+import { QueuePayload, queueAfter } from './after-change.ts';
 
 const CreateQueueInput = builder.inputType('CreateQueueInput', {
   description:
@@ -98,7 +98,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { input }, context) =>
       refusing(async () => {
         const body = checked(contract.queues.create.body, withoutNulls(input, ['rateLimitMax']));
-        const { id, signingSecret } = await context.services.createQueue(context.account, body);
+        const { id, signingSecret } = await context.services.queues.create(context.account, body);
         return { ...(await queueAfter(context, id)), signingSecret };
       }),
   }),
@@ -113,7 +113,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id, input }, context) =>
       refusing(async () => {
         const body = checked(contract.queues.update.body, withoutNulls(input, ['rateLimitMax']));
-        await context.services.updateQueue(context.account, idOf(id, 'queue'), body);
+        await context.services.queues.update(context.account, idOf(id, 'queue'), body);
         return queueAfter(context, id);
       }),
   }),
@@ -124,7 +124,7 @@ builder.mutationFields((t) => ({
     args: { id: t.arg.id({ required: true, description: 'Of the queue.' }) },
     resolve: (_root, { id }, { services, account }) =>
       refusing(async () => {
-        await services.deleteQueue(account, idOf(id, 'queue'));
+        await services.queues.delete(account, idOf(id, 'queue'));
         return { id };
       }),
   }),
@@ -135,7 +135,7 @@ builder.mutationFields((t) => ({
     args: { id: t.arg.id({ required: true, description: 'Of the queue.' }) },
     resolve: (_root, { id }, context) =>
       refusing(async () => {
-        await context.operations.pauseQueue(context.account, idOf(id, 'queue'));
+        await context.services.queues.pause(context.account, idOf(id, 'queue'));
         return queueAfter(context, id);
       }),
   }),
@@ -146,7 +146,7 @@ builder.mutationFields((t) => ({
     args: { id: t.arg.id({ required: true, description: 'Of the queue.' }) },
     resolve: (_root, { id }, context) =>
       refusing(async () => {
-        await context.operations.resumeQueue(context.account, idOf(id, 'queue'));
+        await context.services.queues.resume(context.account, idOf(id, 'queue'));
         return queueAfter(context, id);
       }),
   }),
@@ -158,7 +158,7 @@ builder.mutationFields((t) => ({
     args: { queueId: t.arg.id({ required: true, description: 'Of the queue.' }) },
     resolve: (_root, { queueId: id }, context) =>
       refusing(async () => {
-        await context.operations.endHold(context.account, idOf(id, 'queue'));
+        await context.services.queues.endHold(context.account, idOf(id, 'queue'));
         return queueAfter(context, id);
       }),
   }),
@@ -168,8 +168,8 @@ builder.mutationFields((t) => ({
     description: 'Cancels every pending job of a queue that was published before now.',
     errors: { types: [NotFoundError, InvalidRequestError] },
     args: { id: t.arg.id({ required: true, description: 'Of the queue.' }) },
-    resolve: (_root, { id }, { operations, account }) =>
-      refusing(async () => ({ actionId: await operations.startPurge(account, idOf(id, 'queue')) })),
+    resolve: (_root, { id }, { services, account }) =>
+      refusing(async () => ({ actionId: await services.bulk.startPurge(account, idOf(id, 'queue')) })),
   }),
   setPayloadEncryption: t.field({
     type: QueuePayload,
@@ -182,7 +182,7 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { queueId: id, enabled }, context) =>
       refusing(async () => {
-        await context.operations.setPayloadEncryption(context.account, idOf(id, 'queue'), enabled);
+        await context.services.queues.setPayloadEncryption(context.account, idOf(id, 'queue'), enabled);
         return queueAfter(context, id);
       }),
   }),
@@ -201,7 +201,7 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { queueId: id, overlapSeconds }, context) =>
       refusing(async () => {
-        const { signingSecret, takesOverAt } = await context.operations.rotateSigningSecret(
+        const { signingSecret, takesOverAt } = await context.services.queues.rotateSigningSecret(
           context.account,
           idOf(id, 'queue'),
           overlapSeconds,
@@ -216,7 +216,7 @@ builder.mutationFields((t) => ({
     args: { queueId: t.arg.id({ required: true, description: 'Of the queue.' }) },
     resolve: (_root, { queueId: id }, context) =>
       refusing(async () => {
-        await context.operations.finishSecretRotation(context.account, idOf(id, 'queue'));
+        await context.services.queues.finishSecretRotation(context.account, idOf(id, 'queue'));
         return queueAfter(context, id);
       }),
   }),

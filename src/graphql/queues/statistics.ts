@@ -1,18 +1,11 @@
-import type {
-  BoundedCount,
-  JobTimelinePoint as JobTimelinePointShape,
-  PayloadValue as PayloadValueShape,
-  Percentiles as PercentilesShape,
-  QueueDepth as QueueDepthShape,
-  QueueHealth as QueueHealthShape,
-  QueueUse,
-  TimelineInput,
-  TimelinePoint as TimelinePointShape,
-} from '../../services/dashboard.ts';
+import type { QueueHealth as QueueHealthShape } from '../../domain/health.ts';
+import type { Percentiles as PercentilesShape } from '../../domain/histogram.ts';
+import type { TimelinePoint as TimelinePointShape } from '../../domain/statistics.ts';
+import type { QueueDepth as QueueDepthShape, QueueUse } from '../../services/insight/queues.ts';
 import { builder } from '../builder.ts';
 import { QueueWarning } from '../enums.ts';
 
-export const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement({
+const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement({
   description: 'Milliseconds, within 10 % of the true value; null when nothing was measured.',
   fields: (t) => ({
     p50: t.exposeFloat('p50', { nullable: true, description: 'Half were faster.' }),
@@ -88,45 +81,3 @@ export const RateWindow = builder.objectRef<NonNullable<QueueUse['rate']>>('Rate
     resetsAt: t.expose('resetsAt', { type: 'DateTime', description: 'When the next one begins.' }),
   }),
 });
-
-export const Count = builder.objectRef<BoundedCount>('Count').implement({
-  description: 'A count that stops at a maximum.',
-  fields: (t) => ({
-    count: t.exposeInt('count', { description: 'How many, up to the maximum.' }),
-    exact: t.exposeBoolean('exact', { description: 'False when there are more.' }),
-  }),
-});
-
-export const JobTimelinePoint = builder.objectRef<JobTimelinePointShape>('JobTimelinePoint').implement({
-  description: 'Jobs published in a span of time, by their present status.',
-  fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'Start of the span.' }),
-    pending: t.exposeInt('pending', { description: 'Pending now.' }),
-    processing: t.exposeInt('processing', { description: 'Being delivered now.' }),
-    awaitingAck: t.exposeInt('awaitingAck', { description: 'Awaiting a report now.' }),
-    completed: t.exposeInt('completed', { description: 'Completed by now.' }),
-    dead: t.exposeInt('dead', { description: 'Dead by now.' }),
-  }),
-});
-
-export const PayloadSuggestion = builder.objectRef<PayloadValueShape>('PayloadSuggestion').implement({
-  description: 'A path or a value that occurs in recent payloads.',
-  fields: (t) => ({
-    value: t.exposeString('value', { description: 'The path, or the value as JSON text.' }),
-    count: t.exposeInt('count', { description: 'In how many of the payloads that were looked at.' }),
-  }),
-});
-
-const DAY_MS = 86_400_000;
-
-interface TimelineArgs {
-  from?: Date | null | undefined;
-  to?: Date | null | undefined;
-  bucketSeconds: number;
-}
-
-/** The last day by default. To the minute, so that fields that ask at the same time share a statement. */
-export function toTimeline({ from, to, bucketSeconds }: TimelineArgs, now: Date): TimelineInput {
-  const end = to ?? new Date(Math.ceil(now.getTime() / 60_000) * 60_000);
-  return { from: from ?? new Date(end.getTime() - DAY_MS), to: end, bucketSeconds };
-}

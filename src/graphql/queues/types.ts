@@ -4,21 +4,16 @@ import type {
   AckTimeoutAction as TimeoutAction,
 } from '../../domain/queue.ts';
 import { builder } from '../builder.ts';
+import { DeadLetterFilterInput, toDeadLetterFilter } from '../dead-letters/filter.ts';
 import { DeadLetterConnection, deadLetterPage, ErrorGroup } from '../dead-letters/types.ts';
 import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
-import {
-  DeadLetterFilterInput,
-  JobFilterInput,
-  JobOrderInput,
-  toDeadLetterFilter,
-  toJobFilter,
-  toOrder,
-} from '../filters.ts';
+import { JobFilterInput, JobOrderInput, toJobFilter, toOrder } from '../jobs/filter.ts';
 import { JobConnection, jobPage } from '../jobs/page.ts';
 import type { QueueRow } from '../loaders.ts';
 import { PRICE, searchPriceOfQueue, timelinePrice } from '../prices.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
-import { QueueDepth, QueueHealth, RateWindow, TimelinePoint, toTimeline } from './statistics.ts';
+import { toTimeline } from '../timeline.ts';
+import { QueueDepth, QueueHealth, RateWindow, TimelinePoint } from './statistics.ts';
 
 const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('QueueHold').implement({
   description: 'A queue whose deliveries stand still because a receiver asked for it.',

@@ -11,7 +11,7 @@ export interface OpenApiOptions {
 }
 
 /** A JSON value; nothing in here reads it again but tests. */
-export type OpenApiDocument = Record<string, unknown>;
+type OpenApiDocument = Record<string, unknown>;
 
 const DESCRIPTION = `A job queue that delivers to webhooks. Publish a JSON object to a queue; Jobferry keeps it and posts it to the
 queue's \`webhookUrl\`, signed, with retries, limits, backpressure, dead letters and a history of every attempt.

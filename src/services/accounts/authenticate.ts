@@ -1,7 +1,7 @@
 import { accountByKeyHash, foreignKeyPrefixes, type KeyHolder, noteKeyUse } from '../../db/accounts.ts';
 import { FairTurns } from '../../db/connection/fair-turns.ts';
+import type { Account } from '../../domain/account.ts';
 import type { Context } from '../context.ts';
-import type { Account, Services } from '../index.ts';
 import { API_KEY_PREFIX, describeApiKey, hashApiKey, isPlausibleApiKey } from './api-key.ts';
 
 /** Below the second in which every process must refuse a revoked key (I-33). */
@@ -18,8 +18,8 @@ interface Cached {
   until: number;
 }
 
-/** Finds the account of an API key; null when it is malformed, unknown or revoked. */
-export function createAuthenticate({ db }: Pick<Context, 'db'>): Pick<Services, 'authenticate' | 'knownAccount'> {
+/** Looks up the accounts of API keys, and caches what it finds for less than a second. */
+export function createAuthenticate({ db }: Pick<Context, 'db'>) {
   const good = new Map<string, Cached>();
   /** What was not found, or not yet. */
   const others = new Map<string, Cached>();
@@ -43,30 +43,34 @@ export function createAuthenticate({ db }: Pick<Context, 'db'>): Pick<Services, 
     return cached.found;
   };
 
-  const authenticate = async (apiKey: string) => {
-    if (!isPlausibleApiKey(apiKey)) return null;
-    const hash = hashApiKey(apiKey);
-    const known = good.get(hash);
-    const present = known ?? others.get(hash);
-    if (present !== undefined && present.until > performance.now()) return present.account;
-    if (!known && !apiKey.startsWith(API_KEY_PREFIX) && !(await mayBeForeign(apiKey))) return null;
-
-    const found = known?.found ?? null;
-    const cached: Cached = { account: Promise.resolve(null), found, until: Number.POSITIVE_INFINITY };
-    const place = known === undefined ? others : good;
-    keep(place, hash, cached);
-    cached.account = known ? lookUp(hash, cached) : strangers.run('', () => lookUp(hash, cached));
-    cached.account.catch(() => {
-      // Not forgotten that it was good, only asked again.
-      cached.until = 0;
-    });
-    return cached.account;
-  };
-
   return {
-    authenticate,
-    // Once it is too old somebody has to ask, and so nobody who comes with this key is kept waiting.
-    knownAccount: (apiKey) => {
+    /** Returns the account of an API key; null when the key is malformed, unknown or revoked. */
+    async authenticate(apiKey: string): Promise<Account | null> {
+      if (!isPlausibleApiKey(apiKey)) return null;
+      const hash = hashApiKey(apiKey);
+      const known = good.get(hash);
+      const present = known ?? others.get(hash);
+      if (present !== undefined && present.until > performance.now()) return present.account;
+      if (!known && !apiKey.startsWith(API_KEY_PREFIX) && !(await mayBeForeign(apiKey))) return null;
+
+      const found = known?.found ?? null;
+      const cached: Cached = { account: Promise.resolve(null), found, until: Number.POSITIVE_INFINITY };
+      const place = known === undefined ? others : good;
+      keep(place, hash, cached);
+      cached.account = known ? lookUp(hash, cached) : strangers.run('', () => lookUp(hash, cached));
+      cached.account.catch(() => {
+        // Not forgotten that it was good, only asked again.
+        cached.until = 0;
+      });
+      return cached.account;
+    },
+
+    /**
+     * Returns the account whose key this was a second ago, without a query; null when it has to be looked up. Good enough
+     * to decide whose request has to wait, and not to let a request in.
+     */
+    knownAccount(apiKey: string): Account | null {
+      // Once it is too old a request has to look it up, so requests with this key do not wait before that.
       const known = good.get(hashApiKey(apiKey));
       return known !== undefined && known.until > performance.now() ? known.found : null;
     },

@@ -1,20 +1,34 @@
 import * as actions from '../../db/bulk/actions.ts';
-import { countCancellable, countPending, countReplayable, isLimitReached } from '../../db/bulk/selection.ts';
+import { countCancellable, countPending, countReplayable } from '../../db/bulk/selection.ts';
+import { isLimitReached } from '../../db/insight/usage.ts';
 import { queueState } from '../../db/queues/queues.ts';
+import { type Account, authorOf } from '../../domain/account.ts';
 import { assertKeepable, MAX_RATE_PER_SECOND, matchesEverything } from '../../domain/bulk.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
-import type { JobFilter } from '../../domain/job-filter.ts';
+import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
-import type { Account } from '../index.ts';
-import { assertDeadLettersExist } from '../jobs/list.ts';
-import type { BulkOperations, BulkReplayInput } from '../operations.ts';
+import { assertDeadLettersExist } from '../dead-letters/exists.ts';
 
-/** Asks for bulk actions; the workers carry them out (`run-bulk-action`). */
-export function createBulkOperations(context: Context): BulkOperations {
+export interface BulkReplayInput {
+  queueId: string;
+  filter: DeadLetterFilter;
+  /** Replays everything; without it an empty filter is refused. */
+  all: boolean;
+  /** Null: as fast as it goes. */
+  ratePerSecond: number | null;
+  /** Replay one, and go on only when it has completed. */
+  canary: boolean;
+}
+
+/**
+ * Bulk actions are requested here; the workers carry them out (`worker/bulk`). Each is written to the audit log.
+ * Queues and actions of other accounts are not found.
+ */
+export function createBulkRequests(context: Context) {
   const { db, periods } = context;
 
-  const countReplay = async (account: Account, input: BulkReplayInput): Promise<number> => {
+  const matchedByReplay = async (account: Account, input: BulkReplayInput): Promise<number> => {
     const { queueId, filter, all, ratePerSecond } = input;
     if (!isId(queueId)) throw notFound('queue');
     assertKeepable(filter);
@@ -28,14 +42,14 @@ export function createBulkOperations(context: Context): BulkOperations {
     return countReplayable(db.reading(account.id), queueId, filter, periods);
   };
 
-  const countCancel = async (account: Account, filter: JobFilter, all: boolean): Promise<number> => {
+  const matchedByCancel = async (account: Account, filter: JobFilter, all: boolean): Promise<number> => {
     assertKeepable(filter);
     assertAsked(all || !matchesEverything(filter), 'job of the account');
     return countCancellable(db.reading(account.id), { accountId: account.id, filter, periods });
   };
 
   const start = async (account: Account, action: actions.NewBulkAction): Promise<string> => {
-    const id = await actions.startBulkAction(db, account, action);
+    const id = await actions.startBulkAction(db, authorOf(account), action);
     if (id === null) {
       throw invalid(`${actions.MAX_RUNNING} bulk actions are running: wait until one has ended, or cancel one`);
     }
@@ -48,31 +62,59 @@ export function createBulkOperations(context: Context): BulkOperations {
   };
 
   return {
-    countReplay,
-    countCancel,
+    /** Counts the dead letters that `startReplay` would replay now. @throws JobferryError as `startReplay` */
+    async countReplay(account: Account, input: BulkReplayInput): Promise<number> {
+      return matchedByReplay(account, input);
+    },
 
-    async startReplay(account, input) {
-      const matched = await countReplay(account, input);
+    /**
+     * Starts a replay of the matching dead letters of a queue, oldest first.
+     * @returns the action's id
+     * @throws JobferryError `invalid_request`, `not_found`, `gone` (deleted queue), `limit_reached`, `unavailable`
+     */
+    async startReplay(account: Account, input: BulkReplayInput): Promise<string> {
+      const matched = await matchedByReplay(account, input);
       const plan = planOf(context, account);
       if (await isLimitReached(db, account.id, plan.monthlyAttempts)) throw limitReached(plan);
       const { queueId, filter: selection, ratePerSecond, canary } = input;
       return start(account, { kind: 'replay_dead_letters', queueId, selection, ratePerSecond, canary, matched });
     },
 
-    async startCancel(account, filter, all) {
-      const matched = await countCancel(account, filter, all);
+    /** Counts the jobs that `startCancel` would cancel now. @throws JobferryError as `startCancel` */
+    async countCancel(account: Account, filter: JobFilter, all: boolean): Promise<number> {
+      return matchedByCancel(account, filter, all);
+    },
+
+    /**
+     * Starts to cancel all matching jobs that are pending or awaiting_ack.
+     * @param all must be true for a filter that matches everything
+     * @returns the action's id
+     * @throws JobferryError `invalid_request`, `unavailable`
+     */
+    async startCancel(account: Account, filter: JobFilter, all: boolean): Promise<string> {
+      const matched = await matchedByCancel(account, filter, all);
       return start(account, { ...PLAIN, kind: 'cancel_jobs', queueId: null, selection: filter, matched });
     },
 
-    async startPurge(account, queueId) {
+    /**
+     * Starts to cancel every pending job of the queue that was published before now.
+     * @returns the action's id
+     * @throws JobferryError `not_found`, `invalid_request` (too many actions are running), `unavailable`
+     */
+    async startPurge(account: Account, queueId: string): Promise<string> {
       if (!isId(queueId) || (await queueState(db, account.id, queueId)) !== 'live') throw notFound('queue');
       const matched = await countPending(db.reading(account.id), queueId);
       return start(account, { ...PLAIN, kind: 'purge_queue', queueId, selection: {}, matched });
     },
 
-    async cancelBulkAction(account, actionId) {
+    /**
+     * Stops a bulk action; what was done stays done.
+     * @returns the action's id
+     * @throws JobferryError `not_found`, `conflict` (it has ended already), `unavailable`
+     */
+    async cancel(account: Account, actionId: string): Promise<string> {
       if (!isId(actionId)) throw notFound('bulk action');
-      if (await actions.cancelBulkAction(db, account, actionId)) {
+      if (await actions.cancelBulkAction(db, authorOf(account), actionId)) {
         tell(account, actionId, null);
         return actionId;
       }
@@ -89,7 +131,7 @@ function isRate(value: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= MAX_RATE_PER_SECOND;
 }
 
-/** A filter that somebody forgot to fill must not be taken for everything. */
+/** A filter that a caller forgot to fill must not select everything. */
 function assertAsked(isAsked: boolean, what: string): void {
   if (isAsked) return;
   throw invalid(`an empty filter matches every ${what}: narrow it down, or say that you mean all with \`all: true\``);

@@ -1,13 +1,13 @@
 import { type ReplayAnswer, replay } from '../../db/dead-letters.ts';
+import { type Account, authorOf } from '../../domain/account.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
+import type { BulkReplayResult, PublishedJob } from '../../domain/job.ts';
 import { LIMITS } from '../../domain/queue.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
-import type { Account, Services } from '../index.ts';
-import { assertDeadLettersExist, queueDeleted } from '../jobs/list.ts';
 import { afterCommit } from '../told-what-was-stored.ts';
+import { assertDeadLettersExist, queueDeleted } from './exists.ts';
 
-type Replay = Pick<Services, 'replayDeadLetter' | 'replayDeadLetters'>;
 type Done = Extract<ReplayAnswer, { outcome: 'done' }>;
 type Replayed = Omit<Done, 'skipped'> & { skipped: Skipped[] };
 
@@ -19,7 +19,7 @@ const SKIPPED = {
 type Skipped = { id: string; reason: keyof typeof SKIPPED };
 
 /** New jobs from dead letters (D19). Replays count as new jobs, so the plan's limit applies. */
-export function createReplay(context: Context): Replay {
+export function createReplay(context: Context) {
   const once = async (
     account: Account,
     queueId: string,
@@ -28,7 +28,7 @@ export function createReplay(context: Context): Replay {
   ): Promise<Done> => {
     const plan = planOf(context, account);
     const request = { queueId, ids, max: LIMITS.bulkReplay, limit: plan.monthlyAttempts };
-    const answer = await replay(context.db, request, context.periods, { by: account, single });
+    const answer = await replay(context.db, request, context.periods, { by: authorOf(account), single });
     if (answer.outcome === 'queue_deleted') throw queueDeleted();
     if (answer.outcome === 'limit_reached') throw limitReached(plan);
     if (answer.jobs.length > 0) context.wake(queueId, 'job');
@@ -67,7 +67,12 @@ export function createReplay(context: Context): Replay {
   };
 
   return {
-    async replayDeadLetter(account, queueId, deadLetterId) {
+    /**
+     * Publishes the job of a dead letter again, with the queue's present settings.
+     * @throws JobferryError `not_found`, `gone` (deleted queue), `conflict` (already replayed), `limit_reached`,
+     *   `unavailable`
+     */
+    async replay(account: Account, queueId: string, deadLetterId: string): Promise<PublishedJob> {
       const answer = await run(account, queueId, [deadLetterId], { single: true });
       const job = answer.jobs[0];
       if (job !== undefined) {
@@ -79,7 +84,12 @@ export function createReplay(context: Context): Replay {
       throw notFound('dead letter');
     },
 
-    async replayDeadLetters(account, queueId, ids) {
+    /**
+     * Replays dead letters by id, or those of the queue that were not replayed (`all`, up to 1000 per call). What cannot
+     * be replayed is skipped, with the reason.
+     * @throws JobferryError `not_found`, `gone` (deleted queue), `limit_reached`, `unavailable`
+     */
+    async replayMany(account: Account, queueId: string, ids: string[] | 'all'): Promise<BulkReplayResult> {
       // An id named twice counts once, and text that is no id at all is not asked for.
       const asked = ids === 'all' ? [] : [...new Set(ids)];
       const [possible, impossible] = [asked.filter(isId), asked.filter((id) => !isId(id))];

@@ -6,16 +6,30 @@ import {
   type ErrorGroupRow,
   errorGroups,
 } from '../../db/search/dead-letters.ts';
+import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
+import type { DeadReason } from '../../domain/job.ts';
 import { type DeadLetterFilter, FILTER_LIMITS } from '../../domain/job-filter.ts';
+import { type BoundedCount, MAX_COUNT, type Position, type Slice } from '../../domain/page.ts';
 import { isStorableText } from '../../domain/text.ts';
-import { type Context, planOf } from '../context.ts';
-import type { DeadLetterSearch, ErrorGroup } from '../dashboard.ts';
-import type { Account } from '../index.ts';
+import type { Context } from '../context.ts';
+import { windowOf } from '../pages.ts';
 
-/** Where counting stops at the latest. */
-const MAX_COUNT = 10_000;
+/** Dead letters of a queue that died of the same. */
+export interface ErrorGroup {
+  fingerprint: string;
+  reason: DeadReason;
+  /** The webhook's last answer; null when there was none. */
+  webhookStatusCode: number | null;
+  /** The error of the newest member. */
+  error: string | null;
+  count: number;
+  firstSeen: Date;
+  lastSeen: Date;
+  /** The newest member that was not replayed; the newest of all when every member was. */
+  sampleDeadLetterId: string;
+}
 
 /**
  * Dead letters of the account's live queues, within the plan's window and retention.
@@ -24,16 +38,24 @@ const MAX_COUNT = 10_000;
 export function createDeadLetterSearch(
   context: Pick<Context, 'db' | 'periods' | 'plans'>,
   request?: { budget: SearchBudget },
-): DeadLetterSearch {
+) {
   const { db, periods } = context;
   const scopeOf = (account: Account): DeadLetterScope => ({
     accountId: account.id,
-    windowMs: Math.min(planOf(context, account).window * 1000, periods.retentionMs),
+    windowMs: windowOf(context, account),
     periods,
   });
   const reading = (account: Account) => db.reading(account.id, { budget: request?.budget ?? new SearchBudget() });
   return {
-    async searchDeadLetters(account, asked, { limit, after, before, inverted }) {
+    /**
+     * Returns the ids of a slice of the matching dead letters, most recently dead first.
+     * @throws JobferryError `invalid_request` (filter), `unavailable`
+     */
+    async search(
+      account: Account,
+      asked: DeadLetterFilter,
+      { limit, after, before, inverted }: Slice,
+    ): Promise<Position[]> {
       const filter = matchable(asked);
       if (filter === null) return [];
       // The list begins with the newest: what comes after an entry has a smaller id.
@@ -42,7 +64,11 @@ export function createDeadLetterSearch(
       return ids.map((id) => ({ id }));
     },
 
-    async countDeadLetters(account, asked, max) {
+    /**
+     * Counts the matching dead letters, up to `max` (10 000 at most).
+     * @throws JobferryError `invalid_request` (filter), `unavailable`
+     */
+    async count(account: Account, asked: DeadLetterFilter, max: number): Promise<BoundedCount> {
       const filter = matchable(asked);
       if (filter === null) return { count: 0, exact: true };
       const bound = Math.min(Math.max(Math.trunc(max), 0), MAX_COUNT);
@@ -50,7 +76,12 @@ export function createDeadLetterSearch(
       return { count: Math.min(found, bound), exact: found <= bound };
     },
 
-    async errorGroups(account, asked, limit) {
+    /**
+     * Returns the matching dead letters in groups, up to `limit` per queue and the largest first. Queues without a match
+     * are left out.
+     * @throws JobferryError `invalid_request` (filter), `unavailable`
+     */
+    async errorGroups(account: Account, asked: DeadLetterFilter, limit: number): Promise<Map<string, ErrorGroup[]>> {
       const filter = matchable(asked);
       const rows = filter === null ? [] : await errorGroups(reading(account), scopeOf(account), filter, limit);
       const groups = new Map<string, ErrorGroup[]>();

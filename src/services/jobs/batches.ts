@@ -1,11 +1,11 @@
 import { type Settlement, settle } from '../../db/delivery/settle.ts';
 import { findJobs, type StoredJob } from '../../db/delivery/stored-job.ts';
 import { jobDocuments } from '../../db/jobs/documents.ts';
+import type { Account } from '../../domain/account.ts';
 import { notFound } from '../../domain/errors.ts';
 import type { JobDocument } from '../../domain/job.ts';
 import { Batcher, type BatcherOptions } from '../../pacing/batcher.ts';
 import type { Context } from '../context.ts';
-import type { Account } from '../index.ts';
 
 /**
  * What is asked and said about single jobs. Calls that come together share a statement, and a commit: workers that ack

@@ -1,60 +1,51 @@
-import { databaseTime } from '../../db/connection/clock.ts';
 import { STATEMENT_TIMEOUT_MS } from '../../db/connection/connections.ts';
 import type { Database } from '../../db/connection/database.ts';
-import { listDeadLetterDocuments } from '../../db/dead-letters.ts';
 import { listStart } from '../../db/jobs/documents.ts';
 import { type KeptJobs, listJobDocuments } from '../../db/jobs/list.ts';
 import { queueState } from '../../db/queues/queues.ts';
-import { JobferryError, notFound } from '../../domain/errors.ts';
+import type { Account } from '../../domain/account.ts';
+import { notFound } from '../../domain/errors.ts';
+import type { JobDocument, JobStatus } from '../../domain/job.ts';
 import { type Context, planOf } from '../context.ts';
-import type { Account, PageInput, Services } from '../index.ts';
+import { offsetOf, type Page, type PageInput } from '../pages.ts';
 import type { JobBatches } from './batches.ts';
 
-type ListJobs = Pick<Services, 'getJob' | 'listJobs' | 'listDeadLetters'>;
+export interface ListJobsInput extends PageInput {
+  status?: JobStatus | undefined;
+  /** Literal, case-insensitive substring. */
+  idempotencyKey?: string | undefined;
+}
 
-export function createListJobs(context: Context, jobs: JobBatches): ListJobs {
-  const { db, periods } = context;
+/** Single jobs and lists of jobs, as REST returns them. */
+export function createJobReads(context: Context, batches: JobBatches) {
+  const { db } = context;
   return {
-    getJob: (account, jobId) => jobs.document(account, jobId),
+    /** Returns the job with its payload and history. @throws JobferryError `not_found`, `unavailable` */
+    async get(account: Account, jobId: string): Promise<JobDocument> {
+      return batches.document(account, jobId);
+    },
 
-    async listJobs(account, queueId, input, isGone) {
+    /**
+     * Returns a page of the jobs of a queue, newest first. `appliedFrom` is the lower bound actually used: the plan's
+     * window may be shorter than what was asked for.
+     * @param isGone whether the caller has gone: statements that have not begun by then are not run
+     * @throws JobferryError `not_found` (queue), `unavailable`
+     */
+    async list(
+      account: Account,
+      queueId: string,
+      input: ListJobsInput,
+      isGone?: () => boolean,
+    ): Promise<Page<JobDocument> & { appliedFrom: Date }> {
       const reading = db.reading(account.id, { isGone, maxMs: STATEMENT_TIMEOUT_MS });
       if ((await queueState(reading, account.id, queueId)) !== 'live') throw notFound('queue');
       const { from: appliedFrom, kept } = await jobsFrom(context, reading, account, queueId, input);
       const { to, status, idempotencyKey } = input;
       const filter = { queueId, from: appliedFrom, to, status, idempotencyKey, kept };
-      const found = await listJobDocuments(reading, filter, slice(input));
+      const found = await listJobDocuments(reading, filter, offsetOf(input));
       return { ...found, page: input.page, limit: input.limit, appliedFrom };
     },
-
-    async listDeadLetters(account, queueId, input, isGone) {
-      const reading = db.reading(account.id, { isGone, maxMs: STATEMENT_TIMEOUT_MS });
-      await assertDeadLettersExist(reading, account, queueId);
-      const filter = {
-        queueId,
-        from: await clampedFrom(context, reading, account, input),
-        to: input.to,
-        includeReplayed: input.includeReplayed ?? true,
-        periods,
-      };
-      const found = await listDeadLetterDocuments(reading, filter, slice(input));
-      return { ...found, page: input.page, limit: input.limit };
-    },
   };
-}
-
-/**
- * The dead letters of a deleted queue are gone, and that is another answer than "never was" (D17).
- * @throws JobferryError `gone` or `not_found`
- */
-export async function assertDeadLettersExist(reading: Database, account: Account, queueId: string): Promise<void> {
-  const state = await queueState(reading, account.id, queueId);
-  if (state === 'unknown') throw notFound('queue');
-  if (state === 'deleted') throw queueDeleted();
-}
-
-export function queueDeleted(): JobferryError {
-  return new JobferryError('gone', 'the queue has been deleted, and its dead letters with it');
 }
 
 /**
@@ -75,15 +66,4 @@ async function jobsFrom(
   const earliest = showsKept ? Math.min(oldestKept.getTime(), young) : Math.max(now.getTime() - windowMs, young);
   const from = Math.max(input.from?.getTime() ?? earliest, earliest);
   return { from: new Date(from), kept: from < young ? { youngFrom: new Date(young), periods } : undefined };
-}
-
-/** The lower bound actually used: `from`, but not before the plan's window (spec "Job list"). */
-async function clampedFrom(context: Context, reading: Database, account: Account, input: PageInput): Promise<Date> {
-  const windowMs = Math.min(planOf(context, account).window * 1000, context.periods.retentionMs);
-  const earliest = (await databaseTime(reading)) - windowMs;
-  return new Date(Math.max(input.from?.getTime() ?? earliest, earliest));
-}
-
-function slice({ page, limit }: PageInput): { limit: number; offset: number } {
-  return { limit, offset: (page - 1) * limit };
 }

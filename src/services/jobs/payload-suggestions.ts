@@ -1,13 +1,19 @@
 import type { Database } from '../../db/connection/database.ts';
 import { SearchBudget } from '../../db/search/budget.ts';
 import { samplePayloads } from '../../db/search/payload-sample.ts';
+import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { parsePath, pathsOf, valuesAt } from '../../domain/payload-path.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { inSlices } from '../../pacing/slices.ts';
-import type { JobSearch, PayloadValue } from '../dashboard.ts';
-import type { Account } from '../index.ts';
+
+export interface PayloadValue {
+  /** The path, or the value as text. */
+  value: string;
+  /** Number of sampled payloads that have it. */
+  count: number;
+}
 
 /** What is longer is no help in a suggestion. */
 const MAX_SUGGESTION_LENGTH = 256;
@@ -25,7 +31,7 @@ export function createPayloadSuggestions(
   db: Database,
   windowOf: (account: Account) => number,
   request?: { budget: SearchBudget },
-): Pick<JobSearch, 'payloadPaths' | 'payloadValues'> {
+) {
   const samples = new Map<string, Promise<Payload[]>>();
   const read = async (account: Account, queueId: string | null): Promise<Payload[]> => {
     if (queueId !== null && !isId(queueId)) return [];
@@ -57,12 +63,33 @@ export function createPayloadSuggestions(
   };
 
   return {
-    async payloadPaths(account, queueId, prefix, limit) {
+    /**
+     * Returns paths that occur in recent payloads, most frequent first.
+     * @param queueId null: of all queues
+     * @throws JobferryError `invalid_request` (prefix), `unavailable`
+     */
+    async payloadPaths(
+      account: Account,
+      queueId: string | null,
+      prefix: string,
+      limit: number,
+    ): Promise<PayloadValue[]> {
       assertPrefix(prefix);
       return largest(await countTexts(await sample(account, queueId), pathsOf, prefix.toLowerCase()), limit);
     },
 
-    async payloadValues(account, queueId, path, prefix, limit) {
+    /**
+     * Returns values that occur at a path in recent payloads, most frequent first.
+     * @param queueId null: of all queues
+     * @throws JobferryError `invalid_request` (path or prefix), `unavailable`
+     */
+    async payloadValues(
+      account: Account,
+      queueId: string | null,
+      path: string,
+      prefix: string,
+      limit: number,
+    ): Promise<PayloadValue[]> {
       assertPrefix(prefix);
       const names = parsePath(path);
       const valuesOf = (payload: unknown) => valuesAt(payload, names).map(String);

@@ -1,16 +1,20 @@
 import type { SecretBox } from '../../db/connection/secret-box.ts';
 import { type PublishAnswer, type PublishItem, publish } from '../../db/delivery/publish.ts';
+import type { Account } from '../../domain/account.ts';
 import { notFound, unavailable } from '../../domain/errors.ts';
 import type { PublishedJob } from '../../domain/job.ts';
 import { Batcher } from '../../pacing/batcher.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
-import type { Account, PublishInput } from '../index.ts';
 
-export type PublishJob = (
-  account: Account,
-  queueName: string,
-  input: PublishInput,
-) => Promise<{ created: boolean; job: PublishedJob }>;
+export interface PublishInput {
+  /** JSON source text of the payload, already checked to be an object (D26). */
+  payload: string;
+  idempotencyKey?: string | undefined;
+  /** Seconds until the first delivery; none when left out. */
+  delay?: number | undefined;
+}
+
+export type Publish = ReturnType<typeof createPublish>['publish'];
 
 const MIB = 1024 * 1024;
 /** Payloads of more characters are written in statements of their own. */
@@ -24,11 +28,7 @@ const MAX_ROUNDS = 5;
 /** Names of queues that are known to encrypt their payloads. */
 const MAX_SEALING = 10_000;
 
-/**
- * Publishes a job; resolves after the commit, so a 201 is a promise.
- * Errors: `not_found` (queue), `limit_reached`, `unavailable`.
- */
-export function createPublishJob(context: Context): PublishJob {
+export function createPublish(context: Context) {
   const createBatcher = () =>
     new Batcher<PublishItem, PublishAnswer>((items) => publish(context.db, items, context.periods), {
       maxItems: 200,
@@ -43,62 +43,73 @@ export function createPublishJob(context: Context): PublishJob {
   // A mebibyte takes the database ten times as long as a hundred small payloads, which do not wait for it.
   const [small, large] = [createBatcher(), createBatcher()];
 
-  // Whether a queue encrypts is decided by the statement that stores the job, and said when we had it
-  // wrong. So a queue that does costs another round once in a while, and one that does not costs nothing.
+  // The statement that stores the job decides whether the queue encrypts, and returns that when the item assumed
+  // otherwise. So a queue that encrypts costs another round now and then, and any other queue costs nothing.
   const sealing = new Map<string, string>();
 
-  return async (account, queueName, input) => {
-    const plan = planOf(context, account);
-    const place = `${account.id}/${queueName}`;
-    const plain: PublishItem = {
-      accountId: account.id,
-      queue: queueName,
-      payload: input.payload,
-      key: input.idempotencyKey ?? null,
-      delayMs: Math.round((input.delay ?? 0) * 1000),
-      limit: plan.monthlyAttempts,
-    };
-    // One deadline for all rounds: the caller waits for the last of them.
-    const giveUpAt = performance.now() + DEADLINE_MS;
-    for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const item = sealedItem(context.db.box, plain, sealing.get(place));
-      const batcher = item.payload.length > LARGE ? large : small;
-      const answer = await batcher.add(account.id, item, giveUpAt - performance.now());
-      switch (answer.outcome) {
-        case 'queue_not_found':
-          throw notFound('queue');
-        case 'limit_reached':
-          throw limitReached(plan);
-        case 'retry':
-          continue;
-        case 'seal':
-          if (sealing.size >= MAX_SEALING) sealing.clear();
-          sealing.set(place, answer.queueId);
-          continue;
-        case 'unseal':
-          sealing.delete(place);
-          continue;
-        case 'created':
-        case 'existing': {
-          const created = answer.outcome === 'created';
-          const { id, status, createdAt, queueId } = answer;
-          if (created) {
-            // What is due later has a wake-up of its own.
-            if (plain.delayMs < WAKE_UP_LEAD_MS) context.wake(queueId, 'job');
-            context.changes.changed({ accountId: account.id, queueId, jobId: id });
+  return {
+    /**
+     * Publishes a job; resolves after the commit, so a 201 is a promise.
+     * @returns `created` is false when the idempotency key matched an earlier job, which is returned instead
+     * @throws JobferryError `not_found` (queue), `limit_reached`, `unavailable`
+     */
+    async publish(
+      account: Account,
+      queueName: string,
+      input: PublishInput,
+    ): Promise<{ created: boolean; job: PublishedJob }> {
+      const plan = planOf(context, account);
+      const place = `${account.id}/${queueName}`;
+      const plain: PublishItem = {
+        accountId: account.id,
+        queue: queueName,
+        payload: input.payload,
+        key: input.idempotencyKey ?? null,
+        delayMs: Math.round((input.delay ?? 0) * 1000),
+        limit: plan.monthlyAttempts,
+      };
+      // One deadline for all rounds: the caller waits for the last of them.
+      const giveUpAt = performance.now() + DEADLINE_MS;
+      for (let round = 0; round < MAX_ROUNDS; round += 1) {
+        const item = sealedItem(context.db.box, plain, sealing.get(place));
+        const batcher = item.payload.length > LARGE ? large : small;
+        const answer = await batcher.add(account.id, item, giveUpAt - performance.now());
+        switch (answer.outcome) {
+          case 'queue_not_found':
+            throw notFound('queue');
+          case 'limit_reached':
+            throw limitReached(plan);
+          case 'retry':
+            continue;
+          case 'seal':
+            if (sealing.size >= MAX_SEALING) sealing.clear();
+            sealing.set(place, answer.queueId);
+            continue;
+          case 'unseal':
+            sealing.delete(place);
+            continue;
+          case 'created':
+          case 'existing': {
+            const created = answer.outcome === 'created';
+            const { id, status, createdAt, queueId } = answer;
+            if (created) {
+              // What is due later has a wake-up of its own.
+              if (plain.delayMs < WAKE_UP_LEAD_MS) context.wake(queueId, 'job');
+              context.changes.changed({ accountId: account.id, queueId, jobId: id });
+            }
+            return { created, job: { id, status, createdAt: new Date(createdAt) } };
           }
-          return { created, job: { id, status, createdAt: new Date(createdAt) } };
         }
       }
-    }
-    throw unavailable('too many publishes race for this idempotency key', 'nothing');
+      throw unavailable('too many publishes race for this idempotency key', 'nothing');
+    },
   };
 }
 
 function sealedItem(box: SecretBox, item: PublishItem, queueId: string | undefined): PublishItem {
   if (queueId === undefined) return item;
   if (box.keyId === null) {
-    // The start makes sure that there is a key; somebody has switched encryption on since then.
+    // A process does not start without a key when a queue encrypts, so the queue began to encrypt after that.
     throw unavailable('the queue encrypts payloads, and this process has no ENCRYPTION_KEY', 'nothing');
   }
   return { ...item, payload: box.seal(`payload:${queueId}`, item.payload), sealedFor: queueId };

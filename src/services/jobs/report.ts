@@ -1,16 +1,23 @@
 import type { StoredJob } from '../../db/delivery/stored-job.ts';
+import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import type { JobDocument } from '../../domain/job.ts';
-import { type JobEvent, transition } from '../../domain/transition.ts';
+import { type DeferScope, type JobEvent, transition } from '../../domain/transition.ts';
 import type { Context } from '../context.ts';
-import type { Account, Services } from '../index.ts';
 import { afterCommit } from '../told-what-was-stored.ts';
 import type { JobBatches } from './batches.ts';
 
-type ReportOutcome = Pick<Services, 'ackJob' | 'nackJob' | 'deferJob'>;
+export interface ReportInput {
+  /** The attempt that the report is about: refused unless it is under way. Left out: the one that is under way. */
+  attempt?: number | undefined;
+}
 
-/** The worker's report that ends a job in ack mode (spec "Ack mode"). Exactly one report wins. */
-export function createReportOutcome(context: Context, jobs: JobBatches): ReportOutcome {
+/**
+ * The worker's reports that end an attempt in ack mode (spec "Ack mode"). Exactly one report wins. Each returns the job as
+ * it is afterwards.
+ * @throws JobferryError `not_found`, `invalid_request` (not awaiting_ack, or another attempt is under way), `unavailable`
+ */
+export function createReports(context: Context, jobs: JobBatches) {
   const report = async (
     account: Account,
     jobId: string,
@@ -34,9 +41,31 @@ export function createReportOutcome(context: Context, jobs: JobBatches): ReportO
   };
 
   return {
-    ackJob: (account, jobId, { attempt } = {}) => report(account, jobId, attempt, { type: 'acked' }),
-    nackJob: (account, jobId, { attempt, ...input }) => report(account, jobId, attempt, { type: 'nacked', ...input }),
-    deferJob: (account, jobId, { attempt, retryAfter, scope, reason }) => {
+    /** Reports success: the job is completed. */
+    async ack(account: Account, jobId: string, { attempt }: ReportInput = {}): Promise<JobDocument> {
+      return report(account, jobId, attempt, { type: 'acked' });
+    },
+
+    /** Reports failure: the job is retried, or dead at once when it is not `retryable`. */
+    async nack(
+      account: Account,
+      jobId: string,
+      { attempt, ...input }: ReportInput & { retryable: boolean; reason: string | null },
+    ): Promise<JobDocument> {
+      return report(account, jobId, attempt, { type: 'nacked', ...input });
+    },
+
+    /** Reports backpressure: the job, or its whole queue, is held for `retryAfter` seconds. */
+    async defer(
+      account: Account,
+      jobId: string,
+      {
+        attempt,
+        retryAfter,
+        scope,
+        reason,
+      }: ReportInput & { retryAfter: number; scope: DeferScope; reason: string | null },
+    ): Promise<JobDocument> {
       const retryAfterMs = Math.ceil(retryAfter * 1000);
       return report(account, jobId, attempt, { type: 'deferred', retryAfterMs, scope, reason });
     },

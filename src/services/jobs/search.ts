@@ -2,23 +2,39 @@ import { recentDatabaseTime } from '../../db/connection/clock.ts';
 import type { SearchBudget } from '../../db/search/budget.ts';
 import {
   countJobs,
-  findJobs,
   type JobSelection,
   type JobTimelineRow,
   newestJobs,
+  searchJobs,
   timelineOfJobs,
 } from '../../db/search/jobs.ts';
+import type { Account } from '../../domain/account.ts';
 import { assertJobFilter } from '../../domain/check-job-filter.ts';
 import { JobferryError } from '../../domain/errors.ts';
-import type { JobFilter } from '../../domain/job-filter.ts';
-import { MAX_TIMELINE_POINTS, STATS_BUCKET_SECONDS, type TimelineGrid, timelineGrid } from '../../domain/statistics.ts';
-import { type Context, planOf } from '../context.ts';
-import type { JobSearch, JobTimelinePoint } from '../dashboard.ts';
-import type { Account } from '../index.ts';
+import type { JobFilter, JobOrder } from '../../domain/job-filter.ts';
+import { type BoundedCount, MAX_COUNT, type Position, type Slice } from '../../domain/page.ts';
+import {
+  MAX_TIMELINE_POINTS,
+  STATS_BUCKET_SECONDS,
+  type TimelineGrid,
+  type TimelineInput,
+  timelineGrid,
+} from '../../domain/statistics.ts';
+import type { Context } from '../context.ts';
+import { windowOf } from '../pages.ts';
 import { createPayloadSuggestions } from './payload-suggestions.ts';
 
-/** Where counting stops at the latest. */
-const MAX_COUNT = 10_000;
+export interface JobTimelinePoint {
+  /** Start of the bucket. */
+  at: Date;
+  /** Jobs created in the bucket, by their present status. */
+  pending: number;
+  processing: number;
+  awaitingAck: number;
+  completed: number;
+  dead: number;
+}
+
 const MAX_PAGE = 1000;
 
 /**
@@ -28,19 +44,26 @@ const MAX_PAGE = 1000;
 export function createJobSearch(
   context: Pick<Context, 'db' | 'periods' | 'plans'>,
   request?: { budget: SearchBudget },
-): JobSearch {
+) {
   const { db, periods } = context;
-  const windowOf = (account: Account) => Math.min(planOf(context, account).window * 1000, periods.retentionMs);
   const select = (account: Account, filter: JobFilter): JobSelection => {
     assertJobFilter(filter);
-    return { accountId: account.id, filter, windowMs: windowOf(account), periods, budget: request?.budget };
+    return { accountId: account.id, filter, windowMs: windowOf(context, account), periods, budget: request?.budget };
   };
   return {
-    async searchJobs(account, filter, order, slice) {
-      return findJobs(db, select(account, filter), order, { ...slice, limit: Math.min(slice.limit, MAX_PAGE) });
+    /**
+     * Returns the ids of a slice of the matching jobs, in order, each with its position for a cursor; at most 1000.
+     * @throws JobferryError `invalid_request` (filter), `unavailable`
+     */
+    async search(account: Account, filter: JobFilter, order: JobOrder, slice: Slice): Promise<Position[]> {
+      return searchJobs(db, select(account, filter), order, { ...slice, limit: Math.min(slice.limit, MAX_PAGE) });
     },
 
-    async countJobs(account, filter, max) {
+    /**
+     * Counts the matching jobs, up to `max` (1 to 10 000).
+     * @throws JobferryError `invalid_request` (filter or max), `unavailable`
+     */
+    async count(account: Account, filter: JobFilter, max: number): Promise<BoundedCount> {
       if (!Number.isInteger(max) || max < 1 || max > MAX_COUNT) {
         throw invalid(`max must be a whole number from 1 to ${MAX_COUNT}`);
       }
@@ -48,13 +71,27 @@ export function createJobSearch(
       return { count: Math.min(found, max), exact: found <= max };
     },
 
-    async newestJobs(account, queueIds, filter, limit) {
+    /**
+     * Returns the positions of the newest matching jobs of each of many queues, with one statement for all of them.
+     * Queues without a match are left out.
+     * @throws JobferryError `invalid_request` (filter), `unavailable`
+     */
+    async newest(
+      account: Account,
+      queueIds: readonly string[],
+      filter: JobFilter,
+      limit: number,
+    ): Promise<Map<string, Position[]>> {
       const asked = filter.queueIds === undefined ? queueIds : queueIds.filter((id) => filter.queueIds?.includes(id));
       const selection = { ...select(account, filter), filter: { ...filter, queueIds: asked } };
       return newestJobs(db, selection, Math.min(limit, MAX_PAGE));
     },
 
-    async jobTimeline(account, filter, input) {
+    /**
+     * Counts the matching jobs by the time of their creation.
+     * @throws JobferryError `invalid_request` (filter or buckets), `unavailable`
+     */
+    async timeline(account: Account, filter: JobFilter, input: TimelineInput): Promise<JobTimelinePoint[]> {
       const selection = select(account, filter);
       const grid = timelineGrid(input, (await recentDatabaseTime(db)) - selection.windowMs);
       if (grid === null) {
@@ -67,7 +104,7 @@ export function createJobSearch(
       return pointsOf(grid, rows);
     },
 
-    ...createPayloadSuggestions(db, windowOf, request),
+    ...createPayloadSuggestions(db, (account) => windowOf(context, account), request),
   };
 }
 

@@ -1,4 +1,5 @@
 import * as queues from '../../db/queues/queues.ts';
+import { type Account, authorOf } from '../../domain/account.ts';
 import { invalidField, notFound } from '../../domain/errors.ts';
 import {
   assertAccountConcurrency,
@@ -8,29 +9,51 @@ import {
   type Plan,
   withinCeilings,
 } from '../../domain/plan.ts';
-import { QUEUE_DEFAULTS, type QueueSettings } from '../../domain/queue.ts';
+import { type CreatedQueue, QUEUE_DEFAULTS, type Queue, type QueueSettings } from '../../domain/queue.ts';
 import { type Context, planOf } from '../context.ts';
-import type { Account, CreateQueueInput, Services } from '../index.ts';
 import { generateSigningSecret } from './signing-secret.ts';
 
-type ManageQueues = Pick<Services, 'listQueues' | 'createQueue' | 'getQueue' | 'updateQueue' | 'deleteQueue'>;
+export type CreateQueueInput = Pick<QueueSettings, 'webhookUrl'> &
+  Partial<QueueSettings> & { name: string; template?: string | undefined };
+type UpdateQueueInput = Partial<QueueSettings> & { name?: string | undefined };
 
-export function createManageQueues(context: Context): ManageQueues {
-  const { db, prisma, readingPrisma } = context;
+/** Reading the live queues of an account. */
+export function createQueueReads({ readingPrisma }: Pick<Context, 'readingPrisma'>) {
+  return {
+    /** Returns all live queues, oldest first. @throws JobferryError `unavailable` */
+    async list(account: Account): Promise<Queue[]> {
+      return queues.listQueues(readingPrisma.of(account.id), account.id);
+    },
+
+    /** Returns a live queue. @throws JobferryError `not_found`, `unavailable` */
+    async get(account: Account, queueId: string): Promise<Queue> {
+      const queue = await queues.findQueue(readingPrisma.of(account.id), account.id, queueId);
+      if (queue === null) throw notFound('queue');
+      return queue;
+    },
+  };
+}
+
+/** Changes of the queues of an account. Each is written to the audit log in the same commit. */
+export function createQueueChanges(context: Context) {
+  const { db, prisma } = context;
   const changed = ({ id: accountId }: Account, queueId: string) => {
     context.wake(queueId, 'change');
     context.changes.changed({ accountId, queueId });
   };
   return {
-    listQueues: (account) => queues.listQueues(readingPrisma.of(account.id), account.id),
-
-    async createQueue(account, input) {
+    /**
+     * Creates a queue. Fields left out get the template's value, or the default within the plan's ceilings.
+     * @returns the queue with its signing secret, which is shown once
+     * @throws JobferryError `invalid_fields`, `forbidden` (plan or account limit), `unavailable`
+     */
+    async create(account: Account, input: CreateQueueInput): Promise<CreatedQueue> {
       const plan = planOf(context, account);
       const settings = settingsOf(context, plan, input);
       assertPlanAllows(plan, settings);
       const signingSecret = generateSigningSecret();
       const row = { ...settings, name: input.name, signingSecret };
-      const queue = await queues.createQueue({ prisma, box: db.box }, account, row, (others) => {
+      const queue = await queues.createQueue({ prisma, box: db.box }, authorOf(account), row, (others) => {
         assertQueueCount(plan, others.count);
         assertTombstones(others.tombstones);
         assertAccountConcurrency(others.concurrency + settings.concurrency);
@@ -39,27 +62,35 @@ export function createManageQueues(context: Context): ManageQueues {
       return { ...queue, signingSecret };
     },
 
-    async getQueue(account, queueId) {
-      const queue = await queues.findQueue(readingPrisma.of(account.id), account.id, queueId);
-      if (queue === null) throw notFound('queue');
-      return queue;
-    },
-
-    async updateQueue(account, queueId, input) {
+    /**
+     * Changes settings of a queue; fields left out stay as they are.
+     * @throws JobferryError `not_found`, `invalid_fields`, `forbidden` (plan or account limit), `unavailable`
+     */
+    async update(account: Account, queueId: string, input: UpdateQueueInput): Promise<Queue> {
       const plan = planOf(context, account);
       const { name, ...changes } = input;
-      const updated = await queues.updateQueue(prisma, account, queueId, defined(changes), (present, others) => {
-        // The present name may be sent back, so that get, edit, put works (D24).
-        if (name !== undefined && name !== present.name) throw invalidField('name', 'cannot be changed');
-        assertPlanAllows(plan, changes);
-        if (changes.concurrency !== undefined) assertAccountConcurrency(others.concurrency + changes.concurrency);
-      });
+      const updated = await queues.updateQueue(
+        prisma,
+        authorOf(account),
+        queueId,
+        defined(changes),
+        (present, others) => {
+          // The present name may be sent back, so that get, edit, put works (D24).
+          if (name !== undefined && name !== present.name) throw invalidField('name', 'cannot be changed');
+          assertPlanAllows(plan, changes);
+          if (changes.concurrency !== undefined) assertAccountConcurrency(others.concurrency + changes.concurrency);
+        },
+      );
       changed(account, queueId);
       return updated;
     },
 
-    async deleteQueue(account, queueId) {
-      if (!(await queues.deleteQueue(db, account, queueId))) throw notFound('queue');
+    /**
+     * Deletes a queue: pending jobs die, its dead letters are gone, its name is free at once.
+     * @throws JobferryError `not_found`, `unavailable`
+     */
+    async delete(account: Account, queueId: string): Promise<void> {
+      if (!(await queues.deleteQueue(db, authorOf(account), queueId))) throw notFound('queue');
       changed(account, queueId);
     },
   };

@@ -1,16 +1,19 @@
 import * as operations from '../../db/queues/operations.ts';
 import { findQueue } from '../../db/queues/queues.ts';
+import { type Account, authorOf } from '../../domain/account.ts';
 import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { LIMITS, type Queue } from '../../domain/queue.ts';
 import type { Context } from '../context.ts';
-import type { Account } from '../index.ts';
-import type { QueueOperations } from '../operations.ts';
 import { afterCommit } from '../told-what-was-stored.ts';
 import { generateSigningSecret } from './signing-secret.ts';
 
-/** Pause, resume, the end of a hold, rotation (docs/decisions/0005), and whether payloads are encrypted (0007). */
-export function createQueueOperations(context: Context): QueueOperations {
+/**
+ * Pause, resume, the end of a hold, rotation (docs/decisions/0005), and whether payloads are encrypted (0007); GraphQL
+ * only. Each change is written to the audit log in the same commit, and returns the queue as it is afterwards.
+ * @throws JobferryError `not_found`, `unavailable`, and what the method names
+ */
+export function createQueueOperations(context: Context) {
   const { db, readingPrisma, periods } = context;
   const liveQueue = async (account: Account, queueId: string): Promise<Queue> => {
     const queue = isId(queueId) ? await findQueue(readingPrisma.of(account.id), account.id, queueId) : null;
@@ -22,33 +25,51 @@ export function createQueueOperations(context: Context): QueueOperations {
   };
 
   return {
-    async pauseQueue(account, queueId) {
-      if (isId(queueId) && (await operations.pauseQueue(db, account, queueId))) changed(account, queueId);
+    /** Stops the deliveries of a queue; publishing goes on. Pausing a paused queue changes nothing. */
+    async pause(account: Account, queueId: string): Promise<Queue> {
+      if (isId(queueId) && (await operations.pauseQueue(db, authorOf(account), queueId))) changed(account, queueId);
       return liveQueue(account, queueId).catch(afterCommit);
     },
 
-    async resumeQueue(account, queueId) {
-      if (isId(queueId) && (await operations.resumeQueue(db, account, queueId, periods.lifetimeMs))) {
+    /** Ends a pause. Every waiting job has its full delivery lifetime again: the time of the pause does not count. */
+    async resume(account: Account, queueId: string): Promise<Queue> {
+      if (isId(queueId) && (await operations.resumeQueue(db, authorOf(account), queueId, periods.lifetimeMs))) {
         context.wake(queueId, 'change');
         changed(account, queueId);
       }
       return liveQueue(account, queueId).catch(afterCommit);
     },
 
-    async endHold(account, queueId) {
-      if (isId(queueId) && (await operations.endHold(db, account, queueId))) {
+    /**
+     * Ends the hold of a queue. Up to 1000 of its jobs that wait for the end of a hold are due, among them the job that
+     * asked for it. Changes nothing when the queue is not held.
+     */
+    async endHold(account: Account, queueId: string): Promise<Queue> {
+      if (isId(queueId) && (await operations.endHold(db, authorOf(account), queueId))) {
         context.wake(queueId, 'change');
         changed(account, queueId);
       }
       return liveQueue(account, queueId).catch(afterCommit);
     },
 
-    async finishSecretRotation(account, queueId) {
-      if (isId(queueId) && (await operations.finishSecretRotation(db, account, queueId))) changed(account, queueId);
+    /** The next secret takes over now. Changes nothing when no rotation is under way. */
+    async finishSecretRotation(account: Account, queueId: string): Promise<Queue> {
+      if (isId(queueId) && (await operations.finishSecretRotation(db, authorOf(account), queueId)))
+        changed(account, queueId);
       return liveQueue(account, queueId).catch(afterCommit);
     },
 
-    async rotateSigningSecret(account, queueId, overlapSeconds) {
+    /**
+     * Creates a new signing secret, which is shown once. During the overlap the spec's header carries the signature of the
+     * present secret, and `<header>-next` that of the new one. At `takesOverAt` the new secret replaces the present one.
+     * An overlap of 0 replaces it at once, and ends another rotation that is under way.
+     * @throws JobferryError `invalid_fields` (overlapSeconds), `conflict` (another rotation is under way)
+     */
+    async rotateSigningSecret(
+      account: Account,
+      queueId: string,
+      overlapSeconds: number,
+    ): Promise<{ queue: Queue; signingSecret: string; takesOverAt: Date }> {
       const { min, max } = LIMITS.rotationOverlap;
       if (!(overlapSeconds >= min && overlapSeconds <= max)) {
         throw invalidField('overlapSeconds', `must be from ${min} to ${max}`);
@@ -56,7 +77,7 @@ export function createQueueOperations(context: Context): QueueOperations {
       const queue = await liveQueue(account, queueId);
       const secret = generateSigningSecret();
       const next = { secret, overlapMs: Math.ceil(overlapSeconds * 1000) };
-      const takesOverAt = await operations.rotateSigningSecret(db, account, queueId, next);
+      const takesOverAt = await operations.rotateSigningSecret(db, authorOf(account), queueId, next);
       if (takesOverAt === null) {
         // Deleted meanwhile, or else it is the other rotation that stands in the way.
         await liveQueue(account, queueId);
@@ -66,11 +87,16 @@ export function createQueueOperations(context: Context): QueueOperations {
       return { queue, signingSecret: secret, takesOverAt };
     },
 
-    async setPayloadEncryption(account, queueId, enabled) {
+    /**
+     * Sets whether payloads of jobs to come, and what their webhook answers, are stored encrypted.
+     * @throws JobferryError `invalid_request` (no ENCRYPTION_KEY)
+     */
+    async setPayloadEncryption(account: Account, queueId: string, enabled: boolean): Promise<Queue> {
       if (enabled && db.box.keyId === null) {
         throw new JobferryError('invalid_request', 'this service has no ENCRYPTION_KEY, so it cannot encrypt payloads');
       }
-      if (isId(queueId) && (await operations.encryptPayloads(db, account, queueId, enabled))) changed(account, queueId);
+      if (isId(queueId) && (await operations.encryptPayloads(db, authorOf(account), queueId, enabled)))
+        changed(account, queueId);
       return liveQueue(account, queueId).catch(afterCommit);
     },
   };

@@ -8,13 +8,13 @@ const REMEMBERED_MS = 1000;
 /** A probe has its answer within a second, whatever the database does. */
 const ANSWER_MS = 800;
 
-export interface Readiness {
+interface Readiness {
   ready: boolean;
   /** What was looked at, and what was found: `ok`, or what is wrong in words. */
   checks: Record<string, string>;
 }
 
-export interface ReadinessOptions {
+interface ReadinessOptions {
   db: Database;
   log: DatabaseLog & { info(fields: object, message: string): void };
   /** Why the worker of this process does not deliver as it should; null when all is well, undefined without a worker. */

@@ -6,7 +6,7 @@ import { BULK_BATCH, filterOf, judgeCanary, paceOf } from '../../domain/bulk.ts'
 import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
 import { transition } from '../../domain/transition.ts';
 import { type Context, limitReached, planOf } from '../../services/context.ts';
-import { queueDeleted } from '../../services/jobs/list.ts';
+import { queueDeleted } from '../../services/dead-letters/exists.ts';
 
 /** The part of the context that bulk actions need. Workers have no more than this. */
 export type BulkContext = Pick<Context, 'db' | 'plans' | 'periods' | 'wake' | 'changes'>;

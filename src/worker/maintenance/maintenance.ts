@@ -1,7 +1,7 @@
 import type { ClockWatch } from '../../db/connection/clock-watch.ts';
 import type { Database } from '../../db/connection/database.ts';
-import type { Periods } from '../../db/delivery/publish.ts';
 import { indexAttempts, rollUp } from '../../db/insight/statistics.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { ChangeFeed } from '../../live/live.ts';
 import type { Logger } from '../../log.ts';
 import { repeat } from '../../pacing/repeat.ts';

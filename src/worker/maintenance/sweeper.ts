@@ -1,6 +1,5 @@
 import type { ClockWatch } from '../../db/connection/clock-watch.ts';
 import type { Database } from '../../db/connection/database.ts';
-import type { Periods } from '../../db/delivery/publish.ts';
 import {
   isLastBatch,
   SWEPT_BY_ID,
@@ -14,6 +13,7 @@ import {
   sweepsBelow,
 } from '../../db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../db/retention/sweep-turn.ts';
+import type { Periods } from '../../domain/periods.ts';
 import type { Logger } from '../../log.ts';
 
 /** Rows per sweep that are checked again and stay. A million such rows take fifty sweeps. */

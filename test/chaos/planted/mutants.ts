@@ -28,7 +28,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-15',
     what: 'changes of an account do not wait for each other',
-    file: 'src/db/accounts.ts',
+    file: 'src/db/connection/transactions.ts',
     from: ' for no key update`;',
     to: '`;',
     seenBy: { file: 'test/e2e/plans.test.ts', test: 'never passes 1000 under racing creates and updates' },
@@ -70,7 +70,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-30',
     what: 'racing creates of an account all see the same count',
-    file: 'src/db/accounts.ts',
+    file: 'src/db/connection/transactions.ts',
     from: ' for no key update`;',
     to: '`;',
     seenBy: { file: 'test/e2e/plans.test.ts', test: 'lets 5 of 20 racing creates have a queue' },

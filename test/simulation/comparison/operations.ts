@@ -40,7 +40,7 @@ export interface Side {
 export type Operation = (side: Side) => Promise<unknown>;
 
 function by({ accountId }: Side): Author {
-  return { id: accountId, actor: OPERATOR };
+  return { accountId, actor: OPERATOR };
 }
 
 function publishSome(random: Random): Operation {

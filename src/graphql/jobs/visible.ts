@@ -1,6 +1,6 @@
-import { isId } from '../domain/id.ts';
-import type { GraphQLContext } from './context.ts';
-import type { JobRow } from './loaders.ts';
+import { isId } from '../../domain/id.ts';
+import type { GraphQLContext } from '../context.ts';
+import type { JobRow } from '../loaders.ts';
 
 /** A job of the account that is kept: not past retention (D31), or not ended by then (`db/retention/kept`). */
 export async function visibleJob(context: GraphQLContext, id: string): Promise<JobRow | null> {

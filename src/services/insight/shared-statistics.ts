@@ -1,20 +1,19 @@
-import type { QueueInsight } from '../dashboard.ts';
+import type { QueueInsight } from './queues.ts';
 
 /**
- * For so long, all who look at the same timelines of an account are shown the same ones, so a chart is up to a second
- * behind. Five viewers cost the database little more than one. States and what is counted by state are never shared:
- * they are those of the moment.
+ * Milliseconds for which callers with the same arguments share a result, so a chart is up to a second behind. Five viewers
+ * cost the database little more than one. States, and counts by state, are never shared: they are always current.
  */
 const SHARED_MS = 1000;
 
-export function sharingStatistics(insight: QueueInsight): QueueInsight {
+export function sharingStatistics<T extends Pick<QueueInsight, 'timelines'>>(insight: T): T {
   return {
     ...insight,
     timelines: shared((account, queueIds, input) => insight.timelines(account, queueIds, input)),
   };
 }
 
-/** Calls with the same arguments get the same answer, from when it was asked for until it is too old. */
+/** Returns the same result to calls with the same arguments, until the result is too old. */
 function shared<Arguments extends [{ id: string }, ...unknown[]], Answer>(
   ask: (...args: Arguments) => Promise<Answer>,
 ): (...args: Arguments) => Promise<Answer> {

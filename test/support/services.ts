@@ -2,11 +2,11 @@ import { afterAll } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
 import { createPrisma, createReadingPrisma } from '../../src/db/connection/prisma.ts';
 import { SecretBox } from '../../src/db/connection/secret-box.ts';
+import type { Account } from '../../src/domain/account.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { ChangeFeed } from '../../src/live/live.ts';
 import type { Context } from '../../src/services/context.ts';
-import { createUseCases } from '../../src/services/create-services.ts';
-import type { Account } from '../../src/services/index.ts';
+import { createServices } from '../../src/services/services.ts';
 import { WakeNotifier } from '../../src/services/wake-notifier.ts';
 
 export interface AuditRow {
@@ -21,7 +21,7 @@ export interface AuditRow {
   after: Record<string, unknown> | null;
 }
 
-export type Operations = ReturnType<typeof openOperations>;
+export type TestServices = ReturnType<typeof openServices>;
 
 const DAY_MS = 86_400_000;
 
@@ -29,7 +29,7 @@ const DAY_MS = 86_400_000;
  * The use cases in the test's own process: one more API process of whatever runs on this database, and
  * one without a worker, so all that it does reaches the workers by way of the database.
  */
-export function openOperations(
+export function openServices(
   databaseUrl: string,
   {
     retentionMs = 3 * DAY_MS,
@@ -59,16 +59,13 @@ export function openOperations(
     wake: (queueId, reason) => notifier.add(queueId, reason),
     changes: { changed: (change) => changes.push(change) },
   };
-  const { services, dashboard, operations } = createUseCases(context);
 
   return {
     db,
     context,
     /** What live subscribers would have been told so far. */
     changes,
-    services,
-    dashboard,
-    ...operations,
+    ...createServices(context),
 
     /** The account that was made first, as one of its keys would find it. */
     async firstAccount(): Promise<Account> {

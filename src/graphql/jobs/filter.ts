@@ -1,17 +1,9 @@
-import { JobferryError } from '../domain/errors.ts';
-import type { JobFilter, JobOrder, JsonScalar, PayloadCondition } from '../domain/job-filter.ts';
-import { FILTER_LIMITS } from '../domain/job-filter.ts';
-import type { DeadLetterFilter } from '../services/dashboard.ts';
-import { builder } from './builder.ts';
-import { DeadReason, JobOrderField, JobState, JobStatus, OrderDirection, PayloadOperator } from './enums.ts';
-
-const TimeRangeInput = builder.inputType('TimeRangeInput', {
-  description: 'A range of time; both bounds are inclusive and optional.',
-  fields: (t) => ({
-    from: t.field({ type: 'DateTime', description: 'Not before.' }),
-    to: t.field({ type: 'DateTime', description: 'Not after.' }),
-  }),
-});
+import { JobferryError } from '../../domain/errors.ts';
+import type { JobFilter, JobOrder, JsonScalar, PayloadCondition } from '../../domain/job-filter.ts';
+import { FILTER_LIMITS } from '../../domain/job-filter.ts';
+import { builder } from '../builder.ts';
+import { JobOrderField, JobStateName, JobStatus, OrderDirection, PayloadOperator } from '../enums.ts';
+import { given, type Nullable, range, TimeRangeInput } from '../filter-input.ts';
 
 const IntRangeInput = builder.inputType('IntRangeInput', {
   description: 'A range of whole numbers; both bounds are inclusive and optional.',
@@ -52,7 +44,7 @@ export const JobFilterInput = builder.inputType('JobFilter', {
   fields: (t) => ({
     queueIds: t.idList({ description: 'In one of these queues.' }),
     queueNames: t.stringList({ description: 'In one of these queues, by name.' }),
-    states: t.field({ type: [JobState], description: 'In one of these states.' }),
+    states: t.field({ type: [JobStateName], description: 'In one of these states.' }),
     statuses: t.field({ type: [JobStatus], description: 'With one of these statuses.' }),
     created: t.field({ type: TimeRangeInput, description: 'Published in this time.' }),
     scheduled: t.field({ type: TimeRangeInput, description: '`scheduledFor` in this time.' }),
@@ -68,19 +60,6 @@ export const JobFilterInput = builder.inputType('JobFilter', {
   }),
 });
 
-export const DeadLetterFilterInput = builder.inputType('DeadLetterFilter', {
-  description: 'Everything that is given must hold; an empty filter matches all dead letters.',
-  fields: (t) => ({
-    queueIds: t.idList({ description: 'In one of these queues.' }),
-    dead: t.field({ type: TimeRangeInput, description: 'Dead in this time.' }),
-    reasons: t.field({ type: [DeadReason], description: 'For one of these reasons.' }),
-    fingerprints: t.stringList({ description: 'In one of these error groups.' }),
-    replayed: t.boolean({ description: 'Whether it was replayed.' }),
-    errorContains: t.string({ description: 'Text within the error, upper and lower case alike.' }),
-    webhookStatusCodes: t.intList({ description: 'The webhook’s last answer was one of these.' }),
-  }),
-});
-
 export const JobOrderInput = builder.inputType('JobOrder', {
   description: 'How jobs are ordered; ties by id.',
   fields: (t) => ({
@@ -88,18 +67,6 @@ export const JobOrderInput = builder.inputType('JobOrder', {
     direction: t.field({ type: OrderDirection, required: true, description: 'Which way.' }),
   }),
 });
-
-type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
-type GivenRange = { from?: Date | null | undefined; to?: Date | null | undefined } | null | undefined;
-
-/** GraphQL's "not given" is undefined or null; the domain's is undefined. */
-function given<T extends object>(fields: Nullable<T>): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as T;
-}
-
-function range(times: GivenRange) {
-  return times == null ? undefined : { from: times.from ?? undefined, to: times.to ?? undefined };
-}
 
 export function toJobFilter(input: typeof JobFilterInput.$inferInput | null | undefined): JobFilter {
   if (input == null) return {};
@@ -112,14 +79,6 @@ export function toJobFilter(input: typeof JobFilterInput.$inferInput | null | un
     attempts: attempts == null ? undefined : { min: attempts.min ?? undefined, max: attempts.max ?? undefined },
     payload: payload == null ? undefined : toCondition(payload, 1),
   });
-}
-
-export function toDeadLetterFilter(
-  input: typeof DeadLetterFilterInput.$inferInput | null | undefined,
-): DeadLetterFilter {
-  if (input == null) return {};
-  const { dead, ...rest } = input;
-  return given<DeadLetterFilter>({ ...(rest as Nullable<DeadLetterFilter>), dead: range(dead) });
 }
 
 export function toOrder(input: typeof JobOrderInput.$inferInput | null | undefined): JobOrder {

@@ -1,0 +1,24 @@
+/** A position in an ordered list: the value that it is ordered by, and the id that breaks ties. */
+export interface Position {
+  /** Milliseconds, or null where the column is; lists by id leave it out. */
+  at?: number | null | undefined;
+  id: string;
+}
+
+/** A slice of an ordered list, in the order of the list or (`inverted`) from its end. */
+export interface Slice {
+  limit: number;
+  after?: Position | undefined;
+  before?: Position | undefined;
+  inverted: boolean;
+}
+
+/** A count that stops at a maximum. */
+export interface BoundedCount {
+  count: number;
+  /** False: there are more than `count`. */
+  exact: boolean;
+}
+
+/** The highest maximum of a count of jobs or dead letters. */
+export const MAX_COUNT = 10_000;

@@ -1,0 +1,51 @@
+import { isId } from '../../domain/id.ts';
+import { builder } from '../builder.ts';
+import { counted, countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { inPlace, newestFirst } from '../newest-first.ts';
+import { pagePrice } from '../prices.ts';
+import { BulkAction, BulkActionStatus } from './types.ts';
+
+const BulkActionConnection = builder.connectionObject(
+  {
+    type: BulkAction,
+    name: 'BulkActionConnection',
+    description: 'A page of bulk actions.',
+    fields: (t) => ({
+      totalCount: t.int(TOTAL_COUNT),
+      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
+    }),
+  },
+  { name: 'BulkActionEdge', description: 'A bulk action, and its cursor.' },
+);
+
+function actionWhere({ status }: { status?: string | null | undefined }, accountId: string) {
+  return { accountId, ...(status == null ? {} : { status }) };
+}
+
+builder.queryFields((t) => ({
+  bulkActions: t.connection(
+    {
+      type: BulkAction,
+      complexity: pagePrice,
+      description: 'Bulk actions, newest first.',
+      args: { status: t.arg({ type: BulkActionStatus, description: 'Only those that are there.' }) },
+      resolve: async (_root, args, { prisma, account }) => {
+        const own = actionWhere(args, account.id);
+        const page = await pageOf(args, async (asked) => {
+          const { where, ...slice } = newestFirst(asked);
+          return inPlace(await prisma.bulkAction.findMany({ ...slice, where: { AND: [own, where] } }));
+        });
+        return { ...page, ...counted(() => countRows((take) => prisma.bulkAction.count({ where: own, take }))) };
+      },
+    },
+    BulkActionConnection,
+  ),
+  bulkAction: t.prismaField({
+    type: BulkAction,
+    nullable: true,
+    description: 'A bulk action of the account.',
+    args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
+    resolve: (query, _root, { id }, { prisma, account }) =>
+      isId(id) ? prisma.bulkAction.findFirst({ ...query, where: { id, accountId: account.id } }) : null,
+  }),
+}));

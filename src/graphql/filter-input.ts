@@ -1,0 +1,21 @@
+import { builder } from './builder.ts';
+
+export const TimeRangeInput = builder.inputType('TimeRangeInput', {
+  description: 'A range of time; both bounds are inclusive and optional.',
+  fields: (t) => ({
+    from: t.field({ type: 'DateTime', description: 'Not before.' }),
+    to: t.field({ type: 'DateTime', description: 'Not after.' }),
+  }),
+});
+
+export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
+type GivenRange = { from?: Date | null | undefined; to?: Date | null | undefined } | null | undefined;
+
+/** GraphQL's "not given" is undefined or null; the domain's is undefined. */
+export function given<T extends object>(fields: Nullable<T>): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as T;
+}
+
+export function range(times: GivenRange) {
+  return times == null ? undefined : { from: times.from ?? undefined, to: times.to ?? undefined };
+}

@@ -1,0 +1,79 @@
+import type { Prisma } from '../../db/generated/client.ts';
+import { JobferryError } from '../../domain/errors.ts';
+import { isId } from '../../domain/id.ts';
+import { isStorableText } from '../../domain/text.ts';
+import { builder } from '../builder.ts';
+import { counted, countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import type { QueueRow } from '../loaders.ts';
+import { pagePrice } from '../prices.ts';
+import { Queue } from '../refs.ts';
+
+const WITHOUT_SECRETS = { signingSecret: true, nextSigningSecret: true } as const satisfies Prisma.QueueOmit;
+
+const QueueConnection = builder.connectionObject(
+  {
+    type: Queue,
+    name: 'QueueConnection',
+    description: 'A page of queues.',
+    fields: (t) => ({
+      totalCount: t.int(TOTAL_COUNT),
+      totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
+    }),
+  },
+  { name: 'QueueEdge', description: 'A queue, and its cursor.' },
+);
+
+builder.queryFields((t) => ({
+  queue: t.field({
+    type: Queue,
+    nullable: true,
+    description: 'A live queue, by id or by name.',
+    args: {
+      id: t.arg.id({ description: 'Its id.' }),
+      name: t.arg.string({ description: 'Its name.' }),
+    },
+    resolve: (_root, { id, name }, { prisma, account }) => {
+      if (id == null && name == null) throw new JobferryError('invalid_request', 'give an id or a name');
+      if ((id != null && !isId(id)) || (name != null && !isStorableText(name))) return null;
+      const where = { ...(id == null ? {} : { id }), ...(name == null ? {} : { name }) };
+      return prisma.queue.findFirst({
+        where: { ...where, accountId: account.id, deletedAt: null },
+        omit: WITHOUT_SECRETS,
+      });
+    },
+  }),
+  queues: t.connection(
+    {
+      type: Queue,
+      complexity: pagePrice,
+      description: 'The live queues, oldest first.',
+      args: { search: t.arg.string({ description: 'Text within the name.' }) },
+      resolve: async (_root, args, { prisma, account, loaders }) => {
+        // Text that cannot be stored is in no name.
+        if (args.search != null && !isStorableText(args.search)) {
+          return {
+            ...(await pageOf<QueueRow>(args, async () => [])),
+            ...counted(async () => ({ count: 0, exact: true })),
+          };
+        }
+        const where: Prisma.QueueWhereInput = {
+          accountId: account.id,
+          deletedAt: null,
+          ...(args.search == null ? {} : { name: { contains: args.search, mode: 'insensitive' } }),
+        };
+        const page = await pageOf(args, async ({ limit, after, before, inverted }) => {
+          const rows = await prisma.queue.findMany({
+            where: { ...where, id: { gt: after?.id ?? '', ...(before === undefined ? {} : { lt: before.id }) } },
+            omit: WITHOUT_SECRETS,
+            orderBy: { id: inverted ? 'desc' : 'asc' },
+            take: limit,
+          });
+          for (const row of rows) loaders.queue.prime(row.id, row);
+          return rows.map((node) => ({ position: { id: node.id }, node }));
+        });
+        return { ...page, ...counted(() => countRows((take) => prisma.queue.count({ where, take }))) };
+      },
+    },
+    QueueConnection,
+  ),
+}));

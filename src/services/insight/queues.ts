@@ -1,0 +1,98 @@
+import { recentDatabaseTime } from '../../db/connection/clock.ts';
+import { queueDepths, queueUses, waitingJobs } from '../../db/insight/queues.ts';
+import { queueStats } from '../../db/insight/statistics.ts';
+import type { Account } from '../../domain/account.ts';
+import { JobferryError } from '../../domain/errors.ts';
+import { healthOf, type QueueHealth } from '../../domain/health.ts';
+import { isId } from '../../domain/id.ts';
+import type { JobStateName } from '../../domain/job-filter.ts';
+import {
+  MAX_TIMELINE_POINTS,
+  STATS_BUCKET_SECONDS,
+  sumOf,
+  type TimelineGrid,
+  type TimelineInput,
+  type TimelinePoint,
+  timelineGrid,
+  timelineOf,
+} from '../../domain/statistics.ts';
+import { type Waiting, whyWaiting } from '../../domain/waiting.ts';
+import type { Context } from '../context.ts';
+
+/** Numbers of jobs by state. */
+export type QueueDepth = Readonly<Record<JobStateName, number>> & {
+  /** `scheduledFor` of the oldest due job; null when none is due. */
+  readonly oldestDueAt: Date | null;
+};
+
+export interface QueueUse {
+  /** Processing and awaiting_ack (D11). */
+  inFlight: number;
+  /** Deliveries of the present rate window; null without a rate limit. */
+  rate: { used: number; max: number; resetsAt: Date } | null;
+}
+
+export type QueueInsight = ReturnType<typeof createQueueInsight>;
+
+/**
+ * How queues do, for many queues with one statement each. Ids that are not of a live queue of the account are left out of
+ * every result.
+ * @throws JobferryError `unavailable`, and what the method names
+ */
+export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'server'>) {
+  const { db, periods, server } = context;
+  const { retentionMs } = periods;
+  return {
+    /** Counts the jobs of queues by state. */
+    async depths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueDepth>> {
+      const rows = await queueDepths(db.reading(account.id), account.id, queueIds.filter(isId), periods);
+      return new Map(rows.map(({ id, oldest, ...counts }) => [id, { ...counts, oldestDueAt: oldest }]));
+    },
+
+    /** Returns what queues use of their caps and rate limits. */
+    async uses(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueUse>> {
+      return queueUses(db.reading(account.id), account.id, queueIds.filter(isId));
+    },
+
+    /**
+     * Returns the attempts of queues over time. Callers within a second share the result (`shared-statistics`); every
+     * other method returns the present state.
+     * @throws JobferryError `invalid_request` (buckets)
+     */
+    async timelines(
+      account: Account,
+      queueIds: readonly string[],
+      input: TimelineInput,
+    ): Promise<Map<string, TimelinePoint[]>> {
+      const grid = gridOf(input, (await recentDatabaseTime(db)) - retentionMs);
+      const range = {
+        from: new Date(grid.startMs),
+        to: new Date(grid.startMs + grid.count * grid.bucketMs),
+      };
+      const stats = await queueStats(db.reading(account.id), account.id, queueIds.filter(isId), range, retentionMs);
+      return new Map([...stats].map(([id, rows]) => [id, timelineOf(grid, rows)]));
+    },
+
+    /** Returns how the receivers of queues answered in the last hour. */
+    async healths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueHealth>> {
+      const stats = await queueStats(db.reading(account.id), account.id, queueIds.filter(isId), null, retentionMs);
+      return new Map([...stats].map(([id, rows]) => [id, healthOf(sumOf(rows), server.webhookTimeoutMs)]));
+    },
+
+    /** Returns why pending jobs are not being delivered now; other jobs are left out. */
+    async waitings(account: Account, jobIds: readonly string[]): Promise<Map<string, Waiting>> {
+      const jobs = await waitingJobs(db.reading(account.id), account.id, jobIds.filter(isId));
+      return new Map(jobs.map(({ id, job, queue, now }) => [id, whyWaiting(job, queue, now)]));
+    },
+  };
+}
+
+/** @throws JobferryError `invalid_request` */
+function gridOf(input: TimelineInput, earliestMs: number): TimelineGrid {
+  const grid = timelineGrid(input, earliestMs);
+  if (grid !== null) return grid;
+  throw new JobferryError(
+    'invalid_request',
+    `bucketSeconds must be a multiple of ${STATS_BUCKET_SECONDS}, and the range at most ${MAX_TIMELINE_POINTS} buckets`,
+  );
+}

@@ -1,0 +1,31 @@
+import { recentDatabaseTime } from '../../db/connection/clock.ts';
+import type { Context } from '../context.ts';
+
+export interface ServerFacts {
+  /** Version of Jobferry. */
+  version: string;
+  /** As NODE_ENV says. */
+  environment: string;
+  /** The database's clock, which decides every due time. */
+  now: Date;
+  retentionSeconds: number;
+  lifetimeSeconds: number;
+  webhookTimeoutSeconds: number;
+}
+
+/** The service itself, as it is shown to its callers. */
+export function createServerFacts({ db, periods, server }: Pick<Context, 'db' | 'periods' | 'server'>) {
+  return {
+    /** Returns the version, the clock and the periods of this service. */
+    async facts(): Promise<ServerFacts> {
+      return {
+        version: server.version,
+        environment: server.environment,
+        now: new Date(await recentDatabaseTime(db)),
+        retentionSeconds: periods.retentionMs / 1000,
+        lifetimeSeconds: periods.lifetimeMs / 1000,
+        webhookTimeoutSeconds: server.webhookTimeoutMs / 1000,
+      };
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import type { FairTurns } from '../db/connection/fair-turns.ts';
+import { SearchBudget } from '../db/search/budget.ts';
+import type { Account } from '../domain/account.ts';
+import { createAuthenticate } from './accounts/authenticate.ts';
+import { createKeys } from './accounts/keys.ts';
+import { createUsage } from './accounts/usage.ts';
+import { createBulkRequests } from './bulk/request.ts';
+import type { Context } from './context.ts';
+import { createDeadLetterList } from './dead-letters/list.ts';
+import { createReplay } from './dead-letters/replay.ts';
+import { createDeadLetterSearch } from './dead-letters/search.ts';
+import { createQueueInsight } from './insight/queues.ts';
+import { sharingStatistics } from './insight/shared-statistics.ts';
+import { createJobBatches } from './jobs/batches.ts';
+import { createJobChanges } from './jobs/change.ts';
+import { createExtendAck } from './jobs/extend-ack.ts';
+import { createJobReads } from './jobs/list.ts';
+import { createPublish } from './jobs/publish.ts';
+import { createPublishMany } from './jobs/publish-many.ts';
+import { createReports } from './jobs/report.ts';
+import { createJobSearch } from './jobs/search.ts';
+import { createQueueChanges, createQueueReads } from './queues/manage.ts';
+import { createQueueOperations } from './queues/operations.ts';
+import { createServerFacts } from './server/facts.ts';
+import { toldWhatWasStored } from './told-what-was-stored.ts';
+
+export type Services = ReturnType<typeof createServices>;
+
+/** The services as one request calls them. */
+export type ServicesOfRequest = ReturnType<Services['ofRequest']>;
+
+/**
+ * All use cases by noun, as the shells (REST, GraphQL) call them. Everything is scoped to the account that is given: ids of
+ * other accounts are not found. An expected refusal is thrown as a `JobferryError`.
+ */
+export function createServices(context: Context) {
+  const { changingTurns } = context.db;
+  const batches = createJobBatches(context);
+  const publishing = toldWhatWasStored(createPublish(context), 'publish');
+  const services = {
+    jobs: {
+      ...publishing,
+      ...createJobReads(context, batches),
+      ...toldWhatWasStored(createReports(context, batches)),
+      ...createJobSearch(context),
+      ...allInTurn(changingTurns, createJobChanges(context)),
+      // Published jobs take turns of their own, and an extension waits for its delivery before it takes one.
+      ...toldWhatWasStored(createPublishMany(publishing.publish)),
+      ...toldWhatWasStored(createExtendAck(context, batches)),
+    },
+    queues: {
+      ...createQueueReads(context),
+      ...allInTurn(changingTurns, createQueueChanges(context)),
+      ...allInTurn(changingTurns, createQueueOperations(context)),
+    },
+    deadLetters: {
+      ...createDeadLetterList(context),
+      ...createDeadLetterSearch(context),
+      ...allInTurn(changingTurns, createReplay(context)),
+    },
+    bulk: allInTurn(changingTurns, createBulkRequests(context)),
+    accounts: {
+      ...createAuthenticate(context),
+      ...createUsage(context),
+      ...allInTurn(changingTurns, createKeys(context)),
+    },
+    insight: sharingStatistics(createQueueInsight(context)),
+    server: createServerFacts(context),
+  };
+
+  return {
+    ...services,
+
+    /**
+     * The same services for one request. Its searches together may keep the database busy for two seconds, and end when
+     * the signal is aborted because the client has gone.
+     */
+    ofRequest(signal: AbortSignal): typeof services {
+      const request = { budget: new SearchBudget(signal) };
+      return {
+        ...services,
+        jobs: { ...services.jobs, ...createJobSearch(context, request) },
+        deadLetters: { ...services.deadLetters, ...createDeadLetterSearch(context, request) },
+      };
+    },
+  };
+}
+
+type Changes = Readonly<Record<string, (account: Account, ...input: unknown[]) => Promise<unknown>>>;
+
+/** Changes of one account take turns, so that they cannot take all connections, or delay publishes. */
+function allInTurn<T extends object>(turns: FairTurns, changes: T): T {
+  const inTurn = Object.entries(changes as Changes).map(([name, change]) => {
+    const turned: Changes[string] = (account, ...input) => turns.run(account.id, () => change(account, ...input));
+    return [name, turned] as const;
+  });
+  return toldWhatWasStored(Object.fromEntries(inTurn) as T);
+}
