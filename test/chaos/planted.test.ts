@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { hasGivenServer } from '../support/given-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { CHECKS, check } from './checker/index.ts';
 import { killWorker, strike } from './faults.ts';
@@ -39,7 +40,7 @@ beforeAll(async () => {
 
 const idsOf = (run: Run) => [...new Set(check(run).violations.map(({ id }) => id))];
 
-describe('the checker', () => {
+describe.skipIf(hasGivenServer)('the checker', () => {
   it('finds nothing wrong with a run in which nothing is', () => {
     expect(check(clean)).toMatchObject({ violations: [], lost: 0 });
   });

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddedDatabase, joinEmbedded, startEmbedded } from '../../src/db/embedded/server.ts';
+import { hasGivenServer } from '../support/given-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const log = { info: () => undefined, warn: () => undefined };
@@ -78,7 +79,7 @@ function nextLine(child: ChildProcess): Promise<string> {
   });
 }
 
-describe('embedded PostgreSQL', () => {
+describe.skipIf(hasGivenServer)('embedded PostgreSQL', () => {
   it('keeps its promises about durability, text and access', async () => {
     const { url } = await start();
     expect(await ask(url, 'show fsync')).toBe('on');

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { runJobferry } from '../support/command.ts';
+import { hasGivenServer } from '../support/given-server.ts';
 
 /** Jobs of the demo's phases, as src/demo/scenario.ts has them. */
 const IDLE = 100;
@@ -24,7 +25,7 @@ async function openTemporaryFolder(): Promise<string> {
   return folder;
 }
 
-it('shows a service at work, and ends with its figures', { timeout: 90_000 }, async () => {
+it.skipIf(hasGivenServer)('shows a service at work, and ends with its figures', { timeout: 90_000 }, async () => {
   const folder = await openTemporaryFolder();
   const { code, stdout, stderr } = await runJobferry(['demo'], { TMPDIR: folder }, 80_000);
   expect(stderr).toBe('');
@@ -53,20 +54,24 @@ it('shows a service at work, and ends with its figures', { timeout: 90_000 }, as
   expect(await readdir(folder)).toEqual([]);
 });
 
-it.each(['SIGINT', 'SIGTERM'] as const)('leaves nothing behind on %s', { timeout: 60_000 }, async (signal) => {
-  const folder = await openTemporaryFolder();
-  const demo = spawn(process.execPath, [MAIN, 'demo'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, TMPDIR: folder },
-    timeout: 50_000,
-    killSignal: 'SIGKILL',
-  });
-  const exit = once(demo, 'exit');
-  const stderr = text(demo.stderr);
-  demo.stdout.on('data', (output: Buffer) => {
-    if (output.includes('one by one')) demo.kill(signal);
-  });
-  expect(await exit).toEqual([1, null]);
-  expect(await stderr).toBe('jobferry: the demo was interrupted\n');
-  expect(await readdir(folder)).toEqual([]);
-});
+it.skipIf(hasGivenServer).each(['SIGINT', 'SIGTERM'] as const)(
+  'leaves nothing behind on %s',
+  { timeout: 60_000 },
+  async (signal) => {
+    const folder = await openTemporaryFolder();
+    const demo = spawn(process.execPath, [MAIN, 'demo'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, TMPDIR: folder },
+      timeout: 50_000,
+      killSignal: 'SIGKILL',
+    });
+    const exit = once(demo, 'exit');
+    const stderr = text(demo.stderr);
+    demo.stdout.on('data', (output: Buffer) => {
+      if (output.includes('one by one')) demo.kill(signal);
+    });
+    expect(await exit).toEqual([1, null]);
+    expect(await stderr).toBe('jobferry: the demo was interrupted\n');
+    expect(await readdir(folder)).toEqual([]);
+  },
+);

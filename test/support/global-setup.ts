@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node';
 import { migrate } from '../../src/db/connection/migrate.ts';
 import { startEmbedded } from '../../src/db/embedded/server.ts';
 import { installWakeUps } from '../../src/worker/wake-ups/runner.ts';
+import { checkGivenServer, GIVEN_SERVER } from './given-server.ts';
 
 const TEMPLATE = 'jobferry_template';
 const quiet = { info: () => undefined, warn: () => undefined };
@@ -15,10 +16,13 @@ const quiet = { info: () => undefined, warn: () => undefined };
  * another server, of another version for instance, whose database `jobferry_template` is replaced.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const given = process.env.TEST_DATABASE_URL;
-  if (given !== undefined) {
-    await createTemplate(given);
-    project.provide('postgresUrl', given);
+  if (GIVEN_SERVER !== undefined) {
+    const version = await checkGivenServer(GIVEN_SERVER);
+    console.log(
+      `The tests run on PostgreSQL ${version} of TEST_DATABASE_URL. Those that start or stop a server are skipped.`,
+    );
+    await createTemplate(GIVEN_SERVER);
+    project.provide('postgresUrl', GIVEN_SERVER);
     project.provide('templateDatabase', TEMPLATE);
     return async () => undefined;
   }

@@ -1,0 +1,142 @@
+// `npm run test:matrix`: the tests on every Node and PostgreSQL that is promised. Options follow `--`:
+//   --node 20,24          only these versions of Node
+//   --postgres embedded   only the embedded server; 15: only PostgreSQL 15
+//   test/db/claim.test.ts ...   only these test files
+// Node comes from npm, into a temporary folder. PostgreSQL 15 is the server of TEST_POSTGRES15 (a superuser's URL), or one
+// that is installed here and started for the run.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const ROOT = join(import.meta.dirname, '..');
+const PLATFORM = process.platform === 'win32' ? 'win' : process.platform;
+const POSTGRES_15 = [
+  '/usr/lib/postgresql/15/bin',
+  '/usr/pgsql-15/bin',
+  '/opt/homebrew/opt/postgresql@15/bin',
+  '/usr/local/opt/postgresql@15/bin',
+];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    node: { type: 'string', default: '20,22,24' },
+    postgres: { type: 'string', default: 'embedded,15' },
+  },
+});
+const folder = mkdtempSync(join(tmpdir(), 'jobferry-matrix-'));
+let stopServer = () => {};
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1));
+process.on('exit', () => {
+  stopServer();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const nodes = values.node.split(',').map((major) => ({ major, path: nodeOf(major) }));
+const servers = [];
+for (const name of values.postgres.split(',')) servers.push({ name, url: await urlOf(name) });
+execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT, stdio: 'inherit' });
+
+const results = [];
+for (const node of nodes) for (const server of servers) results.push(run(node, server));
+console.table(results);
+if (results.some(({ failed, passed }) => failed !== 0 || passed === 0)) process.exitCode = 1;
+
+/** The path of a Node of this major version: the one that runs this script, or the newest that npm has. */
+function nodeOf(major) {
+  if (process.versions.node.split('.')[0] === major) return process.execPath;
+  const name = `node-${PLATFORM}-${process.arch}`;
+  const prefix = join(folder, `node-${major}`);
+  mkdirSync(prefix);
+  execFileSync('npm', ['install', '--silent', '--no-save', '--prefix', prefix, `${name}@${major}`], {
+    stdio: 'inherit',
+  });
+  return join(prefix, 'node_modules', name, PLATFORM === 'win' ? 'bin/node.exe' : 'bin/node');
+}
+
+async function urlOf(name) {
+  if (name === 'embedded') return undefined;
+  if (name !== '15') throw new Error(`--postgres ${name}: only "embedded" and "15" are known`);
+  if (process.env.TEST_POSTGRES15 !== undefined) return process.env.TEST_POSTGRES15;
+  const programs = POSTGRES_15.find((path) => existsSync(join(path, 'initdb')));
+  if (programs === undefined) {
+    throw new Error(
+      'PostgreSQL 15 was not found: install it, set TEST_POSTGRES15, or leave it out with --postgres embedded',
+    );
+  }
+  return await startPostgres(programs);
+}
+
+async function startPostgres(programs) {
+  const home = join(folder, 'postgres');
+  const data = join(home, 'data');
+  mkdirSync(home);
+  const user = serverUser();
+  if (user !== null) for (const path of [folder, home]) chownSync(path, user.uid, user.gid);
+  const options = { stdio: ['ignore', 'ignore', 'inherit'], cwd: home, ...user };
+  const program = (name, ...args) => execFileSync(join(programs, name), args, options);
+  program('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-instructions');
+  const port = await freePort();
+  const settings = `-p ${port} -c listen_addresses=127.0.0.1 -c max_connections=400 -k ${home}`;
+  program('pg_ctl', '-D', data, '-l', join(home, 'log'), '-o', settings, '-w', 'start');
+  stopServer = () => program('pg_ctl', '-D', data, '-m', 'fast', '-w', 'stop');
+  return `postgres://postgres@127.0.0.1:${port}/postgres`;
+}
+
+/** PostgreSQL refuses to run as root, as whom containers often run. */
+function serverUser() {
+  if (process.getuid?.() !== 0) return null;
+  const [, , uid, gid] =
+    readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'))
+      .find(([name]) => name === 'postgres' || name === 'nobody') ?? [];
+  if (uid === undefined)
+    throw new Error('This runs as root, and there is no user "postgres" or "nobody" for the server');
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function run(node, server) {
+  const version = execFileSync(node.path, ['--version'], { encoding: 'utf8' }).trim();
+  console.log(
+    `\n=== Node ${version}, ${server.name === 'embedded' ? 'embedded PostgreSQL' : `PostgreSQL ${server.name}`}`,
+  );
+  const report = join(folder, 'report.json');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const start = performance.now();
+  const { TEST_DATABASE_URL: _, ...env } = process.env;
+  spawnSync(node.path, ['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...positionals], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: {
+      ...env,
+      // What the tests start by name, npm for one, runs on the same Node.
+      PATH: `${dirname(node.path)}${delimiter}${process.env.PATH}`,
+      ...(server.url === undefined ? {} : { TEST_DATABASE_URL: server.url }),
+    },
+  });
+  const found = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')) : null;
+  rmSync(report, { force: true });
+  return {
+    node: version,
+    postgres: server.name,
+    passed: found?.numPassedTests ?? 0,
+    // A file that cannot be loaded has no test that fails.
+    failed: found === null ? 1 : Math.max(found.numFailedTests, found.numFailedTestSuites),
+    skipped: found?.numPendingTests ?? 0,
+    seconds: Math.round((performance.now() - start) / 1000),
+  };
+}

@@ -1,0 +1,302 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Database } from '../../src/db/connection/database.ts';
+import { SecretBox } from '../../src/db/connection/secret-box.ts';
+import type { ClaimRequest } from '../../src/db/delivery/claim.ts';
+import type { Sender, SendResult } from '../../src/delivery/send.ts';
+import { Dispatcher, type DispatcherOptions } from '../../src/worker/dispatch/dispatcher.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/**
+ * The dispatcher by itself: which claims it makes, and when. Database and sender are as small as what it uses of them.
+ * test/simulation runs it against a model of the database, test/e2e against PostgreSQL.
+ */
+
+const LEASE_MS = 20_000;
+const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, fatal() {} };
+
+/** Jobs that are due, by queue, and how a claim of them ends. */
+class FakeDatabase {
+  readonly box = new SecretBox();
+  readonly log = silent;
+  readonly due = new Map<string, number>();
+  readonly claims: { queueIds: string[]; jobs: number[] }[] = [];
+  readonly settled: { id: string; status: string }[] = [];
+  /** What `wait_ms` says after a claim of this queue: null when its slots are taken, infinity when no job is left. */
+  waitAfter = (queueId: string): number | null => (this.due.get(queueId) === 0 ? Number.POSITIVE_INFINITY : 0);
+  /** Runs before each claim returns; may reject. */
+  duringClaim: () => Promise<void> = async () => undefined;
+  isApplied = true;
+  #lastId = 0;
+
+  onlyWhile(): this {
+    return this;
+  }
+
+  async query(statement: { name: string }, values: unknown[]): Promise<unknown[]> {
+    const queueIds = values[0] as string[];
+    if (statement.name === 'accounts-of-queues') return queueIds.map((id) => ({ id, account_id: accountOf(id) }));
+    if (statement.name !== 'claim') throw new Error(`the fake database knows no statement ${statement.name}`);
+    const jobs = values[1] as ClaimRequest['limits'][number]['jobs'][];
+    this.claims.push({ queueIds, jobs });
+    await this.duringClaim();
+    return queueIds.flatMap((queueId, index) => this.#take(queueId, jobs[index] ?? 0));
+  }
+
+  async one(_settle: unknown, [items]: [string]): Promise<{ applied: string[] }> {
+    const settled = JSON.parse(items) as { id: string; status: string }[];
+    this.settled.push(...settled.map(({ id, status }) => ({ id, status })));
+    return { applied: this.isApplied ? settled.map(({ id }) => id) : [] };
+  }
+
+  #take(queueId: string, limit: number): unknown[] {
+    const due = this.due.get(queueId) ?? 0;
+    const count = Math.min(due, limit);
+    this.due.set(queueId, due - count);
+    const claimed = {
+      queue_id: queueId,
+      claimed_at: new Date(),
+      wait_ms: this.waitAfter(queueId),
+      queue_deleted: false,
+    };
+    if (count === 0) return [{ ...claimed, id: null }];
+    return Array.from({ length: count }, () => ({ ...claimed, ...this.#row(queueId) }));
+  }
+
+  #row(queueId: string) {
+    this.#lastId += 1;
+    return {
+      id: `job-${this.#lastId}`,
+      claim_token: this.#lastId,
+      account_id: accountOf(queueId),
+      queue_name: queueId,
+      webhook_url: 'http://127.0.0.1:9/',
+      signing_secret: 'secret',
+      next_signing_secret: null,
+      payload: '{}',
+      created_at: new Date(0),
+      scheduled_for: new Date(0),
+      attempts: 1,
+      max_attempts: 3,
+      defer_count: 0,
+      short_holds: 0,
+      interruptions: 0,
+      backoff_type: 'fixed',
+      backoff_delay: 10,
+      deliver_by: new Date(8.64e15),
+      last_error: null,
+      mode: 'standard',
+      max_defers: 50,
+      ack_timeout: 300,
+      ack_timeout_action: 'retry',
+      is_probe: false,
+    };
+  }
+}
+
+const accountOf = (queueId: string) => `account of ${queueId.replace(/-.*/, '')}`;
+
+/** Ends each delivery when the test says so. */
+class FakeSender implements Sender {
+  readonly underWay: ((answer: SendResult) => void)[] = [];
+  highest = 0;
+
+  send({ stillMine }: Parameters<Sender['send']>[0]): Promise<SendResult> {
+    if (stillMine?.(0) === false) return Promise.resolve({ abandoned: true });
+    return new Promise((resolve) => {
+      this.underWay.push(resolve);
+      this.highest = Math.max(this.highest, this.underWay.length);
+    });
+  }
+
+  answer(statusCode = 200): void {
+    const answer = { kind: 'answered', statusCode, retryAfter: null } as const;
+    for (const resolve of this.underWay.splice(0)) resolve({ answer, durationMs: 1, responseBody: '' });
+  }
+
+  async close(): Promise<void> {}
+}
+
+function setup(options: Partial<DispatcherOptions> = {}) {
+  const db = new FakeDatabase();
+  const sender = new FakeSender();
+  const changed: string[] = [];
+  const dispatcher = new Dispatcher({
+    db: db as unknown as Database,
+    sender,
+    log: silent as unknown as DispatcherOptions['log'],
+    changes: { changed: ({ jobId }: { jobId?: string }) => void changed.push(jobId ?? '') } as never,
+    workerId: 1,
+    capacity: 100,
+    leaseMs: LEASE_MS,
+    mayClaim: () => true,
+    mayStart: async () => true,
+    onRefused: () => undefined,
+    ...options,
+  });
+  onTestFinished(async () => {
+    const drained = dispatcher.drain();
+    sender.answer();
+    await drained;
+  });
+  return { db, sender, changed, dispatcher };
+}
+
+const until = (condition: () => boolean, message: string) => waitFor(condition, { timeoutMs: 10_000, message });
+/** Lets all that is ready run, timers excluded. */
+const turns = async (count = 20) => {
+  for (let n = 0; n < count; n += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('a wake', () => {
+  it('claims, delivers, settles and announces both', async () => {
+    const { db, sender, changed, dispatcher } = setup();
+    db.due.set('mails', 2);
+    dispatcher.wake('mails');
+    await until(() => sender.underWay.length === 2, 'two deliveries');
+    expect(dispatcher.inFlight).toBe(2);
+    expect(changed).toEqual(['job-1', 'job-2']);
+    sender.answer();
+    await until(() => dispatcher.inFlight === 0, 'the end of both');
+    expect(db.settled).toEqual([
+      { id: 'job-1', status: 'completed' },
+      { id: 'job-2', status: 'completed' },
+    ]);
+    expect(changed).toEqual(['job-1', 'job-2', 'job-1', 'job-2']);
+  });
+
+  it('shares one claim with other queues that were woken in the same turn', async () => {
+    const { db, sender, dispatcher } = setup();
+    for (const queueId of ['mails', 'videos', 'bills']) {
+      db.due.set(queueId, 1);
+      dispatcher.wake(queueId);
+    }
+    await until(() => sender.underWay.length === 3, 'three deliveries');
+    expect(db.claims.map(({ queueIds }) => queueIds)).toEqual([['mails', 'videos', 'bills']]);
+  });
+
+  it('during a claim of the same queue leads to one more claim, however many there were', async () => {
+    const { db, dispatcher } = setup();
+    let release = () => {};
+    db.duringClaim = () => new Promise((resolve) => (release = resolve));
+    dispatcher.wake('mails');
+    await until(() => db.claims.length === 1, 'a claim');
+    for (let n = 0; n < 5; n += 1) dispatcher.wake('mails', 'job');
+    db.duringClaim = async () => undefined;
+    release();
+    await until(() => db.claims.length === 2, 'a second claim');
+    await turns();
+    expect(db.claims).toHaveLength(2);
+  });
+
+  it('by a job claims nothing while all slots are taken; by a freed slot it does', async () => {
+    const { db, sender, dispatcher } = setup();
+    db.due.set('mails', 1);
+    db.waitAfter = () => null;
+    dispatcher.wake('mails');
+    await until(() => sender.underWay.length === 1, 'a delivery');
+    db.due.set('mails', 1);
+    dispatcher.wake('mails', 'job');
+    await turns();
+    expect(db.claims).toHaveLength(1);
+    sender.answer();
+    await until(() => sender.underWay.length === 1, 'the next delivery');
+    expect(db.claims).toHaveLength(2);
+  });
+});
+
+describe('capacity', () => {
+  it('bounds the deliveries under way of any number of queues', async () => {
+    const { db, sender, dispatcher } = setup({ capacity: 10 });
+    const queueIds = Array.from({ length: 20 }, (_, n) => `q${n}`);
+    for (const queueId of queueIds) {
+      db.due.set(queueId, 3);
+      dispatcher.wake(queueId);
+    }
+    await until(() => {
+      sender.answer();
+      return db.settled.length === 60;
+    }, 'the end of all');
+    expect(sender.highest).toBeGreaterThan(1);
+    expect(sender.highest).toBeLessThanOrEqual(10);
+    for (const { jobs } of db.claims) expect(jobs.reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(10);
+  });
+
+  it('leaves room for a second account', async () => {
+    const { db, sender, dispatcher } = setup({ capacity: 10 });
+    db.due.set('greedy', 1000);
+    db.waitAfter = () => 0;
+    dispatcher.wake('greedy');
+    await until(() => sender.underWay.length > 0, 'deliveries');
+    await turns();
+    expect(sender.underWay.length).toBeLessThan(10);
+    expect(dispatcher.hasRoom('modest')).toBe(true);
+  });
+});
+
+describe('a process that may not', () => {
+  it('claim asks for nothing, and goes on when it may again', async () => {
+    let mayClaim = false;
+    const { db, sender, dispatcher } = setup({ mayClaim: () => mayClaim });
+    db.due.set('mails', 1);
+    dispatcher.wake('mails');
+    await turns();
+    expect(db.claims).toEqual([]);
+    mayClaim = true;
+    dispatcher.resume();
+    await until(() => sender.underWay.length === 1, 'a delivery');
+  });
+
+  it('start what it claimed gives it back unsent', async () => {
+    const { db, sender, dispatcher } = setup({ mayStart: async () => false });
+    db.due.set('mails', 1);
+    dispatcher.wake('mails');
+    await until(() => db.settled.length === 1, 'a settle');
+    expect(sender.highest).toBe(0);
+    expect(db.settled).toEqual([{ id: 'job-1', status: 'pending' }]);
+  });
+});
+
+describe('the database', () => {
+  it('that fails a claim is asked again, and the problem is told until then', async () => {
+    const { db, sender, dispatcher } = setup();
+    db.due.set('mails', 1);
+    db.duringClaim = () => Promise.reject(new Error('no'));
+    dispatcher.wake('mails');
+    await until(() => dispatcher.problem === 'claims fail', 'the problem');
+    db.duringClaim = async () => undefined;
+    await until(() => sender.underWay.length === 1, 'a delivery');
+    expect(dispatcher.problem).toBeNull();
+  });
+
+  it('that refuses an outcome within its lease is told to who watches the lease', async () => {
+    const refused: number[] = [];
+    const before = performance.now();
+    const { db, sender, dispatcher } = setup({ onRefused: (claimedAt) => refused.push(claimedAt) });
+    db.due.set('mails', 1);
+    db.isApplied = false;
+    dispatcher.wake('mails');
+    await until(() => sender.underWay.length === 1, 'a delivery');
+    sender.answer();
+    await until(() => refused.length === 1, 'the refusal');
+    expect(refused[0]).toBeGreaterThanOrEqual(before);
+  });
+});
+
+describe('drain', () => {
+  it('claims nothing more, and resolves when what is under way was settled', async () => {
+    const { db, sender, dispatcher } = setup();
+    db.due.set('mails', 1);
+    dispatcher.wake('mails');
+    await until(() => sender.underWay.length === 1, 'a delivery');
+    let isDrained = false;
+    const drained = dispatcher.drain().then(() => (isDrained = true));
+    db.due.set('mails', 1);
+    dispatcher.wake('mails');
+    await turns();
+    expect(isDrained).toBe(false);
+    sender.answer();
+    await drained;
+    expect(db.settled).toHaveLength(1);
+    expect(db.claims).toHaveLength(1);
+  });
+});
