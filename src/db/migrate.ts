@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import { applyMigrations, finishedMigrations, type MigrationLog, ownMigrations, type Queryable } from './migrations.ts';
+import { applyFunctions, ownFunctions, type StoredFunctions, storedFunctions } from './sql-functions.ts';
 
 export interface MigrateOptions {
   url: string;
@@ -9,14 +10,16 @@ export interface MigrateOptions {
   afterMigrations?: () => Promise<void>;
 }
 
-/** `newer`: a later version of Jobferry has migrated this database. */
+/** `newer`: a later version of Jobferry has migrated this database or replaced its functions. */
 export type SchemaState = 'current' | 'behind' | 'newer';
 
 /** Of the session advisory lock under which one process at a time migrates a database. */
 const MIGRATION_LOCK = 0x6a666d;
 
 /**
- * Brings the database to the schema of this version. Processes that start together wait for the first.
+ * Brings the database to the schema and the SQL functions of this version. Processes that start together wait for the
+ * first.
+ * @returns the names of the migrations that were applied
  * @throws Error when the database is of a later version, or a migration fails
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
@@ -26,13 +29,13 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   await lock.connect();
   try {
     await takeLock(lock, options.log);
-    const later = laterThanOurs(await finishedMigrations(lock));
-    if (later.length > 0) {
-      throw new Error(
-        `the database was migrated by a later version of Jobferry (${later.join(', ')}): run that version`,
-      );
+    const before = await compare(lock);
+    if (before.later.length > 0) {
+      const later = before.later.join(', ');
+      throw new Error(`the database was migrated by a later version of Jobferry (${later}): run that version`);
     }
     const applied = await applyMigrations(lock, options.log);
+    if (!hasOwn(before.functions)) await replaceFunctions(lock, before.functions, options.log);
     await options.afterMigrations?.();
     return { applied };
   } finally {
@@ -41,13 +44,42 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
 }
 
 /**
- * How the database compares with the migrations of this version.
+ * How the database compares with the migrations and the SQL functions of this version.
  * @throws whatever the query throws
  */
 export async function schemaState(database: Queryable): Promise<SchemaState> {
+  const { later, isMigrated, functions } = await compare(database);
+  if (later.length > 0) return 'newer';
+  return isMigrated && hasOwn(functions) ? 'current' : 'behind';
+}
+
+interface Comparison {
+  /** What only a later version can have brought. */
+  later: string[];
+  /** Whether no migration is missing. */
+  isMigrated: boolean;
+  functions: StoredFunctions | null;
+}
+
+async function compare(database: Queryable): Promise<Comparison> {
+  const names = ownMigrations();
   const finished = await finishedMigrations(database);
-  if (laterThanOurs(finished).length > 0) return 'newer';
-  return ownMigrations().every((name) => finished.has(name)) ? 'current' : 'behind';
+  const later = [...finished].filter((name) => !names.includes(name));
+  const functions = finished.has(names[0] ?? '') ? await storedFunctions(database) : null;
+  if (functions !== null && functions.version > ownFunctions().version) later.push(`functions ${functions.version}`);
+  return { later, isMigrated: names.every((name) => finished.has(name)), functions };
+}
+
+/** The same version with another hash is a build that is being worked on: the last one that starts wins. */
+function hasOwn(functions: StoredFunctions | null): boolean {
+  const { version, hash } = ownFunctions();
+  return functions?.version === version && functions.hash === hash;
+}
+
+async function replaceFunctions(client: pg.Client, before: StoredFunctions | null, log: MigrationLog): Promise<void> {
+  await applyFunctions(client, ownFunctions());
+  const { version, hash } = ownFunctions();
+  log.info({ version, hash, before: before?.version ?? null }, 'SQL functions replaced');
 }
 
 async function takeLock(client: pg.Client, log: MigrationLog): Promise<void> {
@@ -55,9 +87,4 @@ async function takeLock(client: pg.Client, log: MigrationLog): Promise<void> {
   if (rows[0]?.locked === true) return;
   log.info({}, 'waiting for another process that migrates the database');
   await client.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
-}
-
-function laterThanOurs(finished: ReadonlySet<string>): string[] {
-  const own = new Set(ownMigrations());
-  return [...finished].filter((name) => !own.has(name));
 }

@@ -140,10 +140,18 @@ describe('the package', () => {
       .trim()
       .split('\n')
       .map((file) => file.replace(/^package\//, ''));
-    const named = /^(dist\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
+    const named =
+      /^(dist\/.+|prisma\/functions\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
     const forPeople = /^(README\.md|CHANGELOG\.md|LICEN[CS]E(\.md)?)$/;
     expect(files.filter((file) => !named.test(file) && !forPeople.test(file))).toEqual([]);
-    for (const file of ['dist/main.js', 'prisma/schema.prisma', 'schema.graphql', 'README.md', 'CHANGELOG.md']) {
+    for (const file of [
+      'dist/main.js',
+      'prisma/functions/claim.sql',
+      'prisma/schema.prisma',
+      'schema.graphql',
+      'README.md',
+      'CHANGELOG.md',
+    ]) {
       expect(files).toContain(file);
     }
   });
