@@ -1,7 +1,12 @@
--- Takes due jobs of each of the queues for a worker: of the queue at position i up to p_capacities[i] jobs, and no more
--- after the one with which their payloads reach p_bytes[i]. For each queue at least one row comes back: its claimed jobs,
--- in any order, or one row without a job. What it may have to wait for is taken in the order in which settles and
--- publishes take it, too: wake-ups by task, queue and time, accounts by id.
+-- Takes due jobs of each of the queues for a worker: at most p_capacities[i] jobs of p_queues[i], and none after the job with
+-- which their payloads reach p_bytes[i]. The lease of the jobs ends after p_lease.
+--
+-- Returns the claimed jobs in any order, and one row without a job for each queue that gave none. wait_ms: see jobferry_pick.
+--
+-- Step by step: jobferry_pick selects and locks the jobs of one queue after the other; one UPDATE claims all of them; wake-ups
+-- for the next claim and for the end of the leases are written; the attempts are counted. Locks are taken in the order in
+-- which jobferry_settle and jobferry_publish take them, so they cannot deadlock: wake-ups by task, queue and time,
+-- accounts by id. The count is last, because the claims of all queues of an account wait for each other there.
 create or replace function jobferry_claim(
   p_queues text[], p_capacities integer[], p_bytes integer[], p_worker integer, p_lease interval
 )
@@ -15,25 +20,20 @@ returns table (
   next_signing_secret text
 )
 language plpgsql
-set enable_seqscan = off -- as in jobferry_settle
+set enable_seqscan = off -- as in jobferry_settle; the functions that are called from here are planned with it, too
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_sort = off
 as $$
 #variable_conflict use_column
 declare
-  v_asked record;
-  v_pick record;
-  -- Of queues that let jobs go, at the same positions.
-  v_queues text[] := '{}';
-  v_times timestamptz[] := '{}';
-  v_waits float8[] := '{}';
-  v_probes boolean[] := '{}';
-  v_accounts text[] := '{}';
-  v_counts integer[] := '{}';
-  v_ids text[] := '{}';
-  v_waking text[] := '{}';
-  v_wakes timestamptz[] := '{}';
+  v_asked record; v_pick record;
+  v_ids text[];
+  -- Of queues that gave jobs, at the same positions.
+  v_queues text[]; v_times timestamptz[]; v_deadlines timestamptz[]; v_waits float8[]; v_probes boolean[];
+  v_accounts text[]; v_counts integer[];
+  -- Of queues for which jobferry_pick wants a wake-up.
+  v_waking text[]; v_wakes timestamptz[];
 begin
   for v_asked in
     select * from unnest(p_queues, p_capacities, p_bytes) as asked(queue, jobs, bytes) order by asked.queue collate "C"
@@ -50,22 +50,23 @@ begin
       queue_deleted := v_pick.is_deleted;
       return next;
     else
+      v_ids := v_ids || v_pick.ids;
       v_queues := v_queues || v_asked.queue;
       v_times := v_times || v_pick.picked_at;
+      v_deadlines := v_deadlines || (v_pick.picked_at + p_lease);
       v_waits := v_waits || v_pick.wait_ms;
       v_probes := v_probes || v_pick.is_probe;
       v_accounts := v_accounts || v_pick.account_id;
       v_counts := v_counts || cardinality(v_pick.ids);
-      v_ids := v_ids || v_pick.ids;
     end if;
   end loop;
 
-  if cardinality(v_ids) > 0 then
+  if v_ids is not null then
     return query
       update job set status = 'processing', attempts = job.attempts + 1,
                      claim_token = nextval('jobferry_claim_token_seq'), worker_id = p_worker,
                      claimed_at = v_times[array_position(v_queues, job.queue_id)],
-                     deadline = v_times[array_position(v_queues, job.queue_id)] + p_lease,
+                     deadline = v_deadlines[array_position(v_queues, job.queue_id)],
                      mode = q.mode, max_defers = q.max_defers, ack_timeout_action = q.ack_timeout_action,
                      wait_reason = null, progress = null, progress_at = null
         from queue q
@@ -79,18 +80,10 @@ begin
                 job.mode, job.max_defers, q.ack_timeout, job.ack_timeout_action,
                 v_probes[array_position(v_queues, job.queue_id)], q.next_signing_secret;
   end if;
-  for i in 1..cardinality(v_waking) loop
-    perform jobferry_wake('deliver', v_waking[i], v_wakes[i]);
-  end loop;
-  for i in 1..cardinality(v_queues) loop
-    perform jobferry_wake('timeout', v_queues[i], v_times[i] + p_lease);
-  end loop;
-  -- Last, because claims of all queues of an account meet at this row.
-  if cardinality(v_ids) > 0 then
-    insert into usage as u (account_id, month, attempts)
-    select taken.account_id, jobferry_month(taken.at), sum(taken.jobs)
-      from unnest(v_accounts, v_times, v_counts) as taken(account_id, at, jobs) group by 1, 2 order by 1, 2
-    on conflict (account_id, month) do update set attempts = u.attempts + excluded.attempts;
+  if v_waking is not null then perform jobferry_wake_all('deliver', v_waking, v_wakes); end if;
+  if v_ids is not null then
+    perform jobferry_wake_all('timeout', v_queues, v_deadlines);
+    perform jobferry_count_attempts(v_accounts, v_times, v_counts);
   end if;
 end
 $$;

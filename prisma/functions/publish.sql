@@ -1,12 +1,16 @@
--- A batch of publishes of any accounts and queues, each with its own answer:
---   created | existing | queue_not_found | limit_reached | seal | unseal | retry
--- `retry` means that another publish with the same key got in between (of this batch or of another
--- process): asked again, it finds that one (D18). `seal` and `unseal` mean that the payload has to come
--- encrypted for the queue whose id is told, or as it is: a queue may have changed its mind, or be another
--- one of the same name.
+-- Publishes a batch of items of any accounts and queues. p_keyed: whether any item has an idempotency key. Each item gets an
+-- outcome of its own:
+--   created          `ids` has the new job, at the position of the item
+--   existing         the queue has a job with this key
+--   queue_not_found  the account has no queue of this name
+--   limit_reached    the plan's attempts of this month are used up
+--   seal, unseal     the payload has to come encrypted for the queue `queueIds` names, or not encrypted: the queue was
+--                    switched, or is another one of the same name
+--   retry            another publish with the same key came in between, in this batch or in another process; published
+--                    again, the item finds that job (D18)
+-- `ids` has null for items that created no job; `others` has their outcomes.
 --
--- `ids` has the new jobs in the order of the items, null for those that made none; `others` says of these
--- what became of them. p_keyed says whether any item has a key.
+-- Step by step: keys past retention are freed; one statement inserts the jobs and collects the outcomes; wake-ups are written.
 create or replace function jobferry_publish(p_items json, p_keyed boolean, p_retention interval, p_lifetime interval) returns json
 language plpgsql
 set enable_seqscan = off -- as in jobferry_settle
@@ -17,21 +21,11 @@ declare
   v_queues text[];
   v_dues timestamptz[];
 begin
-  -- Keys past retention are outside the dedupe window, swept or not (D31).
-  if p_keyed then
-    update job set idempotency_key = null
-     where id in (
-       select j.id from json_to_recordset(p_items) as i("accountId" text, "queue" text, "key" text)
-         join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
-         join job j on j.queue_id = q.id and j.idempotency_key = i."key"
-        where i."key" is not null and j.created_at <= v_now - p_retention
-        order by j.id for update of j);
-  end if;
-
+  if p_keyed then perform jobferry_free_old_keys(p_items, v_now - p_retention); end if;
   with item as materialized (
     select i.*, jobferry_id(v_now) as id, q.id as queue_id, q.payloads_encrypted, q.max_attempts,
            q.backoff_type, q.backoff_delay,
-           -- Here and not where it is asked: there the planner takes it for rare, and joins row by row.
+           -- Computed here and not where it is compared: there the planner expects it to be rare, and joins row by row.
            "sealedFor" is not distinct from case when q.payloads_encrypted then q.id end as is_sealed_right,
            v_now + coalesce(i."delayMs", 0) * interval '1 millisecond' as scheduled_for
       from rows from (
@@ -84,9 +78,23 @@ begin
             from (select queue_id, min(scheduled_for) as due
                     from created group by queue_id, date_trunc('second', scheduled_for)) s) w;
 
-  for i in 1..coalesce(cardinality(v_queues), 0) loop
-    perform jobferry_wake('deliver', v_queues[i], v_dues[i]);
-  end loop;
+  perform jobferry_wake_all('deliver', v_queues, v_dues);
   return v_result;
+end
+$$;
+
+-- Frees the keys of the items that jobs created before p_before have: a key past retention is outside the window of
+-- deduplication, whether its job was removed or not (D31).
+create or replace function jobferry_free_old_keys(p_items json, p_before timestamptz) returns void
+language plpgsql
+as $$
+begin
+  update job set idempotency_key = null
+   where id in (
+     select j.id from json_to_recordset(p_items) as i("accountId" text, "queue" text, "key" text)
+       join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
+       join job j on j.queue_id = q.id and j.idempotency_key = i."key"
+      where i."key" is not null and j.created_at <= p_before
+      order by j.id for update of j);
 end
 $$;

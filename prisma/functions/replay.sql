@@ -1,7 +1,9 @@
--- New jobs from dead letters of a queue (D19): p_ids, or with null the oldest p_max not yet replayed, and of these as
--- many as have p_bytes of payload. One answer per entry: replayed | already_replayed | not_found | postponed, or
--- limit_reached for all. `postponed` are those for which p_bytes did not suffice. `remaining` counts what is left, up
--- to p_count.
+-- Publishes dead letters of a queue again, as new jobs (D19): the dead letters p_ids, or the oldest p_max that were not
+-- replayed if p_ids is null, and of these as many as have p_bytes of payload together.
+--
+-- `outcome` is done, queue_deleted or limit_reached. `jobs` has the new jobs. `skipped` has those of p_ids that were not
+-- replayed, with the reason: already_replayed, not_found, or postponed (p_bytes were used up). `remaining` counts the dead
+-- letters of the queue that are left to replay, up to p_count.
 create or replace function jobferry_replay(
   p_queue text, p_ids text[], p_max integer, p_limit bigint, p_retention interval, p_lifetime interval,
   p_count integer default 5000000, p_bytes integer default 33554432
@@ -11,7 +13,7 @@ set enable_seqscan = off -- as in jobferry_settle
 as $$
 declare
   v_now timestamptz := jobferry_now();
-  -- Worked out once: a plan that is kept would do it for each row.
+  -- Computed once: a cached plan would compute it for each row.
   v_first text := jobferry_first_id(v_now - p_retention);
   q queue%rowtype;
   v_taken text[];
@@ -22,28 +24,7 @@ begin
   if jobferry_limit_reached(q.account_id, p_limit, v_now) then
     return json_build_object('outcome', 'limit_reached');
   end if;
-  -- Retention is compared "is true", so that no index on jobs is asked for it, which knows those of all queues.
-  if p_ids is null then
-    -- Entries that a racing call is replaying are its own.
-    v_taken := array(
-      select id from dead_letter
-       where queue_id = p_queue and replayed_at is null
-         and (job_id >= v_first or dead_at >= greatest(jobferry_created_at(job_id) + p_retention, v_now - p_lifetime))
-       order by id limit p_max for no key update skip locked);
-  else
-    -- Wait for racing calls instead: the loser then sees "already replayed".
-    perform from dead_letter where queue_id = p_queue and id = any (p_ids) order by id for no key update;
-    v_taken := array(
-      select id from dead_letter
-       where queue_id = p_queue and id = any (p_ids) and replayed_at is null
-         and (job_id >= v_first or dead_at >= greatest(jobferry_created_at(job_id) + p_retention, v_now - p_lifetime))
-       order by id);
-  end if;
-  v_taken := array(
-    select sized.id
-      from (select d.id, sum(octet_length(j.payload)) over (order by d.id) - octet_length(j.payload) as bytes_before
-              from dead_letter d join job j on j.id = d.job_id where d.id = any (v_taken)) sized
-     where sized.bytes_before < p_bytes order by sized.id);
+  v_taken := jobferry_take_letters(p_queue, p_ids, p_max, p_bytes, p_retention, p_lifetime, v_now);
 
   with source as materialized (
     select d.id as letter_id, jobferry_id(v_now) as new_id, j.id as job_id, j.account_id, j.payload, j.payload_key
@@ -75,13 +56,47 @@ begin
                         and (d.job_id >= v_first
                              or d.dead_at >= greatest(jobferry_created_at(d.job_id) + p_retention, v_now - p_lifetime))
                  where not exists (select from unnest(v_taken) as taken(id) where taken.id = asked.id)),
-    -- Those that were taken are marked by now. Not "id <> all (v_taken)": a plan that is kept compares each of
-    -- the others with each of these.
+    -- Those that were taken are marked by now. Not "id <> all (v_taken)": a cached plan compares each of the others with each
+    -- of these.
     'remaining', (select count(*) from (
                     select from dead_letter
                      where queue_id = p_queue and replayed_at is null
                        and (job_id >= v_first
                             or dead_at >= greatest(jobferry_created_at(job_id) + p_retention, v_now - p_lifetime))
                      limit p_count) left_over));
+end
+$$;
+
+-- Locks dead letters of the queue that can be replayed, and returns their ids: see jobferry_replay.
+create or replace function jobferry_take_letters(
+  p_queue text, p_ids text[], p_max integer, p_bytes integer, p_retention interval, p_lifetime interval, p_now timestamptz
+) returns text[]
+language plpgsql
+as $$
+declare
+  v_first text := jobferry_first_id(p_now - p_retention);
+  v_taken text[];
+begin
+  if p_ids is null then
+    -- Skips the entries that another call is replaying.
+    v_taken := array(
+      select id from dead_letter
+       where queue_id = p_queue and replayed_at is null
+         and (job_id >= v_first or dead_at >= greatest(jobferry_created_at(job_id) + p_retention, p_now - p_lifetime))
+       order by id limit p_max for no key update skip locked);
+  else
+    -- Waits for other calls instead: the later call then reports "already replayed".
+    perform from dead_letter where queue_id = p_queue and id = any (p_ids) order by id for no key update;
+    v_taken := array(
+      select id from dead_letter
+       where queue_id = p_queue and id = any (p_ids) and replayed_at is null
+         and (job_id >= v_first or dead_at >= greatest(jobferry_created_at(job_id) + p_retention, p_now - p_lifetime))
+       order by id);
+  end if;
+  return array(
+    select sized.id
+      from (select d.id, sum(octet_length(j.payload)) over (order by d.id) - octet_length(j.payload) as bytes_before
+              from dead_letter d join job j on j.id = d.job_id where d.id = any (v_taken)) sized
+     where sized.bytes_before < p_bytes order by sized.id);
 end
 $$;

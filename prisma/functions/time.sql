@@ -3,16 +3,12 @@ create or replace function jobferry_first_id(at timestamptz) returns text
 language sql immutable
 as $$ select rpad(lpad(to_hex(greatest(0, extract(epoch from at) * 1000)::bigint), 12, '0'), 24, '0') $$;
 
--- When something with this id was created: its first 12 digits are milliseconds.
+-- The moment at which the row with this id was created: the first 12 digits of an id are milliseconds.
 create or replace function jobferry_created_at(p_id text) returns timestamptz
 language sql immutable parallel safe
 as $$ select to_timestamp(('x' || left(p_id, 12))::bit(48)::bigint::float8 / 1000)::timestamptz(3) $$;
 
-create or replace function jobferry_month(at timestamptz) returns text
-language sql stable
-as $$ select to_char(at at time zone 'UTC', 'YYYY-MM') $$;
-
--- As the API shows moments.
+-- A moment as the API writes it.
 create or replace function jobferry_iso(at timestamptz) returns text
 language sql stable
 as $$ select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $$;

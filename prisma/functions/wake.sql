@@ -1,10 +1,12 @@
--- A graphile-worker row says "this queue may have work at that time" and nothing more. One row per
--- queue and second, or four seconds when that is some time away, so that a busy queue has few: each costs about
--- as much as five jobs. It fires early, and the process that takes it waits for the exact moment with a timer
--- of its own (docs/architecture.md).
+-- Writes a wake-up: a row of graphile-worker that says only "this queue may have work at p_due". Losing one costs time and
+-- no job, because the reconciler finds the work, too.
 --
--- Work that is due at once is told to workers when it is committed (docs/decisions/0008); the row is for
--- the case that this message is lost, and fires some seconds later. A deadline has no such message.
+-- There is one row for each task, queue and second, or each four seconds if p_due is more than 8 s away, so a busy queue has
+-- few of them: a row costs about as much as five jobs. It fires one to five seconds early; the process that takes it waits
+-- for the exact moment with a timer of its own (docs/architecture.md).
+--
+-- Processes are notified of due jobs after the commit (docs/decisions/0008). The row is for the case that this notification
+-- is lost, and fires some seconds later. Deadlines have no notification, so their rows may fire at once.
 create or replace function jobferry_wake(p_task text, p_queue text, p_due timestamptz) returns void
 language plpgsql
 as $$
@@ -22,14 +24,14 @@ begin
     v_key := p_task || ':' || p_queue || ':now';
   else
     v_key := p_task || ':' || p_queue || ':' || extract(epoch from v_fires)::bigint;
-    -- Not yet due, so nobody can take it before we commit: leaving it is safe, and saves a busy
-    -- queue from rewriting the same row for every job.
+    -- No process can take a row that is not due before this transaction commits, so it can stay as it is. Without this, each
+    -- job of a busy queue would rewrite the same row.
     perform from graphile_worker.jobs where key = v_key and locked_at is null
       and run_at > clock_timestamp() + interval '100 milliseconds';
     if found then return; end if;
   end if;
-  -- add_job answers null when another transaction fights for the key; one of the tries without
-  -- success costs latency only, because workers also look by themselves.
+  -- add_job returns null when another transaction writes the same key. If all three tries fail, the jobs are late and not
+  -- lost, because workers also poll.
   for i in 1..3 loop
     perform from graphile_worker.add_job(
       p_task,
@@ -38,6 +40,18 @@ begin
       job_key => v_key
     ) as added where added.id is not null;
     exit when found;
+  end loop;
+end
+$$;
+
+-- Writes a wake-up of the task for each p_queues[i] at p_dues[i]. They should come by queue and time, the order in which all
+-- functions lock the rows. The arrays may be null.
+create or replace function jobferry_wake_all(p_task text, p_queues text[], p_dues timestamptz[]) returns void
+language plpgsql
+as $$
+begin
+  for i in 1..coalesce(cardinality(p_queues), 0) loop
+    perform jobferry_wake(p_task, p_queues[i], p_dues[i]);
   end loop;
 end
 $$;
