@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { bootstrapAccount } from './db/accounts.ts';
 import { Database } from './db/connection/database.ts';
-import { migrate } from './db/connection/migrate.ts';
+import { migrate } from './db/schema/migrate.ts';
 import { preflight } from './db/connection/preflight.ts';
 import { SecretBox } from './db/connection/secret-box.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded/server.ts';

@@ -6,7 +6,11 @@ import { describe, expect, it } from 'vitest';
 /** Reads the sources and holds them to the arrows and confinements of docs/architecture.md. */
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
+const PRISMA = fileURLToPath(new URL('../prisma', import.meta.url));
 const MAX_LINES = 350;
+const MAX_SQL_FUNCTION_LINES = 80;
+/** Functions that defaults of columns need, so migrations create them. */
+const IN_MIGRATIONS = ['jobferry_now', 'jobferry_id'];
 
 /** Part of the source tree: a folder, or a root file such as `config`. What each may import, besides itself. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
@@ -130,5 +134,50 @@ describe('architecture', () => {
       return lines > MAX_LINES ? [`${lines} lines`] : [];
     });
     expect(wrong).toEqual([]);
+  });
+});
+
+/** Every `create function` of the files below a folder of `prisma/`, with the lines up to the end of its body. */
+function sqlFunctions(folder: string) {
+  return readdirSync(join(PRISMA, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.sql'))
+    .flatMap((file) => {
+      const text = readFileSync(join(PRISMA, folder, file), 'utf8');
+      return [...text.matchAll(/^create( or replace)? function (\w+)(.*?)\$\$;$/gms)].map(
+        ([whole, replaces, name = '']) => ({
+          file,
+          name,
+          replaces: replaces !== undefined,
+          lines: whole.split('\n').length,
+        }),
+      );
+    });
+}
+
+describe('SQL functions (decision 0024)', () => {
+  const functions = sqlFunctions('functions');
+
+  it('are in prisma/functions, but for those that tables need', () => {
+    expect(sqlFunctions('migrations').map(({ name }) => name)).toEqual(IN_MIGRATIONS);
+    expect(functions.map(({ name }) => name).filter((name) => IN_MIGRATIONS.includes(name))).toEqual([]);
+  });
+
+  it('can be applied again, and are defined once', () => {
+    expect(functions.filter(({ replaces }) => !replaces)).toEqual([]);
+    const names = functions.map(({ name }) => name);
+    expect(names).toEqual([...new Set(names)]);
+  });
+
+  it(`have no more than ${MAX_SQL_FUNCTION_LINES} lines`, () => {
+    expect(functions.filter(({ lines }) => lines > MAX_SQL_FUNCTION_LINES)).toEqual([]);
+  });
+
+  it('are all that their files have', () => {
+    const files = [...new Set(functions.map(({ file }) => file))];
+    const rest = files.map((file) => {
+      const text = readFileSync(join(PRISMA, 'functions', file), 'utf8');
+      return text.replace(/^create or replace function .*?\$\$;$/gms, '').replace(/^--.*$/gm, '');
+    });
+    expect(rest.filter((text) => text.trim() !== '')).toEqual([]);
   });
 });

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
+import { ownFunctions } from '../../src/db/schema/sql-functions.ts';
 import { MUTANTS } from './planted/mutants.ts';
+import { PATCHES } from './planted/patches.ts';
 import { describePlantedBugs } from './planted/table.ts';
 
 it('has a planted bug for each of the 45 invariants', () => {
@@ -13,6 +15,16 @@ it('has a planted bug for each of the 45 invariants', () => {
 it.each(MUTANTS)('finds where to plant $id: $what', async ({ file, from }) => {
   const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
   expect(source.split(from)).toHaveLength(2);
+});
+
+// The trigger of the harness itself is not in a file.
+const patches = Object.values(PATCHES)
+  .flat()
+  .filter(({ name }) => name !== 'chaos_note');
+it.each(patches)('finds in $name where to plant $id: $what', ({ name, from }) => {
+  const texts = ownFunctions().files.flatMap(({ text }) => text.split(/^(?=create or replace function )/m));
+  const text = texts.find((part) => part.startsWith(`create or replace function ${name}(`));
+  expect(text).toContain(from);
 });
 
 // `npx vitest run test/chaos/planted-table.test.ts -u` writes it anew.

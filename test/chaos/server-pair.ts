@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../src/db/connection/migrate.ts';
+import { migrate } from '../../src/db/schema/migrate.ts';
 import { type Cluster, openCluster, startServer, stopServer } from '../../src/db/embedded/cluster.ts';
 import { runAs } from '../../src/db/embedded/server-user.ts';
 import { installWakeUps } from '../../src/worker/wake-ups/runner.ts';

@@ -141,12 +141,13 @@ describe('the package', () => {
       .split('\n')
       .map((file) => file.replace(/^package\//, ''));
     const named =
-      /^(dist\/.+|demo\/payloads\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
+      /^(dist\/.+|demo\/payloads\/.+|prisma\/functions\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
     const forPeople = /^(README\.md|CHANGELOG\.md|LICEN[CS]E(\.md)?)$/;
     expect(files.filter((file) => !named.test(file) && !forPeople.test(file))).toEqual([]);
     for (const file of [
       'dist/main.js',
       'demo/payloads/order-created.json',
+      'prisma/functions/claim.sql',
       'prisma/schema.prisma',
       'schema.graphql',
       'README.md',

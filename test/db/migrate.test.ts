@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
-import { migrate, schemaState } from '../../src/db/connection/migrate.ts';
+import { migrate, schemaState } from '../../src/db/schema/migrate.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { openPrismaEngine } from '../support/prisma-engine.ts';
 
 const quiet = { info: () => undefined };
 const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
@@ -68,7 +69,6 @@ describe('migrate', () => {
     expect(asked).toBe(false);
   });
 
-  // A kill in the middle leaves the same behind: a record that the migration began, and nothing of it.
   it('names a migration that fails, with the reason of the database, and runs it again next time', async () => {
     const { url, client, own } = await emptyDatabase();
     await client.query('create function jobferry_now() returns integer language sql as $$ select 1 $$');
@@ -77,10 +77,19 @@ describe('migrate', () => {
     expect(await schemaState(client)).toBe('behind');
     const left = await client.query(`select from pg_tables where schemaname = 'public' and tablename = 'account'`);
     expect(left.rowCount).toBe(0);
+    expect((await client.query('select from _prisma_migrations')).rowCount).toBe(0);
 
     await client.query('drop function jobferry_now');
     expect(await migrate({ url, log: quiet })).toEqual({ applied: own });
     expect(await schemaState(client)).toBe('current');
+  });
+
+  it('leaves tables and views of extensions out of account', async () => {
+    const { url, client, own } = await emptyDatabase();
+    await client.query('create view statistics as select 1 as calls');
+    await expect(migrate({ url, log: quiet })).rejects.toThrow(/has tables of something else/);
+    await client.query('alter extension plpgsql add view statistics');
+    expect(await migrate({ url, log: quiet })).toEqual({ applied: own });
   });
 
   it('leaves the database of something else alone', async () => {
@@ -94,6 +103,57 @@ describe('migrate', () => {
   it('says why it cannot reach the server', async () => {
     const url = 'postgresql://nobody@127.0.0.1:1/none';
     await expect(migrate({ url, log: quiet })).rejects.toThrow(/ECONNREFUSED/);
+  });
+});
+
+/** What `prisma migrate` itself makes of the same database. */
+describe("Prisma's own engine", () => {
+  const columns = `select column_name, data_type, character_maximum_length, is_nullable, column_default
+                     from information_schema.columns where table_name = '_prisma_migrations' order by ordinal_position`;
+  const settled = { editedMigrationNames: [], failedMigrationNames: [], hasMigrationsTable: true, history: null };
+
+  it('sees nothing to apply, nothing edited and nothing failed after ours', async () => {
+    const { url, client } = await emptyDatabase();
+    await migrate({ url, log: quiet });
+    const prisma = await openPrismaEngine(url);
+    expect(await prisma.diagnose()).toMatchObject(settled);
+    expect(await prisma.deploy()).toEqual([]);
+    await client.query(`update _prisma_migrations set checksum = repeat('0', 64)`);
+    expect(await prisma.diagnose()).toMatchObject({ editedMigrationNames: await migrationNames() });
+    await prisma.close();
+  });
+
+  it('leaves nothing to do for ours, and writes the same records', async () => {
+    const ours = await emptyDatabase();
+    await migrate({ url: ours.url, log: quiet });
+    const theirs = await emptyDatabase();
+    const prisma = await openPrismaEngine(theirs.url);
+    expect(await prisma.deploy()).toEqual(theirs.own);
+    await prisma.close();
+    expect(await migrate({ url: theirs.url, log: quiet })).toEqual({ applied: [] });
+    const records = `select checksum, migration_name, logs, rolled_back_at, applied_steps_count,
+                            finished_at >= started_at as ended, id ~ '^[0-9a-f-]{36}$' as has_uuid
+                       from _prisma_migrations order by migration_name`;
+    for (const query of [columns, records]) {
+      expect((await ours.client.query(query)).rows).toEqual((await theirs.client.query(query)).rows);
+    }
+  });
+
+  // It records the start of a migration on its own, so a kill leaves a record without an end.
+  it('may be interrupted: ours runs the migration again', async () => {
+    const { url, client, own } = await emptyDatabase();
+    await client.query('create function jobferry_now() returns integer language sql as $$ select 1 $$');
+    const prisma = await openPrismaEngine(url);
+    await expect(prisma.deploy()).rejects.toThrow();
+    expect(await prisma.diagnose()).toMatchObject({ failedMigrationNames: [own[0]] });
+    await client.query('drop function jobferry_now');
+
+    const said: object[] = [];
+    const log = { info: (fields: object) => said.push(fields) };
+    expect(await migrate({ url, log })).toEqual({ applied: own });
+    expect(said).toContainEqual({ migration: own[0] });
+    expect(await prisma.diagnose()).toMatchObject(settled);
+    await prisma.close();
   });
 });
 

@@ -82,6 +82,7 @@ export async function openFixture() {
   }
 
   return {
+    url,
     db,
     accountId,
     createQueue,

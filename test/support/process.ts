@@ -14,6 +14,8 @@ export interface JobferryOptions {
   env?: Record<string, string>;
   /** Milliseconds until it must be ready. */
   readyWithinMs?: number;
+  /** `dist/main.js` of another build. */
+  main?: string;
 }
 
 export interface LogLine {
@@ -49,7 +51,7 @@ afterAll(async () => {
 
 /** Starts `dist/main.js serve` on a free port, and waits until it is ready. */
 export async function startJobferry(options: JobferryOptions = {}): Promise<Jobferry> {
-  await access(MAIN).catch(() => {
+  await access(options.main ?? MAIN).catch(() => {
     throw new Error('dist/ is missing: run `npm run build` first');
   });
   const jobferry = spawnJobferry(options);
@@ -68,8 +70,8 @@ export async function startJobferry(options: JobferryOptions = {}): Promise<Jobf
   return jobferry;
 }
 
-function spawnJobferry({ databaseUrl, role = 'all', env = {} }: JobferryOptions): Jobferry {
-  const child = spawn(process.execPath, [MAIN, 'serve', '--role', role], {
+function spawnJobferry({ databaseUrl, role = 'all', env = {}, main = MAIN }: JobferryOptions): Jobferry {
+  const child = spawn(process.execPath, [main, 'serve', '--role', role], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // Nothing of the developer's own settings.
     env: {

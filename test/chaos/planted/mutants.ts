@@ -10,19 +10,16 @@ export interface Mutant {
   seenBy: { file: string; test: string };
 }
 
-const MIGRATION = 'prisma/migrations/20261121000000_init/migration.sql';
+const PICK = 'prisma/functions/pick.sql';
 
 /** Invariants that a run under faults does not touch. Each has a test of its own. */
 export const MUTANTS: Mutant[] = [
   {
     id: 'I-11',
     what: 'a claim takes jobs whose lifetime is over',
-    file: MIGRATION,
-    from: `
-                         and greatest(job.deliver_by, q.lifetime_floor) > picked_at
-                       order by`,
-    to: `
-                       order by`,
+    file: PICK,
+    from: 'and greatest(job.deliver_by, p_lifetime_floor) > p_at',
+    to: '',
     seenBy: { file: 'test/db/claim.test.ts', test: 'starts no delivery after the delivery lifetime' },
   },
   {
@@ -36,7 +33,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-16',
     what: 'when a hold ends, all go at once',
-    file: MIGRATION,
+    file: PICK,
     from: 'v_room := least(v_room, 1);',
     to: '',
     seenBy: { file: 'test/db/claim.test.ts', test: 'gives nothing while the hold lasts, then exactly one' },
@@ -52,7 +49,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-28',
     what: 'jobs of a deleted queue are delivered',
-    file: MIGRATION,
+    file: PICK,
     from: 'is_deleted := q.deleted_at is not null;',
     to: 'is_deleted := false;',
     seenBy: { file: 'test/e2e/queue-edits.test.ts', test: 'buries what was not delivered' },

@@ -29,7 +29,7 @@ export const PATCHES: Record<string, Patch[]> = {
     {
       id: 'I-29',
       what: 'a month has one claim',
-      name: 'jobferry_claim',
+      name: 'jobferry_count_attempts',
       from: 'u.attempts + excluded.attempts',
       to: 'u.attempts',
     },
@@ -38,14 +38,14 @@ export const PATCHES: Record<string, Patch[]> = {
     {
       id: 'I-10',
       what: 'a retry does not wait',
-      name: 'jobferry_settle',
-      from: `then v_now + d."waitMs" * interval '1 millisecond'`,
-      to: 'then v_now',
+      name: 'jobferry_settle_jobs',
+      from: `then p_now + d."waitMs" * interval '1 millisecond'`,
+      to: 'then p_now',
     },
     {
       id: 'I-25',
       what: 'of 16 dead jobs one leaves a dead letter',
-      name: 'jobferry_settle',
+      name: 'jobferry_settle_jobs',
       from: 's.keeps_dead_letters and',
       to: `s.keeps_dead_letters and s.id like '%0' and`,
     },
@@ -68,9 +68,9 @@ export const PATCHES: Record<string, Patch[]> = {
     {
       id: 'I-10',
       what: 'a job is claimed half a second before its time',
-      name: 'jobferry_pick',
-      from: 'job.scheduled_for <= picked_at\n',
-      to: `job.scheduled_for <= picked_at + interval '500 ms'\n`,
+      name: 'jobferry_pick_due',
+      from: 'job.scheduled_for <= p_at\n',
+      to: `job.scheduled_for <= p_at + interval '500 ms'\n`,
     },
   ],
 };

@@ -15,7 +15,7 @@ export function describePlantedBugs(): string {
     ),
     ...MUTANTS.map(({ id, what, file, seenBy }) => ({
       ...{ id, what },
-      where: `\`${file.replace('prisma/migrations/', '')}\``,
+      where: `\`${file}\``,
       seenBy: `\`${seenBy.file}\`: ${seenBy.test}`,
     })),
   ];

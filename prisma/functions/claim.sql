@@ -1,0 +1,89 @@
+-- Takes due jobs of each of the queues for a worker: at most p_capacities[i] jobs of p_queues[i], and none after the job with
+-- which their payloads reach p_bytes[i]. The lease of the jobs ends after p_lease.
+--
+-- Returns the claimed jobs in any order, and one row without a job for each queue that gave none. wait_ms: see jobferry_pick.
+--
+-- Step by step: jobferry_pick selects and locks the jobs of one queue after the other; one UPDATE claims all of them; wake-ups
+-- for the next claim and for the end of the leases are written; the attempts are counted. Locks are taken in the order in
+-- which jobferry_settle and jobferry_publish take them, so they cannot deadlock: wake-ups by task, queue and time,
+-- accounts by id. The count is last, because the claims of all queues of an account wait for each other there.
+create or replace function jobferry_claim(
+  p_queues text[], p_capacities integer[], p_bytes integer[], p_worker integer, p_lease interval
+)
+returns table (
+  queue_id text, claimed_at timestamptz, wait_ms float8, queue_deleted boolean,
+  id text, claim_token bigint, account_id text, queue_name text, webhook_url text, signing_secret text,
+  payload text, created_at timestamptz, scheduled_for timestamptz, deliver_by timestamptz, last_error text,
+  attempts integer, max_attempts integer, defer_count integer, short_holds integer, interruptions integer,
+  backoff_type text, backoff_delay float8,
+  mode text, max_defers integer, ack_timeout float8, ack_timeout_action text, is_probe boolean,
+  next_signing_secret text
+)
+language plpgsql
+set enable_seqscan = off -- as in jobferry_settle; the functions that are called from here are planned with it, too
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+as $$
+#variable_conflict use_column
+declare
+  v_asked record; v_pick record;
+  v_ids text[];
+  -- Of queues that gave jobs, at the same positions.
+  v_queues text[]; v_times timestamptz[]; v_deadlines timestamptz[]; v_waits float8[]; v_probes boolean[];
+  v_accounts text[]; v_counts integer[];
+  -- Of queues for which jobferry_pick wants a wake-up.
+  v_waking text[]; v_wakes timestamptz[];
+begin
+  for v_asked in
+    select * from unnest(p_queues, p_capacities, p_bytes) as asked(queue, jobs, bytes) order by asked.queue collate "C"
+  loop
+    v_pick := jobferry_pick(v_asked.queue, v_asked.jobs, v_asked.bytes);
+    if v_pick.wakes_at is not null then
+      v_waking := v_waking || v_asked.queue;
+      v_wakes := v_wakes || v_pick.wakes_at;
+    end if;
+    if cardinality(v_pick.ids) = 0 then
+      queue_id := v_asked.queue;
+      claimed_at := v_pick.picked_at;
+      wait_ms := v_pick.wait_ms;
+      queue_deleted := v_pick.is_deleted;
+      return next;
+    else
+      v_ids := v_ids || v_pick.ids;
+      v_queues := v_queues || v_asked.queue;
+      v_times := v_times || v_pick.picked_at;
+      v_deadlines := v_deadlines || (v_pick.picked_at + p_lease);
+      v_waits := v_waits || v_pick.wait_ms;
+      v_probes := v_probes || v_pick.is_probe;
+      v_accounts := v_accounts || v_pick.account_id;
+      v_counts := v_counts || cardinality(v_pick.ids);
+    end if;
+  end loop;
+
+  if v_ids is not null then
+    return query
+      update job set status = 'processing', attempts = job.attempts + 1,
+                     claim_token = nextval('jobferry_claim_token_seq'), worker_id = p_worker,
+                     claimed_at = v_times[array_position(v_queues, job.queue_id)],
+                     deadline = v_deadlines[array_position(v_queues, job.queue_id)],
+                     mode = q.mode, max_defers = q.max_defers, ack_timeout_action = q.ack_timeout_action,
+                     wait_reason = null, progress = null, progress_at = null
+        from queue q
+       where job.id = any (v_ids) and q.id = job.queue_id
+      returning job.queue_id, job.claimed_at::timestamptz, v_waits[array_position(v_queues, job.queue_id)], false,
+                job.id, job.claim_token, job.account_id, q.name, q.webhook_url, q.signing_secret,
+                job.payload, job.created_at::timestamptz, job.scheduled_for::timestamptz,
+                greatest(job.deliver_by, q.lifetime_floor)::timestamptz, job.last_error,
+                job.attempts, job.max_attempts, job.defer_count, job.short_holds, job.interruptions,
+                job.backoff_type, job.backoff_delay,
+                job.mode, job.max_defers, q.ack_timeout, job.ack_timeout_action,
+                v_probes[array_position(v_queues, job.queue_id)], q.next_signing_secret;
+  end if;
+  if v_waking is not null then perform jobferry_wake_all('deliver', v_waking, v_wakes); end if;
+  if v_ids is not null then
+    perform jobferry_wake_all('timeout', v_queues, v_deadlines);
+    perform jobferry_count_attempts(v_accounts, v_times, v_counts);
+  end if;
+end
+$$;

@@ -1,0 +1,172 @@
+-- Selects and locks up to p_capacity due jobs of one queue, within concurrency, rate window, hold and probe, over any
+-- number of workers.
+--   picked_at   the moment for which all of this is true
+--   is_deleted  nothing of this queue will be delivered any more
+--   ids         the jobs, oldest first
+--   is_probe    the job is the probe after a hold
+--   wait_ms     milliseconds until another claim can take a job without any event in between; null: only an event (a settle,
+--               an edit) can make room; infinity: no job is left
+--   wakes_at    moment for which the caller has to write a wake-up; null: none is needed. It is the end of a hold or of a
+--               rate window: the next job's own wake-up is used up before that. If the end is less than 2 s away, the
+--               caller's timer is enough: a row that fires at once would only make another claim ask for it again.
+--
+-- The advisory lock is taken first, by a statement of its own: later statements have a snapshot from after it, so they count
+-- what the previous holder committed. The lock of the queue's row orders claims against edits, holds and deletion. A claim
+-- waits for neither lock, or one locked queue would delay all queues of the same claim. A locked queue gives no job, and
+-- wait_ms is 0: the caller asks again.
+create or replace function jobferry_pick(
+  p_queue text, p_capacity integer, p_bytes integer,
+  out picked_at timestamptz, out is_deleted boolean, out account_id text, out ids text[], out is_probe boolean,
+  out wait_ms float8, out wakes_at timestamptz
+)
+language plpgsql
+as $$
+declare
+  q queue%rowtype;
+  v_slots integer; -- concurrency minus the jobs in flight, which are processing or awaiting_ack (D11)
+  v_room integer; v_window record;
+  v_not_before timestamptz; -- end of the hold, or of a rate window that is used up
+  v_past_lifetime boolean; v_next timestamptz;
+begin
+  ids := '{}'; is_probe := false;
+  if pg_try_advisory_xact_lock(hashtextextended('jobferry claim ' || p_queue, 0)) then
+    select * into q from queue where queue.id = p_queue for no key update skip locked;
+  end if;
+  picked_at := jobferry_now();
+  if q.id is null then
+    is_deleted := not exists (select from queue where queue.id = p_queue);
+    if not is_deleted then wait_ms := 0; end if;
+    return;
+  end if;
+  account_id := q.account_id;
+  is_deleted := q.deleted_at is not null;
+  if is_deleted then return; end if;
+  if q.probe_job_id is not null or q.next_signing_secret_at <= picked_at then q := jobferry_refresh_queue(q, picked_at); end if;
+
+  select q.concurrency - count(*) into v_slots
+    from job where job.queue_id = p_queue and job.status in ('processing', 'awaiting_ack');
+  if v_slots <= 0 or q.paused_at is not null or q.probe_job_id is not null then return; end if;
+  v_room := least(v_slots, p_capacity);
+  -- When its hold has ended, a queue releases one job, the probe, and no other before the probe has ended (D14).
+  if q.hold_until > picked_at then
+    v_room := 0;
+    v_not_before := q.hold_until;
+  elsif q.hold_until is not null then
+    v_room := least(v_room, 1);
+    is_probe := true;
+  end if;
+  if q.rate_limit_max is not null then
+    v_window := jobferry_rate_window(q.rate_limit_window, picked_at);
+    if q.rate_window_start is distinct from v_window.starts then q.rate_window_used := 0; end if;
+    q.rate_window_start := v_window.starts;
+    v_room := least(v_room, q.rate_limit_max - q.rate_window_used);
+  end if;
+
+  v_past_lifetime := coalesce(q.lifetime_floor <= picked_at, true) and coalesce(picked_at >= (
+    select job.deliver_by from job where job.queue_id || '' = p_queue and job.status = 'pending'
+     order by job.queue_id || '', job.deliver_by limit 1), false);
+  if v_room > 0 and not v_past_lifetime then
+    ids := jobferry_pick_due(p_queue, picked_at, q.lifetime_floor, v_room, p_bytes);
+  elsif v_room > 0 then
+    ids := jobferry_pick_in_time(p_queue, picked_at, v_room, p_bytes);
+  end if;
+  if cardinality(ids) > 0 then
+    q.rate_window_used := q.rate_window_used + cardinality(ids);
+    if is_probe or q.rate_limit_max is not null then
+      update queue set rate_window_start = q.rate_window_start, rate_window_used = q.rate_window_used,
+                       probe_job_id = case when is_probe then ids[1] end where queue.id = p_queue;
+    end if;
+    if is_probe or cardinality(ids) >= v_slots then return; end if;
+  end if;
+
+  if q.rate_window_used >= q.rate_limit_max then v_not_before := greatest(v_not_before, v_window.ends); end if;
+  if v_past_lifetime then
+    -- The next job is behind all jobs whose lifetime has ended. The reconciler ends those in the meantime.
+    wait_ms := greatest(case when cardinality(ids) > 0 then 0 else 250 end, extract(epoch from v_not_before - picked_at) * 1000);
+  else
+    select job.scheduled_for into v_next from job where job.queue_id = p_queue and job.status = 'pending'
+       and job.id <> all (ids) order by job.scheduled_for limit 1;
+    wait_ms := case when v_next is null then 'infinity'
+                    else greatest(0, extract(epoch from greatest(v_next, v_not_before) - picked_at) * 1000) end;
+  end if;
+  if v_not_before - picked_at >= interval '2 seconds' and (v_past_lifetime or v_not_before > v_next) then
+    wakes_at := v_not_before;
+  end if;
+end
+$$;
+
+-- Its steps ---------------------------------------------------------------------------------------
+
+-- Stores what has ended without any statement: the overlap of a rotation of signing secrets, and a probe whose job was
+-- removed by retention. Returns the queue as it is now. The caller holds the lock of the queue's row.
+create or replace function jobferry_refresh_queue(q queue, p_at timestamptz) returns queue
+language plpgsql
+as $$
+begin
+  if q.next_signing_secret_at <= p_at then
+    update queue set signing_secret = next_signing_secret, next_signing_secret = null, next_signing_secret_at = null
+     where queue.id = q.id;
+  end if;
+  if q.probe_job_id is not null then
+    perform from job where job.id = q.probe_job_id and job.status in ('processing', 'awaiting_ack');
+    if not found then
+      q.probe_job_id := null;
+      if q.hold_until <= p_at then q.hold_until := null; end if;
+      update queue set probe_job_id = null, hold_until = q.hold_until where queue.id = q.id;
+    end if;
+  end if;
+  return q;
+end
+$$;
+
+-- Locks and returns up to p_max due jobs of the queue, oldest first. Stops after the job with which the payloads reach
+-- p_bytes: a worker's memory is bounded, whatever customers publish.
+create or replace function jobferry_pick_due(
+  p_queue text, p_at timestamptz, p_lifetime_floor timestamptz, p_max integer, p_bytes integer
+) returns text[]
+language plpgsql
+as $$
+begin
+  return array(
+    select due.id
+      from (select taken.id, taken.scheduled_for,
+                   sum(taken.bytes) over (order by taken.scheduled_for, taken.id) - taken.bytes as bytes_before
+              from (select job.id, job.scheduled_for, octet_length(job.payload) as bytes from job
+                     where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= p_at
+                       -- A job of a dead worker may have come back since the caller looked for ended lifetimes.
+                       and greatest(job.deliver_by, p_lifetime_floor) > p_at
+                     order by job.scheduled_for, job.id
+                     limit p_max
+                       for no key update skip locked) taken) due
+     where due.bytes_before < p_bytes
+     order by due.scheduled_for, due.id);
+end
+$$;
+
+-- The same for a queue that also has pending jobs whose lifetime has ended, possibly a million of them. It reads few of
+-- the jobs that have been due for longest, and a few hundred of those whose lifetime ends next: deliverable jobs are
+-- found there behind any number of others.
+create or replace function jobferry_pick_in_time(p_queue text, p_at timestamptz, p_max integer, p_bytes integer) returns text[]
+language sql
+as $$
+  with found as materialized (
+    (select due.id from (
+       select job.id, job.deliver_by from job
+        where job.queue_id = p_queue and job.status = 'pending' and job.scheduled_for <= p_at
+        order by job.scheduled_for, job.id limit p_max + 50) due
+      where due.deliver_by > p_at)
+     union
+    (select in_time.id from (
+       select job.id, job.scheduled_for from job
+        where job.queue_id || '' = p_queue and job.status = 'pending' and job.deliver_by > p_at
+        order by job.queue_id || '', job.deliver_by limit p_max + 500) in_time
+      where in_time.scheduled_for <= p_at limit p_max)
+  ), taken as (
+    select job.id, job.scheduled_for, octet_length(job.payload) as bytes
+      from found join job on job.id = found.id and job.status = 'pending'
+     order by job.scheduled_for, job.id limit p_max for no key update of job skip locked
+  ), sized as (
+    select id, scheduled_for, sum(bytes) over (order by scheduled_for, id) - bytes as bytes_before from taken
+  )
+  select coalesce(array_agg(id order by scheduled_for, id), '{}') from sized where bytes_before < p_bytes
+$$;

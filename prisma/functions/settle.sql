@@ -1,0 +1,170 @@
+-- Writes the outcomes of a batch of jobs, of any queues. Each item is the new state of a job, and the status and claim token
+-- on which it was decided ("expected", "token"): it applies only if the job still has both. Returns the ids of the items
+-- that applied; the others lost a race, which is normal. Waits are durations and not moments, so no retry comes too early.
+--
+-- Step by step: one statement changes the jobs and writes attempts and dead letters (jobferry_settle_jobs); queues are held or
+-- released (jobferry_settle_holds); wake-ups are written (jobferry_settle_wake_ups).
+create or replace function jobferry_settle(p_items json) returns text[]
+language plpgsql
+-- A batch is small and the table is large. Without these settings the planner, which expects 100 rows from any JSON, reads
+-- the whole table while it is still small enough to look cheap, and sorts all pending jobs, because few rows in a small
+-- index look cheaper than the first one in a larger index that has the order. A session keeps the plans of its first
+-- deliveries. The settings also apply to the functions that are called from here.
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_sort = off
+as $$
+declare
+  v_now timestamptz;
+  v_settled record;
+begin
+  -- The clock is read after waiting for a lock of the whole table, or that wait would count as part of the backoff.
+  lock table job in row exclusive mode;
+  v_now := jobferry_now();
+  v_settled := jobferry_settle_jobs(p_items, v_now);
+  if v_settled.applied is null then return '{}'; end if;
+
+  -- Rows of queues are locked before wake-ups, as a claim does.
+  if v_settled.effects is not null then perform jobferry_settle_holds(v_settled.effects, v_now); end if;
+  if v_settled.freed is not null or v_settled.tasks is not null then
+    perform jobferry_settle_wake_ups(v_settled.tasks, v_settled.queues, v_settled.dues, v_settled.freed, v_now);
+  end if;
+  return v_settled.applied;
+end
+$$;
+
+-- Its steps ---------------------------------------------------------------------------------------
+
+-- Changes the jobs of the items that apply, writes their history and their dead letters, and returns what is left to do.
+--   applied              ids of the jobs
+--   effects              for jobferry_settle_holds
+--   freed                queues that have a free slot now
+--   tasks, queues, dues  jobs that wait again: for a delivery (pending) or the end of an ack deadline (awaiting_ack)
+create or replace function jobferry_settle_jobs(
+  p_items json, p_now timestamptz,
+  out applied text[], out effects json, out freed text[], out tasks text[], out queues text[], out dues timestamptz[]
+)
+language plpgsql
+as $$
+begin
+  with decided as materialized (
+    -- A job must not go back to a queue that is deleted (D17).
+    select item.*, j.queue_id, q.dlq_enabled and q.deleted_at is null as keeps_dead_letters, j.answer_ms, j.answer_body,
+           case when item.status = 'pending' and q.deleted_at is not null then 'dead' else item.status end as final,
+           case when item.status = 'pending' and q.deleted_at is not null then 'queue_deleted'
+                else item."deadReason" end as reason,
+           -- How late the delivery began, whatever the reason.
+           least(greatest(extract(epoch from j.claimed_at - j.scheduled_for) * 1000, 0), 2147483647)::integer as wait_ms
+      from json_to_recordset(p_items) as item(
+             id text, expected text, token bigint, status text, attempts integer, "deferCount" integer,
+             "shortHolds" integer, interruptions integer, "waitMs" float8, "lastError" text, "deadReason" text,
+             "entryAttempt" integer, "entryStatus" text, "entryError" text, "entryCode" integer,
+             "answerCode" integer, "answerMs" integer, "answerBody" text, effect text, "effectMs" float8)
+      join job j on j.id = item.id and j.status = item.expected and j.claim_token = item.token
+      join queue q on q.id = j.queue_id
+     -- Nested loops keep this order, so jobs are locked by id, and two batches cannot deadlock.
+     order by item.id
+  ), settled as (
+    update job set
+      status = d.final, attempts = d.attempts, defer_count = d."deferCount", short_holds = coalesce(d."shortHolds", 0),
+      interruptions = d.interruptions, dead_reason = d.reason, worker_id = null,
+      last_error = case when d.reason = 'queue_deleted' then d.reason else d."lastError" end,
+      scheduled_for = case when d.final = 'pending' then p_now + d."waitMs" * interval '1 millisecond'
+                           else job.scheduled_for end,
+      deadline = case when d.final = 'awaiting_ack' then p_now + d."waitMs" * interval '1 millisecond' end,
+      completed_at = case when d.final = 'completed' then p_now end,
+      dead_at = case when d.final = 'dead' then p_now end,
+      wait_reason = case when d.final <> 'pending' then null
+                         when d."entryStatus" = 'deferred' then 'hold'
+                         when d."entryStatus" is not null then 'backoff' end,
+      history_count = job.history_count + case when d."entryStatus" is null then 0 else 1 end,
+      answer_status_code = case when d.final = 'awaiting_ack' then d."answerCode" end,
+      answer_ms = case when d.final = 'awaiting_ack' then d."answerMs" end,
+      answer_body = case when d.final = 'awaiting_ack' then d."answerBody" end
+    from decided d
+    where job.id = d.id and job.status = d.expected and job.claim_token = d.token
+    returning job.id, job.queue_id, job.status, job.last_error, job.history_count, d.expected, d.keeps_dead_letters, d.reason,
+              case job.status when 'pending' then job.scheduled_for when 'awaiting_ack' then job.deadline end as waits_until,
+              d.effect, d."effectMs", d."entryAttempt", d."entryStatus", d."entryError", d."entryCode", d.wait_ms,
+              coalesce(d."answerMs", d.answer_ms) as duration_ms, coalesce(d."answerBody", d.answer_body) as body
+  ), entries as (
+    insert into attempt (job_id, ordinal, queue_id, attempt, status, error, webhook_status_code, "timestamp",
+                         duration_ms, wait_ms, response_body)
+    select s.id, s.history_count, s.queue_id, s."entryAttempt", s."entryStatus", s."entryError", s."entryCode", p_now,
+           s.duration_ms, s.wait_ms, s.body
+      from settled s where s."entryStatus" is not null
+  ), letters as (
+    insert into dead_letter (id, job_id, queue_id, reason, error, webhook_status_code, fingerprint, dead_at)
+    select jobferry_id(p_now), s.id, s.queue_id, s.reason, s.last_error, s."entryCode",
+           jobferry_fingerprint(s.reason, s."entryCode", s.last_error), p_now
+      from settled s
+     -- A cancelled job is what its owner wanted, and no delivery that failed.
+     where s.status = 'dead' and s.keeps_dead_letters and s.reason <> 'cancelled' order by s.id
+  )
+  select array_agg(s.id),
+         json_agg(json_build_object('queue_id', s.queue_id, 'id', s.id, 'effect', s.effect, 'ms', s."effectMs",
+                                    'error', s."entryError")) filter (where s.effect is not null),
+         array_agg(distinct s.queue_id) filter (where s.expected <> 'pending' and s.status <> 'awaiting_ack'),
+         array_agg(case s.status when 'pending' then 'deliver' else 'timeout' end) filter (where s.waits_until is not null),
+         array_agg(s.queue_id) filter (where s.waits_until is not null),
+         array_agg(s.waits_until) filter (where s.waits_until is not null)
+    into applied, effects, freed, tasks, queues, dues from settled s;
+end
+$$;
+
+-- Holds queues that a receiver has asked to slow down, and releases queues whose probe has ended. p_effects: objects with
+-- queue_id, id of the job, effect, ms and error.
+create or replace function jobferry_settle_holds(p_effects json, p_now timestamptz) returns void
+language plpgsql
+as $$
+declare
+  v_row record;
+  v_until timestamptz;
+begin
+  for v_row in
+    select * from json_to_recordset(p_effects) as e(queue_id text, id text, effect text, ms float8, error text) order by 1, 2
+  loop
+    if v_row.effect = 'hold' then
+      v_until := p_now + v_row.ms * interval '1 millisecond';
+      -- The hold that ends last counts.
+      update queue set hold_until = greatest(hold_until, v_until),
+                       hold_job_id = case when v_until < hold_until then hold_job_id else v_row.id end,
+                       hold_reason = case when v_until < hold_until then hold_reason else v_row.error end,
+                       probe_job_id = nullif(probe_job_id, v_row.id)
+       where id = v_row.queue_id;
+    else
+      update queue set hold_until = case when hold_until > p_now then hold_until end, probe_job_id = null
+       where id = v_row.queue_id and probe_job_id = v_row.id;
+    end if;
+  end loop;
+end
+$$;
+
+-- Writes wake-ups for jobs that wait again (p_tasks[i] of p_queues[i] at p_dues[i]), and for queues that have a free slot now
+-- (p_freed). Jobs that are due within 2 s need one although they had one before: it may have been used up while the queue
+-- had no slot.
+create or replace function jobferry_settle_wake_ups(
+  p_tasks text[], p_queues text[], p_dues timestamptz[], p_freed text[], p_now timestamptz
+) returns void
+language plpgsql
+as $$
+declare
+  v_row record;
+begin
+  for v_row in
+    select task, queue_id, min(due) as due
+      from (select * from unnest(p_tasks, p_queues, p_dues) as waiting(task, queue_id, due)
+            union all
+            -- The first job and not "exists", which may read all jobs that the queue ever had.
+            select 'deliver', freed.queue_id, p_now
+              from unnest(p_freed) as freed(queue_id), lateral (
+                select job.scheduled_for from job where job.queue_id = freed.queue_id and job.status = 'pending'
+                 order by job.scheduled_for, job.id limit 1) first
+             where first.scheduled_for <= p_now + interval '2 seconds') waking
+     group by 1, 2, date_trunc('second', due) order by 1, 2, 3
+  loop
+    perform jobferry_wake(v_row.task, v_row.queue_id, v_row.due);
+  end loop;
+end
+$$;

@@ -1,0 +1,153 @@
+-- What the attempts in [p_from, p_to) say per queue and five minutes; p_queues null means all queues. The one
+-- definition of the statistics: what is rolled up, and what readers add to it. Stable, so that within a
+-- statement it sees what the rest of the statement sees.
+create or replace function jobferry_attempt_stats(p_from timestamptz, p_to timestamptz, p_queues text[] default null)
+returns setof queue_stats
+language plpgsql stable
+set enable_seqscan = off -- the planner takes an unknown bound of time for a third of the table
+set plan_cache_mode = force_custom_plan -- and for so few rows that it would sort them, which took thrice as long
+as $$
+begin
+  return query
+    -- Most attempts are like many others. Ten counts and two arrays for each took twice as long.
+    with alike as materialized (
+      select a.queue_id as of_queue, jobferry_bucket(a."timestamp")::timestamptz(3) as span, a.status,
+             a.webhook_status_code as code, a.error is not distinct from 'worker_lost' as lost,
+             jobferry_histogram_element(a.duration_ms) as duration, jobferry_histogram_element(a.wait_ms) as wait,
+             count(*)::integer as n,
+             -- Deaths that an attempt brought. A success never does; of the others the job tells. It may have
+             -- been buried later, though, without an attempt: then the reason is not what the attempt says.
+             -- Deleting a queue and cancelling are somebody's wish.
+             (count(*) filter (where case when a.status <> 'success' then (
+                select j.status = 'dead' and j.history_count = a.ordinal
+                       and (j.dead_reason in ('attempts_exhausted', 'nacked', 'ack_timeout')
+                            or j.dead_reason = a.error and j.dead_reason not in ('cancelled', 'queue_deleted'))
+                  from job j where j.id = a.job_id) end))::integer as deaths
+        from attempt a
+       where a."timestamp" >= p_from and a."timestamp" < p_to and (p_queues is null or a.queue_id = any (p_queues))
+       group by 1, 2, 3, 4, 5, 6, 7
+    )
+    select of_queue, span,
+           coalesce(sum(n) filter (where status = 'success'), 0)::integer,
+           coalesce(sum(n) filter (where status = 'failed'), 0)::integer,
+           coalesce(sum(n) filter (where status = 'nacked'), 0)::integer,
+           coalesce(sum(n) filter (where status = 'deferred'), 0)::integer,
+           sum(deaths)::integer,
+           coalesce(sum(n) filter (where code between 200 and 299), 0)::integer,
+           coalesce(sum(n) filter (where code between 300 and 399), 0)::integer,
+           coalesce(sum(n) filter (where code between 400 and 499 and code not in (401, 429)), 0)::integer,
+           coalesce(sum(n) filter (where code >= 500 and code not in (503, 529)), 0)::integer,
+           coalesce(sum(n) filter (where code = 401), 0)::integer,
+           coalesce(sum(n) filter (where code in (429, 503, 529)), 0)::integer,
+           -- A lost worker is our fault, and says nothing of the receiver.
+           coalesce(sum(n) filter (where code is null and not lost), 0)::integer,
+           jobferry_histogram(array_agg(duration), array_agg(n)), jobferry_histogram(array_agg(wait), array_agg(n))
+      from alike
+     group by 1, 2;
+end
+$$;
+
+-- What readers add to queue_completed: jobs that the attempts since p_from completed, those with an id of at least
+-- p_id, and those with an id from p_first on that is below. Comparing ids takes half as long as reading times
+-- out of them.
+create or replace function jobferry_completed_since(
+  p_from timestamptz, p_first text, p_id text, p_queues text[], out queue_id text, out before bigint, out since bigint
+) returns setof record
+language plpgsql stable
+set enable_seqscan = off
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return query
+    select a.queue_id, count(*) filter (where a.job_id < p_id), count(*) filter (where a.job_id >= p_id)
+      from attempt a
+     where a."timestamp" >= p_from and a.status = 'success' and a.queue_id = any (p_queues)
+       and (a.job_id >= p_first) is true
+     group by 1;
+end
+$$;
+
+-- The statistics hold all attempts before this moment and none since. Before the first roll-up they hold
+-- nothing, and begin where retention does.
+create or replace function jobferry_stats_until(p_retention interval) returns timestamptz
+language sql stable
+as $$
+  select greatest(jobferry_bucket(jobferry_now() - p_retention),
+                  (select to_timestamp(position::float8 / 1000)::timestamptz(3) from follower where name = 'stats'))
+$$;
+
+-- Adds the attempts since the last time to the statistics; true when more is left. Position and sums move
+-- in one transaction and one caller at a time, so each attempt counts exactly once, whoever dies when.
+--
+-- An attempt has the time at which it was written, and is seen when its transaction has ended. So the
+-- statistics stay 5 s behind, which is longer than a statement may take, and behind every transaction that
+-- writes: a commit can stall. Not more than a minute behind, because a session that somebody forgot must
+-- not stop them.
+create or replace function jobferry_roll_up(
+  p_retention interval, p_rows integer default 50000, p_lag interval default '5 s'
+) returns boolean
+language plpgsql
+set enable_seqscan = off -- as above
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_from timestamptz(3);
+  v_until timestamptz(3);
+  v_to timestamptz(3);
+  v_oldest interval;
+  v_rows integer;
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('jobferry statistics', 0)) then return false; end if;
+  v_from := jobferry_stats_until(p_retention);
+  select max(clock_timestamp() - xact_start) into v_oldest from pg_stat_activity
+   where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid();
+  v_until := date_trunc('milliseconds', jobferry_now()
+    - least(greatest(p_lag, v_oldest + interval '10 ms'), interval '60 s'));
+  if v_from >= v_until then return false; end if;
+
+  -- So far that it ends within the time-out of a statement.
+  v_to := v_until;
+  loop
+    select count(*) into v_rows
+      from (select from attempt where "timestamp" >= v_from and "timestamp" < v_to limit p_rows + 1) a;
+    exit when v_rows <= p_rows or v_to - v_from <= interval '1 ms';
+    v_to := greatest(date_trunc('milliseconds', v_from + (v_to - v_from) / 8), v_from + interval '1 ms');
+  end loop;
+
+  insert into queue_stats as s
+  select * from jobferry_attempt_stats(v_from, v_to)
+  on conflict (queue_id, bucket) do update set
+    success = s.success + excluded.success, failed = s.failed + excluded.failed,
+    nacked = s.nacked + excluded.nacked, deferred = s.deferred + excluded.deferred, dead = s.dead + excluded.dead,
+    answered_2xx = s.answered_2xx + excluded.answered_2xx, answered_3xx = s.answered_3xx + excluded.answered_3xx,
+    answered_4xx = s.answered_4xx + excluded.answered_4xx, answered_5xx = s.answered_5xx + excluded.answered_5xx,
+    unauthorized = s.unauthorized + excluded.unauthorized, backpressure = s.backpressure + excluded.backpressure,
+    unanswered = s.unanswered + excluded.unanswered,
+    durations = jobferry_histogram_sum(s.durations, excluded.durations),
+    waits = jobferry_histogram_sum(s.waits, excluded.waits);
+  -- A job is completed by exactly one success.
+  insert into queue_completed as c
+  select a.queue_id, jobferry_bucket(jobferry_created_at(a.job_id))::timestamptz(3), count(*)::integer
+    from attempt a
+   where a."timestamp" >= v_from and a."timestamp" < v_to and a.status = 'success'
+   group by 1, 2
+  on conflict (queue_id, created_bucket) do update set completed = c.completed + excluded.completed;
+  insert into follower (name, position) values ('stats', (extract(epoch from v_to) * 1000)::bigint::text)
+  on conflict (name) do update set position = excluded.position, updated_at = jobferry_now();
+  return v_to < v_until;
+end
+$$;
+
+-- Tells the index on the attempts' time of the pages that are new. Autovacuum does so too, but not before a
+-- fifth of the table is new, and until then everybody who asks for the last seconds reads all of that. Whoever
+-- holds the lock, most likely autovacuum itself, is not waited for: a longer wait would make it give up.
+create or replace function jobferry_index_attempts() returns void
+language plpgsql
+set lock_timeout = '50ms'
+as $$
+begin
+  perform brin_summarize_new_values('attempt_timestamp_idx'::regclass);
+exception when lock_not_available or insufficient_privilege then
+  null; -- the next time, or autovacuum
+end
+$$;

@@ -1,0 +1,33 @@
+// Writes the present state of prisma/functions as the last line of prisma/functions/versions: as a new line when the
+// last one is committed, and in place of it when it is not.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readFunctions } from '../dist/db/schema/sql-functions.js';
+
+const root = join(import.meta.dirname, '..');
+const folder = join(root, 'prisma/functions');
+
+/** Number of the last line at HEAD; 0 before the file was ever committed. */
+function committedVersion() {
+  const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };
+  try {
+    const text = execFileSync('git', ['show', 'HEAD:prisma/functions/versions'], options);
+    return Number.parseInt(text.trimEnd().split('\n').at(-1), 10);
+  } catch {
+    return 0;
+  }
+}
+
+const file = join(folder, 'versions');
+const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+const { version, hash } = readFunctions(folder);
+if (lines.at(-1) === `${version} ${hash}`) {
+  console.log(`unchanged: ${lines.at(-1)}`);
+} else {
+  const next = committedVersion() + 1;
+  if (version === next) lines.pop();
+  lines.push(`${next} ${hash}`);
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  console.log(`written: ${lines.at(-1)}`);
+}

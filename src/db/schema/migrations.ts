@@ -1,0 +1,153 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type pg from 'pg';
+
+/**
+ * Applies the migrations of `prisma/migrations`, and records them in `_prisma_migrations` as Prisma does, so that
+ * `prisma migrate` sees the same history. Prisma's own engine is not used: it is a program that would have to be
+ * downloaded, and it cuts scripts at semicolons within function bodies.
+ */
+
+export interface MigrationLog {
+  info(fields: object, message: string): void;
+}
+
+export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>;
+
+/** Two levels up from `src/db` and from `dist/db`. */
+const FOLDER = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
+/** Of the advisory lock that `prisma migrate` takes. */
+const PRISMA_LOCK = 72707369;
+
+/** Of Prisma's engine, which would create the same table. */
+const CREATE_HISTORY = `
+  create table _prisma_migrations (
+    id                  varchar(36) primary key not null,
+    checksum            varchar(64) not null,
+    finished_at         timestamptz,
+    migration_name      varchar(255) not null,
+    logs                text,
+    rolled_back_at      timestamptz,
+    started_at          timestamptz not null default now(),
+    applied_steps_count integer not null default 0
+  )`;
+
+/** Tables and views of the schema, without those of extensions. */
+const HAS_TABLES = `
+  select exists (
+    select from pg_class c
+     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+       and not exists (select from pg_depend d
+                        where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+  ) as present`;
+
+let ownNames: readonly string[] | null = null;
+
+/** Names of the migrations of this version, in order. Read once: every readiness check needs them. */
+export function ownMigrations(): readonly string[] {
+  ownNames ??= readdirSync(FOLDER, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+  return ownNames;
+}
+
+/** Names of the migrations that the database has. */
+export async function finishedMigrations(database: Queryable): Promise<Set<string>> {
+  if (!(await hasHistory(database))) return new Set();
+  const { rows } = await database.query<{ migration_name: string }>(
+    'select migration_name from _prisma_migrations where finished_at is not null and rolled_back_at is null',
+  );
+  return new Set(rows.map((row) => row.migration_name));
+}
+
+async function hasHistory(database: Queryable): Promise<boolean> {
+  const text = `select to_regclass('_prisma_migrations') is not null as present`;
+  return (await database.query<{ present: boolean }>(text)).rows[0]?.present === true;
+}
+
+/**
+ * Applies what the database does not have, each migration in one transaction with its record. The caller holds the
+ * lock of migrations.
+ * @returns the names of those that were applied
+ * @throws Error when one fails; nothing of that one is kept
+ */
+export async function applyMigrations(client: pg.Client, log: MigrationLog): Promise<string[]> {
+  const finished = await finishedMigrations(client);
+  const missing = ownMigrations().filter((name) => !finished.has(name));
+  if (missing.length === 0) return [];
+  await client.query(`select pg_advisory_lock(${PRISMA_LOCK})`);
+  try {
+    if (!(await hasHistory(client))) await beginHistory(client, missing[0]);
+    await giveUpInterrupted(client, missing, log);
+    for (const name of missing) await applyMigration(client, name);
+    return missing;
+  } finally {
+    await client.query(`select pg_advisory_unlock(${PRISMA_LOCK})`).catch(() => undefined);
+  }
+}
+
+async function beginHistory(client: pg.Client, first: string | undefined): Promise<void> {
+  const { rows } = await client.query<{ present: boolean }>(HAS_TABLES);
+  if (rows[0]?.present === true) {
+    const reason = 'the database has tables of something else, and Jobferry needs one of its own';
+    throw new Error(`migration ${first} failed, nothing of it was kept: ${reason}`);
+  }
+  await client.query(CREATE_HISTORY).catch((error: unknown) => {
+    throw failureOf(first, error);
+  });
+}
+
+/**
+ * `prisma migrate` records the start of a migration on its own, so a process that was killed may have left a record
+ * without an end. Each migration is one transaction (a test verifies that), so nothing else of it is left.
+ */
+async function giveUpInterrupted(client: pg.Client, names: readonly string[], log: MigrationLog): Promise<void> {
+  const { rows } = await client.query<{ migration_name: string }>(
+    `update _prisma_migrations set rolled_back_at = now()
+      where finished_at is null and rolled_back_at is null and migration_name = any ($1)
+     returning migration_name`,
+    [names],
+  );
+  for (const { migration_name: migration } of rows) {
+    log.info({ migration }, 'a migration was interrupted before, running it again');
+  }
+}
+
+async function applyMigration(client: pg.Client, name: string): Promise<void> {
+  const script = readFileSync(join(FOLDER, name, 'migration.sql'), 'utf8');
+  const id = randomUUID();
+  await inTransaction(client, async () => {
+    await client.query(
+      `insert into _prisma_migrations (id, checksum, migration_name, started_at)
+       values ($1, $2, $3, clock_timestamp())`,
+      [id, createHash('sha256').update(script).digest('hex'), name],
+    );
+    await client.query(script);
+    await client.query(
+      'update _prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 1 where id = $1',
+      [id],
+    );
+  }).catch((error: unknown) => {
+    throw failureOf(name, error);
+  });
+}
+
+/** Runs the work in one transaction of the client. */
+export async function inTransaction(client: pg.Client, work: () => Promise<void>): Promise<void> {
+  await client.query('begin');
+  try {
+    await work();
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}
+
+function failureOf(name: string | undefined, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new Error(`migration ${name} failed, nothing of it was kept: ${reason}`, { cause });
+}
