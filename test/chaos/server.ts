@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../src/db/schema/migrate.ts';
 import { openCluster } from '../../src/db/embedded/cluster.ts';
 import { startEmbedded } from '../../src/db/embedded/server.ts';
+import { migrate } from '../../src/db/schema/migrate.ts';
 import { installWakeUps } from '../../src/worker/wake-ups/runner.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { migrate, schemaState } from '../../src/db/schema/migrate.ts';
 import { applyFunctions, type FunctionSet, ownFunctions, storedFunctions } from '../../src/db/schema/sql-functions.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { waitFor } from '../support/wait-for.ts';
 import { DELIVERED, openFixture } from '../support/database-fixture.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const quiet = { info: () => undefined };
 const own = ownFunctions();

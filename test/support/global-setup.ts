@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { migrate } from '../../src/db/schema/migrate.ts';
 import { startEmbedded } from '../../src/db/embedded/server.ts';
+import { migrate } from '../../src/db/schema/migrate.ts';
 import { installWakeUps } from '../../src/worker/wake-ups/runner.ts';
 import { checkGivenServer, GIVEN_SERVER } from './given-server.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, DatabaseLog } from '../../db/connection/database.ts';
-import { schemaState } from '../../db/schema/migrate.ts';
 import { isWritable } from '../../db/connection/server.ts';
+import { schemaState } from '../../db/schema/migrate.ts';
 
 /** Who asks more often gets the same answer: nobody needs a key to ask. */
 const REMEMBERED_MS = 1000;
