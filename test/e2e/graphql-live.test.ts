@@ -35,13 +35,14 @@ describe('a subscription', () => {
       return { status: 204 };
     });
     const queue = await api.createQueue({ webhookUrl: receiver.url });
-    const job = await api.publish(queue.name, { payload: {}, delay: 0.5 });
+    const job = await api.publish(queue.name, { payload: {}, delay: 3600 });
     const subscription = graphql.subscribe(
       'subscription S($id: ID) { jobUpdated(jobId: $id) { jobs { id status attempts { status } } } }',
       { id: job.id },
     );
     const statusOf = (data: { jobUpdated: { jobs: { status: string }[] } }) => data.jobUpdated.jobs[0]?.status;
     expect(statusOf((await subscription.next()).data)).toBe('PENDING');
+    await graphql.query('mutation R($id: ID!) { runNow(id: $id) { __typename } }', { id: job.id });
     await subscription.until((data) => statusOf(data) === 'PROCESSING');
     gate.open();
     const seen = await subscription.until((data) => statusOf(data) === 'COMPLETED');
