@@ -17,7 +17,8 @@ let restarting = Promise.resolve();
 let isStopping = false;
 
 generate();
-const compiler = spawn(process.execPath, COMPILER, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+// `tsc` starts a program of its own, which outlives it: the group ends both.
+const compiler = spawn(process.execPath, COMPILER, { cwd: ROOT, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
 createInterface({ input: compiler.stdout }).on('line', (line) => {
   if (/File change detected/.test(line)) changedAt = performance.now();
   else if (/Found 0 errors/.test(line)) restart();
@@ -77,10 +78,18 @@ async function end() {
   clearTimeout(timer);
 }
 
+function endCompiler() {
+  try {
+    process.kill(process.platform === 'win32' ? compiler.pid : -compiler.pid, 'SIGTERM');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 async function stop(code) {
   if (isStopping) return;
   isStopping = true;
-  compiler.kill();
+  endCompiler();
   await restarting;
   await end();
   process.exit(code);
