@@ -1,5 +1,5 @@
--- Takes a running action for the rest of the transaction. `taken` means that since it was read somebody
--- else has gone on with it: the batch that the caller has in hand is already done, and must not be
+-- Locks a running bulk action for the rest of the transaction. Returns `ours`; `ended` if it no longer runs; or `taken` if
+-- another process has done a batch since the caller read p_processed: the caller's batch is already done, and must not be
 -- counted again.
 create or replace function jobferry_bulk_take(p_action text, p_processed integer) returns text
 language plpgsql
@@ -13,6 +13,7 @@ begin
 end
 $$;
 
+-- Adds the counts of a batch to a bulk action, and moves its position behind the batch.
 create or replace function jobferry_bulk_count(p_action text, p_processed integer, p_succeeded integer, p_position text)
 returns void
 language sql
@@ -24,8 +25,8 @@ as $$
    where id = p_action
 $$;
 
--- A batch of a bulk replay, with its counts: both or neither, whenever the process dies. The answer is
--- that of jobferry_replay, or `ended` or `taken`.
+-- Replays a batch of dead letters of a bulk action and counts it, in one transaction. Returns the result of
+-- jobferry_replay, or an outcome of jobferry_bulk_take.
 create or replace function jobferry_bulk_replay(
   p_action text, p_processed integer, p_queue text, p_ids text[], p_limit bigint, p_retention interval, p_lifetime interval
 ) returns json
@@ -36,7 +37,7 @@ declare
   v_answer json;
 begin
   if v_turn <> 'ours' then return json_build_object('outcome', v_turn); end if;
-  -- Nobody asks how many are left.
+  -- The number of dead letters that are left is not used.
   v_answer := jobferry_replay(p_queue, p_ids, 0, p_limit, p_retention, p_lifetime, p_count => 0);
   if v_answer ->> 'outcome' = 'done' then
     perform jobferry_bulk_count(p_action, cardinality(p_ids), json_array_length(v_answer -> 'jobs'),
@@ -48,8 +49,8 @@ begin
 end
 $$;
 
--- The same for a batch of cancellations: p_ids were looked at, p_items are what can be done about them.
--- Answers `done` with the ids that were applied, `ended` or `taken`.
+-- Cancels a batch of jobs of a bulk action and counts it, in one transaction: p_ids are the jobs that were read, p_items the
+-- transitions of those that can be cancelled. Returns `done` with the ids that applied, or an outcome of jobferry_bulk_take.
 create or replace function jobferry_bulk_settle(p_action text, p_processed integer, p_ids text[], p_items json) returns json
 language plpgsql
 as $$

@@ -1,10 +1,10 @@
--- Five minutes, aligned to the epoch.
+-- Start of the five minutes, aligned to the epoch, that contain a moment.
 create or replace function jobferry_bucket(at timestamptz) returns timestamptz
 language sql immutable parallel safe
 as $$ select date_bin('300 s', at, to_timestamp(0)) $$;
 
--- In which element of a histogram a value counts: floor(4 * log2(max(value, 1))) (src/domain/histogram). The last
--- summand is for powers of two, whose logarithms may come out a trifle too small.
+-- The element of a histogram that counts a value: floor(4 * log2(max(value, 1))) (src/domain/histogram). 1e-12 is added
+-- because the computed logarithm of a power of two may be slightly too small.
 create or replace function jobferry_histogram_element(p_value integer) returns integer
 language sql immutable parallel safe
 as $$
@@ -12,7 +12,8 @@ as $$
               then floor(4 * ln(greatest(p_value, 1)::float8) / ln(2::float8) + 1e-12)::integer end
 $$;
 
--- From elements, null for no value, and how many values each of them stands for; an element may come repeatedly.
+-- The histogram of values that are given by their elements (null: no value) and how many values each element stands for. An
+-- element may occur several times.
 create or replace function jobferry_histogram(p_elements integer[], p_counts integer[]) returns integer[]
 language sql immutable parallel safe
 as $$
@@ -24,6 +25,7 @@ as $$
                 order by s.n)
 $$;
 
+-- The sum of two histograms.
 create or replace function jobferry_histogram_sum(a integer[], b integer[]) returns integer[]
 language sql immutable parallel safe
 as $$

@@ -1,5 +1,5 @@
--- A payload as it can be searched, null when it cannot be, as encrypted ones. Never fails: jsonb has neither NUL nor lone
--- surrogates, which become U+FFFD, nor numbers beyond `numeric`, which become null.
+-- The payload as jsonb for searches; null if it cannot be searched: too large, or encrypted. Never fails. jsonb cannot hold
+-- NUL and lone surrogates, which become U+FFFD, and numbers beyond `numeric`, which become null.
 create or replace function jobferry_searchable(p_payload text) returns jsonb
 language plpgsql immutable strict
 as $$
@@ -11,7 +11,7 @@ begin
     return p_payload::jsonb;
   exception when others then null;
   end;
-  -- Without escaped backslashes, each backslash that is left begins an escape.
+  -- After this, each backslash that is left begins an escape.
   v_text := replace(p_payload, '\\', '\u005c');
   v_text := replace(v_text, '\u0000', '\ufffd');
   -- Pairs of surrogates are marked by a character that JSON has nowhere unescaped; halves that are left are lone.
@@ -19,7 +19,7 @@ begin
   v_text := regexp_replace(v_text, '\\(u[dD][89abAB][0-9a-fA-F]{2})\\(u[dD][c-fC-F][0-9a-fA-F]{2})', E'\x01\\1\x01\\2', 'g');
   v_text := regexp_replace(v_text, '\\u[dD][89a-fA-F][0-9a-fA-F]{2}', '\\ufffd', 'g');
   v_text := replace(v_text, E'\x01', '\');
-  -- Inside of a text that looks the same it does little harm.
+  -- A string that contains the same characters is changed, too, which only affects searches for it.
   v_text := regexp_replace(v_text, '([:,[]\s*)-?[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]{5,}(?=\s*[],}])', '\1null', 'g');
   begin
     return v_text::jsonb;
@@ -28,16 +28,16 @@ begin
 end
 $$;
 
--- Makes the next batch of payloads searchable, and returns for how many jobs it wrote a row; 0 when there is
--- nothing to do or another process is at it, or was less than p_pause ago.
+-- Makes the next batch of payloads searchable. Returns the number of jobs for which it wrote a row; 0 if nothing is left, or
+-- another process does it now or did it less than p_pause ago.
 --
--- Each account has a share of a batch: p_max jobs and 1 MiB. Where the batch goes on behind an account's share,
--- for the sake of others, the rest of that account waits for its turn (jobferry_index_waiting). With p_parse
--- false every payload of the batch waits: so the position moves on past a payload that makes a batch fail.
+-- Each account has a share of a batch: p_max jobs and 1 MiB. If the batch continues after an account's share, for the sake
+-- of other accounts, the rest of that account waits for its turn (jobferry_index_waiting). With p_parse false every payload
+-- of the batch waits, so the position can move past a payload that makes a batch fail.
 --
--- A job has the time of its id, and is seen when its transaction has ended. So the index stays p_lag
--- behind, which is longer than a statement may take, and behind every transaction that writes: a commit
--- can stall. Not more than a minute behind, because a session that somebody forgot must not stop it.
+-- The id of a job has the time of its creation, but the job becomes visible when its transaction ends. So the index stays
+-- p_lag behind, which is longer than a statement may take, and behind every transaction that writes, because a commit can
+-- stall. It stays at most a minute behind, so a forgotten session cannot stop it.
 create or replace function jobferry_index_payloads(
   p_max integer, p_pause interval default '0', p_lag interval default '5 s', p_parse boolean default true
 ) returns integer
@@ -88,8 +88,8 @@ begin
 end
 $$;
 
--- Makes payloads searchable that wait for their account's turn: up to p_max jobs and p_bytes of one account, then
--- of the next. Returns how many. p_give_up: they are to be unsearchable, because indexing them failed repeatedly.
+-- Makes payloads searchable that wait for their account's turn: up to p_max jobs and p_bytes of one account; the next call
+-- takes the next account. Returns their number. p_give_up: they become unsearchable, because indexing failed repeatedly.
 create or replace function jobferry_index_waiting(
   p_max integer, p_bytes integer, p_pause interval default '0', p_give_up boolean default false
 ) returns integer

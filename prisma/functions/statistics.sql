@@ -1,23 +1,22 @@
--- What the attempts in [p_from, p_to) say per queue and five minutes; p_queues null means all queues. The one
--- definition of the statistics: what is rolled up, and what readers add to it. Stable, so that within a
--- statement it sees what the rest of the statement sees.
+-- Statistics of the attempts in [p_from, p_to), for each queue and five minutes; p_queues null means all queues. Both the
+-- roll-up and its readers use this function, so they count alike. It is stable, so it has the snapshot of the calling
+-- statement.
 create or replace function jobferry_attempt_stats(p_from timestamptz, p_to timestamptz, p_queues text[] default null)
 returns setof queue_stats
 language plpgsql stable
-set enable_seqscan = off -- the planner takes an unknown bound of time for a third of the table
-set plan_cache_mode = force_custom_plan -- and for so few rows that it would sort them, which took thrice as long
+set enable_seqscan = off -- the planner expects a third of the table for an unknown bound of time
+set plan_cache_mode = force_custom_plan -- a generic plan sorts the rows, which took three times as long
 as $$
 begin
   return query
-    -- Most attempts are like many others. Ten counts and two arrays for each took twice as long.
+    -- Equal attempts are counted together first: computing ten counts and two arrays for each attempt took twice as long.
     with alike as materialized (
       select a.queue_id as of_queue, jobferry_bucket(a."timestamp")::timestamptz(3) as span, a.status,
              a.webhook_status_code as code, a.error is not distinct from 'worker_lost' as lost,
              jobferry_histogram_element(a.duration_ms) as duration, jobferry_histogram_element(a.wait_ms) as wait,
              count(*)::integer as n,
-             -- Deaths that an attempt brought. A success never does; of the others the job tells. It may have
-             -- been buried later, though, without an attempt: then the reason is not what the attempt says.
-             -- Deleting a queue and cancelling are somebody's wish.
+             -- Deaths that an attempt caused: it is the last of a dead job, and the reason of the death is the attempt's. A
+             -- job that died later without an attempt has another reason. Cancelling and deleting a queue do not count.
              (count(*) filter (where case when a.status <> 'success' then (
                 select j.status = 'dead' and j.history_count = a.ordinal
                        and (j.dead_reason in ('attempts_exhausted', 'nacked', 'ack_timeout')
@@ -39,7 +38,7 @@ begin
            coalesce(sum(n) filter (where code >= 500 and code not in (503, 529)), 0)::integer,
            coalesce(sum(n) filter (where code = 401), 0)::integer,
            coalesce(sum(n) filter (where code in (429, 503, 529)), 0)::integer,
-           -- A lost worker is our fault, and says nothing of the receiver.
+           -- A lost worker is a fault of Jobferry and not of the receiver.
            coalesce(sum(n) filter (where code is null and not lost), 0)::integer,
            jobferry_histogram(array_agg(duration), array_agg(n)), jobferry_histogram(array_agg(wait), array_agg(n))
       from alike
@@ -47,9 +46,8 @@ begin
 end
 $$;
 
--- What readers add to queue_completed: jobs that the attempts since p_from completed, those with an id of at least
--- p_id, and those with an id from p_first on that is below. Comparing ids takes half as long as reading times
--- out of them.
+-- Jobs that attempts since p_from completed, which readers add to queue_completed: `since` counts ids from p_id on, `before`
+-- those from p_first up to p_id. Comparing ids takes half as long as reading the times from them.
 create or replace function jobferry_completed_since(
   p_from timestamptz, p_first text, p_id text, p_queues text[], out queue_id text, out before bigint, out since bigint
 ) returns setof record
@@ -67,8 +65,7 @@ begin
 end
 $$;
 
--- The statistics hold all attempts before this moment and none since. Before the first roll-up they hold
--- nothing, and begin where retention does.
+-- The moment up to which the statistics have all attempts. Before the first roll-up this is the begin of retention.
 create or replace function jobferry_stats_until(p_retention interval) returns timestamptz
 language sql stable
 as $$
@@ -76,13 +73,13 @@ as $$
                   (select to_timestamp(position::float8 / 1000)::timestamptz(3) from follower where name = 'stats'))
 $$;
 
--- Adds the attempts since the last time to the statistics; true when more is left. Position and sums move
--- in one transaction and one caller at a time, so each attempt counts exactly once, whoever dies when.
+-- Adds the attempts since the last roll-up to the statistics, and returns whether more are left. The position and the sums
+-- change in one transaction, and an advisory lock admits one caller at a time, so each attempt counts exactly once, also if
+-- a process dies.
 --
--- An attempt has the time at which it was written, and is seen when its transaction has ended. So the
--- statistics stay 5 s behind, which is longer than a statement may take, and behind every transaction that
--- writes: a commit can stall. Not more than a minute behind, because a session that somebody forgot must
--- not stop them.
+-- An attempt has the time at which it was written, but it becomes visible when its transaction ends. So the statistics stay
+-- 5 s behind, which is longer than a statement may take, and behind every transaction that writes, because a commit can
+-- stall. They stay at most a minute behind, so a forgotten session cannot stop them.
 create or replace function jobferry_roll_up(
   p_retention interval, p_rows integer default 50000, p_lag interval default '5 s'
 ) returns boolean
@@ -105,7 +102,7 @@ begin
     - least(greatest(p_lag, v_oldest + interval '10 ms'), interval '60 s'));
   if v_from >= v_until then return false; end if;
 
-  -- So far that it ends within the time-out of a statement.
+  -- Shortens the range until it has at most p_rows attempts, so the statement ends within its time-out.
   v_to := v_until;
   loop
     select count(*) into v_rows
@@ -138,9 +135,9 @@ begin
 end
 $$;
 
--- Tells the index on the attempts' time of the pages that are new. Autovacuum does so too, but not before a
--- fifth of the table is new, and until then everybody who asks for the last seconds reads all of that. Whoever
--- holds the lock, most likely autovacuum itself, is not waited for: a longer wait would make it give up.
+-- Summarises new pages of the BRIN index on attempt.timestamp. Autovacuum does so, too, but not before a fifth of the table is
+-- new, and until then each query for the last seconds reads all new pages. The wait for the lock is short: its holder is
+-- probably autovacuum, which would give up if this function waited longer.
 create or replace function jobferry_index_attempts() returns void
 language plpgsql
 set lock_timeout = '50ms'
@@ -148,6 +145,6 @@ as $$
 begin
   perform brin_summarize_new_values('attempt_timestamp_idx'::regclass);
 exception when lock_not_available or insufficient_privilege then
-  null; -- the next time, or autovacuum
+  null; -- the next call or autovacuum does it
 end
 $$;
