@@ -17,6 +17,8 @@ const MOVES: Record<JobStatus, readonly JobStatus[]> = {
 const SETTLES = new Set(['settle', 'settle-overdue', 'settle-lost', 'settle-cancelled']);
 /** So many in a row count as a failed attempt. */
 const MAX_INTERRUPTIONS = 10;
+/** After the database was away, processes have their locks again within this time. */
+const TAKEN_AGAIN_MS = 2000;
 /** A process may believe for so long in what it last heard of its lease lock, and so long it may not count as dead. */
 const CONFIRMED_MS = 2000;
 
@@ -37,6 +39,8 @@ export class Checker {
   open = 0;
   #arrivals = 0;
   #clockHasJumped = false;
+  /** Of simulated time. */
+  #databaseBackAt = Number.NEGATIVE_INFINITY;
 
   /** @param violated told the number of the invariant in docs/invariants.md; must not throw, for `src` would catch it */
   constructor(
@@ -280,12 +284,20 @@ export class Checker {
     this.#reached('a claim is asked for in the two seconds after the lock was lost');
   }
 
+  onDatabaseBack(now: number): void {
+    this.#databaseBackAt = now;
+  }
+
   onDeclaredDead(workerId: number, worker: Process | undefined, now: number): void {
     // It may have its lock again when the answer arrives: `settle-lost` looks for it once more.
     const since = worker?.firstSilentAt ?? Number.POSITIVE_INFINITY;
-    const hasStopped = worker?.dead === true || worker?.lock.hasReason === false || since <= now - CONFIRMED_MS;
+    const isSilent = worker?.lock.hasReason === false && worker.everSilent;
+    const hasStopped = worker?.dead === true || isSilent || since <= now - CONFIRMED_MS;
     this.#check(hasStopped, 'I-35 Recovery', `process ${workerId} is declared dead too soon`);
     if (worker?.dead === false) this.#reached('a process that lives is declared dead');
+    const isWell = worker?.dead === false && worker.freezes === 0 && !worker.lock.everSilenced;
+    const isEarly = now - this.#databaseBackAt < TAKEN_AGAIN_MS;
+    this.#check(!(isWell && isEarly), 'I-35 Recovery', `process ${workerId} is declared dead after an outage of all`);
   }
 
   /** When all is over. */

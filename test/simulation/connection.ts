@@ -47,11 +47,12 @@ export class Server {
     this.#reached = setup.reached;
   }
 
-  restart(): void {
+  /** After a crash unlogged tables are empty; after an orderly restart they are as before. */
+  restart({ isCrash }: { isCrash: boolean }): void {
     this.isUp = false;
     this.epoch += 1;
     this.tables.lifeSigns.clear();
-    this.tables.confirmations.clear();
+    if (isCrash) this.tables.confirmations.clear();
   }
 
   /** Another server has taken over that has the data, and neither the sessions nor the statements under way. */

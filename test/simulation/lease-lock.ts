@@ -6,6 +6,7 @@ const CONFIRM_EVERY_MS = 500;
 const ANSWER_MS = 1000;
 const CONFIRMED_FOR_MS = 2000;
 const RETRY_MS = 250;
+const RECOVERY_MS = { atStart: 1000, afterLoss: 3000 };
 
 /**
  * What became of the connection that the lock is on. `client-gone`: the process knows, and the server does not.
@@ -27,11 +28,15 @@ export class LeaseLock {
   /** Planted: an open socket is taken for a lock that is held. */
   readonly #believesInSocket: boolean;
   readonly #onConfirmedAgain: () => void;
+  /** Whether its connection was ever lost without the database having gone. */
+  everSilenced = false;
   #line: Line = 'open';
   #heldSince: number;
   /** Of simulated time, as the process's own monotonic clock counts it. */
   #confirmedAt: number;
   #isLost = false;
+  /** As `Liveness.recoveringUntil`, of simulated time. */
+  #recoveringUntil: number;
   #asking = 0;
 
   constructor(setup: {
@@ -48,6 +53,7 @@ export class LeaseLock {
     this.#onConfirmedAgain = setup.onConfirmedAgain;
     this.#confirmedAt = setup.scheduler.now;
     this.#heldSince = setup.scheduler.now;
+    this.#recoveringUntil = setup.scheduler.now + RECOVERY_MS.atStart;
     this.#serverHasIt();
     this.#askLater();
   }
@@ -63,6 +69,11 @@ export class LeaseLock {
     return !this.#isLost && this.#scheduler.now - this.#confirmedAt < CONFIRMED_FOR_MS;
   }
 
+  /** Of the process's own clock. */
+  get recoveringUntil(): number {
+    return this.#host.clockOrigin + this.#recoveringUntil;
+  }
+
   /** @param claimedAt of the process's own clock */
   covers(claimedAt: number): boolean {
     return this.#believesInSocket || (this.confirmed && claimedAt - this.#host.clockOrigin >= this.#heldSince);
@@ -72,6 +83,7 @@ export class LeaseLock {
   silence(line: Exclude<Line, 'open'>): void {
     if (this.#host.dead || this.#line !== 'open') return;
     this.#line = line;
+    this.everSilenced = true;
     if (line === 'server-gone') this.serverLosesIt();
     if (line === 'client-gone')
       this.#scheduler.after(0, this.#host, 'sees its lock connection end', () => this.#lose());
@@ -144,6 +156,7 @@ export class LeaseLock {
       const { now } = this.#scheduler;
       this.#serverHasIt();
       this.lostAt = null;
+      this.#recoveringUntil = now + RECOVERY_MS.afterLoss;
       if (now - this.#confirmedAt >= CONFIRMED_FOR_MS) this.#heldSince = now;
       this.#confirmedAt = asked;
       this.#line = 'open';

@@ -53,6 +53,7 @@ const bent = vi.hoisted(() => ({
   retryAfter: null as ((ms: number) => number) | null,
   acceptsAll: false,
   killsTooSoon: false,
+  isImpatient: false,
   leavesAtOnce: false,
   hidesOutages: false,
 }));
@@ -87,8 +88,13 @@ vi.mock('../../src/domain/outcome.ts', async (original) => {
 vi.mock('../../src/worker/lease/lock-watch.ts', async (original) => {
   const real = await original<typeof LockWatchModule>();
   class LockWatch extends real.LockWatch {
-    constructor(db: Database, self: number) {
-      super(db, self, bent.killsTooSoon ? 0 : undefined);
+    constructor(db: Database, self: number, recoveringUntil: () => number) {
+      super(
+        db,
+        self,
+        bent.isImpatient || bent.killsTooSoon ? () => 0 : recoveringUntil,
+        bent.killsTooSoon ? 0 : undefined,
+      );
     }
   }
   return { ...real, LockWatch };
@@ -204,6 +210,14 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
   ['ends leases and ack deadlines too early', 'I-21 I-24', inStatement(/overdue$/, late(1500))],
   ['takes a slow worker for a dead one', 'I-35', inStatement('lease-locks', answering(newestLock))],
   ['takes a worker for dead that may still claim', 'I-35', inStatement('lease-locks', answering(silentAtOnce))],
+  [
+    'takes workers for dead that have just lost their locks as it has',
+    'I-35',
+    () => {
+      bent.isImpatient = true;
+      return {};
+    },
+  ],
   [
     'takes a worker for dead too soon',
     'I-35',

@@ -117,7 +117,7 @@ export class Process implements Host {
 
   /** Must run as an event of this process, so that its timers are its own. */
   start(): void {
-    const watch = new LockWatch(this.db, this.workerId);
+    const watch = new LockWatch(this.db, this.workerId, () => this.lock.recoveringUntil);
     this.#stopLooking.push(
       repeat(
         () => watch.nextMs,

@@ -183,9 +183,10 @@ export class Storm {
       process.notesSilence();
       process.lock.serverLosesIt();
     }
-    server.restart();
+    server.restart({ isCrash: random.chance(0.5) });
     scheduler.after(random.pick([50, 500, 3000, 8000]) * random.next(), null, 'the database is back', () => {
       server.isUp = true;
+      this.#simulation.checker.onDatabaseBack(scheduler.now);
     });
   }
 

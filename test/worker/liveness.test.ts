@@ -130,6 +130,31 @@ describe('a worker', () => {
     expect(await holders(db, liveness.workerId)).toHaveLength(1);
   });
 
+  it('keeps its lock and its session while the table of confirmations is locked', async () => {
+    const db = await open();
+    const { liveness, reasons } = await start();
+    const client = await db.pool.connect();
+    await client.query('begin; lock table lease_confirmation in share mode');
+    try {
+      await waitFor(() => !liveness.confirmed, { message: 'the end of its belief' });
+      expect(liveness.problem).toBe('canceling statement due to lock timeout');
+      expect(await holders(db, liveness.workerId)).toHaveLength(1);
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+    await waitFor(() => liveness.confirmed, { message: 'a confirmation' });
+    expect(reasons()).toEqual([]);
+  });
+
+  it('gives others time to take their locks again after it had to take its own', async () => {
+    const { liveness, renewed } = await start();
+    expect(liveness.recoveringUntil).toBeLessThan(performance.now() + 1001);
+    liveness.doubt('a test says so');
+    await renewed();
+    expect(liveness.recoveringUntil).toBeGreaterThan(performance.now() + 2000);
+  });
+
   it('whose machine was suspended claims nothing until the server has confirmed its lock again', async () => {
     const { liveness, calls } = await start();
     const now = Date.now.bind(Date);

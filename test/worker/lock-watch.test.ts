@@ -8,6 +8,8 @@ import { type Fixture, openFixture } from '../support/database-fixture.ts';
 /** What may be concluded from a missing lease lock. */
 
 const SELF = 1001;
+/** Absent locks prove something from the start. */
+const atOnce = () => 0;
 let fixture: Fixture;
 
 beforeAll(async () => {
@@ -41,7 +43,7 @@ async function claimed(worker: number): Promise<string> {
 
 it('a worker is dead after several polls without its lock, or when only its claims are left', async () => {
   await lock(SELF);
-  const watch = new LockWatch(fixture.db, SELF, 0);
+  const watch = new LockWatch(fixture.db, SELF, atOnce, 0);
   const [seen, left] = [1002, 1003];
   const leave = await lock(seen);
   await claimed(left);
@@ -67,7 +69,7 @@ it('a worker whose lock was last confirmed three seconds ago is dead at the firs
   // As after a clock was set: a confirmation in the future, or of long ago, proves nothing.
   await confirmed(1013, '-1 hour');
   await confirmed(1014, '1 hour');
-  const watch = new LockWatch(fixture.db, SELF);
+  const watch = new LockWatch(fixture.db, SELF, atOnce);
   expect(await watch.poll()).toEqual({ seen: true, dead: [1010] });
   await forgetConfirmations(fixture.db, [1010]);
   expect(await watch.poll()).toEqual({ seen: true, dead: [] });
@@ -75,9 +77,22 @@ it('a worker whose lock was last confirmed three seconds ago is dead at the firs
   expect(left.map(({ id }) => id)).toEqual([1011, 1012, 1013]); // and 1014's, which is too old, is deleted as well
 });
 
+it('nothing is concluded while other workers may still be taking their locks again', async () => {
+  // As after the restart of a proxy: all sessions are gone, and the confirmations are still there.
+  await lock(SELF);
+  await confirmed(1015, '5 s');
+  const id = await claimed(1015);
+  let recovered = false;
+  const watch = new LockWatch(fixture.db, SELF, () => (recovered ? 0 : Number.POSITIVE_INFINITY), 0);
+  expect((await polls(watch, 5)).flat()).toEqual([]);
+  expect(await statusOf(id)).toBe('processing');
+  recovered = true;
+  expect((await watch.poll()).dead).toEqual([1015]);
+});
+
 it('a worker whose lock is missing for less than three seconds is not dead', async () => {
   await lock(SELF);
-  const watch = new LockWatch(fixture.db, SELF);
+  const watch = new LockWatch(fixture.db, SELF, atOnce);
   const leave = await lock(1004);
   await watch.poll();
   await leave();
@@ -86,7 +101,7 @@ it('a worker whose lock is missing for less than three seconds is not dead', asy
 });
 
 it('nothing is concluded from a server that does not have our own lock, and nothing soon after', async () => {
-  const watch = new LockWatch(fixture.db, SELF, 0);
+  const watch = new LockWatch(fixture.db, SELF, atOnce, 0);
   const id = await claimed(1005);
   for (let n = 0; n < 5; n += 1) expect(await watch.poll()).toEqual({ seen: false, dead: [] });
   // As after a failover: all workers have to take their locks again, and we happen to be the first.
@@ -104,6 +119,9 @@ it('claims are taken back only where the server has our lock, and not theirs', a
   expect(await takeBack(fixture.db, [1006], SELF)).toEqual(new Set());
   expect(await statusOf(id)).toBe('processing');
   await leave();
+  await confirmed(1006, '1 s');
+  expect(await takeBack(fixture.db, [1006], SELF)).toEqual(new Set());
+  await forgetConfirmations(fixture.db, [1006]);
   expect((await takeBack(fixture.db, [1006], SELF)).size).toBe(1);
   expect(await statusOf(id)).toBe('pending');
 });

@@ -10,6 +10,8 @@ import type { OriginGuard } from '../connection/origin.ts';
 const LOCK_CLASS = 0x6a66;
 /** How long `release` waits for the server. */
 const GOODBYE_MS = 1000;
+/** How long a confirmation waits for a locked table or row; shorter than its time limit. */
+const LOCK_TIMEOUT_MS = 500;
 
 /**
  * The lease lock of a worker process: a session advisory lock on its number, on a connection of its own. The server
@@ -89,7 +91,8 @@ export async function takeLeaseLock(
     const workerId = former?.workerId ?? (await newNumber(client));
     const session = await takeShared(client, workerId);
     // A confirmation may be lost in a crash of the server, but must not wait for a standby that hangs.
-    await client.query('set synchronous_commit = off');
+    // A locked table must not hold up the confirmation: the client would give up session after session.
+    await client.query(`set synchronous_commit = off; set lock_timeout = '${LOCK_TIMEOUT_MS}ms'`);
     const confirmation = await confirm(client, workerId);
     if (confirmation === 'gone') throw new Error('the server does not have the lock that was just taken');
     if (former !== null) {
@@ -163,7 +166,7 @@ const IS_HELD = `
 const CONFIRM = `
   insert into lease_confirmation (worker_id, confirmed_at)
   select $1::integer, jobferry_now() where exists (${IS_HELD})
-  on conflict (worker_id) do update set confirmed_at = excluded.confirmed_at`;
+  on conflict (worker_id) do update set confirmed_at = jobferry_now()`;
 
 async function confirm(client: pg.Client, workerId: number): Promise<Confirmed | 'gone'> {
   try {

@@ -62,14 +62,20 @@ const SETTLE_LOST: Statement = {
     lost as materialized (
       select id from job
        where id = any ($2) and exists (select from held where held.worker_id = $3)
-         and worker_id not in (select held.worker_id from held) order by id for no key update
+         and worker_id not in (select held.worker_id from held)
+         and not exists (select from lease_confirmation as recent where recent.worker_id = job.worker_id
+                            and recent.confirmed_at between jobferry_now() - interval '3 s' and jobferry_now())
+       order by id for no key update
     )
     select jobferry_settle((
       select json_agg(item) from json_array_elements($1::json) as item where item ->> 'id' in (select id from lost)
     )) as applied`,
 };
 
-/** Like `settle`, for claims of workers whose lease lock the server does not have. Requires the lease lock of `self`. */
+/**
+ * Like `settle`, for claims of workers whose lease lock the server does not have and has not confirmed for 3 s. Requires the
+ * lease lock of `self`.
+ */
 export async function settleLost(db: Database, self: number, settlements: readonly Settlement[]): Promise<Set<string>> {
   const ids = settlements.map(({ id }) => id);
   const row = await db.one<{ applied: string[] }>(SETTLE_LOST, [toItems(db.box, settlements), ids, self]);

@@ -27,6 +27,11 @@ const CONFIRMED_FOR_MS = 2000;
 /** A timer that fires this late shows that the process was held up. The reply may have arrived, but not been read yet. */
 const HELD_UP_MS = 250;
 const RETRY_MS = 250;
+/**
+ * The event that made this process take its lock may have cost other workers theirs, as the restart of a proxy does. For
+ * so long after it, absent locks prove nothing.
+ */
+const RECOVERY_MS = { atStart: 1000, afterLoss: 3000 };
 /** Time limits for each step of taking the lock, in turn. Every third try is longer, for a very busy server. */
 const TAKE_MS = [2000, 2000, 5000];
 const TAKEN_BACK = 'another worker has taken back our claims';
@@ -58,6 +63,7 @@ export class Liveness {
   #lock: LeaseLock;
   /** The `performance.now()` at which the present connection got the lock. */
   #takenAt: number;
+  #recoveringUntil: number;
   /** The `performance.now()` since which other workers had no chance to take back claims of this process. */
   #heldSince: number;
   /** When the last confirmed query was sent. */
@@ -76,6 +82,7 @@ export class Liveness {
     this.#lock = lock;
     this.#confirmed = sentAt;
     this.#takenAt = performance.now();
+    this.#recoveringUntil = this.#takenAt + RECOVERY_MS.atStart;
     this.#heldSince = this.#takenAt;
     this.workerId = lock.workerId;
     void this.#keepUp();
@@ -102,6 +109,11 @@ export class Liveness {
   /** Whether the server has confirmed the lock recently. The process may claim only then. */
   get confirmed(): boolean {
     return this.#problem === null && elapsedMs(this.#confirmed) < CONFIRMED_FOR_MS;
+  }
+
+  /** The `performance.now()` until which other workers may still be taking their locks again. */
+  get recoveringUntil(): number {
+    return this.#recoveringUntil;
   }
 
   /** For operators: why the process does not claim; null while the lock is confirmed. */
@@ -218,6 +230,7 @@ export class Liveness {
     if (this.#stopping.signal.aborted) return void lock.release();
     const goneMs = Math.round(elapsedMs(this.#confirmed));
     this.#takenAt = performance.now();
+    this.#recoveringUntil = this.#takenAt + RECOVERY_MS.afterLoss;
     if (goneMs >= CONFIRMED_FOR_MS) this.#heldSince = this.#takenAt;
     this.#problem = null;
     this.#options.log.info({ workerId: this.workerId, goneMs }, 'lease lock held again');

@@ -13,7 +13,7 @@ const DEAD_AFTER_MS = 3000;
 const MIN_POLLS = 4;
 /** After a longer gap between two polls, the polls before it do not count: this process was held up. */
 const LONGEST_GAP_MS = 2000;
-/** When our own lock was absent, all workers may have lost theirs. Absences count only after this time. */
+/** If our own lock was absent, all workers may have lost theirs. Absences count only after this time. */
 const RECOVERY_MS = 3000;
 /** Interval of the search for claims of workers never seen here: from before our start, or written after their death. */
 const CLAIMS_EVERY_MS = 10_000;
@@ -35,6 +35,7 @@ interface Absence {
 export class LockWatch {
   readonly #db: Database;
   readonly #self: number;
+  readonly #recoveringUntil: () => number;
   readonly #deadAfterMs: number;
   #known = new Set<number>();
   #absent = new Map<number, Absence>();
@@ -43,9 +44,14 @@ export class LockWatch {
   #claimsReadAt = Number.NEGATIVE_INFINITY;
   #lastReplyAt = Number.NEGATIVE_INFINITY;
 
-  constructor(db: Database, self: number, deadAfterMs = DEAD_AFTER_MS) {
+  /**
+   * @param recoveringUntil the `performance.now()` until which other workers may still be taking their locks again
+   *   (`Liveness.recoveringUntil`)
+   */
+  constructor(db: Database, self: number, recoveringUntil: () => number, deadAfterMs = DEAD_AFTER_MS) {
     this.#db = db;
     this.#self = self;
+    this.#recoveringUntil = recoveringUntil;
     this.#deadAfterMs = deadAfterMs;
   }
 
@@ -70,12 +76,13 @@ export class LockWatch {
       return { seen: false, dead: [] };
     }
     for (const id of locked) this.#known.add(id);
+    const isRecovering = repliedAt < Math.max(this.#countsFrom, this.#recoveringUntil());
+    if (isRecovering) return { seen: true, dead: [] };
     for (const id of this.#known) {
-      if (locked.has(id) || repliedAt < this.#countsFrom) continue;
+      if (locked.has(id)) continue;
       const before = absentBefore.get(id) ?? { since: repliedAt, polls: 0 };
       this.#absent.set(id, { since: before.since, polls: before.polls + 1 });
     }
-    if (repliedAt < this.#countsFrom) return { seen: true, dead: [] };
     return { seen: true, dead: [...new Set([...silent, ...this.#absentTooLong(sentAt)])] };
   }
 

@@ -21,7 +21,8 @@ export class DeadWorkers {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#watch = new LockWatch(parts.db, parts.liveness.workerId);
+    const { db, liveness } = parts;
+    this.#watch = new LockWatch(db, liveness.workerId, () => liveness.recoveringUntil);
   }
 
   /** Milliseconds until the next round; shorter while the lock of a worker is missing. */

@@ -21,7 +21,12 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
   },
 
   'settle-lost': (tables, [json, , self]) => {
-    const isLost = ({ id }: { id: string }) => !tables.lifeSigns.has(tables.jobs.get(id)?.workerId ?? -1);
+    const now = tables.clock();
+    const isLost = ({ id }: { id: string }) => {
+      const worker = tables.jobs.get(id)?.workerId ?? -1;
+      const confirmedAt = tables.confirmations.get(worker) ?? Number.NEGATIVE_INFINITY;
+      return !tables.lifeSigns.has(worker) && (confirmedAt < now - 3000 || confirmedAt > now);
+    };
     const lost = tables.lifeSigns.has(self as number) ? itemsOf(json).filter(isLost) : [];
     return [{ applied: settle(tables, lost) }];
   },
