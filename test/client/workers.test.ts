@@ -15,13 +15,13 @@ import { apiKey, startServedClient, waitForJob } from './served-client.ts';
 
 /** Path of the program; the package has no types. */
 const { default: workerd } = createRequire(import.meta.url)('workerd') as { default: string };
-const DIST = fileURLToPath(new URL('../../dist/client', import.meta.url));
+const DIST = fileURLToPath(new URL('../../packages/client/dist/esm/client', import.meta.url));
 
 // Both handlers are made while the Worker loads, as most people write it.
 const WORKER = `
   import { env } from 'cloudflare:workers';
-  import { createClient, rawJson, unwrap } from 'jobferry/client';
-  import { Backpressure, fetchHandler } from 'jobferry/webhook';
+  import { createClient, rawJson, unwrap } from '@jobferry/client';
+  import { Backpressure, fetchHandler } from '@jobferry/client/webhook';
 
   const api = { baseUrl: () => env.API_URL, apiKey: () => env.API_KEY };
   let calls = 0;
@@ -72,7 +72,10 @@ async function startWorker(script: string, variables: Record<string, string>): P
     stdin: { contents: script, resolveDir: DIST },
     outfile: join(folder, 'worker.js'),
     ...{ bundle: true, format: 'esm', platform: 'browser', target: 'es2023', external: ['cloudflare:workers'] },
-    alias: { 'jobferry/client': join(DIST, 'index.js'), 'jobferry/webhook': join(DIST, 'webhook/index.js') },
+    alias: {
+      '@jobferry/client/webhook': join(DIST, 'webhook/index.js'),
+      '@jobferry/client': join(DIST, 'index.js'),
+    },
   });
   await writeFile(join(folder, 'config.capnp'), configuration(variables));
   // Descriptor 3 tells the port.
