@@ -1,10 +1,8 @@
 // Reads the contract's zod schemas as the types that a client of the API sends and receives: a timestamp is a string
 // there, and a payload is an object. Both the declarations and the contract of the package are written from them.
 
-/**
- * @typedef {{ kind: 'string' | 'number' | 'boolean' | 'unknown' | 'undefined' | 'payload' | 'text', }} Plain
- * `payload` is an object that is published; `text` is a query value, which may be given as text, too: `of` is its type.
- */
+// Two kinds need a word: `payload` is an object that is published, and `text` is a query value of type `of`, which may be
+// given as text, too.
 
 const byTypeName = {
   ZodString: () => ({ kind: 'string' }),
