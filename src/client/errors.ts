@@ -1,5 +1,6 @@
 /** No answer came, or none that Jobferry could have given; `cause` is what went wrong last. */
 export class JobferryConnectionError extends Error {
+  /** For code that meets errors of several copies of this package, where `instanceof` fails. */
   override readonly name = 'JobferryConnectionError';
   /** Requests that were sent. When it is not a call that is repeated, the service may have done it or not. */
   readonly attempts: number;
@@ -10,9 +11,11 @@ export class JobferryConnectionError extends Error {
   }
 }
 
-/** What `unwrap` makes of a refusal. */
+/** A refusal by the API, as `unwrap` throws it. */
 export class JobferryApiError extends Error {
+  /** For code that meets errors of several copies of this package, where `instanceof` fails. */
   override readonly name = 'JobferryApiError';
+  /** HTTP status of the answer. */
   readonly status: number;
   /** What is wrong with single fields of the body, by their names; empty unless it is such a 400. */
   readonly fieldErrors: Readonly<Record<string, readonly string[]>>;

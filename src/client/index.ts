@@ -1,16 +1,25 @@
-/** `jobferry/client`: the REST API, typed by the contract that the server itself is built on. */
+/** `@jobferry/client`: the REST API, typed by the contract that the server itself is built on. */
 import { initClient } from '@ts-rest/core';
-import { contract, VerbatimJson } from '../contract/index.ts';
-import { createTransport, type Fetch } from './transport.ts';
+import { contract } from '../contract/index.ts';
+import { VerbatimJson } from '../contract/verbatim-json.ts';
+import { toBaseUrl, toSegment } from './exchange.ts';
+import type { Fetch } from './fetch-function.ts';
+import { createTransport } from './transport.ts';
 import type { JobferryClient } from './types.ts';
 
 export { JobferryApiError, JobferryConnectionError, unwrap } from './errors.ts';
-export type { Fetch } from './transport.ts';
-export type * from './types.ts';
+export type { Fetch } from './fetch-function.ts';
+export type * from './models.ts';
+export type { PayloadObject } from './payload.ts';
+export type { Routes } from './routes.ts';
+export type { Answer, CallOptions, JobferryClient } from './types.ts';
+export { contract };
 
+/** Options of `createClient`. */
 export interface ClientOptions {
   /** Where Jobferry is, without `/v1`, such as `http://127.0.0.1:8080`. */
   baseUrl: string;
+  /** Of the account. Its creation shows it once. */
   apiKey: string;
   /** Instead of the global `fetch`. */
   fetch?: Fetch;
@@ -45,11 +54,10 @@ export interface ClientOptions {
  */
 export function createClient(options: ClientOptions): JobferryClient {
   const { baseUrl, apiKey, timeoutMs = 30_000, retries = 3 } = options;
-  if (!/^https?:\/\//.test(baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://');
   if (!apiKey) throw new TypeError('apiKey is missing');
   const fetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const routes = initClient(contract, {
-    baseUrl: baseUrl.replace(/\/+$/, ''),
+    baseUrl: toBaseUrl(baseUrl),
     baseHeaders: { authorization: `Bearer ${apiKey}` },
     api: createTransport({ fetch, timeoutMs, retries }),
   });
@@ -84,12 +92,6 @@ type RawCall = (input: object) => Promise<unknown>;
 function toCall(call: RawCall) {
   return async ({ params = {}, query, body, signal }: RawInput = {}) =>
     call({ params: mapValues(params, toSegment), query, body, fetchOptions: { signal } });
-}
-
-function toSegment(value: string, name: string): string {
-  // URLs resolve the segments `.` and `..` even when they are percent-encoded.
-  if (/^\.{0,2}$/.test(value)) throw new TypeError(`params.${name} cannot be '${value}'`);
-  return encodeURIComponent(value);
 }
 
 function mapValues<T, R>(object: Record<string, T>, map: (value: T, key: string) => R): Record<string, R> {

@@ -32,10 +32,12 @@ export const errorFields = named(
   'ErrorFields',
   'A 400 of publish, create and update: what is wrong with the body.',
   z.object({
-    error: z.object({
-      formErrors: z.array(z.string()).describe('What is wrong with the body as a whole, such as malformed JSON.'),
-      fieldErrors: z.record(z.array(z.string())).describe('What is wrong with single fields, by their names.'),
-    }),
+    error: z
+      .object({
+        formErrors: z.array(z.string()).describe('What is wrong with the body as a whole, such as malformed JSON.'),
+        fieldErrors: z.record(z.array(z.string())).describe('What is wrong with single fields, by their names.'),
+      })
+      .describe('What is wrong, for people: texts may change, statuses do not.'),
   }),
 );
 

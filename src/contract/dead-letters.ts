@@ -116,8 +116,10 @@ export const deadLetters = c.router({
     body: c.noBody(),
     metadata: { body: 'ignored', errors: 'message' } satisfies RouteMetadata,
     responses: {
-      ...refusals,
+      // Not spread: the types of a contract lose the members of a spread.
       201: answer(publishedJob, 'The new job.'),
+      402: refusals[402],
+      410: refusals[410],
       404: answer(errorMessage, 'There is no such queue, or no such dead letter on it.'),
       409: answer(errorMessage, 'It was replayed before.'),
     },
@@ -131,7 +133,9 @@ export const deadLetters = c.router({
     body: replayBody,
     metadata: { body: 'required', errors: 'message' } satisfies RouteMetadata,
     responses: {
-      ...refusals,
+      402: refusals[402],
+      404: refusals[404],
+      410: refusals[410],
       200: answer(replayResult, 'What was replayed, and what was not.'),
       400: answer(errorMessage, 'The body is not valid.'),
     },

@@ -20,6 +20,7 @@ function getPlaceholder(): string {
  * would change big numbers, `-0`, `1e400`, duplicate keys and escapes.
  */
 export class VerbatimJson {
+  /** The source text. */
   readonly text: string;
 
   constructor(text: string) {

@@ -11,7 +11,7 @@ import { MUTANTS, type Mutant } from './planted/mutants.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COPIED = ['src', 'test', 'prisma', 'scripts', 'schema.graphql', 'package.json', 'vitest.config.ts'];
-const COMPILERS = ['tsconfig.json', 'tsconfig.build.json', 'tsconfig.cjs.json'];
+const COMPILERS = ['tsconfig.json', 'tsconfig.build.json'];
 let copy: string;
 
 let sound: Result[];

@@ -160,6 +160,7 @@ describe('the Express and the fetch handler', () => {
       /store is closed/,
     ],
     ['ack mode without an API key', { secret, mode: 'ack', baseUrl: 'http://127.0.0.1:1' }, /apiKey/],
+    ['a baseUrl that is no URL', { secret, baseUrl: 'localhost:8080', apiKey: 'k' }, /baseUrl/],
     ['ack mode without baseUrl', { secret, mode: 'ack', apiKey: () => 'k' }, /baseUrl/],
   ])('can be made with %s, and say it at the first delivery', async (_name, options, message) => {
     const said = vi.spyOn(console, 'error').mockReturnValue();

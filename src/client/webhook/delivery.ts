@@ -1,4 +1,4 @@
-import type { DeferInput, Job, NackInput } from '../types.ts';
+import type { DeferInput, Job, NackInput } from '../models.ts';
 
 /** The envelope that Jobferry delivers (spec "Events"). */
 export interface DeliveredJob<Payload> {
@@ -10,6 +10,7 @@ export interface DeliveredJob<Payload> {
   payload: Payload;
   /** From 1; when it equals `maxAttempts`, this is the last one. */
   attempt: number;
+  /** Attempts that may fail before the job is dead. */
   maxAttempts: number;
   /** When the job was published, ISO 8601. */
   createdAt: string;
@@ -22,6 +23,7 @@ export interface DeliveredJob<Payload> {
  * only, and is repeated until it is known that it counted, or for as long as it can.
  */
 export interface Delivery<Payload> {
+  /** The delivered job. */
   job: DeliveredJob<Payload>;
   /**
    * Aborted when the `ackTimeout` of the options has passed since the delivery came in: what is done from then on is
@@ -42,8 +44,11 @@ export interface Delivery<Payload> {
  * `scope` is `job`.
  */
 export class Backpressure extends Error {
+  /** Always `Backpressure`. */
   override readonly name = 'Backpressure';
+  /** Seconds until redelivery. */
   readonly retryAfterSeconds: number;
+  /** Whether the whole queue is held, or this job only. Used in ack mode. */
   readonly scope: 'queue' | 'job';
 
   constructor(retryAfterSeconds: number, { reason = 'backpressure', scope = 'queue' }: BackpressureOptions = {}) {
@@ -56,9 +61,11 @@ export class Backpressure extends Error {
   }
 }
 
+/** The second argument of `Backpressure`. */
 export interface BackpressureOptions {
   /** Kept in the job's history when it is a defer. */
   reason?: string;
+  /** Whether the whole queue is held, or this job only, in ack mode; `queue` by default. */
   scope?: 'queue' | 'job';
 }
 

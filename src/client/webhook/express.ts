@@ -1,25 +1,33 @@
-import type { JsonObject } from '../../contract/index.ts';
+import type { JsonObject } from '../../contract/verbatim-json.ts';
 import { createCollector } from './collector.ts';
 import type { WebhookOptions } from './options.ts';
-import { createReceiver, type HandlerFunction, type Reply, refusal, TOO_LARGE } from './receive.ts';
+import { createReceiver, type HandlerFunction, oneValue, type Reply, refusal, TOO_LARGE } from './receive.ts';
 
 /** As much of Node's request as is used; Express, Connect and `node:http` all have it. */
 export interface NodeRequest {
+  /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Whether somebody has read of the stream before. */
+  /** Whether a parser has read from the stream before. */
   readonly readableDidRead: boolean;
+  /** Whether the stream has ended for good. */
   readonly destroyed: boolean;
   /** What a parser has left: a Buffer from `express.raw()`, an object from `express.json()`. */
   readonly body?: unknown;
   /** Some platforms keep the bytes here when they parse the body. */
   readonly rawBody?: unknown;
+  /** Adds a listener of the stream. */
   on(event: string, listener: (chunk: Uint8Array) => void): unknown;
+  /** Removes a listener of the stream. */
   off(event: string, listener: (chunk: Uint8Array) => void): unknown;
 }
 
+/** As much of Node's response as is used. */
 export interface NodeResponse {
+  /** The status that is sent with the headers. */
   statusCode: number;
+  /** Sets a header. */
   setHeader(name: string, value: string): unknown;
+  /** Sends the body and ends the response. */
   end(body: string): unknown;
 }
 
@@ -33,7 +41,7 @@ const ALREADY_PARSED = refusal(
 const CUT_SHORT: Reply = { ...TOO_LARGE, headers: { ...TOO_LARGE.headers, connection: 'close' } };
 
 /**
- * A webhook for Express, and for anything else with Node's request and response:
+ * A webhook for Express 4 and 5, and for anything else with Node's request and response:
  *
  *     app.post('/webhook', expressHandler({ secret }, async ({ job }) => send(job.payload)));
  *
@@ -78,10 +86,6 @@ function readStream(req: NodeRequest, maxBytes: number): Promise<Body> {
     req.on('error', () => resolve('aborted'));
     req.on('close', () => resolve('aborted'));
   });
-}
-
-function oneValue(header: string | string[] | undefined): string | null {
-  return typeof header === 'string' ? header : null;
 }
 
 function send(res: NodeResponse, { status, headers, body }: Reply): void {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/index.ts';
+import type { JsonObject } from '../../contract/verbatim-json.ts';
 import { createCollector } from './collector.ts';
 import type { WebhookOptions } from './options.ts';
 import { createReceiver, type HandlerFunction, type Reply, refusal, TOO_LARGE } from './receive.ts';

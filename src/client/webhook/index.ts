@@ -1,7 +1,14 @@
-/** `jobferry/webhook`: for the receiving side. Nothing here needs Node. */
+/** `@jobferry/client/webhook`: for the receiving side. Needs no other package and nothing of Node. */
 export { JobferryApiError, JobferryConnectionError } from '../errors.ts';
 export { Backpressure, type BackpressureOptions, type DeliveredJob, type Delivery } from './delivery.ts';
 export { expressHandler, type NodeRequest, type NodeResponse } from './express.ts';
+export {
+  type FastifyLike,
+  type FastifyParsing,
+  type FastifyReplyLike,
+  type FastifyRequestLike,
+  fastifyHandler,
+} from './fastify.ts';
 export { type FetchContext, fetchHandler } from './fetch.ts';
 export type { Late, WebhookOptions } from './options.ts';
 export type { HandlerFunction } from './receive.ts';

@@ -1,3 +1,4 @@
+import { toBaseUrl } from '../exchange.ts';
 import type { DeliveredJob } from './delivery.ts';
 
 interface CommonOptions {
@@ -10,7 +11,7 @@ interface CommonOptions {
    * unless the function reports itself. Needs `baseUrl` and `apiKey`.
    *
    * To hand a job of a queue in ack mode to another process, leave `standard`: the function resolves
-   * when the other process has it, and that process reports with `jobferry/client`.
+   * when the other process has it, and that process reports with `@jobferry/client`.
    */
   mode?: 'standard' | 'ack';
   /** Where Jobferry is, without `/v1`; for ack, nack and defer. */
@@ -45,10 +46,14 @@ type SecretOptions =
       secret?: never;
     };
 
+/** Options of every handler. */
 export type WebhookOptions = CommonOptions & SecretOptions;
 
+/** Where and as which account reports are sent. */
 export interface Api {
+  /** Without `/v1` and without a slash at the end. */
   baseUrl: string;
+  /** Of the account that owns the queue. */
   apiKey: string;
 }
 
@@ -61,7 +66,7 @@ export interface Settings extends Required<Pick<CommonOptions, 'mode' | 'maxBody
   secrets(): Promise<readonly string[]>;
   /**
    * Null when baseUrl or apiKey is not given.
-   * @throws TypeError when it is needed
+   * @throws TypeError when one is needed, or baseUrl is no URL
    */
   api(): Promise<Api | null>;
 }
@@ -88,7 +93,7 @@ export function readOptions(options: WebhookOptions): Settings {
     },
     api: async () => {
       const [baseUrl, apiKey] = [await given(options.baseUrl), await given(options.apiKey)];
-      if (isText(baseUrl) && isText(apiKey)) return { baseUrl, apiKey };
+      if (isText(baseUrl) && isText(apiKey)) return { baseUrl: toBaseUrl(baseUrl), apiKey };
       if (mode === 'ack') throw new TypeError("mode 'ack' needs baseUrl and apiKey");
       return null;
     },

@@ -6,21 +6,29 @@ import { verifySignature } from './signature.ts';
 /** What is done with a delivery; what it resolves to counts only when it is `Backpressure`. */
 export type HandlerFunction<Payload> = (delivery: Delivery<Payload>) => unknown;
 
+/** The answer to a delivery. */
 export interface Reply {
+  /** HTTP status. */
   status: number;
+  /** Names are in lower case. */
   headers: Record<string, string>;
   /** JSON, or empty. */
   body: string;
 }
 
+/** The result of a delivery. */
 export interface Received {
+  /** The answer, to be sent at once. */
   reply: Reply;
   /** In ack mode: what there is to do once the reply is on its way. Never rejects. */
   afterwards?: () => Promise<void>;
 }
 
+/** The receiving side, whatever the framework. */
 export interface Receiver {
+  /** Larger bodies must be refused. */
   readonly maxBodyBytes: number;
+  /** Judges a request by its body and headers. Never rejects. */
   receive(body: Uint8Array, header: (name: string) => string | null): Promise<Received>;
 }
 
@@ -28,11 +36,16 @@ export function refusal(status: number, error: string, headers: Record<string, s
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ error }) };
 }
 
+/** A header as Node's requests have it; null when it is missing or repeated. */
+export function oneValue(header: string | string[] | undefined): string | null {
+  return typeof header === 'string' ? header : null;
+}
+
 export const TOO_LARGE = refusal(413, 'the body is larger than maxBodyBytes');
 
 const NOT_SET_UP = refusal(500, 'the webhook handler is not set up: its log says what is missing');
 
-/** What the Express and the fetch handler have in common: from the bytes to the reply. */
+/** The part that the handlers of all frameworks share: from the bytes to the reply. */
 export function createReceiver<Payload>(options: WebhookOptions, run: HandlerFunction<Payload>): Receiver {
   const settings = readOptions(options);
 

@@ -1,13 +1,13 @@
 import { JobferryConnectionError, unwrap } from '../errors.ts';
-import { createClient } from '../index.ts';
-import { backoffMs, RETRIED_STATUSES, retryAfterMs, sleep } from '../transport.ts';
-import type { Job, JobferryClient } from '../types.ts';
+import { backoffMs, RETRIED_STATUSES, retryAfterMs, sleep } from '../exchange.ts';
+import type { Job } from '../models.ts';
 import type { DeliveredJob, Delivery } from './delivery.ts';
+import { createJobCalls, type JobAnswer, type JobCalls } from './job-calls.ts';
 import type { Api } from './options.ts';
 
 export type Reports = Pick<Delivery<unknown>, 'ack' | 'nack' | 'defer'>;
 
-/** Longer than this a report is not repeated when nobody has said how long the job waits for it. */
+/** A report is repeated for this long when the options name no `ackTimeout`. */
 const REPEAT_MS = 300_000;
 
 const NEEDS_API = 'ack, nack and defer need the options baseUrl and apiKey';
@@ -24,29 +24,17 @@ export function createReports(api: Api | null, job: DeliveredJob<unknown>, deadl
     return { ack: refuse, nack: refuse, defer: refuse };
   }
   const { id, attempt } = job;
-  const { jobs } = clientFor(api);
-  const report = (kind: Kind, send: () => Promise<Answer>) => untilKnown(jobs, job, kind, send, deadline);
-  const params = { id };
+  const calls = createJobCalls(api, id);
+  const report = (kind: Kind, send: () => Promise<JobAnswer>) => untilKnown(calls, job, kind, send, deadline);
   return {
-    ack: () => report('success', () => jobs.ack({ params, body: { attempt } })),
-    nack: (input = {}) => report('nacked', () => jobs.nack({ params, body: { ...input, attempt } })),
-    defer: (input) => report('deferred', () => jobs.defer({ params, body: { ...input, attempt } })),
+    ack: () => report('success', () => calls.ack({ attempt })),
+    nack: (input = {}) => report('nacked', () => calls.nack({ ...input, attempt })),
+    defer: (input) => report('deferred', () => calls.defer({ ...input, attempt })),
   };
-}
-
-let lastClient: { api: Api; client: JobferryClient } | null = null;
-
-/** Most webhooks report to one service. The repeating is done here, where it can look at the job. */
-function clientFor(api: Api): JobferryClient {
-  if (lastClient?.api.baseUrl !== api.baseUrl || lastClient.api.apiKey !== api.apiKey) {
-    lastClient = { api, client: createClient({ ...api, retries: 0 }) };
-  }
-  return lastClient.client;
 }
 
 /** The history entry that the report leaves. */
 type Kind = 'success' | 'nacked' | 'deferred';
-type Answer = Awaited<ReturnType<JobferryClient['jobs']['ack']>>;
 
 /**
  * Reports until it is known whether the report counted: when the answer was lost or says "not now", the job is asked
@@ -54,10 +42,10 @@ type Answer = Awaited<ReturnType<JobferryClient['jobs']['ack']>>;
  * @throws what the last report ended with, when it does not count or its time is up
  */
 async function untilKnown(
-  jobs: JobferryClient['jobs'],
+  calls: JobCalls,
   job: DeliveredJob<unknown>,
   kind: Kind,
-  send: () => Promise<Answer>,
+  send: () => Promise<JobAnswer>,
   deadline: number | null,
 ): Promise<Job> {
   const giveUpAt = deadline ?? performance.now() + REPEAT_MS;
@@ -71,14 +59,14 @@ async function untilKnown(
       const pauseMs = Math.max(backoffMs(look), asked);
       if (performance.now() + pauseMs >= giveUpAt) return unwrapOrThrow(answer);
       await sleep(pauseMs);
-      const seen = await jobs.get({ params: { id: job.id } }).catch(unlessConnection);
+      const seen = await calls.get().catch(unlessConnection);
       if (seen instanceof Error || RETRIED_STATUSES.has(seen.status)) continue;
       if (seen.status === 200 && counted(seen.body, job.attempt, kind)) return seen.body;
       break;
     }
     if (isUnknown) continue;
     // Refused, after one whose answer was lost: that one may have counted a moment ago.
-    const seen = await jobs.get({ params: { id: job.id } }).catch(unlessConnection);
+    const seen = await calls.get().catch(unlessConnection);
     if (!(seen instanceof Error) && seen.status === 200 && counted(seen.body, job.attempt, kind)) return seen.body;
     return unwrapOrThrow(answer);
   }
@@ -94,7 +82,7 @@ function unlessConnection(error: unknown): JobferryConnectionError {
   throw error;
 }
 
-async function unwrapOrThrow(answer: Answer | Error): Promise<Job> {
+async function unwrapOrThrow(answer: JobAnswer | Error): Promise<Job> {
   if (answer instanceof Error) throw answer;
   return unwrap(answer);
 }

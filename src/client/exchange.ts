@@ -1,0 +1,89 @@
+import type { Fetch } from './fetch-function.ts';
+
+/** A request to Jobferry. */
+export interface Outgoing {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  /** JSON text; left out when the route has no body. */
+  body?: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** An HTTP answer with its JSON body parsed. */
+export interface Received {
+  status: number;
+  body: unknown;
+  headers: Headers;
+}
+
+/** Statuses that mean "not now". A proxy sends 429; the service sends 503, too. */
+export const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const FIRST_PAUSE_MS = 200;
+const MAX_PAUSE_MS = 5000;
+
+/** Sends one request. Needs neither ts-rest nor zod, because the webhook handlers use it, too. */
+export async function exchange(fetch: Fetch, outgoing: Outgoing, timeoutMs: number): Promise<Received> {
+  const { method, url, headers, body, signal } = outgoing;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+    signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
+    // Followed, a redirected POST becomes a GET. Nothing in the contract redirects.
+    redirect: 'manual',
+  });
+  const text = await response.text();
+  return { status: response.status, body: parse(response, text), headers: response.headers };
+}
+
+function parse({ ok, status }: Response, text: string): unknown {
+  if (text === '' && (!ok || status === 204)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    // A proxy's page may replace the body of a refusal, but not the body of a success.
+    if (!ok) return text;
+    throw new Error(`the answer ${status} is not JSON: does baseUrl lead to Jobferry?`, { cause });
+  }
+}
+
+/** @throws TypeError when the value would lead to another route */
+export function toSegment(value: string, name: string): string {
+  // URLs resolve the segments `.` and `..` even when they are percent-encoded.
+  if (/^\.{0,2}$/.test(value)) throw new TypeError(`params.${name} cannot be '${value}'`);
+  return encodeURIComponent(value);
+}
+
+/** @throws TypeError when it is not an absolute HTTP URL */
+export function toBaseUrl(baseUrl: string): string {
+  if (!/^https?:\/\//.test(baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://');
+  return baseUrl.replace(/\/+$/, '');
+}
+
+/** Exponential. Half of it is random, so that clients do not retry at the same moment. */
+export function backoffMs(attempt: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS) * (1 - Math.random() / 2);
+}
+
+export function retryAfterMs(header: string | null): number {
+  if (header === null) return 0;
+  const ms = /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return ms > 0 ? ms : 0;
+}
+
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    if (signal?.aborted) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
+  });
+}

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { build } from 'esbuild';
+import { afterAll } from 'vitest';
+
+/** Cloudflare's runtime. */
+
+/** Path of the program; the package has no types. */
+const { default: workerd } = createRequire(import.meta.url)('workerd') as { default: string };
+
+const text = (value: string) => JSON.stringify(value);
+
+function configuration(variables: Record<string, string>): string {
+  const bindings = Object.entries(variables).map(([name, value]) => `(name = ${text(name)}, text = ${text(value)})`);
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .worker), (name = "internet", network = (allow = ["local", "private"]))],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+const worker :Workerd.Worker = (
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  compatibilityDate = "2026-04-01",
+  bindings = [${bindings.join(', ')}],
+);
+`;
+}
+
+let folder: string | null = null;
+let runtime: ChildProcess | null = null;
+
+afterAll(async () => {
+  runtime?.kill('SIGKILL');
+  if (folder !== null) await rm(folder, { recursive: true });
+});
+
+export interface WorkerSource {
+  script: string;
+  /** Folder where the packages that the script imports are looked up. */
+  resolveDir: string;
+  /** Files in place of packages. */
+  alias?: Record<string, string>;
+}
+
+/** Starts a Worker, and returns its address. It ends with the test file. */
+export async function startWorker(
+  { script, resolveDir, alias = {} }: WorkerSource,
+  variables: Record<string, string>,
+): Promise<string> {
+  folder = await mkdtemp(join(tmpdir(), 'jobferry-worker-'));
+  await build({
+    stdin: { contents: script, resolveDir },
+    outfile: join(folder, 'worker.js'),
+    ...{ bundle: true, format: 'esm', platform: 'browser', target: 'es2023', external: ['cloudflare:workers'] },
+    alias,
+  });
+  await writeFile(join(folder, 'config.capnp'), configuration(variables));
+  // Descriptor 3 tells the port.
+  const child = spawn(workerd, ['serve', '--control-fd=3', join(folder, 'config.capnp')], {
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+  });
+  runtime = child;
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`workerd ended with ${code}`)));
+    createInterface({ input: child.stdio[3] as Readable }).on('line', (line) => {
+      const { event, port } = JSON.parse(line) as { event: string; port?: number };
+      if (event === 'listen') resolve(`http://127.0.0.1:${port}`);
+    });
+  });
+}

