@@ -47,11 +47,20 @@ describe("the server's package", () => {
       .trim()
       .split('\n')
       .map((file) => file.replace(/^package\//, ''));
-    const named = /^(dist\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
+    const named =
+      /^(dist\/.+|demo\/payloads\/.+|prisma\/functions\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
     const forPeople = /^(README\.md|CHANGELOG\.md|LICEN[CS]E(\.md)?)$/;
     expect(files.filter((file) => !named.test(file) && !forPeople.test(file))).toEqual([]);
     expect(files.filter((file) => file.startsWith('dist/client/'))).toEqual([]);
-    for (const file of ['dist/main.js', 'prisma/schema.prisma', 'schema.graphql', 'README.md', 'CHANGELOG.md']) {
+    for (const file of [
+      'dist/main.js',
+      'demo/payloads/order-created.json',
+      'prisma/functions/claim.sql',
+      'prisma/schema.prisma',
+      'schema.graphql',
+      'README.md',
+      'CHANGELOG.md',
+    ]) {
       expect(files).toContain(file);
     }
   });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { apiKey, startServedClient } from '../support/served-client.ts';
 import { TYPED_USE } from '../client/typed-use.ts';
+import { apiKey, startServedClient } from '../support/served-client.ts';
 import { createProject, type Project, write } from './fresh-project.ts';
 
 /** The types of the client, with the compilers and settings that projects have. */
