@@ -174,6 +174,6 @@ it.each(['jobs', 'deadLetters'] as const)('a list of %s reads nothing once its c
   const asked = op[list].list(account, id, { page: 1, limit: 10 }, () => isGone);
   isGone = true;
   letGo();
-  await expect(asked).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('nobody waits') });
+  await expect(asked).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('does not wait') });
   expect(await op[list].list(account, id, { page: 1, limit: 10 }, () => false)).toMatchObject({ total: 0 });
 });
