@@ -8,6 +8,7 @@ import type { Periods } from './domain/periods.ts';
 import { LIMITS } from './domain/queue.ts';
 import { type Bound, bind, createApp } from './http/index.ts';
 import { createLive } from './live/hub.ts';
+import type { Live } from './live/live.ts';
 import type { Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { repeat } from './pacing/repeat.ts';
@@ -17,9 +18,9 @@ import type { Context } from './services/context.ts';
 import { createStoredText } from './services/jobs/stored-text.ts';
 import { startHeartbeat } from './services/server/heartbeat.ts';
 import { createReadiness } from './services/server/readiness.ts';
-import { createServices } from './services/services.ts';
+import { createServices, type Services } from './services/services.ts';
 import { WakeNotifier } from './services/wake-notifier.ts';
-import { startWorker, type Worker } from './worker/index.ts';
+import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts';
 
 /** The same relative path from `src` and from `dist`. */
 const PACKAGE = new URL('../package.json', import.meta.url);
@@ -51,7 +52,7 @@ export async function startService(config: Config, log: Logger, options: StartOp
     const onNewApiKey = (key: string) => options.onNewApiKey?.(key, front.url);
     const database = await openDatabase(config, log, { guest: false, onNewApiKey });
     started.add(() => database.close());
-    const service = await startParts(config, log, { database, front, closeFront, started });
+    const service = await startParts({ config, log, database, started }, { front, closeFront });
     log.info({ url: front.url, role: config.role }, 'listening');
     return service;
   } catch (error) {
@@ -63,99 +64,36 @@ export async function startService(config: Config, log: Logger, options: StartOp
 }
 
 interface Foundations {
+  config: Config;
+  log: Logger;
   database: OpenDatabase;
-  front: Bound;
-  closeFront: () => Promise<unknown>;
   started: StartedParts;
 }
 
 async function startParts(
-  config: Config,
-  log: Logger,
-  { database, front, closeFront, started }: Foundations,
+  foundations: Foundations,
+  { front, closeFront }: { front: Bound; closeFront: () => Promise<unknown> },
 ): Promise<Service> {
-  const { db, url: databaseUrl } = database;
-  const prisma = createPrisma(db);
-  started.add(() => prisma.$disconnect());
-  const readingPrisma = createReadingPrisma(db);
-  started.add(() => readingPrisma.close());
-  const sender = createSender({
-    timeoutMs: config.webhookTimeoutMs,
-    signatureHeader: config.signatureHeader,
-    allowCidrs: [...config.webhookAllowCidrs],
-    dnsServers: config.webhookDnsServers,
-    maxSockets: 2 * config.workerCapacity,
-    proxyUrl: config.webhookProxyUrl,
-  });
-  started.add(() => sender.close());
-  if (config.webhookAllowCidrs.length > 0) {
-    log.warn({ cidrs: config.webhookAllowCidrs }, 'webhooks may reach these addresses although they are not public');
-  }
-  if (config.webhookProxyUrl !== undefined) {
-    // Not the rest of the URL, which may contain a password.
-    const { host } = new URL(config.webhookProxyUrl);
-    log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
-  }
+  const { config, log, database, started } = foundations;
+  const { db } = database;
   const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
   warnOfShortRetention(periods, log);
-  const listener = new Listener({ url: databaseUrl, log, origin: db.origin });
+  const listener = new Listener({ url: database.url, log, origin: db.origin });
   started.add(() => listener.stop());
   const liveUpdates = createLive({ db, listener, log });
   const { changes } = liveUpdates;
-  const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
-  useClockWatch(db, clock);
-  const stopClock = repeat(CLOCK_LOOK_MS, log, "reading the database's clock", () => lookAtClock(db, clock));
-  started.add(async () => stopClock());
-  let worker: Worker | null = null;
-  let stopWorker: () => Promise<unknown> = async () => undefined;
-  if (config.role !== 'api') {
-    worker = await startWorker(db, sender, log, {
-      databaseUrl,
-      listener,
-      capacity: config.workerCapacity,
-      webhookTimeoutMs: config.webhookTimeoutMs,
-      retentionSweepMs: config.retentionSweepMs,
-      periods,
-      plans: config.plans,
-      changes,
-      clock,
-    });
-    stopWorker = started.add(worker.stop);
-  }
+  const clock = watchClock(foundations);
+  const worker =
+    config.role === 'api' ? null : await startDelivering(foundations, { listener, periods, changes, clock });
+  const stopWorker = worker === null ? null : started.add(worker.stop);
   await listener.start();
   started.add(() => liveUpdates.stop());
-  const notifier = new WakeNotifier(db, log);
-  started.add(() => notifier.idle());
-  const context: Context = {
-    db,
-    prisma,
-    readingPrisma,
-    plans: config.plans,
-    templates: config.templates,
-    periods,
-    server: { version: VERSION, environment: config.environment, webhookTimeoutMs: config.webhookTimeoutMs },
-    wake: (queueId, reason) => {
-      if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
-    },
-    changes,
-  };
-  // Only a hint for the operator, so an error here does not stop the start.
-  await warnOfUnknownPlans(db, config.plans, log).catch((error: unknown) => {
-    log.warn({ err: error }, 'reading the plans of the accounts failed');
-  });
+  const context = createContext(foundations, { periods, changes, worker });
+  await warnOfPlans(foundations);
   const services = config.role === 'worker' ? null : createServices(context);
-  const stored = createStoredText(db);
-  const keys = new KeyWatch(db);
-  const shared = { readingPrisma, stored, plans: config.plans, live: liveUpdates.live, keys };
-  const graphql =
-    services === null ? null : await loadGraphQL({ services, ...shared }, { graphiql: config.graphiql, log });
-  const app = createApp({
-    services,
-    config,
-    log,
-    readiness: createReadiness({ db, log, workerProblem: () => worker?.problem() }),
-    graphql,
-  });
+  const graphql = services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live);
+  const readiness = createReadiness({ db, log, workerProblem: () => worker?.problem() });
+  const app = createApp({ services, config, log, readiness, graphql });
   const stopHeartbeat = startHeartbeat(db, log, () => ({
     role: config.role,
     version: VERSION,
@@ -171,10 +109,92 @@ async function startParts(
       // Otherwise subscribers would keep their requests open.
       liveUpdates.endSubscriptions();
       graphql?.stop();
-      await Promise.all([closeFront(), stopWorker()]);
+      await Promise.all([closeFront(), stopWorker?.()]);
       await started.stop();
     },
   };
+}
+
+function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {
+  const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
+  useClockWatch(db, clock);
+  const stop = repeat(CLOCK_LOOK_MS, log, "reading the database's clock", () => lookAtClock(db, clock));
+  started.add(stop);
+  return clock;
+}
+
+/** Starts what a process that delivers has: the sender and the worker. */
+async function startDelivering(
+  { config, log, database, started }: Foundations,
+  shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'clock'>,
+): Promise<Worker> {
+  const sender = createSender({
+    timeoutMs: config.webhookTimeoutMs,
+    signatureHeader: config.signatureHeader,
+    allowCidrs: [...config.webhookAllowCidrs],
+    dnsServers: config.webhookDnsServers,
+    maxSockets: 2 * config.workerCapacity,
+    proxyUrl: config.webhookProxyUrl,
+  });
+  started.add(() => sender.close());
+  warnOfAllowedAddresses(config, log);
+  return startWorker(database.db, sender, log, {
+    ...shared,
+    databaseUrl: database.url,
+    capacity: config.workerCapacity,
+    webhookTimeoutMs: config.webhookTimeoutMs,
+    retentionSweepMs: config.retentionSweepMs,
+    plans: config.plans,
+  });
+}
+
+/** What every use case gets. */
+function createContext(
+  { config, log, database: { db }, started }: Foundations,
+  { periods, changes, worker }: Pick<Context, 'periods' | 'changes'> & { worker: Worker | null },
+): Context {
+  const prisma = createPrisma(db);
+  started.add(() => prisma.$disconnect());
+  const readingPrisma = createReadingPrisma(db);
+  started.add(() => readingPrisma.close());
+  const notifier = new WakeNotifier(db, log);
+  started.add(() => notifier.idle());
+  return {
+    db,
+    prisma,
+    readingPrisma,
+    plans: config.plans,
+    templates: config.templates,
+    periods,
+    server: { version: VERSION, environment: config.environment, webhookTimeoutMs: config.webhookTimeoutMs },
+    wake: (queueId, reason) => {
+      if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
+    },
+    changes,
+  };
+}
+
+/** Loads GraphQL only in processes with the API: it would be half of a worker's memory, and most of its start time. */
+async function loadGraphQL({ config, log }: Foundations, services: Services, context: Context, live: Live) {
+  const { createGraphQL } = await import('./graphql/index.ts');
+  const { db, readingPrisma, plans } = context;
+  const parts = { services, readingPrisma, stored: createStoredText(db), plans, live, keys: new KeyWatch(db) };
+  return createGraphQL(parts, { graphiql: config.graphiql, log });
+}
+
+/** Only a hint for the operator, so an error here does not stop the start. */
+async function warnOfPlans({ config, log, database }: Foundations): Promise<void> {
+  await warnOfUnknownPlans(database.db, config.plans, log).catch((error: unknown) => {
+    log.warn({ err: error }, 'reading the plans of the accounts failed');
+  });
+}
+
+function warnOfAllowedAddresses({ webhookAllowCidrs: cidrs, webhookProxyUrl: proxyUrl }: Config, log: Logger): void {
+  if (cidrs.length > 0) log.warn({ cidrs }, 'webhooks may reach these addresses although they are not public');
+  if (proxyUrl === undefined) return;
+  // Not the rest of the URL, which may contain a password.
+  const { host } = new URL(proxyUrl);
+  log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
 }
 
 function warnOfShortRetention({ retentionMs, lifetimeMs }: Periods, log: Logger): void {
@@ -185,12 +205,6 @@ function warnOfShortRetention({ retentionMs, lifetimeMs }: Periods, log: Logger)
     'JOB_RETENTION_SECONDS is shorter than the longest delay plus the delivery lifetime: ' +
       'a job that has not ended by then is kept until it ends, and for one delivery lifetime after that',
   );
-}
-
-/** Loads GraphQL only in processes with the API: it would be half of a worker's memory, and most of its start time. */
-async function loadGraphQL(...options: Parameters<typeof import('./graphql/index.ts').createGraphQL>) {
-  const { createGraphQL } = await import('./graphql/index.ts');
-  return createGraphQL(...options);
 }
 
 /** The started parts, and how to stop them. */

@@ -1,7 +1,7 @@
 import type { DeliveryRules, JobState } from '../../domain/transition.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { keyIdOf, type SecretBox } from '../connection/secret-box.ts';
-import { type StoredJobRow, toJobState } from './stored-job.ts';
+import { type StoredJobRow, toJobState, toRules } from './stored-job.ts';
 
 /** A job that this process may deliver until the lease ends. */
 export interface ClaimedJob {
@@ -146,12 +146,6 @@ function toClaimedJob(box: SecretBox, row: ClaimRow): ClaimedJob {
     createdAt: row.created_at,
     scheduledFor: row.scheduled_for,
     state: toJobState({ ...row, status: 'processing', answer_status_code: null }),
-    rules: {
-      mode: row.mode,
-      maxDefers: row.max_defers,
-      ackTimeout: row.ack_timeout,
-      ackTimeoutAction: row.ack_timeout_action,
-      isProbe: row.is_probe,
-    },
+    rules: toRules(row),
   };
 }

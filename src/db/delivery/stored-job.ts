@@ -150,13 +150,7 @@ function toStoredJob(db: Database, row: StoredJobRow): StoredJob {
     token: String(row.claim_token),
     now: row.now.getTime(),
     state,
-    rules: {
-      mode: row.mode,
-      maxDefers: row.max_defers,
-      ackTimeout: row.ack_timeout,
-      ackTimeoutAction: row.ack_timeout_action,
-      isProbe: row.is_probe,
-    },
+    rules: toRules(row),
   };
 }
 
@@ -174,5 +168,18 @@ export function toJobState(row: Omit<StoredJobRow, 'account_id' | 'queue_id' | '
     deliverBy: row.deliver_by.getTime(),
     lastError: row.last_error,
     webhookStatusCode: row.answer_status_code,
+  };
+}
+
+/** Shared with claim, like `toJobState`. */
+export function toRules(
+  row: Pick<StoredJobRow, 'mode' | 'max_defers' | 'ack_timeout' | 'ack_timeout_action' | 'is_probe'>,
+): DeliveryRules {
+  return {
+    mode: row.mode,
+    maxDefers: row.max_defers,
+    ackTimeout: row.ack_timeout,
+    ackTimeoutAction: row.ack_timeout_action,
+    isProbe: row.is_probe,
   };
 }
