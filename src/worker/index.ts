@@ -12,10 +12,8 @@ import { Dispatcher } from './dispatch/dispatcher.ts';
 import { Liveness } from './lease/liveness.ts';
 import { Deadlines } from './maintenance/deadlines.ts';
 import { Maintenance } from './maintenance/maintenance.ts';
-import { createBulkTask } from './wake-ups/bulk.ts';
-import { createDeliverTask } from './wake-ups/deliver.ts';
 import { WakeUpRunner } from './wake-ups/runner.ts';
-import { createTimeoutTask } from './wake-ups/timeout.ts';
+import { createTasks } from './wake-ups/tasks.ts';
 
 export interface WorkerOptions {
   databaseUrl: string;
@@ -72,11 +70,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   });
   const deadlines = new Deadlines(db, log, wake, changes);
   const bulkActions = new BulkActions({ db, plans, periods, wake, changes }, log);
-  const runner = new WakeUpRunner(db, log, {
-    deliver: createDeliverTask(dispatching),
-    timeout: createTimeoutTask(deadlines),
-    bulk: createBulkTask(bulkActions),
-  });
+  const runner = new WakeUpRunner(db, log, createTasks({ dispatcher: dispatching, deadlines, bulkActions }));
   try {
     await runner.start();
   } catch (error) {

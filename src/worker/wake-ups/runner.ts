@@ -2,7 +2,7 @@ import { Logger as GraphileLogger, type Runner, run, runMigrations } from 'graph
 import type { Database } from '../../db/connection/database.ts';
 import type { Logger } from '../../log.ts';
 import { pause, untilSuccess } from '../../pacing/retry.ts';
-import type { Tasks } from './index.ts';
+import type { Tasks } from './tasks.ts';
 
 /** Durable wake-ups fire a second early (`jobferry_wake`), so polling once a second is in time. */
 const POLL_INTERVAL_MS = 1000;

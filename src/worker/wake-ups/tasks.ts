@@ -1,0 +1,43 @@
+import type { JobHelpers } from 'graphile-worker';
+import type { BulkActions } from '../bulk/actions.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { Deadlines } from '../maintenance/deadlines.ts';
+
+/** A task of graphile-worker. It must handle its errors: work is found again from our tables, not by graphile's retries. */
+type Task = (payload: unknown, helpers: JobHelpers) => Promise<void>;
+
+/** By the kinds of wake-ups, as the SQL functions write them. */
+export type Tasks = Readonly<Record<'deliver' | 'timeout' | 'bulk', Task>>;
+
+export function createTasks(parts: {
+  dispatcher: Pick<Dispatcher, 'wake'>;
+  deadlines: Pick<Deadlines, 'check'>;
+  bulkActions: Pick<BulkActions, 'run'>;
+}): Tasks {
+  const { dispatcher, deadlines, bulkActions } = parts;
+  return {
+    /** "This queue may have work." The dispatcher claims, and sets a timer for the exact moment. */
+    deliver: async (payload) => {
+      const queueId = textIn(payload, 'queueId');
+      if (queueId !== null) dispatcher.wake(queueId);
+    },
+
+    /** "A lease or an ack deadline of this queue passes now, or in a moment." */
+    timeout: async (payload) => {
+      const queueId = textIn(payload, 'queueId');
+      if (queueId !== null) await deadlines.check(queueId);
+    },
+
+    /** "This bulk action has work." Its batches run outside of the task, so that they do not delay other wake-ups. */
+    bulk: async (payload) => {
+      const id = textIn(payload, 'actionId');
+      if (id !== null) await bulkActions.run(id);
+    },
+  };
+}
+
+/** @returns null if the row was written by hand and has no such text */
+function textIn(payload: unknown, name: 'queueId' | 'actionId'): string | null {
+  const text = (payload as Record<string, unknown> | null)?.[name];
+  return typeof text === 'string' ? text : null;
+}
