@@ -3,8 +3,8 @@ import { builder } from './builder.ts';
 export const TimeRangeInput = builder.inputType('TimeRangeInput', {
   description: 'A range of time; both bounds are inclusive and optional.',
   fields: (t) => ({
-    from: t.field({ type: 'DateTime', description: 'Not before.' }),
-    to: t.field({ type: 'DateTime', description: 'Not after.' }),
+    from: t.field({ type: 'DateTime', description: 'Lower bound.' }),
+    to: t.field({ type: 'DateTime', description: 'Upper bound.' }),
   }),
 });
 
