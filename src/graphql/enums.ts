@@ -6,7 +6,7 @@ import { ACK_TIMEOUT_ACTIONS, BACKOFF_TYPES, QUEUE_MODES } from '../domain/queue
 import { WAIT_REASONS } from '../domain/waiting.ts';
 import { builder } from './builder.ts';
 
-/** An enum of the domain under GraphQL's custom: the values in capitals. */
+/** Defines a GraphQL enum for an enum of the domain, with the values in capitals, as is usual in GraphQL. */
 export function enumOf<const Values extends readonly string[]>(name: string, description: string, values: Values) {
   const entries = values.map((value) => [value.toUpperCase(), { value }] as const);
   return builder.enumType(name, {
@@ -30,7 +30,7 @@ export const WaitReason = enumOf(
 );
 export const QueueMode = enumOf(
   'QueueMode',
-  'How a 2xx answer of the webhook is classified. `STANDARD`: it completes the job. `ACK`: it confirms receipt, and the worker reports the outcome.',
+  'Meaning of a 2xx answer of the webhook. `STANDARD`: it completes the job. `ACK`: it confirms receipt, and the worker reports the outcome.',
   QUEUE_MODES,
 );
 export const AckTimeoutAction = enumOf(
@@ -38,7 +38,7 @@ export const AckTimeoutAction = enumOf(
   'Effect of an ack deadline that passes without a report. `RETRY`: the attempt has failed. `DEAD`: the job is dead.',
   ACK_TIMEOUT_ACTIONS,
 );
-export const BackoffType = enumOf('BackoffType', 'How the back-off grows from retry to retry.', BACKOFF_TYPES);
+export const BackoffType = enumOf('BackoffType', 'Growth of the back-off from retry to retry.', BACKOFF_TYPES);
 export const PayloadOperator = enumOf(
   'PayloadOperator',
   'Comparison of a payload value. `EQ` and `NEQ` compare any value. `CONTAINS` finds text within text, ignoring case, and elements of arrays. `EXISTS` ignores the value. `GT` and `LT` compare numbers with numbers and text with text.',

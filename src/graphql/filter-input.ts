@@ -11,7 +11,7 @@ export const TimeRangeInput = builder.inputType('TimeRangeInput', {
 export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
 type GivenRange = { from?: Date | null | undefined; to?: Date | null | undefined } | null | undefined;
 
-/** GraphQL's "not given" is undefined or null; the domain's is undefined. */
+/** Removes members that are not given. In GraphQL they are undefined or null, in the domain undefined. */
 export function given<T extends object>(fields: Nullable<T>): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as T;
 }

@@ -8,7 +8,7 @@ interface TimelineArgs {
   bucketSeconds: number;
 }
 
-/** The range is the last day by default. Its end is rounded to the minute, so that fields of one request share a statement. */
+/** The last day by default. The end is rounded up to the minute, so that fields of one request share a statement. */
 export function toTimeline({ from, to, bucketSeconds }: TimelineArgs, now: Date): TimelineInput {
   const end = to ?? new Date(Math.ceil(now.getTime() / 60_000) * 60_000);
   return { from: from ?? new Date(end.getTime() - DAY_MS), to: end, bucketSeconds };

@@ -78,8 +78,8 @@ builder.queryFields((t) => ({
       },
       resolve: async (_root, args, { prisma, account }) => {
         const own = auditWhere(args, account.id);
-        const page = await pageOf(args, async (asked) => {
-          const { where, ...slice } = newestFirst(asked);
+        const page = await pageOf(args, async (requested) => {
+          const { where, ...slice } = newestFirst(requested);
           return inPlace(await prisma.auditEntry.findMany({ ...slice, where: { AND: [own, where] } }));
         });
         return { ...page, ...counted(() => countRows((take) => prisma.auditEntry.count({ where: own, take }))) };

@@ -33,8 +33,8 @@ builder.queryFields((t) => ({
       },
       resolve: async (_root, args, { prisma, account }) => {
         const own = actionWhere(args, account.id);
-        const page = await pageOf(args, async (asked) => {
-          const { where, ...slice } = newestFirst(asked);
+        const page = await pageOf(args, async (requested) => {
+          const { where, ...slice } = newestFirst(requested);
           return inPlace(await prisma.bulkAction.findMany({ ...slice, where: { AND: [own, where] } }));
         });
         return { ...page, ...counted(() => countRows((take) => prisma.bulkAction.count({ where: own, take }))) };

@@ -92,10 +92,10 @@ export function toOrder(input: typeof JobOrderInput.$inferInput | null | undefin
 
 function toCondition(input: PayloadConditionShape, depth: number): PayloadCondition {
   if (depth > FILTER_LIMITS.payloadNesting) {
-    throw invalid(`payload conditions nest at most ${FILTER_LIMITS.payloadNesting} deep`);
+    throw invalid(`payload conditions must be nested at most ${FILTER_LIMITS.payloadNesting} levels deep`);
   }
   const forms = [input.path, input.and, input.or, input.not].filter((form) => form != null);
-  if (forms.length !== 1) throw invalid('a payload condition has exactly one of path, and, or, not');
+  if (forms.length !== 1) throw invalid('a payload condition must have exactly one of path, and, or, not');
   if (input.not != null) return { kind: 'not', of: toCondition(input.not, depth + 1) };
   const several = input.and ?? input.or;
   if (several != null) {

@@ -35,8 +35,8 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
-        const asked = checked(contract.jobs.ack.body, optional(input));
-        await context.services.jobs.ack(context.account, idOf(id, 'job'), asked);
+        const report = checked(contract.jobs.ack.body, optional(input));
+        await context.services.jobs.ack(context.account, idOf(id, 'job'), report);
         return jobAfter(context, id);
       }),
   }),
@@ -56,8 +56,8 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
-        const { reason = null, ...asked } = checked(contract.jobs.nack.body, optional(input));
-        await context.services.jobs.nack(context.account, idOf(id, 'job'), { ...asked, reason });
+        const { reason = null, ...report } = checked(contract.jobs.nack.body, optional(input));
+        await context.services.jobs.nack(context.account, idOf(id, 'job'), { ...report, reason });
         return jobAfter(context, id);
       }),
   }),
@@ -79,8 +79,8 @@ builder.mutationFields((t) => ({
     },
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
-        const { reason = null, ...asked } = checked(contract.jobs.defer.body, optional(input));
-        await context.services.jobs.defer(context.account, idOf(id, 'job'), { ...asked, reason });
+        const { reason = null, ...report } = checked(contract.jobs.defer.body, optional(input));
+        await context.services.jobs.defer(context.account, idOf(id, 'job'), { ...report, reason });
         return jobAfter(context, id);
       }),
   }),

@@ -61,7 +61,7 @@ Job.implement({
     }),
     backoffType: t.field({
       type: BackoffType,
-      description: 'How the back-off grows from retry to retry; copied from the queue at publish.',
+      description: 'Growth of the back-off from retry to retry; copied from the queue at publish.',
       resolve: (job) => job.backoffType as Backoff,
     }),
     backoffDelay: t.exposeFloat('backoffDelay', {

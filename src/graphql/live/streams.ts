@@ -3,7 +3,7 @@ import { JobferryError } from '../../domain/errors.ts';
 import type { KeyWatch } from '../../services/accounts/key-watch.ts';
 import type { Connection, GraphQLContext } from '../context.ts';
 
-/** A stream rests four times as long as its last event took, so it uses a database connection at most a fifth of the time. */
+/** A stream rests four times as long as its last event took, so it keeps a connection busy at most a fifth of the time. */
 const REST = 4;
 const MAX_REST_MS = 60_000;
 
@@ -56,7 +56,7 @@ export class Streams {
           });
     this.#open.add(ending);
     this.#endOf.set(context.connection, ending.signal);
-    // A listener that is removed later. A signal made by joining a signal that lives as long as the process is never freed.
+    // A listener that is removed later: a signal joined to one that lives as long as the process would never be freed.
     context.signal.addEventListener('abort', end);
     if (context.signal.aborted) end();
     try {

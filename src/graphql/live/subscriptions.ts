@@ -273,14 +273,18 @@ function watchOf({ account }: GraphQLContext, watch: Partial<Watch>): Watch {
 /** Keeps only ids of the account. Ids of other accounts are ignored, the same as unknown ones. */
 async function ownWatch(context: GraphQLContext, input: typeof WatchInput.$inferInput): Promise<Watch> {
   const { loaders, prisma, account } = context;
-  const asked = { queues: input.queueIds ?? [], jobs: input.jobIds ?? [], actions: input.actionIds ?? [] };
-  for (const ids of Object.values(asked)) {
-    if (ids.length > LIMITS.ids) throw new JobferryError('invalid_request', `watch at most ${LIMITS.ids} of each`);
+  const requested = { queues: input.queueIds ?? [], jobs: input.jobIds ?? [], actions: input.actionIds ?? [] };
+  for (const ids of Object.values(requested)) {
+    if (ids.length > LIMITS.ids)
+      throw new JobferryError('invalid_request', `watch at most ${LIMITS.ids} objects of each kind`);
   }
   const [queues, jobs, actions] = await Promise.all([
-    loaders.queue.loadMany(asked.queues),
-    loaders.job.loadMany(asked.jobs),
-    prisma.bulkAction.findMany({ where: { id: { in: asked.actions }, accountId: account.id }, select: { id: true } }),
+    loaders.queue.loadMany(requested.queues),
+    loaders.job.loadMany(requested.jobs),
+    prisma.bulkAction.findMany({
+      where: { id: { in: requested.actions }, accountId: account.id },
+      select: { id: true },
+    }),
   ]);
   return watchOf(context, { queueIds: idsOf(queues), jobIds: idsOf(jobs), actionIds: actions.map(({ id }) => id) });
 }
@@ -300,5 +304,5 @@ async function statusOfAction({ prisma, account }: GraphQLContext, id: string): 
 }
 
 function assertWithin(name: string, value: number, { min, max }: { min: number; max: number }): void {
-  if (value < min || value > max) throw new JobferryError('invalid_request', `${name} is ${min} to ${max}`);
+  if (value < min || value > max) throw new JobferryError('invalid_request', `${name} must be from ${min} to ${max}`);
 }

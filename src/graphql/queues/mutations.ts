@@ -22,7 +22,7 @@ const CreateQueueInput = builder.inputType('CreateQueueInput', {
     dlqEnabled: t.boolean({ description: 'Whether dead jobs leave a dead letter; true by default.' }),
     mode: t.field({
       type: QueueMode,
-      description: 'How a 2xx answer of the webhook is classified; `STANDARD` by default.',
+      description: 'Meaning of a 2xx answer of the webhook; `STANDARD` by default.',
     }),
     rateLimitMax: t.int({
       description: 'Maximum number of deliveries per rate window, at least 1; null, the default, means no limit.',
@@ -37,7 +37,7 @@ const CreateQueueInput = builder.inputType('CreateQueueInput', {
     }),
     backoffType: t.field({
       type: BackoffType,
-      description: 'How the back-off grows from retry to retry; `EXPONENTIAL` by default.',
+      description: 'Growth of the back-off from retry to retry; `EXPONENTIAL` by default.',
     }),
     backoffDelay: t.float({ description: 'Back-off before the first retry in seconds, 0 to 3600; 2 by default.' }),
   }),
@@ -54,7 +54,7 @@ const UpdateQueueInput = builder.inputType('UpdateQueueInput', {
     maxDefers: t.int({ description: 'Maximum number of holds per job.' }),
     concurrency: t.int({ description: 'Maximum number of jobs in flight.' }),
     dlqEnabled: t.boolean({ description: 'Whether dead jobs leave a dead letter.' }),
-    mode: t.field({ type: QueueMode, description: 'How a 2xx answer of the webhook is classified.' }),
+    mode: t.field({ type: QueueMode, description: 'Meaning of a 2xx answer of the webhook.' }),
     rateLimitMax: t.int({ description: 'Maximum number of deliveries per rate window; null removes the limit.' }),
     rateLimitWindow: t.float({ description: 'Length of the rate window in seconds.' }),
     ackTimeout: t.float({ description: 'Time in which a worker must report, in seconds.' }),
@@ -64,7 +64,7 @@ const UpdateQueueInput = builder.inputType('UpdateQueueInput', {
     }),
     backoffType: t.field({
       type: BackoffType,
-      description: 'How the back-off grows from retry to retry, for jobs published from now on.',
+      description: 'Growth of the back-off from retry to retry, for jobs published from now on.',
     }),
     backoffDelay: t.float({
       description: 'Back-off before the first retry in seconds, for jobs published from now on.',

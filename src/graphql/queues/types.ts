@@ -67,7 +67,7 @@ Queue.implement({
     dlqEnabled: t.exposeBoolean('dlqEnabled', { description: 'Whether dead jobs leave a dead letter.' }),
     mode: t.field({
       type: QueueMode,
-      description: 'How a 2xx answer of the webhook is classified.',
+      description: 'Meaning of a 2xx answer of the webhook.',
       resolve: (queue) => queue.mode as Mode,
     }),
     rateLimitMax: t.exposeInt('rateLimitMax', {
@@ -85,7 +85,7 @@ Queue.implement({
     }),
     backoffType: t.field({
       type: BackoffType,
-      description: 'How the back-off grows from retry to retry. Jobs keep the value with which they were published.',
+      description: 'Growth of the back-off from retry to retry. Jobs keep the value with which they were published.',
       resolve: (queue) => queue.backoffType as Backoff,
     }),
     backoffDelay: t.exposeFloat('backoffDelay', {
