@@ -125,12 +125,9 @@ export const stillAllowed: Plugin<GraphQLContext> = {
 
 function tooMuchUnread(): GraphQLError {
   const extensions = { code: 'UNAVAILABLE', http: { status: 503, headers: { 'retry-after': '1' } } };
-  return new GraphQLError(
-    'unread answers take all the buffer space of your account: read them before you send more requests',
-    {
-      extensions,
-    },
-  );
+  return new GraphQLError('unread answers fill the buffer of your account: read them before the next query', {
+    extensions,
+  });
 }
 
 /** Sets the HTTP status 400 for a result without `data`: nothing ran, because the document or its variables are wrong. */

@@ -17,7 +17,7 @@ const Plan = builder.objectRef<PlanShape & { name: string }>('Plan').implement({
     monthlyAttempts: t.exposeInt('monthlyAttempts', {
       nullable: true,
       description:
-        'Number of delivery attempts per month (UTC) from which on publish and replay are refused; null if there is no limit.',
+        'Number of delivery attempts per month (UTC) at which publish and replay are refused; null if there is no limit.',
     }),
     includedAttempts: t.exposeInt('includedAttempts', {
       description: 'Number of attempts per month that the price includes.',

@@ -96,13 +96,13 @@ builder.subscriptionFields((t) => ({
   }),
   queueStats: t.field({
     type: QueueStats,
-    description: 'A queue, or up to 100 queues of the account, sent at the start and then at a fixed interval.',
+    description: 'A queue, or up to 100 queues of the account, sent at the start and then repeatedly.',
     args: {
       queueId: t.arg.id({ description: 'Id of the queue; all queues by default.' }),
       everySeconds: t.arg.int({
         required: true,
         defaultValue: 5,
-        description: 'Interval between two events in seconds, 1 to 3600.',
+        description: 'Minimum time between two events in seconds, 1 to 3600.',
       }),
     },
     complexity: ({ queueId }) => ({ field: 1, multiplier: queueId == null ? 1 : 1 / MAX_EACH }),
@@ -129,7 +129,7 @@ builder.subscriptionFields((t) => ({
   live: t.field({
     type: [LiveEvent],
     description:
-      'Changes of all watched objects over one connection, because a browser allows six per host over HTTP/1.1. The present state is sent at the start.',
+      'Changes of all watched objects over one connection. A page needs no more, and a browser opens at most six connections per host over HTTP/1.1. The present state is sent at the start.',
     args: {
       watch: t.arg({ type: WatchInput, required: true, description: 'The objects to watch.' }),
       minIntervalMs: t.arg.int({
