@@ -10,12 +10,12 @@ import { type JsonObject, VerbatimJson } from './verbatim-json.ts';
  * - `payload`: required; the source text of its `payload` member is kept (D26)
  * - `required`: required
  * - `optional`: no body is the same as `{}`
- * - `glanced`: an object is looked into, and whatever else may come is no body: the spec has none here
- * - `ignored`: read, for the size limit, and thrown away
+ * - `glanced`: the members of an object are read, and any other content is ignored: the spec has no body here
+ * - `ignored`: read, to apply the size limit, and discarded
  */
 export type BodyRule = 'payload' | 'required' | 'optional' | 'glanced' | 'ignored';
 
-/** What the shell has to know of a route before its schemas are asked. */
+/** The properties of a route that the HTTP shell needs before it checks the body. */
 export interface RouteMetadata {
   body: BodyRule;
   /** Shape of a 400: per field on publish, create and update, one message elsewhere (D22). */
@@ -24,39 +24,39 @@ export interface RouteMetadata {
 
 export const errorMessage = named(
   'ErrorMessage',
-  'Every refusal but a 400 of publish, create and update.',
-  z.object({ error: z.string().describe('What is wrong, for people: texts may change, statuses do not.') }),
+  'The body of every error, except a 400 of publish, create and update.',
+  z.object({ error: z.string().describe('Error message for people. Messages may change, status codes do not.') }),
 );
 
 export const errorFields = named(
   'ErrorFields',
-  'A 400 of publish, create and update: what is wrong with the body.',
+  'The body of a 400 of publish, create and update: the problems of the request body.',
   z.object({
     error: z
       .object({
-        formErrors: z.array(z.string()).describe('What is wrong with the body as a whole, such as malformed JSON.'),
-        fieldErrors: z.record(z.array(z.string())).describe('What is wrong with single fields, by their names.'),
+        formErrors: z.array(z.string()).describe('Problems of the body as a whole, such as malformed JSON.'),
+        fieldErrors: z.record(z.array(z.string())).describe('Problems of single fields, by field name.'),
       })
-      .describe('What is wrong, for people: texts may change, statuses do not.'),
+      .describe('Error messages for people. Messages may change, status codes do not.'),
   }),
 );
 
-/** What every route may answer (D22). */
+/** Answers that every route may send (D22). */
 export const commonResponses = {
   400: answer(errorMessage, 'The path or the query is not valid.'),
   401: answer(errorMessage, 'The API key is missing, unknown or revoked.'),
-  413: answer(errorMessage, 'The body is larger than the server takes.'),
-  415: answer(errorMessage, 'The body is declared as something else than plain JSON in UTF-8.'),
-  500: answer(errorMessage, 'An error of the service itself.'),
+  413: answer(errorMessage, 'The body is larger than the server accepts.'),
+  415: answer(errorMessage, 'The content type is not plain JSON in UTF-8.'),
+  500: answer(errorMessage, 'An internal error of the service.'),
   503: answer(
     errorMessage,
-    'The service cannot do this at the moment. Try again after `Retry-After` seconds. For what would have stored ' +
-      'something, the message says "nothing was stored", or, where nobody can know, "it may have been stored": then a ' +
-      'publish with an `idempotencyKey` is safe to repeat.',
+    'The service is not available at the moment. Retry after `Retry-After` seconds. If the request writes data, the ' +
+      'message contains "nothing was stored" or, if the service cannot know it, "it may have been stored". In the second ' +
+      'case, a publish with an `idempotencyKey` is safe to repeat.',
   ),
 } as const;
 
-/** Malformed ids answer what unknown ones answer, and no query is made for them. */
+/** A malformed id has the same answer as an unknown one, without a query. */
 export function idParam(what: 'queue' | 'job' | 'dead letter') {
   return z
     .string()
@@ -64,63 +64,72 @@ export function idParam(what: 'queue' | 'job' | 'dead letter') {
     .describe(`\`id\` of the ${what}.`);
 }
 
-/** Ids in answers. The database makes them; a wrong one here is our own mistake. */
+/** Ids in answers. The database creates them, so a malformed one is a bug in Jobferry. */
 export const id = z.string().regex(/^[0-9a-f]{24}$/);
 
-/** Services speak in `Date`, the wire in ISO 8601. */
+/** Services return a `Date`; the wire has ISO 8601. */
 export const timestamp = lean(z.date().transform((date) => date.toISOString()));
 
-/** Numbers of things. */
+/** A count. */
 export const count = z.number().int().min(0);
 
 export const jobStatus = z
   .enum(JOB_STATUSES)
   .describe(
-    'A job that waits is `pending`: for its delay, its turn, a backoff or the end of a hold. `awaiting_ack` is for ' +
-      'queues in ack mode. `completed` and `dead` are final.',
+    'A job is `pending` while it waits for its delay, its turn, a back-off or the end of a hold. Only queues in ack mode ' +
+      'have jobs in `awaiting_ack`. `completed` and `dead` are final.',
   );
 
-/** A payload in an answer: source text from the services, an object for whoever reads the answer. */
+/** A payload in an answer: the services return source text, and the client receives an object. */
 export const payloadOut = onWire(
   lean(z.string().transform((text) => new VerbatimJson(text))) as unknown as z.ZodType<
     JsonObject,
     z.ZodTypeDef,
     string
   >,
-  { type: 'object', additionalProperties: true, description: 'As published, byte for byte.' },
+  { type: 'object', additionalProperties: true, description: 'The payload, byte for byte as published.' },
 );
 
 export const historyEntry = named(
   'HistoryEntry',
   'One attempt that has ended.',
   z.object({
-    attempt: z.number().int().min(1).describe('Number of the delivery. A redelivery after a hold repeats it.'),
+    attempt: z
+      .number()
+      .int()
+      .min(1)
+      .describe('Number of the delivery, starting at 1. A redelivery after a hold has the same number.'),
     status: z
       .enum(ATTEMPT_STATUSES)
       .describe(
-        '`success`: delivered, or acked. `failed`: a failing answer, none, or no report in time. `nacked`: reported as ' +
-          'failed. `deferred`: answered 429, 503 or 529, or deferred by a call.',
+        '`success`: a 2xx answer, or an ack in ack mode. `failed`: an answer that is a failure, no answer, or no report ' +
+          'in time. `nacked`: reported as failed. `deferred`: an answer of 429, 503 or 529, or a defer.',
       ),
     error: z
       .string()
       .nullable()
       .describe(
-        'Null after a success. The `reason` of a nack or defer, else a short and stable text such as `HTTP 500`, ' +
-          '`timeout`, `connection_refused`, `address_not_allowed` or `ack_timeout`, or why the job is dead.',
+        'The error of the attempt; null after a success. It is the `reason` of a nack or defer, or the reason why the job ' +
+          'is dead, or a short and stable text such as `HTTP 500`, `timeout`, `connection_refused`, ' +
+          '`address_not_allowed` or `ack_timeout`.',
       ),
-    webhookStatusCode: z.number().int().nullable().describe('What the webhook answered; null when it did not.'),
-    timestamp: timestamp.describe('When the attempt ended.'),
+    webhookStatusCode: z
+      .number()
+      .int()
+      .nullable()
+      .describe("Status code of the webhook's answer; null if the webhook did not answer."),
+    timestamp: timestamp.describe('Time at which the attempt ended.'),
   }),
 );
 
 /** Spec: publish response, both 200 and 201; also the answer to a single replay (D19). */
 export const publishedJob = named(
   'PublishedJob',
-  'A job right after it was taken. A new one is `pending`.',
+  'A published job. A new job is `pending`.',
   z.object({
-    id: id.describe('Use it in the paths of `/v1/jobs`.'),
+    id: id.describe('Id of the job, for the paths of `/v1/jobs`.'),
     status: jobStatus,
-    createdAt: timestamp.describe('When it was published.'),
+    createdAt: timestamp.describe('Time at which the job was published.'),
   }),
 );
 
@@ -140,8 +149,8 @@ export function integerWithin(bounds: { readonly min: number; readonly max: numb
 type ExactOptional<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
 /**
- * zod types an optional member as possibly `undefined`, but JSON has no `undefined` and zod leaves
- * out what is missing; under `exactOptionalPropertyTypes` that difference matters to the services.
+ * zod types an optional member as possibly `undefined`. But JSON has no `undefined`, and zod leaves missing members out.
+ * Under `exactOptionalPropertyTypes`, the services need types without `undefined`.
  */
 export function exactOptional<Schema extends z.ZodTypeAny>(
   schema: Schema,

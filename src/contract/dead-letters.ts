@@ -21,34 +21,34 @@ const c = initContract();
 /** Spec "DLQ entry". */
 const deadLetter = named(
   'DeadLetter',
-  'What is left of a job that died on a queue with `dlqEnabled`.',
+  'The record of a job that died on a queue with `dlqEnabled`. It can be replayed once.',
   z.object({
-    id: id.describe('Use it to replay. Not the id of the job.'),
-    originalJobId: id.describe('The job that died.'),
+    id: id.describe('Id of the dead letter, used to replay it. It is not the id of the job.'),
+    originalJobId: id.describe('Id of the job that died.'),
     queue: z.string().describe('Name of the queue.'),
     payload: payloadOut,
-    history: z.array(historyEntry).describe('Of the job that died, oldest first.'),
-    deadAt: timestamp.describe('When the job died.'),
-    replayedAt: timestamp.nullable().describe('When it was replayed; null when it was not.'),
-    replayedJobId: id.nullable().describe('The job that the replay created; null when there was none.'),
+    history: z.array(historyEntry).describe('History of the job that died, oldest entry first.'),
+    deadAt: timestamp.describe('Time at which the job died.'),
+    replayedAt: timestamp.nullable().describe('Time of the replay; null if the dead letter was not replayed.'),
+    replayedJobId: id.nullable().describe('Id of the job that the replay created; null if there was no replay.'),
   }),
 );
 
 const deadLetterPage = named(
   'DeadLetterPage',
-  'A page of dead letters, most recently dead first.',
+  'A page of dead letters; the most recently dead first.',
   z.object({
     jobs: z.array(deadLetter).describe('The dead letters on this page.'),
-    total: count.describe('Dead letters on all pages.'),
-    page: z.number().int().min(1).describe('Number of this page.'),
-    limit: z.number().int().min(1).describe('Entries on a full page.'),
+    total: count.describe('Number of dead letters on all pages.'),
+    page: z.number().int().min(1).describe('Number of this page, starting at 1.'),
+    limit: z.number().int().min(1).describe('Maximum number of dead letters on a page.'),
   }),
 );
 
-/** Either ids or everything; both, or neither, is more likely a mistake than a wish. */
+/** Either ids or all. A body with both, or with neither, is probably a mistake, so it is refused. */
 const replayBody = named(
   'BulkReplay',
-  'Either `jobIds` or `all`.',
+  'The dead letters to replay: either `jobIds` or `all`.',
   onWire(
     lean(
       z
@@ -57,9 +57,12 @@ const replayBody = named(
             .array(z.string())
             .min(1)
             .max(LIMITS.bulkReplay)
-            .describe('`id` of each dead letter. One that is given twice counts once.')
+            .describe('Ids of the dead letters. A repeated id counts once.')
             .optional(),
-          all: z.literal(true).describe(`The ${LIMITS.bulkReplay} oldest that are not replayed yet.`).optional(),
+          all: z
+            .literal(true)
+            .describe(`Replays the ${LIMITS.bulkReplay} oldest dead letters that were not replayed.`)
+            .optional(),
         })
         .refine((body) => (body.jobIds === undefined) !== (body.all === undefined), {
           message: 'give either jobIds or all: true',
@@ -69,32 +72,37 @@ const replayBody = named(
   ),
 );
 
-/** Its shape is ours (D19). */
+/** The spec does not define this shape (D19). */
 const replayResult = named(
   'BulkReplayResult',
-  'What a bulk replay did.',
+  'The result of a bulk replay.',
   z.object({
-    replayed: count.describe('Dead letters that were replayed.'),
-    skipped: count.describe('Ids that were not; `errors` says why.'),
+    replayed: count.describe('Number of dead letters that were replayed.'),
+    skipped: count.describe('Number of ids that were skipped; `errors` has the reasons.'),
     jobs: z
-      .array(z.object({ id: id.describe('The dead letter.'), replayedJobId: id.describe('The job created from it.') }))
-      .describe('Those that were replayed.'),
+      .array(
+        z.object({
+          id: id.describe('Id of the dead letter.'),
+          replayedJobId: id.describe('Id of the job that the replay created.'),
+        }),
+      )
+      .describe('The dead letters that were replayed.'),
     errors: z
       .array(
         z.object({
-          id: z.string().describe('As it was asked for.'),
-          error: z.string().describe('Why it was skipped, for people.'),
+          id: z.string().describe('The id as given in the request.'),
+          error: z.string().describe('Reason why the id was skipped, for people.'),
         }),
       )
-      .describe('Those that were skipped.'),
-    remaining: count.describe('Dead letters of the queue that are still not replayed.'),
+      .describe('The ids that were skipped.'),
+    remaining: count.describe('Number of dead letters of the queue that are not yet replayed.'),
   }),
 );
 
 const pathParams = z.object({ id: idParam('queue') });
 
 const refusals = {
-  402: answer(errorMessage, "The free plan's attempts of this month are used up: a replay is a new job."),
+  402: answer(errorMessage, "The plan's attempts of this month are used up. A replay is a new job, so it is refused."),
   404: answer(errorMessage, 'There is no such queue.'),
   410: answer(errorMessage, 'The queue was deleted, and its dead letters with it.'),
 } as const;
@@ -107,7 +115,7 @@ export const deadLetters = c.router({
     query: listQuery('deadAt').extend({ includeReplayed: includeReplayed.optional() }),
     responses: { 200: answer(deadLetterPage, 'The page.'), 404: refusals[404], 410: refusals[410] },
     summary: 'List the dead letters of a queue',
-    description: 'Most recently dead first.',
+    description: 'Returns the most recently dead first.',
   },
   replay: {
     method: 'POST',
@@ -121,10 +129,11 @@ export const deadLetters = c.router({
       402: refusals[402],
       410: refusals[410],
       404: answer(errorMessage, 'There is no such queue, or no such dead letter on it.'),
-      409: answer(errorMessage, 'It was replayed before.'),
+      409: answer(errorMessage, 'The dead letter has already been replayed.'),
     },
     summary: 'Replay one dead letter',
-    description: "As a new job with the same payload, no idempotency key, and the queue's present settings.",
+    description:
+      "Creates a new job with the payload of the dead letter, no idempotency key, and the queue's present settings.",
   },
   replayMany: {
     method: 'POST',
@@ -136,10 +145,10 @@ export const deadLetters = c.router({
       402: refusals[402],
       404: refusals[404],
       410: refusals[410],
-      200: answer(replayResult, 'What was replayed, and what was not.'),
+      200: answer(replayResult, 'The replayed dead letters, and the skipped ids.'),
       400: answer(errorMessage, 'The body is not valid.'),
     },
     summary: 'Replay up to 1000 dead letters',
-    description: 'Ids that are unknown or were replayed before are skipped, with their reason.',
+    description: 'Ids that are unknown or were already replayed are skipped; the result has the reasons.',
   },
 });

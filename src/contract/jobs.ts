@@ -23,7 +23,7 @@ import { type JsonObject, VerbatimJson } from './verbatim-json.ts';
 
 const c = initContract();
 
-/** An object for whoever publishes; the shell has put its source text in place by now (D26). */
+/** Clients publish an object. The HTTP shell has replaced it by its source text before this check (D26). */
 const payloadIn = onWire(
   lean(
     z.unknown().transform((value, context): string => {
@@ -36,7 +36,7 @@ const payloadIn = onWire(
   {
     type: 'object',
     additionalProperties: true,
-    description: `Any object, at most ${LIMITS.payloadDepth} levels deep. Delivered byte for byte, and not looked into.`,
+    description: `Any JSON object, at most ${LIMITS.payloadDepth} levels deep. It is delivered byte for byte and not inspected.`,
   },
 );
 
@@ -46,14 +46,17 @@ const publishBody = named(
   z.object({
     payload: payloadIn,
     idempotencyKey: storableText({ min: 1, max: LIMITS.idempotencyKeyLength })
-      .describe('A second publish with this key on this queue, within 72 hours, creates nothing.')
+      .describe(
+        'Idempotency key. A second publish with this key to the same queue within the retention, by default 72 hours, ' +
+          'creates no job and returns the earlier one.',
+      )
       .optional(),
-    delay: numberWithin(LIMITS.publishDelay).describe('Seconds until the first delivery.').optional(),
+    delay: numberWithin(LIMITS.publishDelay).describe('Time until the first delivery, in seconds.').optional(),
   }),
 );
 
 const reason = storableText({ min: 0, max: LIMITS.reasonLength })
-  .describe("Kept in the job's history and as its `lastError`.")
+  .describe("Reason of the report, stored in the job's history and as its `lastError`.")
   .optional();
 
 const attempt = z
@@ -61,8 +64,8 @@ const attempt = z
   .int()
   .min(1)
   .describe(
-    "The delivery's `attempt`: the report is refused when another one is under way. Without it the report counts for " +
-      'whichever is.',
+    'The `attempt` of the delivery. The report is refused if another attempt is in progress. Without it, the report ' +
+      'applies to the present attempt.',
   )
   .optional();
 
@@ -74,7 +77,7 @@ const nackBody = named(
   z.object({
     retryable: z
       .boolean()
-      .describe('`true`: a failed attempt, tried again after the backoff. `false`: dead at once.')
+      .describe('`true`: a failed attempt; the job is retried after the back-off. `false`: the job is dead at once.')
       .default(true),
     reason,
     attempt,
@@ -85,12 +88,12 @@ const deferBody = named(
   'Defer',
   'A report of backpressure.',
   z.object({
-    retryAfter: z.number().finite().min(0).describe('Seconds until redelivery.'),
+    retryAfter: z.number().finite().min(0).describe('Length of the hold, in seconds.'),
     scope: z
       .enum(['queue', 'job'])
       .describe(
-        '`queue`: nothing of the queue is delivered until then; one job goes first as a probe, and when that succeeds ' +
-          'the others follow. `job`: only this job is held.',
+        '`queue`: no job of the queue is delivered during the hold. Then one job is released as a probe, and if it ' +
+          'succeeds, the queue resumes. `job`: only this job is held.',
       )
       .default('queue'),
     reason,
@@ -103,19 +106,30 @@ const job = named(
   'Job',
   'A job with its history.',
   z.object({
-    id: id.describe('Use it in the paths of `/v1/jobs`.'),
+    id: id.describe('Id of the job, for the paths of `/v1/jobs`.'),
     queue: z.string().describe('Name of the queue.'),
     status: jobStatus,
-    attempts: count.describe('Deliveries that started and were not held.'),
-    maxAttempts: z.number().int().min(1).describe("The queue's value when the job was published."),
-    deferCount: count.describe('Holds so far. Never counted as attempts.'),
-    idempotencyKey: z.string().nullable().describe('As published; null without one.'),
+    attempts: count.describe('Number of deliveries that started and did not end in a hold.'),
+    maxAttempts: z
+      .number()
+      .int()
+      .min(1)
+      .describe('Number of attempts after which the job is dead; copied from the queue at publish.'),
+    deferCount: count.describe('Number of holds so far. Holds never count as attempts.'),
+    idempotencyKey: z.string().nullable().describe('The idempotency key given at publish; null if none was given.'),
     payload: payloadOut,
-    scheduledFor: timestamp.describe('When the job may be delivered next, or was to be.'),
-    lastError: z.string().nullable().describe('What went wrong last, or why the job is dead; null when nothing did.'),
-    history: z.array(historyEntry).describe('One entry for each attempt that has ended, oldest first.'),
-    createdAt: timestamp.describe('When it was published.'),
-    completedAt: timestamp.nullable().describe('When it was completed; null until then, and when it is dead.'),
+    scheduledFor: timestamp.describe(
+      'Time at which the next delivery may start; after the last delivery, the time at which that one could start.',
+    ),
+    lastError: z
+      .string()
+      .nullable()
+      .describe('The last error, or the reason why the job is dead; null if there was no error.'),
+    history: z.array(historyEntry).describe('One entry for each ended attempt, oldest first.'),
+    createdAt: timestamp.describe('Time at which the job was published.'),
+    completedAt: timestamp
+      .nullable()
+      .describe('Time at which the job was completed; null before that, and if the job is dead.'),
   }),
 );
 
@@ -125,23 +139,25 @@ const jobPage = named(
   z.object({
     jobs: z.array(job).describe('The jobs on this page.'),
     total: count.describe(
-      'Jobs on all pages. With `status` exact up to some ten million; with `idempotencyKey` as far as a few seconds go.',
+      'Number of jobs on all pages. With `status`, it is exact up to some ten million. With `idempotencyKey`, it is a ' +
+        'lower bound if counting would take more than a few seconds.',
     ),
-    page: z.number().int().min(1).describe('Number of this page.'),
-    limit: z.number().int().min(1).describe('Entries on a full page.'),
-    appliedFrom: timestamp.describe('The lower bound of `createdAt` that was used.'),
+    page: z.number().int().min(1).describe('Number of this page, starting at 1.'),
+    limit: z.number().int().min(1).describe('Maximum number of jobs on a page.'),
+    appliedFrom: timestamp.describe('The lower bound of `createdAt` that was applied.'),
   }),
 );
 
 const pathParams = z.object({ id: idParam('job') });
-const unknownJob = answer(errorMessage, 'There is no such job, or it is past its retention of 72 hours.');
+const unknownJob = answer(errorMessage, 'There is no such job, or it is past its retention (by default 72 hours).');
 
-/** What ack, nack and defer answer. */
+/** Answers of ack, nack and defer. */
 const reported = {
   200: answer(job, 'The job after the report.'),
   400: answer(
     errorMessage,
-    'The body is not valid, the job is not `awaiting_ack`, its queue is not in ack mode, or another attempt is under way.',
+    'The body is not valid, the job is not `awaiting_ack`, its queue is not in ack mode, or another attempt is in ' +
+      'progress.',
   ),
   404: unknownJob,
 } as const;
@@ -160,10 +176,10 @@ export const jobs = c.router({
     body: publishBody,
     metadata: { body: 'payload', errors: 'fields' } satisfies RouteMetadata,
     responses: {
-      200: answer(publishedJob, 'The earlier job with this idempotency key, in whatever status. Nothing was created.'),
-      201: answer(publishedJob, 'The new job. It is kept: it will be delivered or end as `dead`.'),
+      200: answer(publishedJob, 'The earlier job with this idempotency key, in any status. No job was created.'),
+      201: answer(publishedJob, 'The new job. It is stored, and will be delivered or become `dead`.'),
       400: answer(errorFields, 'The body is not valid.'),
-      402: answer(errorMessage, "The free plan's attempts of this month are used up."),
+      402: answer(errorMessage, "The plan's attempts of this month are used up."),
       404: answer(errorMessage, 'There is no queue of this name.'),
     },
     summary: 'Publish a job',
@@ -178,7 +194,7 @@ export const jobs = c.router({
     }),
     responses: { 200: answer(jobPage, 'The page.'), 404: answer(errorMessage, 'There is no such queue.') },
     summary: 'List the jobs of a queue',
-    description: 'Newest first.',
+    description: 'Returns the newest first.',
   },
   get: {
     method: 'GET',
@@ -195,7 +211,7 @@ export const jobs = c.router({
     metadata: { body: 'glanced', errors: 'message' } satisfies RouteMetadata,
     responses: reported,
     summary: 'Report success',
-    description: 'The job must be `awaiting_ack`, and its queue in ack mode. It becomes `completed`.',
+    description: 'The job must be `awaiting_ack`, and its queue in ack mode. The job becomes `completed`.',
   },
   nack: {
     method: 'POST',
@@ -205,7 +221,7 @@ export const jobs = c.router({
     metadata: { body: 'optional', errors: 'message' } satisfies RouteMetadata,
     responses: reported,
     summary: 'Report failure',
-    description: 'The job must be `awaiting_ack`, and its queue in ack mode. Without a body it is retried.',
+    description: 'The job must be `awaiting_ack`, and its queue in ack mode. Without a body, the job is retried.',
   },
   defer: {
     method: 'POST',
@@ -216,7 +232,7 @@ export const jobs = c.router({
     responses: reported,
     summary: 'Report backpressure',
     description:
-      'The job must be `awaiting_ack`, and its queue in ack mode. It is held, or dead when its holds are used up or ' +
-      '`retryAfter` leads past its delivery lifetime of 24 hours. Uses no attempt.',
+      'The job must be `awaiting_ack`, and its queue in ack mode. The job is held. It is dead instead if its holds are ' +
+      'used up, or if the hold would end after its delivery lifetime (by default 24 hours). A defer uses no attempt.',
   },
 });

@@ -4,8 +4,8 @@ import { onWire } from './documentation.ts';
 import { lean } from './lean.ts';
 
 /**
- * Query values arrive as text, or as an array when the parameter is repeated, which is refused.
- * `Input` is what a typed client may pass.
+ * Defines a query parameter. Its value is a text, or an array if the parameter is repeated, which is refused.
+ * `Input` is the type that a typed client may pass.
  */
 function queryValue<Output, Input>(
   read: (text: string) => Output | undefined,
@@ -23,7 +23,7 @@ function queryValue<Output, Input>(
   return schema as z.ZodType<Output, z.ZodTypeDef, unknown> as z.ZodType<Output, z.ZodTypeDef, Input>;
 }
 
-/** @param fallback what an absent parameter means */
+/** @param fallback the value of an absent parameter */
 function wholeNumber(bounds: { readonly min: number; readonly max: number }, fallback: number, description: string) {
   const value = queryValue<number, number | string>((text) => {
     if (!/^[0-9]+$/.test(text)) return undefined;
@@ -43,8 +43,8 @@ const DATE_TIME =
   /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<time>\d{2}:\d{2}:\d{2})(?:\.\d+)?(?:Z|[+-](?<offset>\d{2}:\d{2}))$/;
 
 /**
- * A strict RFC 3339 date-time. `Date` alone takes `0` for the year 2000 and 30 February for 2 March,
- * and PostgreSQL takes `infinity`. A plain date is refused, because it does not say in which zone.
+ * Parses a strict RFC 3339 date-time. `Date` alone accepts `0` as the year 2000 and 30 February as 2 March, and PostgreSQL
+ * accepts `infinity`. A plain date is refused, because it has no time zone.
  */
 export function parseDateTime(text: string): Date | undefined {
   const { year, month, day, time = '', offset = '00:00' } = DATE_TIME.exec(text)?.groups ?? {};
@@ -56,7 +56,7 @@ export function parseDateTime(text: string): Date | undefined {
   return date.getUTCFullYear() <= 9999 ? date : undefined;
 }
 
-/** ISO 8601 also knows 24:00:00 and RFC 3339 leap seconds; `Date` takes the one and not the other. */
+/** ISO 8601 allows 24:00:00 and RFC 3339 leap seconds; `Date` accepts the first and not the second. Both are refused. */
 function isClockTime(text: string): boolean {
   return /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/.test(text);
 }
@@ -67,15 +67,15 @@ function dateTime(description: string) {
 }
 
 /**
- * Spec: page, limit, from and to of both lists.
- * @param bounded the field that `from` and `to` are about
+ * The spec's page, limit, from and to of both lists.
+ * @param bounded the field that `from` and `to` limit
  */
 export function listQuery(bounded: 'createdAt' | 'deadAt') {
   return z.object({
-    page: wholeNumber(LIMITS.page, 1, 'Number of the page.'),
-    limit: wholeNumber(LIMITS.pageSize, LIMITS.pageSize.default, 'Entries on a page.'),
+    page: wholeNumber(LIMITS.page, 1, 'Number of the page, starting at 1.'),
+    limit: wholeNumber(LIMITS.pageSize, LIMITS.pageSize.default, 'Maximum number of entries on a page.'),
     from: dateTime(
-      `Lower bound of \`${bounded}\`, inclusive. Moved forward to the start of the plan's retention window.`,
+      `Lower bound of \`${bounded}\`, inclusive. If it is before the plan's retention window, the start of the window applies.`,
     ).optional(),
     to: dateTime(`Upper bound of \`${bounded}\`, inclusive.`).optional(),
   });
@@ -83,7 +83,7 @@ export function listQuery(bounded: 'createdAt' | 'deadAt') {
 
 const INCLUDE_REPLAYED: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null, '': null };
 
-/** "boolean or null" in the spec: absent or null means the default. */
+/** "boolean or null" in the spec: absent and null mean the default. */
 export const includeReplayed = onWire(
   queryValue<boolean | null, boolean | null | string>(
     (text) => (Object.hasOwn(INCLUDE_REPLAYED, text) ? INCLUDE_REPLAYED[text] : undefined),
@@ -92,11 +92,11 @@ export const includeReplayed = onWire(
   {
     type: 'boolean',
     nullable: true,
-    description: '`false` leaves out the replayed ones. Absent and `null` are the same as `true`.',
+    description: '`false` leaves out dead letters that were replayed. Absent and `null` mean `true`.',
   },
 );
 
-/** A literal substring; a longer one than a key can be (4 bytes a character at most) matches nothing. */
+/** A literal substring. A text that is longer than any key (at most 4 bytes per character) would match nothing. */
 export const idempotencyKeyFilter = onWire(
   queryValue<string, string>(
     (text) => (text.includes('\0') || text.length > LIMITS.idempotencyKeyLength * 4 ? undefined : text),
@@ -105,6 +105,6 @@ export const idempotencyKeyFilter = onWire(
   {
     type: 'string',
     maxLength: LIMITS.idempotencyKeyLength * 4,
-    description: 'Jobs whose idempotency key contains this text, in whatever case. No character is special.',
+    description: 'Only jobs whose idempotency key contains this text, ignoring case. No character is special.',
   },
 );

@@ -20,13 +20,13 @@ const c = initContract();
 
 const QUEUE_NAME = `must be 1 to ${LIMITS.queueNameLength} of a-z, 0-9, - and _`;
 
-/** The pattern refuses the empty name; a minimum length would say the same a second time. */
+/** The pattern refuses the empty name; a minimum length as well would report it twice. */
 function queueName(description: string) {
   const name = z.string().max(LIMITS.queueNameLength).regex(LIMITS.queueNamePattern, QUEUE_NAME);
   return onWire(name, { minLength: 1, description });
 }
 
-/** Stored in the parsed form, so that what is called is what was judged (docs/invariants.md). */
+/** Stored in the parsed form, so that deliveries go to the URL that was checked (docs/invariants.md). */
 const webhookUrl = onWire(
   lean(
     z.string().transform((text, context) => {
@@ -40,45 +40,53 @@ const webhookUrl = onWire(
     format: 'uri',
     maxLength: LIMITS.webhookUrlLength,
     description:
-      'Where jobs are delivered: an absolute `http` or `https` URL without user name and password. Whether its address ' +
-      'may be reached is judged at every delivery.',
+      'URL to which jobs are delivered: absolute, `http` or `https`, without user name and password. Every delivery ' +
+      'checks whether its address is allowed.',
   },
 );
 
-/** Spec "Queue": what create and update share. */
+/** Spec "Queue": the settings of create and update. */
 const settings = z.object({
   maxAttempts: integerWithin(LIMITS.maxAttempts).describe(
-    'Attempts that may fail before a job is dead. Holds do not count. Jobs keep the value they were published with.',
+    'Number of attempts after which a job is dead. Holds do not count. Jobs keep the value with which they were published.',
   ),
-  maxDefers: integerWithin(LIMITS.maxDefers).describe('Holds a job may go through before it is dead.'),
+  maxDefers: integerWithin(LIMITS.maxDefers).describe(
+    'Maximum number of holds per job. At the next one, the job dies.',
+  ),
   concurrency: integerWithin(LIMITS.concurrency).describe(
-    `Jobs \`processing\` or \`awaiting_ack\` at the same time. At most ${LIMITS.accountConcurrency} over all queues of an account.`,
+    'Maximum number of jobs that are `processing` or `awaiting_ack`. The sum over all queues of an account is at most ' +
+      `${LIMITS.accountConcurrency}.`,
   ),
   dlqEnabled: z.boolean().describe('Whether a dead job leaves a dead letter.'),
   mode: z
     .enum(QUEUE_MODES)
     .describe(
-      '`standard`: a 2xx answer of the webhook completes a job. `ack`: it confirms receipt, and the outcome is reported ' +
-        'by ack, nack or defer.',
+      'Meaning of a 2xx answer of the webhook. `standard`: it completes the job. `ack`: it confirms receipt, and the ' +
+        'outcome is reported by ack, nack or defer.',
     ),
   rateLimitMax: integerWithin(LIMITS.rateLimitMax)
     .nullable()
-    .describe('Deliveries in one fixed window of `rateLimitWindow`, retries too. Null: no limit.'),
-  rateLimitWindow: numberWithin(LIMITS.rateLimitWindow).describe('Seconds.'),
-  ackTimeout: numberWithin(LIMITS.ackTimeout).describe('Seconds that a job may be `awaiting_ack`. For ack mode.'),
+    .describe('Maximum number of deliveries per rate window, including retries; null if there is no limit.'),
+  rateLimitWindow: numberWithin(LIMITS.rateLimitWindow).describe('Length of the fixed rate window, in seconds.'),
+  ackTimeout: numberWithin(LIMITS.ackTimeout).describe(
+    'Time for which a job may be `awaiting_ack`, in seconds; for ack mode.',
+  ),
   ackTimeoutAction: z
     .enum(ACK_TIMEOUT_ACTIONS)
-    .describe('What happens after `ackTimeout`: `retry` counts as a failed attempt, `dead` ends the job.'),
+    .describe('Effect of a passed `ackTimeout`. `retry`: the attempt has failed. `dead`: the job is dead.'),
   backoffType: z
     .enum(BACKOFF_TYPES)
     .describe(
-      'How long a retry waits. `fixed`: `backoffDelay`. `exponential`: that doubled with every failure, up to an hour. ' +
-        'Up to 10 % is added. Jobs keep the value they were published with.',
+      'Growth of the back-off from retry to retry. `fixed`: always `backoffDelay`. `exponential`: starts with ' +
+        '`backoffDelay` and doubles with every failure, up to one hour. Up to 10 % is added at random. Jobs keep the ' +
+        'value with which they were published.',
     ),
-  backoffDelay: numberWithin(LIMITS.backoffDelay).describe('Seconds before the first retry.'),
+  backoffDelay: numberWithin(LIMITS.backoffDelay).describe(
+    'Back-off before the first retry, in seconds. Jobs keep the value with which they were published.',
+  ),
 });
 
-/** Documented and not applied: a template may set others, and that is decided by the services. */
+/** Documents the defaults without applying them: a template may set others, so the services apply them. */
 function documentDefaults<Shape extends z.ZodRawShape>(shape: Shape, defaults: Readonly<Record<string, unknown>>) {
   const fields = Object.entries(shape).map(([name, field]) => [name, onWire(field, { default: defaults[name] })]);
   return Object.fromEntries(fields) as Shape;
@@ -87,13 +95,18 @@ function documentDefaults<Shape extends z.ZodRawShape>(shape: Shape, defaults: R
 const createBody = exactOptional(
   named(
     'QueueCreate',
-    'A new queue. A default, or a value of the template, that is above a ceiling of the plan is lowered to it.',
+    'A new queue. Defaults and values of the template that are above a ceiling of the plan are lowered to it.',
     z.object({
-      name: queueName('Used in the path of publish. Cannot be changed; free again when the queue is deleted.'),
+      name: queueName(
+        'Name of the queue, for the path of publish. It cannot be changed, and is free again when the queue is deleted.',
+      ),
       webhookUrl,
       ...documentDefaults(settings.partial().shape, { ...QUEUE_DEFAULTS }),
-      /** The names are configuration (D28), so the services judge this one. */
-      template: z.string().describe('Other defaults for the fields above; those that are given win.').optional(),
+      /** The names are configuration (D28), so the services check this one. */
+      template: z
+        .string()
+        .describe('Name of a template, whose values replace the defaults of fields that are not given.')
+        .optional(),
     }),
   ),
 );
@@ -101,35 +114,35 @@ const createBody = exactOptional(
 const updateBody = exactOptional(
   named(
     'QueueUpdate',
-    'The fields to change; what is missing stays as it is.',
+    'The fields to change. Missing fields keep their values.',
     settings.partial().extend({
       webhookUrl: webhookUrl.optional(),
-      /** Only the present name is accepted; the services know it (D24). */
-      name: queueName('Only accepted when it is the present name: queues cannot be renamed.').optional(),
+      /** Only the present name is accepted; the services check it (D24). */
+      name: queueName('The present name of the queue. Another name is refused: queues cannot be renamed.').optional(),
       template: onWire(z.undefined({ invalid_type_error: 'is only accepted when a queue is created' }).optional(), {
         nullable: false,
         not: {},
-        description: 'Only accepted when a queue is created.',
+        description: 'Refused: a template is only accepted when a queue is created.',
       }),
     }),
   ),
 );
 
 const shownQueue = z.object({
-  id: id.describe('Use it in the paths of `/v1/queues`.'),
-  name: z.string().describe('Use it in the path of publish.'),
-  webhookUrl: onWire(z.string(), { format: 'uri', description: 'Where jobs are delivered.' }),
+  id: id.describe('Id of the queue, for the paths of `/v1/queues`.'),
+  name: z.string().describe('Name of the queue, for the path of publish.'),
+  webhookUrl: onWire(z.string(), { format: 'uri', description: 'URL to which jobs are delivered.' }),
   ...settings.shape,
-  createdAt: timestamp.describe('When the queue was created.'),
+  createdAt: timestamp.describe('Time at which the queue was created.'),
 });
 
 const queue = named('Queue', 'A queue, without its signing secret.', shownQueue);
 
 const createdQueue = named(
   'CreatedQueue',
-  'A queue with its signing secret, which no later answer shows.',
+  'A queue with its signing secret, which no later answer contains.',
   shownQueue.extend({
-    signingSecret: z.string().describe('Key of the signatures of deliveries. Keep it: it is not shown again.'),
+    signingSecret: z.string().describe('Key of the signatures of deliveries. Store it: no later answer contains it.'),
   }),
 );
 
@@ -151,15 +164,15 @@ export const queues = c.router({
     metadata,
     responses: {
       201: answer(createdQueue, 'The new queue, with its signing secret.'),
-      400: answer(errorFields, 'The body is not valid, or a queue has this name already.'),
+      400: answer(errorFields, 'The body is not valid, or a live queue already has this name.'),
       403: answer(
         errorMessage,
-        "The plan's ceiling of `maxAttempts` or `maxDefers`, its number of queues, or the account's sum of " +
-          '`concurrency` would be exceeded.',
+        "The queue would exceed the plan's ceiling of `maxAttempts` or `maxDefers`, its number of queues, or the limit " +
+          "of the account's sum of `concurrency`.",
       ),
     },
     summary: 'Create a queue',
-    description: 'The only answer that shows the `signingSecret`.',
+    description: 'This is the only operation whose answer contains the `signingSecret`.',
   },
   get: {
     method: 'GET',
@@ -179,15 +192,16 @@ export const queues = c.router({
       400: answer(errorFields, 'The body is not valid.'),
       403: answer(
         errorMessage,
-        "The plan's ceiling of `maxAttempts` or `maxDefers`, or the account's sum of `concurrency`, would be exceeded.",
+        "The change would exceed the plan's ceiling of `maxAttempts` or `maxDefers`, or the limit of the account's sum " +
+          'of `concurrency`.',
       ),
       404: unknownQueue,
     },
     summary: 'Change a queue',
     description:
       '`webhookUrl`, `mode`, `ackTimeout`, `ackTimeoutAction` and `dlqEnabled` apply from the next delivery. ' +
-      '`concurrency` and the rate limit apply when the jobs under way have finished. `maxAttempts` and the backoff apply ' +
-      'to jobs published from then on.',
+      '`concurrency` and the rate limit apply when the jobs in flight have finished. `maxAttempts` and the back-off apply ' +
+      'to jobs that are published afterwards.',
   },
   delete: {
     method: 'DELETE',
@@ -196,7 +210,7 @@ export const queues = c.router({
     responses: { 204: c.noBody(), 404: unknownQueue },
     summary: 'Delete a queue',
     description:
-      'It takes no more jobs and its name is free at once. Jobs that were not delivered become `dead`, its dead letters ' +
-      'go, and jobs stay retrievable by their id.',
+      'The queue accepts no more jobs, and its name is free at once. Undelivered jobs become `dead`, and the dead letters ' +
+      'of the queue are removed. Its jobs can still be retrieved by id until they are past retention.',
   },
 });

@@ -1,14 +1,14 @@
-/** A JSON object as clients of the API see it. */
+/** A JSON object as clients of the API send and receive it. */
 export type JsonObject = Record<string, unknown>;
 
-/** Texts met while `writeJson` runs; `null` otherwise. Writing is synchronous, so one is enough. */
+/** Texts found while `writeJson` runs; `null` otherwise. `writeJson` is synchronous, so one variable is enough. */
 let collected: string[] | null = null;
 
 let placeholder: string | null = null;
 
 /**
- * Unguessable and never sent, so no payload or key can contain it by intent or by chance. Made when it is
- * needed: Workers make nothing random while they load.
+ * The placeholder cannot be guessed and is never sent, so no payload or key can contain it. It is created at the first
+ * use, because Cloudflare Workers refuse random values while a module loads.
  */
 function getPlaceholder(): string {
   placeholder ??= `verbatim:${globalThis.crypto.randomUUID()}`;
@@ -16,7 +16,7 @@ function getPlaceholder(): string {
 }
 
 /**
- * JSON source text that must travel byte for byte (D26): `JSON.parse` followed by `JSON.stringify`
+ * JSON source text that must be sent byte for byte (D26): `JSON.parse` followed by `JSON.stringify`
  * would change big numbers, `-0`, `1e400`, duplicate keys and escapes.
  */
 export class VerbatimJson {
@@ -27,7 +27,7 @@ export class VerbatimJson {
     this.text = text;
   }
 
-  /** Outside of `writeJson`, for example in a log line, the parsed value has to do. */
+  /** Outside of `writeJson`, for example in a log line, the parsed value is written. */
   toJSON(): unknown {
     if (collected === null) return JSON.parse(this.text);
     collected.push(this.text);

@@ -3,19 +3,21 @@ import type { GraphQLContext } from './context.ts';
 
 const EVENTS = 'text/event-stream';
 const DOCUMENTS = ['application/graphql-response+json', 'application/json'];
-/** Yoga sends a result in parts when a client accepts nothing else. */
+/** Yoga sends a result in parts to a client that accepts nothing else. */
 const PARTS = 'multipart/mixed';
 
 /**
- * Refuses what could not be answered in a form that the client accepts, before it runs. Yoga runs it first, changes
- * included, and then sends a 406 without a body.
+ * Refuses an operation before it runs if the client accepts no format of its answer. Yoga alone would run the operation,
+ * even a mutation, and then send a 406 without a body.
  */
 export function acceptable(): Plugin<GraphQLContext> {
   const refused = new WeakSet<Request>();
   return {
     onRequest({ request, endResponse, fetchAPI }) {
       if (accepts(request, [...DOCUMENTS, PARTS, EVENTS])) return;
-      endResponse(notAcceptable(fetchAPI, `accept must allow application/json, or ${EVENTS} for a subscription`));
+      endResponse(
+        notAcceptable(fetchAPI, `the accept header must allow application/json, or ${EVENTS} for a subscription`),
+      );
     },
     onSubscribe({ args: { contextValue }, setResultAndStopExecution }) {
       if (accepts(contextValue.request, [EVENTS])) return;
@@ -25,31 +27,31 @@ export function acceptable(): Plugin<GraphQLContext> {
     onResultProcess({ request, setResultProcessor }) {
       if (!refused.has(request)) return;
       const processor = (_: unknown, fetchAPI: FetchAPI) =>
-        notAcceptable(fetchAPI, `a subscription needs accept: ${EVENTS}`);
+        notAcceptable(fetchAPI, `for a subscription, the accept header must allow ${EVENTS}`);
       setResultProcessor(processor, 'application/json');
     },
   };
 }
 
-/** Events, and no document. */
+/** Whether the client accepts events and no document. */
 export function wantsEvents(request: Request): boolean {
   return accepts(request, [EVENTS]) && !accepts(request, DOCUMENTS);
 }
 
-/** In JSON, whatever the client accepts: an error that it can show is better than none. */
+/** Returns a 406 in JSON, whatever the client accepts: an error in an unexpected format is better than none. */
 function notAcceptable(fetchAPI: FetchAPI, message: string): Response {
   const body = JSON.stringify({ errors: [{ message, extensions: { code: 'NOT_ACCEPTABLE' } }] });
   const headers = { 'content-type': 'application/json; charset=utf-8' };
   return new fetchAPI.Response(body, { status: 406, headers });
 }
 
-/** As Yoga reads the header: in UTF-8 only, and by weight only what is refused by a weight of 0. */
+/** Reads the header as Yoga does: only UTF-8 is acceptable, and of the weights only 0, which refuses a type, matters. */
 function accepts({ headers }: Request, types: readonly string[]): boolean {
   const ranges = (headers.get('accept') || '*/*').replace(/\s/g, '').toLowerCase().split(',');
   return ranges.some((range) => {
-    const [asked = '', ...parameters] = range.split(';');
+    const [accepted = '', ...parameters] = range.split(';');
     if (parameters.some((parameter) => parameter.startsWith('charset=') && parameter !== 'charset=utf-8')) return false;
     if (parameters.some((parameter) => /^q=0(?:\.0{0,3})?$/.test(parameter))) return false;
-    return types.some((type) => asked === '*/*' || asked === type || asked === `${type.split('/')[0]}/*`);
+    return types.some((type) => accepted === '*/*' || accepted === type || accepted === `${type.split('/')[0]}/*`);
   });
 }

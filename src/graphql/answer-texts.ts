@@ -1,28 +1,31 @@
 import { JobferryError } from '../domain/errors.ts';
 import { nextSlice, SLICE } from '../pacing/slices.ts';
 
-/** Payloads and answers of webhooks that one answer carries, in characters; one more of a job is always possible. */
+/** Maximum total length of payloads and webhook answers in one response, in characters. The first text may be longer. */
 const MAX_TEXT = 8 * 1024 * 1024;
 
-/** The long texts of one answer, whose length no price knows: an answer is built in memory, and one job may have a megabyte. */
+/**
+ * The long texts of one response. Prices do not limit their length, a response is built in memory, and one job may have a
+ * payload of a megabyte.
+ */
 export class AnswerTexts {
   #taken = 0;
   #slice = SLICE;
   #turn: Promise<void> = Promise.resolve();
 
-  /** Characters. */
+  /** Number of characters that may still be taken. */
   get left(): number {
     return Math.max(0, MAX_TEXT - this.#taken);
   }
 
-  /** @throws JobferryError `invalid_request` when the answer has enough already */
+  /** Counts and returns a text. @throws JobferryError `invalid_request` if the response would be too long */
   take(text: string): string {
     if (this.#taken > 0 && text.length > this.left) throw tooMuchText();
     this.#taken += text.length;
     return text;
   }
 
-  /** Parses, and lets others have their turn between slices. */
+  /** Counts and parses a JSON text. Between slices, other work of the process runs. */
   async parse(text: string): Promise<unknown> {
     this.#slice -= this.take(text).length;
     if (this.#slice <= 0) {
@@ -37,6 +40,6 @@ export class AnswerTexts {
 export function tooMuchText(): JobferryError {
   return new JobferryError(
     'invalid_request',
-    `the payloads and answers of this request are more than ${MAX_TEXT / 1024 / 1024} MiB: ask for fewer jobs`,
+    `the payloads and webhook answers of this request exceed ${MAX_TEXT / 1024 / 1024} MiB: request fewer jobs`,
   );
 }

@@ -9,7 +9,7 @@ import type { GraphQLContext } from './context.ts';
 import type PrismaTypes from './generated/pothos.ts';
 import { getDatamodel } from './generated/pothos.ts';
 
-/** The connection itself has counted its items already. */
+/** The price of the connection includes the number of items. */
 const ONE_EACH = { field: 1, multiplier: 1 };
 
 export interface Types {
@@ -18,7 +18,7 @@ export interface Types {
   DefaultFieldNullability: false;
   DefaultEdgesNullability: { list: false; items: false };
   DefaultNodeNullability: false;
-  /** Whose thing it is. Everything that is shown has passed this, whatever a resolver did before. */
+  /** Id of the account that owns the object. Every returned object passes this check, whatever its resolver did. */
   AuthScopes: { owner: string };
   Scalars: {
     ID: { Input: string; Output: string };
@@ -29,7 +29,7 @@ export interface Types {
 }
 
 export const builder = new SchemaBuilder<Types>({
-  // Errors first: it must see what the others throw.
+  // The errors plugin is first, because it must catch what the other plugins throw.
   plugins: [ErrorsPlugin, ScopeAuthPlugin, ComplexityPlugin, RelayPlugin, PrismaPlugin],
   defaultFieldNullability: false,
   prisma: {
@@ -41,7 +41,7 @@ export const builder = new SchemaBuilder<Types>({
   },
   relay: {
     cursorType: 'String',
-    nodesOnConnection: { complexity: ONE_EACH, description: 'The items, for those who need no cursors.' },
+    nodesOnConnection: { complexity: ONE_EACH, description: 'The items, without their cursors.' },
     nodeQueryOptions: false,
     nodesQueryOptions: false,
     edgesFieldOptions: {
@@ -50,33 +50,33 @@ export const builder = new SchemaBuilder<Types>({
       description: 'The items with their cursors.',
     },
     nodeFieldOptions: { nullable: false, description: 'The item.' },
-    cursorFieldOptions: { description: 'For `after` and `before`.' },
-    pageInfoTypeOptions: { description: 'Where a page lies within its list.' },
-    pageInfoFieldOptions: { description: 'Where this page lies within the list.' },
-    hasNextPageFieldOptions: { description: 'Whether items follow the last one of the page.' },
-    hasPreviousPageFieldOptions: { description: 'Whether items come before the first one of the page.' },
-    startCursorFieldOptions: { description: 'Cursor of the first item.' },
-    endCursorFieldOptions: { description: 'Cursor of the last item.' },
+    cursorFieldOptions: { description: 'Cursor of the item, for `after` and `before`.' },
+    pageInfoTypeOptions: { description: 'Position of a page in its list.' },
+    pageInfoFieldOptions: { description: 'Position of the page in the list.' },
+    hasNextPageFieldOptions: { description: 'Whether the list has items after the last one of the page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether the list has items before the first one of the page.' },
+    startCursorFieldOptions: { description: 'Cursor of the first item; null if the page is empty.' },
+    endCursorFieldOptions: { description: 'Cursor of the last item; null if the page is empty.' },
     defaultConnectionTypeOptions: { description: 'A page of a list.' },
     defaultEdgeTypeOptions: { description: 'An item of a list, and its cursor.' },
-    firstArgOptions: { description: 'So many from the start, or after `after`; at most 100.' },
+    firstArgOptions: { description: 'Number of items from the start of the list, or after `after`; at most 100.' },
     afterArgOptions: { description: 'The cursor after which the page begins.' },
-    lastArgOptions: { description: 'So many from the end, or before `before`; at most 100.' },
+    lastArgOptions: { description: 'Number of items from the end of the list, or before `before`; at most 100.' },
     beforeArgOptions: { description: 'The cursor before which the page ends.' },
   },
   scopeAuth: {
     authorizeOnSubscribe: true,
     authScopes: (context) => ({ owner: (accountId) => accountId === context.account.id }),
-    // Resolvers ask for the caller's things only, so this is our mistake, and nobody else's business.
+    // Resolvers query for objects of the account only, so a failed check is a bug in Jobferry. The client sees no more.
     unauthorizedError: () => new GraphQLError('not found', { extensions: { code: 'NOT_FOUND' } }),
   },
-  // Fields say their price by this plugin; `price` adds them up, because a page's total must not be counted per item.
+  // This plugin only stores the prices of fields. `price` adds them up, because a page's total must not count per item.
   complexity: { disabled: true, defaultListMultiplier: 10 },
   errors: {
     directResult: true,
     defaultUnionOptions: {
       name: ({ fieldName }) => `${fieldName.charAt(0).toUpperCase()}${fieldName.slice(1)}Result`,
-      description: 'The result, or what kept it from happening.',
+      description: 'The result, or the reason why the request was refused.',
     },
   },
 });

@@ -12,16 +12,17 @@ interface PageArgs {
   before?: string | null | undefined;
 }
 
-/** An item of a list, and where it stands. */
+/** An item of a list, and its position. */
 interface Placed<T> {
   position: Position;
   node: T;
 }
 
-/** A page of an ordered list, with one item more read than shown, to know whether the list goes on. */
+/** Returns a page of an ordered list. One item more than the page has is read, to know whether the list continues. */
 export async function pageOf<T>(args: PageArgs, read: (slice: Slice) => Promise<Placed<T>[]>) {
   for (const size of [args.first, args.last]) {
-    if (size != null && (size < 0 || size > PAGE.maxSize)) throw badPage(`first and last are 0 to ${PAGE.maxSize}`);
+    if (size != null && (size < 0 || size > PAGE.maxSize))
+      throw badPage(`first and last must be from 0 to ${PAGE.maxSize}`);
   }
   if (args.first != null && args.last != null) throw badPage('give either first or last');
   const page = await resolveCursorConnection(
@@ -37,7 +38,7 @@ export async function pageOf<T>(args: PageArgs, read: (slice: Slice) => Promise<
   return { edges, pageInfo: page.pageInfo as PageInfo };
 }
 
-/** The items of positions whose rows are still there: one may have been swept a moment ago. */
+/** Returns the items of positions, without those whose row the sweep has removed meanwhile. */
 export function placed<T>(positions: readonly Position[], rows: readonly (T | null | Error)[]): Placed<T>[] {
   return positions.flatMap((position, index) => {
     const node = rows[index];
@@ -53,7 +54,7 @@ export interface PageInfo {
   endCursor?: string | null;
 }
 
-/** Opaque to clients. */
+/** Encodes a position as a cursor, which is opaque to clients. */
 function cursorOf({ at, id }: Position): string {
   return Buffer.from(JSON.stringify(at === undefined ? [id] : [id, at])).toString('base64url');
 }
@@ -66,21 +67,21 @@ function positionOf(cursor: string | undefined): Position | undefined {
     if (typeof id === 'string' && /^[0-9a-f]{24}$/.test(id) && isTime)
       return { id, at: at as number | null | undefined };
   } catch {
-    // Not one of ours either.
+    // The text is no cursor: refused below.
   }
-  throw badPage('this is not a cursor of this list');
+  throw badPage('after and before must be cursors of this list');
 }
 
 function badPage(message: string): JobferryError {
   return new JobferryError('invalid_request', message);
 }
 
-/** A page whose items are counted when somebody asks, once. */
+/** A page whose list is counted only if a field of the total is selected. */
 interface Counted {
   total: () => Promise<BoundedCount>;
 }
 
-/** Counts once for all fields that show it. */
+/** Adds a total that is counted at most once, for all fields that return it. */
 export function counted(count: () => Promise<BoundedCount>): Counted {
   let total: Promise<BoundedCount> | null = null;
   return {
@@ -91,20 +92,20 @@ export function counted(count: () => Promise<BoundedCount>): Counted {
   };
 }
 
-/** Of rows that are counted one by one. */
+/** Counts rows up to the maximum. */
 export async function countRows(count: (take: number) => Promise<number>): Promise<BoundedCount> {
   const found = await count(MAX_COUNT + 1);
   return { count: Math.min(found, MAX_COUNT), exact: found <= MAX_COUNT };
 }
 
-/** Options of the fields that say how long the whole list is. */
+/** Options of the fields with the number of items in the whole list. */
 export const TOTAL_COUNT = {
   complexity: PRICE.total,
-  description: 'How many match, up to 10 000. Counted only when asked for.',
+  description: 'Number of items in the whole list, counted up to 10 000. It is counted only if this field is selected.',
   resolve: async (page: object) => (await (page as Counted).total()).count,
 };
 export const TOTAL_COUNT_EXACT = {
   complexity: PRICE.total,
-  description: 'False when more match than `totalCount` says.',
+  description: 'False if the list has more items than `totalCount`.',
   resolve: async (page: object) => (await (page as Counted).total()).exact,
 };

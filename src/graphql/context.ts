@@ -9,7 +9,7 @@ import { AnswerTexts } from './answer-texts.ts';
 import type { Streams } from './live/streams.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
 
-/** What the GraphQL shell is given; the same for every request. */
+/** The services that the GraphQL shell uses; the same for every request. */
 export interface GraphQLServices {
   services: Services;
   live: Live;
@@ -18,31 +18,31 @@ export interface GraphQLServices {
   plans: PlanTable;
 }
 
-/** What resolvers get: the services, and whose request it is. */
+/** The context of resolvers: the services, and the account of the request. */
 export interface GraphQLContext extends Omit<GraphQLServices, 'services'>, Answer {
   account: Account;
-  /** For reading what is the account's, in its turn. */
+  /** Reads on behalf of the account, which takes turns with other accounts. */
   prisma: PrismaClient;
   plan: Plan;
   streams: Streams;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   signal: AbortSignal;
   connection: Connection;
-  /** What was read for one event of a subscription is out of date at the next, which has bounds of its own. */
+  /** Starts the next event of a subscription: with new caches, because the old ones are out of date, and new limits. */
   renew(): void;
 }
 
-/** The way to the client. */
+/** The connection to the client. */
 export interface Connection {
-  /** Whether something that was sent still waits here to be read. */
+  /** Whether the process still buffers sent data that the client has not read. */
   hasUnread(): boolean;
-  /** Closes it at once; what waits is lost. */
+  /** Closes the connection at once and discards buffered data. */
   cut(): void;
 }
 
-/** What belongs to one answer, or to one event of a subscription. */
+/** The objects that belong to one response, or to one event of a subscription. */
 interface Answer {
-  /** Its searches have one budget, and end when the client has gone. */
+  /** Searches of one response share a time budget, and end when the client disconnects. */
   services: ServicesOfRequest;
   loaders: Loaders;
   texts: AnswerTexts;
@@ -57,7 +57,7 @@ export function createContext(shared: GraphQLServices, request: Request): GraphQ
     ...createAnswer(shared, request),
     prisma: shared.readingPrisma.of(request.account.id),
     plan: planOf(shared, request.account),
-    // Not this object: resolvers get one that Yoga has copied it to.
+    // `this` is not the object created here: Yoga copies its members to the context of the resolvers.
     renew() {
       Object.assign(this, createAnswer(shared, request));
     },

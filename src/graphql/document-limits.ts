@@ -14,12 +14,12 @@ import type { Plugin } from 'graphql-yoga';
 import { TOO_COMPLEX } from './price.ts';
 
 /**
- * Limits of a document by itself. They are far above what a dashboard needs, and bound what parsing and validation can
- * cost; what running it costs is bounded by its price.
+ * Limits of a document. They are far above the needs of a dashboard, and limit the cost of parsing and validation. The
+ * price limits the cost of execution.
  */
 export const DOCUMENT_LIMITS = { depth: 14, aliases: 30, directives: 50, tokens: 3000 };
 
-/** How graphql-js begins the message of its own token limit, which has no code. */
+/** Start of the message of graphql-js's own token limit, an error without a code. */
 const TOKEN_LIMIT_MESSAGE = 'Syntax Error: Document contains more';
 
 export const documentLimits: Plugin = {
@@ -36,7 +36,7 @@ export function parseWithinLimit(source: string | Source, options?: ParseOptions
   }
 }
 
-/** Throws instead of reporting: the rest of the validation is not worth its cost then. */
+/** Throws instead of reporting an error, so that the rest of the validation does not run. */
 export const limitsRule: ValidationRule = (context) => ({
   OperationDefinition(operation) {
     const { depth, aliases, directives } = new Measurement(context).ofOperation(operation);
@@ -51,7 +51,7 @@ function check(name: string, found: number, limit: number): void {
 }
 
 function tooComplex(what: string): GraphQLError {
-  return new GraphQLError(`${what}: ask for less, or in several requests.`, { extensions: { code: TOO_COMPLEX } });
+  return new GraphQLError(`${what}: select less, or send several requests.`, { extensions: { code: TOO_COMPLEX } });
 }
 
 interface Size {
@@ -61,7 +61,7 @@ interface Size {
   directives: number;
 }
 
-/** Of one operation. A fragment counts at each of its spreads, but is measured once, so the work is linear. */
+/** Measures one operation. A fragment counts at each of its spreads, but is measured once, so the work is linear. */
 class Measurement {
   readonly #context: Pick<ValidationContext, 'getFragment'>;
   readonly #fragments = new Map<string, Size>();
@@ -91,7 +91,7 @@ class Measurement {
     if (node.kind === Kind.FIELD) {
       const isTypename = node.name.value === '__typename';
       if (node.alias !== undefined && !isTypename) size.aliases += 1;
-      // The explorer's introspection is as deep as types are nested in lists.
+      // The explorer's introspection query is deep, because it follows the wrappers of types.
       size.depth = node.name.value === '__schema' ? 0 : size.depth + 1;
     }
     if (node.kind === Kind.FRAGMENT_SPREAD) {
@@ -104,7 +104,7 @@ class Measurement {
   #ofFragment(name: string): Size {
     const known = this.#fragments.get(name);
     if (known !== undefined) return known;
-    // Another rule refuses fragments that contain themselves and names of no fragment.
+    // Another rule refuses cyclic fragments and unknown fragment names.
     this.#fragments.set(name, { depth: 0, aliases: 0, directives: 0 });
     const fragment = this.#context.getFragment(name);
     if (fragment == null) return { depth: 0, aliases: 0, directives: 0 };

@@ -6,7 +6,7 @@ import { ACK_TIMEOUT_ACTIONS, BACKOFF_TYPES, QUEUE_MODES } from '../domain/queue
 import { WAIT_REASONS } from '../domain/waiting.ts';
 import { builder } from './builder.ts';
 
-/** An enum of the domain under GraphQL's custom: the values in capitals. */
+/** Defines a GraphQL enum for an enum of the domain, with the values in capitals, as is usual in GraphQL. */
 export function enumOf<const Values extends readonly string[]>(name: string, description: string, values: Values) {
   const entries = values.map((value) => [value.toUpperCase(), { value }] as const);
   return builder.enumType(name, {
@@ -15,44 +15,48 @@ export function enumOf<const Values extends readonly string[]>(name: string, des
   }) as unknown as EnumRef<never, Values[number], Values[number]>;
 }
 
-export const JobStatus = enumOf('JobStatus', 'The status of a job, as REST shows it.', JOB_STATUSES);
+export const JobStatus = enumOf('JobStatus', 'Status of a job, the same as in REST.', JOB_STATUSES);
 export const JobStateName = enumOf(
   'JobState',
-  'What a job is doing. The status `PENDING` has four shades: due, scheduled (for its first delivery), retrying (in backoff) and held (by a defer of its own).',
+  'State of a job. The status `PENDING` is divided into four states: due, scheduled (for the first delivery), retrying (in back-off) and held (by a hold of the job itself).',
   JOB_STATES,
 );
-export const AttemptStatus = enumOf('AttemptStatus', 'How an attempt ended.', ATTEMPT_STATUSES);
-export const DeadReason = enumOf('DeadReason', 'Why a job died.', DEAD_REASONS);
+export const AttemptStatus = enumOf('AttemptStatus', 'Outcome of an attempt.', ATTEMPT_STATUSES);
+export const DeadReason = enumOf('DeadReason', 'Reason why a job died.', DEAD_REASONS);
 export const WaitReason = enumOf(
   'WaitReason',
-  'What keeps a pending job from being delivered. `DUE`: nothing; a worker takes it in a moment, or none is running.',
+  'Reason why a pending job is not being delivered now. `DUE`: nothing delays it; a worker claims it in a moment, unless no worker is running.',
   WAIT_REASONS,
 );
 export const QueueMode = enumOf(
   'QueueMode',
-  '`STANDARD`: a 2xx completes the job. `ACK`: a 2xx confirms receipt, and the worker reports the outcome.',
+  'Meaning of a 2xx answer of the webhook. `STANDARD`: it completes the job. `ACK`: it confirms receipt, and the worker reports the outcome.',
   QUEUE_MODES,
 );
 export const AckTimeoutAction = enumOf(
   'AckTimeoutAction',
-  'What becomes of a job that is not reported on in time.',
+  'Effect of an ack deadline that passes without a report. `RETRY`: the attempt has failed. `DEAD`: the job is dead.',
   ACK_TIMEOUT_ACTIONS,
 );
-export const BackoffType = enumOf('BackoffType', 'How the waits between retries grow.', BACKOFF_TYPES);
+export const BackoffType = enumOf('BackoffType', 'Growth of the back-off from retry to retry.', BACKOFF_TYPES);
 export const PayloadOperator = enumOf(
   'PayloadOperator',
-  '`EQ` and `NEQ` compare any value, `CONTAINS` looks for text within text, `EXISTS` ignores the value, `GT` and `LT` compare numbers with numbers and text with text.',
+  'Comparison of a payload value. `EQ` and `NEQ` compare any value. `CONTAINS` finds text within text, ignoring case, and elements of arrays. `EXISTS` ignores the value. `GT` and `LT` compare numbers with numbers and text with text.',
   PAYLOAD_OPERATORS,
 );
-export const QueueWarning = enumOf('QueueWarning', 'Something about a receiver that needs a look.', QUEUE_WARNINGS);
+export const QueueWarning = enumOf('QueueWarning', 'A problem of a receiver that needs attention.', QUEUE_WARNINGS);
 export const DeferScope = enumOf(
   'DeferScope',
-  '`QUEUE` stops the deliveries of the whole queue, `JOB` holds this job only.',
+  'Scope of a hold. `QUEUE`: deliveries of the whole queue stop. `JOB`: only this job is held.',
   ['queue', 'job'],
 );
-export const JobOrderField = enumOf('JobOrderField', 'What jobs are ordered by.', [
+export const JobOrderField = enumOf('JobOrderField', 'Field by which jobs are ordered.', [
   'created_at',
   'scheduled_for',
   'completed_at',
 ]);
-export const OrderDirection = enumOf('OrderDirection', 'Smallest or largest first.', ['asc', 'desc']);
+export const OrderDirection = enumOf(
+  'OrderDirection',
+  'Direction of an order. `ASC`: smallest first. `DESC`: largest first.',
+  ['asc', 'desc'],
+);

@@ -3,12 +3,12 @@ import { type ErrorKind, ExpectedError, type FieldErrors, JobferryError } from '
 import { builder } from './builder.ts';
 
 /**
- * Refusals of mutations are members of the result's union, one type per kind, so that a client can tell
- * them apart without reading text. What nobody can plan for (a database that is gone, a mistake of ours)
- * stays an error of the response.
+ * Refusals of mutations are members of the result's union, one type per kind, so that a client can distinguish them
+ * without reading texts. Failures that a client cannot plan for (an unavailable database, a bug in Jobferry) remain
+ * errors of the response.
  */
 abstract class Refusal extends ExpectedError {
-  /** For refusals that end up among the errors of the response. */
+  /** Code of a refusal that becomes an error of the response. */
   abstract readonly code: string;
 }
 
@@ -38,7 +38,7 @@ export class LimitReachedError extends Refusal {
 export class GoneError extends Refusal {
   readonly code = 'GONE';
 }
-/** No type of the schema: nobody gets as far without a key, but a key may be revoked while its stream is open. */
+/** Not a type of the schema: every request has a valid key, but the key may be revoked while a stream is open. */
 class UnauthorizedError extends Refusal {
   readonly code = 'UNAUTHENTICATED';
 }
@@ -50,15 +50,15 @@ export class UnavailableError extends Refusal {
 }
 
 const ErrorInterface = builder.interfaceRef<Error>('Error').implement({
-  description: 'Why something was refused.',
-  fields: (t) => ({ message: t.exposeString('message', { description: 'For people.' }) }),
+  description: 'A refused request.',
+  fields: (t) => ({ message: t.exposeString('message', { description: 'Text for people. It may change.' }) }),
 });
 
 const FieldError = builder.objectRef<{ field: string; messages: readonly string[] }>('FieldError').implement({
-  description: 'What is wrong with one field of the input.',
+  description: 'The problems of one field of the input.',
   fields: (t) => ({
-    field: t.exposeString('field', { description: 'Its name.' }),
-    messages: t.exposeStringList('messages', { description: 'What is wrong with it.' }),
+    field: t.exposeString('field', { description: 'Name of the field.' }),
+    messages: t.exposeStringList('messages', { description: 'Problems of the field, as texts for people.' }),
   }),
 });
 
@@ -68,29 +68,33 @@ builder.objectType(ValidationError, {
   interfaces: [ErrorInterface],
   fields: (t) => ({
     formErrors: t.stringList({
-      description: 'What is wrong with the input as a whole.',
+      description: 'Problems of the input as a whole.',
       resolve: (error) => [...error.formErrors],
     }),
     fieldErrors: t.field({
       type: [FieldError],
-      description: 'What is wrong with single fields.',
+      description: 'Problems of single fields.',
       resolve: ({ fields }) => Object.entries(fields).map(([field, messages]) => ({ field, messages })),
     }),
   }),
 });
 
 const SIMPLE: readonly [new (message: string) => Refusal, name: string, description: string][] = [
-  [NotFoundError, 'NotFoundError', 'There is no such thing, or it is somebody else’s (REST: 404).'],
-  [ConflictError, 'ConflictError', 'The state of the thing does not allow it (REST: 409).'],
-  [ForbiddenError, 'ForbiddenError', 'Above what the plan or the account may have (REST: 403).'],
+  [NotFoundError, 'NotFoundError', 'The object does not exist, or belongs to another account (REST: 404).'],
+  [ConflictError, 'ConflictError', 'The state of the object does not allow the request (REST: 409).'],
+  [ForbiddenError, 'ForbiddenError', 'The request would exceed a limit of the plan or the account (REST: 403).'],
   [LimitReachedError, 'LimitReachedError', 'The plan’s delivery attempts of this month are used up (REST: 402).'],
   [GoneError, 'GoneError', 'The queue has been deleted, and its dead letters with it (REST: 410).'],
   [
     InvalidRequestError,
     'InvalidRequestError',
-    'Not possible as asked, such as acking a job that awaits none (REST: 400).',
+    'The request is not possible as given, such as an ack of a job that is not awaiting one (REST: 400).',
   ],
-  [UnavailableError, 'UnavailableError', 'Not now; the same may work in a moment (REST: 503).'],
+  [
+    UnavailableError,
+    'UnavailableError',
+    'The service cannot do this now. The same request may succeed in a moment (REST: 503).',
+  ],
 ];
 for (const [type, name, description] of SIMPLE) {
   builder.objectType(type, { name, description, interfaces: [ErrorInterface] });
@@ -107,14 +111,14 @@ const REFUSALS: Readonly<Record<Exclude<ErrorKind, 'invalid_fields'>, new (messa
   unauthorized: UnauthorizedError,
 };
 
-/** The typed form of an expected refusal; anything else as it is. */
+/** Returns the typed form of an expected refusal, and any other error as it is. */
 export function typed(error: unknown): unknown {
   if (!(error instanceof JobferryError)) return error;
   if (error.kind === 'invalid_fields') return new ValidationError(error.message, [], error.fields);
   return new REFUSALS[error.kind](error.message);
 }
 
-/** An expected refusal as an error of the response, or null for what a client must not see. */
+/** Returns an expected refusal as an error of the response; null for an error that the client must not see. */
 export function exposed(error: unknown): GraphQLError | null {
   const refusal = typed(error);
   if (!(refusal instanceof Refusal)) return null;

@@ -3,15 +3,15 @@ import { builder } from './builder.ts';
 export const TimeRangeInput = builder.inputType('TimeRangeInput', {
   description: 'A range of time; both bounds are inclusive and optional.',
   fields: (t) => ({
-    from: t.field({ type: 'DateTime', description: 'Not before.' }),
-    to: t.field({ type: 'DateTime', description: 'Not after.' }),
+    from: t.field({ type: 'DateTime', description: 'Lower bound.' }),
+    to: t.field({ type: 'DateTime', description: 'Upper bound.' }),
   }),
 });
 
 export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
 type GivenRange = { from?: Date | null | undefined; to?: Date | null | undefined } | null | undefined;
 
-/** GraphQL's "not given" is undefined or null; the domain's is undefined. */
+/** Removes members that are not given. In GraphQL they are undefined or null, in the domain undefined. */
 export function given<T extends object>(fields: Nullable<T>): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as T;
 }

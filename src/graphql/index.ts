@@ -1,4 +1,4 @@
-/** The GraphQL shell: from a JSON body and an account to the services and back. */
+/** The GraphQL shell: executes the operation in a JSON body for an account, with the services. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { blockFieldSuggestionsPlugin } from '@escape.tech/graphql-armor-block-field-suggestions';
 import { type ExecutionResult, GraphQLError, getOperationAST, NoSchemaIntrospectionCustomRule } from 'graphql';
@@ -17,7 +17,7 @@ import { schema } from './schema.ts';
 export type { GraphQLServices } from './context.ts';
 
 export interface GraphQLOptions {
-  /** The explorer, and introspection, which it needs. */
+  /** Enables the explorer, and introspection, which the explorer needs. */
   graphiql: boolean;
   log: { error(fields: object, message: string): void };
 }
@@ -25,7 +25,7 @@ export interface GraphQLOptions {
 interface ServerContext {
   account: Account;
   res: ServerResponse;
-  /** False when what waits for the account's clients has to be read first. */
+  /** False if the buffered data for the account's clients takes all its room. */
   hasRoom: () => boolean;
 }
 
@@ -40,7 +40,7 @@ export function createGraphQL(shared: GraphQLServices & { keys: KeyWatch }, { gr
     batching: false,
     cors: false,
     multipart: false,
-    // The HTTP shell has read the body, within its limit.
+    // The HTTP shell has read the body and applied its limit.
     maxRequestBodySize: false,
     logging: false,
     maskedErrors: { maskError: (error) => masked(error, log) },
@@ -63,9 +63,9 @@ export function createGraphQL(shared: GraphQLServices & { keys: KeyWatch }, { gr
       body: object,
       caller: { account: Account; hasRoom: () => boolean },
     ): Promise<void> {
-      // Yoga would read the request itself, and find nothing left, if the body had no members.
-      const asked = Object.keys(body).length === 0 ? { query: null } : body;
-      await yoga.handle(Object.assign(req, { body: asked }), res, { ...caller, res });
+      // For a body without members, Yoga would read the request itself, whose data has been read already.
+      const operation = Object.keys(body).length === 0 ? { query: null } : body;
+      await yoga.handle(Object.assign(req, { body: operation }), res, { ...caller, res });
     },
     page: graphiql ? explorerPage() : null,
     /** Ends all subscriptions. */
@@ -75,10 +75,10 @@ export function createGraphQL(shared: GraphQLServices & { keys: KeyWatch }, { gr
   };
 }
 
-/** Refusals are for the client; everything else is our own affair and goes to the log. */
+/** The client receives refusals. Other errors are logged, and the client receives `internal error`. */
 function masked(error: unknown, log: GraphQLOptions['log']): Error {
   const original = error instanceof GraphQLError ? error.originalError : error;
-  // No original: GraphQL itself refused the document or the variables.
+  // Without an original error, GraphQL itself refused the document or the variables.
   if (error instanceof GraphQLError && (original === undefined || original instanceof GraphQLError)) return error;
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
   const refusal = exposed(original);
@@ -91,7 +91,7 @@ const withoutIntrospection: Plugin = {
   onValidate: ({ addValidationRule }) => addValidationRule(NoSchemaIntrospectionCustomRule),
 };
 
-/** The price is known before anything runs, also of what a subscription will read for each event. */
+/** Refuses an operation by its price before it runs; a subscription by the price of one event. */
 const affordable: Plugin = {
   onExecute: ({ args, setResultAndStopExecution }) => refuse(tooExpensive(args), setResultAndStopExecution),
   onSubscribe: ({ args, setResultAndStopExecution }) => refuse(tooExpensive(args), setResultAndStopExecution),
@@ -101,7 +101,10 @@ function refuse(refusal: GraphQLError | null, stop: (result: ExecutionResult) =>
   if (refusal !== null) stop({ errors: [refusal] });
 }
 
-/** What was read is thrown away when the account's clients do not read what they have. A change that was made is told. */
+/**
+ * Discards the result of a query if the account's clients do not read earlier answers. The result of a mutation is sent,
+ * because the change has been made.
+ */
 const withRoom: Plugin<GraphQLContext & ServerContext> = {
   onExecute({ args: { document, operationName, contextValue } }) {
     if (getOperationAST(document, operationName)?.operation !== 'query') return {};
@@ -113,7 +116,7 @@ const withRoom: Plugin<GraphQLContext & ServerContext> = {
   },
 };
 
-/** What a subscription sends is held back until its key is known to be in force still. */
+/** Delays each event of a subscription until its key is known to be still valid. */
 export const stillAllowed: Plugin<GraphQLContext> = {
   onSubscribe: ({ args: { contextValue } }) => ({
     onSubscribeResult: () => ({ onNext: () => contextValue.streams.confirmed(contextValue) }),
@@ -122,23 +125,23 @@ export const stillAllowed: Plugin<GraphQLContext> = {
 
 function tooMuchUnread(): GraphQLError {
   const extensions = { code: 'UNAVAILABLE', http: { status: 503, headers: { 'retry-after': '1' } } };
-  return new GraphQLError('answers of your account that are not read take all its room: read them first', {
+  return new GraphQLError('unread answers fill the buffer of your account: read them before the next query', {
     extensions,
   });
 }
 
-/** Without `data` nothing was run: the document or its variables are wrong, and HTTP says so too. */
+/** Sets the HTTP status 400 for a result without `data`: nothing ran, because the document or its variables are wrong. */
 const badRequests: Plugin = {
   onResultProcess({ result, request }) {
     if (Array.isArray(result) || !('errors' in result)) return;
     for (const error of result.errors ?? []) {
       if (!('data' in result)) {
-        // Of variables, which GraphQL gives none.
+        // Errors in variables have no code from GraphQL.
         error.extensions.code ??= 'BAD_USER_INPUT';
-        // Yoga has its own opinion here, which is 200 for some clients.
+        // Yoga alone would send 200 to some clients.
         if (error.extensions.code !== 'UNAVAILABLE') error.extensions.http = { status: 400 };
       }
-      // Readers of event streams take any other status for a broken connection, and never see the reason.
+      // A client of an event stream takes any status but 200 for a broken connection, and does not read the reason.
       if (wantsEvents(request)) delete error.extensions.http;
     }
   },
@@ -148,13 +151,13 @@ function connectionOf(res: ServerResponse): Connection {
   return { hasUnread: () => res.writableLength > 0, cut: () => void res.destroy() };
 }
 
-/** Proxies must neither hold events back nor compress them into lumps. */
+/** Proxies must neither buffer nor compress events, because both delay them. */
 const unbuffered: Plugin = {
   onResponse({ response }) {
     if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return;
     response.headers.set('cache-control', 'no-cache, no-transform');
     response.headers.set('x-accel-buffering', 'no');
-    // Yoga says "none", which is no encoding that HTTP knows.
+    // Yoga sends "none", which is not an encoding of HTTP.
     response.headers.delete('content-encoding');
   },
 };

@@ -15,9 +15,9 @@ import type { ServerFacts } from '../services/server/facts.ts';
 import type { ServicesOfRequest } from '../services/services.ts';
 import { type AnswerTexts, tooMuchText } from './answer-texts.ts';
 
-/** A job without its payload, which can be large and is read only when asked for. */
+/** A job without its payload and its webhook answer, which can be large and are read only if selected. */
 export type JobRow = Omit<Job, 'payload' | 'answerBody'>;
-/** A queue without its secrets, which nothing here may show. */
+/** A queue without its secrets, which GraphQL never returns from a stored row. */
 export type QueueRow = Omit<Queue, 'signingSecret' | 'nextSigningSecret'>;
 
 export interface Loaders {
@@ -32,7 +32,7 @@ export interface Loaders {
   use: DataLoader<string, QueueUse | null>;
   health: DataLoader<string, QueueHealth | null>;
   waiting: DataLoader<string, Waiting | null>;
-  /** The database clock and the periods, asked once. */
+  /** The database clock and the periods, read once. */
   server(): Promise<ServerFacts>;
   timeline(input: TimelineInput): DataLoader<string, TimelinePoint[]>;
   newestJobs(filter: JobFilter, limit: number): DataLoader<string, Position[]>;
@@ -46,12 +46,12 @@ interface Sources {
   texts: AnswerTexts;
 }
 
-/** A job may have a thousand attempts. */
+/** Maximum number of attempts in one statement. A single job may have a thousand. */
 const MAX_ATTEMPTS = 5000;
 
 /**
- * Everything that many items of one answer ask for is read in one statement for all of them. Rows are
- * read by account, so an id of somebody else's is an id that never was.
+ * Reads the rows that many items of one response need in one statement for all items. Rows are read by account, so ids of
+ * other accounts are not found.
  */
 export function createLoaders({ prisma, stored, services, texts }: Sources, account: Account): Loaders {
   const accountId = account.id;
@@ -79,7 +79,10 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
         take: MAX_ATTEMPTS + 1,
       });
       if (rows.length > MAX_ATTEMPTS) {
-        throw new JobferryError('invalid_request', `these jobs have more than ${MAX_ATTEMPTS} attempts: ask for fewer`);
+        throw new JobferryError(
+          'invalid_request',
+          `these jobs have more than ${MAX_ATTEMPTS} attempts: request fewer jobs`,
+        );
       }
       const readable = rows.map((row) => ({ ...row, responseBody: stored.answer(row) }));
       return grouped(readable, (row) => row.jobId);
@@ -136,7 +139,7 @@ function grouped<Row>(rows: Row[], keyOf: (row: Row) => string): Map<string, Row
   return groups;
 }
 
-/** One loader per set of arguments: fields with the same ones share a statement. */
+/** Creates one loader per set of arguments. Fields with the same arguments share a statement. */
 function perArgument<Argument, Loader>(create: (argument: Argument) => Loader): (argument: Argument) => Loader {
   const loaders = new Map<string, Loader>();
   return (argument) => {

@@ -1,8 +1,8 @@
 import type { Slice } from '../domain/page.ts';
 
 /**
- * The part of a Prisma query that reads a slice of a list of the account, newest first. It compares ids: Prisma's own
- * cursors look up the row first, and so reveal whether an id exists in another account.
+ * Returns the part of a Prisma query that reads a slice of a list of the account, newest first. It compares ids. Prisma's
+ * own cursors query for the row first, and so reveal whether an id exists in another account.
  */
 export function newestFirst({ after, before, inverted, limit }: Slice) {
   return {
@@ -14,6 +14,6 @@ export function newestFirst({ after, before, inverted, limit }: Slice) {
   };
 }
 
-/** The rows with their positions for cursors. */
+/** Returns the rows with their positions for cursors. */
 export const inPlace = <Row extends { id: string }>(rows: Row[]) =>
   rows.map((node) => ({ position: { id: node.id }, node }));

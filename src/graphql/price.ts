@@ -18,20 +18,20 @@ import {
 } from 'graphql';
 
 /**
- * What a request may cost. One is a tenth of a millisecond of a database connection or of this process, with a million
- * jobs (docs/graphql.md has what was measured): so this is two seconds.
+ * Maximum price of a request. One is a tenth of a millisecond of a database connection or of this process, with a million
+ * jobs (docs/graphql.md has the measurements), so the maximum is two seconds.
  */
 export const MAX_PRICE = 20_000;
 
-/** What a field says of itself (`complexity` in the builder's options). */
+/** Price of a field, from `complexity` in the builder's options. */
 interface FieldPrice {
   field?: number;
-  /** How many items are below it. */
+  /** Number of items below the field. */
   multiplier?: number;
 }
 type PriceOption = number | FieldPrice | ((args: object, context: object, field: unknown) => number | FieldPrice);
 
-/** Of a selection; a page has its items apart from what it has once, such as its total. */
+/** Price of a selection. For a page, fields of items are separate from fields that exist once, such as its total. */
 interface SelectionPrice {
   once: number;
   perItem: number;
@@ -41,19 +41,19 @@ interface Pricing {
   schema: GraphQLSchema;
   fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   variables: Record<string, unknown>;
-  /** A fragment that is spread a thousand times is priced once. */
+  /** Prices by selection and type, so that a fragment that is spread a thousand times is priced once. */
   known: Map<SelectionSetNode, Map<GraphQLNamedType, SelectionPrice>>;
 }
 
-/** The code of refusals of requests that ask for too much. */
+/** Error code of a request that is too expensive or too large. */
 export const TOO_COMPLEX = 'TOO_COMPLEX';
 
-/** The refusal of what costs too much; null for what does not. */
+/** Returns the refusal of an operation that is too expensive; null for other operations. */
 export function tooExpensive(operation: PricedOperation): GraphQLError | null {
   const price = priceOf(operation);
   if (price <= MAX_PRICE) return null;
   return new GraphQLError(
-    `the query costs ${price}, above the limit of ${MAX_PRICE}: ask for fewer items or fields, or in several requests`,
+    `the query costs ${price}, above the limit of ${MAX_PRICE}: select fewer items or fields, or send several requests`,
     { extensions: { code: TOO_COMPLEX, price, limit: MAX_PRICE, http: { status: 400 } } },
   );
 }
@@ -65,7 +65,7 @@ export function priceOf({ schema, document, operationName, variableValues }: Pri
   const root = operation == null ? undefined : schema.getRootType(operation.operation);
   if (operation == null || root == null) return 0;
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
-  // The executor says what is wrong with them.
+  // The variables are not valid: the executor reports it.
   if (coerced === undefined) return 0;
   const pricing: Pricing = {
     schema,
@@ -99,7 +99,7 @@ function priceOfSelection(selection: SelectionSetNode, type: GraphQLNamedType, p
 function priceOfNode(node: SelectionNode, type: GraphQLNamedType, pricing: Pricing): SelectionPrice {
   if (node.kind === Kind.FIELD) {
     const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[node.name.value] : undefined;
-    // `__typename` and its like.
+    // An introspection field, such as `__typename`.
     if (field === undefined) return { once: 1, perItem: 0 };
     const { field: own = 1, multiplier = 1 } = ownPrice(field, node, pricing);
     const named = getNamedType(field.type);
@@ -130,6 +130,6 @@ function ownPrice(
   { variables }: Pricing,
 ): FieldPrice {
   const option = field.extensions.complexity as PriceOption | undefined;
-  const said = typeof option === 'function' ? option(getArgumentValues(field, node, variables), {}, field) : option;
-  return typeof said === 'number' ? { field: said } : (said ?? {});
+  const price = typeof option === 'function' ? option(getArgumentValues(field, node, variables), {}, field) : option;
+  return typeof price === 'number' ? { field: price } : (price ?? {});
 }

@@ -1,18 +1,19 @@
 import { MAX_TIMELINE_POINTS } from '../domain/statistics.ts';
 
 /**
- * What fields cost that read more than a row: one is a tenth of a millisecond, measured with a million jobs
- * (docs/graphql.md, `bench/queries/prices.mjs`). What has no price here costs 1.
+ * Prices of fields that read more than a row. One is a tenth of a millisecond, measured with a million jobs
+ * (docs/graphql.md, `bench/queries/prices.mjs`). A field without a price here costs 1.
  */
 export const PRICE = {
-  /** A page in the order of an index; those of many queues are read together. */
+  /** A page in the order of an index. */
   page: 50,
+  /** The same for one queue of many: their pages are read in one statement. */
   pageOfQueue: 10,
-  /** A page that has to be looked for: up to the 2 s that the searches of a request have. */
+  /** A page that has to be searched. All searches of a request have 2 s together. */
   search: 1000,
-  /** In an order that no index has. */
+  /** A page in an order that no index has. */
   sorted: 2000,
-  /** Counted to 10 000. */
+  /** A count up to 10 000. */
   total: 250,
   depth: 30,
   health: 30,
@@ -30,12 +31,12 @@ interface PageArgs {
 
 const DEFAULT_PAGE = 25;
 
-/** Of a page without a filter: what is asked of an item, times its size. */
+/** Price of a page without a filter: the price of the fields of an item, times the size of the page. */
 export function pagePrice({ first, last }: PageArgs): { field: number; multiplier: number } {
   return { field: 1, multiplier: Math.max(first ?? last ?? DEFAULT_PAGE, 1) };
 }
 
-/** Of a page that is found: by an index, by looking, or by sorting all there is. */
+/** Price of a page that an index, a search, or a sort of the whole list finds. */
 export function searchPrice(
   args: PageArgs & { filter?: object | null | undefined; orderBy?: { field?: unknown } | null | undefined },
 ): { field: number; multiplier: number } {
@@ -45,7 +46,7 @@ export function searchPrice(
   return { ...pagePrice(args), field };
 }
 
-/** Of such a page of each of many queues. */
+/** Price of such a page that is read for each of many queues. */
 export function searchPriceOfQueue(args: Parameters<typeof searchPrice>[0]): { field: number; multiplier: number } {
   const price = searchPrice(args);
   return price.field === PRICE.page ? { ...price, field: PRICE.pageOfQueue } : price;
@@ -59,11 +60,11 @@ interface SpanArgs {
 
 const DAY_SECONDS = 86_400;
 
-/** Of a queue's timeline: by what is read of the statistics, five minutes a row, and by the points that are written. */
+/** Price of a queue's timeline: by the rows of statistics that are read, one per five minutes, and by its points. */
 export function timelinePrice({ from, to, bucketSeconds }: SpanArgs): { field: number; multiplier: number } {
   const seconds = from == null ? DAY_SECONDS : Math.max(0, ((to ?? new Date()).getTime() - from.getTime()) / 1000);
   const rows = Math.min(seconds, 30 * DAY_SECONDS) / 300;
   const points = Math.min(seconds / Math.max(bucketSeconds ?? 300, 1), MAX_TIMELINE_POINTS);
-  // A point's numbers are written without reading anything: forty of them cost as much as a field with a statement.
+  // The numbers of a point need no statement: forty points cost as much as a field with a statement.
   return { field: Math.ceil(20 + rows * 0.3), multiplier: points / 40 };
 }

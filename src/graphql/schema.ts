@@ -23,13 +23,18 @@ import './server/server.ts';
 import './server/instances.ts';
 import './live/subscriptions.ts';
 
-builder.queryType({ description: 'Everything is the caller’s: what belongs to others answers like what never was.' });
-builder.mutationType({ description: 'Changes. Expected refusals are members of the result, not errors.' });
+builder.queryType({
+  description:
+    'Reads. All results belong to the account of the API key. Objects of other accounts are reported as not found.',
+});
+builder.mutationType({
+  description: 'Changes. An expected refusal is a member of the result’s union, not an error of the response.',
+});
 builder.subscriptionType({ description: 'Live updates, as server-sent events.' });
 
 export const schema: GraphQLSchema = builder.toSchema();
 
-/** As committed in `schema.graphql`. */
+/** Returns the text that is committed as `schema.graphql`. */
 export function printedSchema(): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }

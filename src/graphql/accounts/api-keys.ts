@@ -3,31 +3,35 @@ import { ConflictError, ForbiddenError, NotFoundError, ValidationError } from '.
 import { idOf, refusing } from '../input.ts';
 
 export const ApiKey = builder.prismaObject('ApiKey', {
-  description: 'An API key, without the key.',
+  description: 'An API key. The key itself is not stored.',
   select: { id: true, accountId: true },
   authScopes: (key) => ({ owner: key.accountId }),
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'To revoke it.' }),
-    name: t.exposeString('name', { nullable: true, description: 'What it is for.' }),
-    prefix: t.exposeString('prefix', { description: 'Its first characters.' }),
-    lastFour: t.exposeString('lastFour', { description: 'Its last four characters.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    id: t.exposeID('id', { description: 'Id of the key, used to revoke it.' }),
+    name: t.exposeString('name', { nullable: true, description: 'Name of the key; null if none was given.' }),
+    prefix: t.exposeString('prefix', { description: 'First characters of the key.' }),
+    lastFour: t.exposeString('lastFour', { description: 'Last four characters of the key.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the key was created.' }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was last used, to the minute.',
+      description: 'Time of the last use, to the minute; null if the key was never used.',
     }),
-    revokedAt: t.expose('revokedAt', { type: 'DateTime', nullable: true, description: 'When it was revoked.' }),
+    revokedAt: t.expose('revokedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which the key was revoked; null if it is valid.',
+    }),
   }),
 });
 
 const CreateApiKeyPayload = builder.objectRef<{ id: string; key: string }>('CreateApiKeyPayload').implement({
-  description: 'The new key.',
+  description: 'The new API key.',
   fields: (t) => ({
-    key: t.exposeString('key', { description: 'Shown once; only its hash is kept.' }),
+    key: t.exposeString('key', { description: 'The key. Only its hash is stored, so no later response contains it.' }),
     apiKey: t.prismaField({
       type: ApiKey,
-      description: 'What is kept of it.',
+      description: 'The stored data of the key.',
       resolve: (query, { id }, _args, { prisma, account }) =>
         prisma.apiKey.findFirstOrThrow({ ...query, where: { id, accountId: account.id } }),
     }),
@@ -35,24 +39,24 @@ const CreateApiKeyPayload = builder.objectRef<{ id: string; key: string }>('Crea
 });
 
 const RevokeApiKeyPayload = builder.objectRef<{ id: string }>('RevokeApiKeyPayload').implement({
-  description: 'The key is refused from now on, within a second everywhere.',
-  fields: (t) => ({ id: t.exposeID('id', { description: 'Of the key.' }) }),
+  description: 'The revoked API key. Within a second, no process accepts it any more.',
+  fields: (t) => ({ id: t.exposeID('id', { description: 'Id of the key.' }) }),
 });
 
 builder.mutationFields((t) => ({
   createApiKey: t.field({
     type: CreateApiKeyPayload,
-    description: 'Makes an API key for the account.',
+    description: 'Creates an API key for the account.',
     errors: { types: [ValidationError, ForbiddenError, ConflictError] },
-    args: { name: t.arg.string({ description: 'What it is for; at most 64 characters.' }) },
+    args: { name: t.arg.string({ description: 'Name of the key, for example its purpose; at most 64 characters.' }) },
     resolve: (_root, { name }, { services, account }) =>
       refusing(() => services.accounts.createApiKey(account, name ?? null)),
   }),
   revokeApiKey: t.field({
     type: RevokeApiKeyPayload,
-    description: 'Makes an API key of the account useless; it may be the one that asks.',
+    description: 'Revokes an API key of the account. It may be the key of this request.',
     errors: { types: [NotFoundError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the key.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Id of the key.' }) },
     resolve: (_root, { id }, { services, account }) =>
       refusing(async () => ({ id: await services.accounts.revokeApiKey(account, idOf(id, 'API key')) })),
   }),

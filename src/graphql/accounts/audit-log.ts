@@ -5,22 +5,36 @@ import { inPlace, newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
 
 const AuditEntry = builder.prismaObject('AuditEntry', {
-  description: 'A change: who made it, when, and what was before and after.',
+  description: 'A change in the account: the actor, the time, and the values before and after.',
   select: { id: true, accountId: true },
   authScopes: (entry) => ({ owner: entry.accountId }),
   fields: (t) => ({
-    id: t.exposeID('id', { description: '24 hexadecimal digits.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When.' }),
+    id: t.exposeID('id', { description: 'Id of the entry, 24 hexadecimal digits.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'Time of the change.' }),
     actor: t.exposeString('actorLabel', {
-      description: 'Who: an API key by its first and last characters, or the command line.',
+      description: 'Actor that made the change: an API key by its first and last characters, or the command line.',
     }),
-    apiKeyId: t.exposeID('actorId', { nullable: true, description: 'Id of the API key.' }),
-    action: t.exposeString('action', { description: 'What, such as `queue.update`.' }),
-    targetType: t.exposeString('targetType', { description: 'Kind of the thing that was changed.' }),
-    targetId: t.exposeID('targetId', { description: 'Its id.' }),
-    targetName: t.exposeString('targetName', { nullable: true, description: 'Its name, if it has one.' }),
-    before: t.expose('before', { type: 'JSON', nullable: true, description: 'What it was.' }),
-    after: t.expose('after', { type: 'JSON', nullable: true, description: 'What it became.' }),
+    apiKeyId: t.exposeID('actorId', {
+      nullable: true,
+      description: 'Id of the actor’s API key; null for the command line.',
+    }),
+    action: t.exposeString('action', { description: 'Kind of the change, such as `queue.update`.' }),
+    targetType: t.exposeString('targetType', { description: 'Type of the changed object, such as `queue`.' }),
+    targetId: t.exposeID('targetId', { description: 'Id of the changed object.' }),
+    targetName: t.exposeString('targetName', {
+      nullable: true,
+      description: 'Name of the object at the time of the change; null if it has none.',
+    }),
+    before: t.expose('before', {
+      type: 'JSON',
+      nullable: true,
+      description: 'Values before the change; null if there were none.',
+    }),
+    after: t.expose('after', {
+      type: 'JSON',
+      nullable: true,
+      description: 'Values after the change; null if there are none.',
+    }),
   }),
 });
 
@@ -34,13 +48,13 @@ const AuditEntryConnection = builder.connectionObject(
       totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
     }),
   },
-  { name: 'AuditEntryEdge', description: 'A change, and its cursor.' },
+  { name: 'AuditEntryEdge', description: 'An entry and its cursor.' },
 );
 
 type Text = string | null | undefined;
 
 function auditWhere({ action, targetId }: { action?: Text; targetId?: Text }, accountId: string) {
-  // What cannot be stored matches nothing, and need not be asked for.
+  // Text that cannot be stored matches nothing.
   const isPossible = [action, targetId].every((text) => text == null || isStorableText(text));
   return {
     accountId,
@@ -55,15 +69,17 @@ builder.queryFields((t) => ({
     {
       type: AuditEntry,
       complexity: pagePrice,
-      description: 'Every change, newest first.',
+      description: 'Changes in the account, newest first.',
       args: {
-        action: t.arg.string({ description: 'Only such changes, for example `queue.update`.' }),
-        targetId: t.arg.id({ description: 'Only changes of this thing.' }),
+        action: t.arg.string({
+          description: 'Kind of the changes to return, for example `queue.update`; all by default.',
+        }),
+        targetId: t.arg.id({ description: 'Id of the object whose changes are returned; all objects by default.' }),
       },
       resolve: async (_root, args, { prisma, account }) => {
         const own = auditWhere(args, account.id);
-        const page = await pageOf(args, async (asked) => {
-          const { where, ...slice } = newestFirst(asked);
+        const page = await pageOf(args, async (requested) => {
+          const { where, ...slice } = newestFirst(requested);
           return inPlace(await prisma.auditEntry.findMany({ ...slice, where: { AND: [own, where] } }));
         });
         return { ...page, ...counted(() => countRows((take) => prisma.auditEntry.count({ where: own, take }))) };

@@ -7,56 +7,69 @@ import { PRICE } from '../prices.ts';
 import { ApiKey } from './api-keys.ts';
 
 const Plan = builder.objectRef<PlanShape & { name: string }>('Plan').implement({
-  description: 'What an account may do; null means no limit.',
+  description: 'The limits of an account.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Its name.' }),
-    queues: t.exposeInt('queues', { nullable: true, description: 'Live queues.' }),
+    name: t.exposeString('name', { description: 'Name of the plan.' }),
+    queues: t.exposeInt('queues', {
+      nullable: true,
+      description: 'Maximum number of live queues; null if there is no limit.',
+    }),
     monthlyAttempts: t.exposeInt('monthlyAttempts', {
       nullable: true,
-      description: 'Delivery attempts of a month (UTC), after which publishing is refused.',
+      description:
+        'Number of delivery attempts per month (UTC) at which publish and replay are refused; null if there is no limit.',
     }),
-    includedAttempts: t.exposeInt('includedAttempts', { description: 'Attempts of a month within the price.' }),
+    includedAttempts: t.exposeInt('includedAttempts', {
+      description: 'Number of attempts per month that the price includes.',
+    }),
     maxAttempts: t.exposeInt('maxAttempts', { description: 'Ceiling of a queue’s `maxAttempts`.' }),
     maxDefers: t.exposeInt('maxDefers', { description: 'Ceiling of a queue’s `maxDefers`.' }),
-    windowSeconds: t.exposeFloat('window', { description: 'How far back lists reach.' }),
+    windowSeconds: t.exposeFloat('window', { description: 'Time for which lists reach back, in seconds.' }),
   }),
 });
 
 const Usage = builder.objectRef<AccountUsage>('Usage').implement({
-  description: 'What an account uses.',
+  description: 'The present use of an account.',
   fields: (t) => ({
-    month: t.exposeString('month', { description: 'YYYY-MM, UTC.' }),
-    attempts: t.float({ description: 'Delivery attempts of the month.', resolve: ({ attempts }) => attempts }),
-    inFlight: t.exposeInt('inFlight', { description: 'Jobs in flight over all queues.' }),
-    concurrency: t.exposeInt('concurrency', {
-      description: 'Sum of the caps of all live queues; at most 1000.',
+    month: t.exposeString('month', { description: 'The present month, YYYY-MM in UTC.' }),
+    attempts: t.float({
+      description: 'Number of delivery attempts in this month.',
+      resolve: ({ attempts }) => attempts,
     }),
-    queues: t.exposeInt('queues', { description: 'Live queues.' }),
+    inFlight: t.exposeInt('inFlight', { description: 'Number of jobs in flight over all queues.' }),
+    concurrency: t.exposeInt('concurrency', {
+      description: 'Sum of `concurrency` over all live queues; at most 1000.',
+    }),
+    queues: t.exposeInt('queues', { description: 'Number of live queues.' }),
   }),
 });
 
 const AccountRef = builder.objectRef<AccountShape>('Account').implement({
-  description: 'The caller’s account.',
+  description: 'The account of the API key.',
   authScopes: ({ id }) => ({ owner: id }),
   fields: (t) => ({
-    id: t.exposeID('id', { description: '24 hexadecimal digits.' }),
-    name: t.exposeString('name', { description: 'As given when it was made.' }),
+    id: t.exposeID('id', { description: 'Id of the account, 24 hexadecimal digits.' }),
+    name: t.exposeString('name', { description: 'Name given when the account was created.' }),
     plan: t.field({
       type: Plan,
-      description: 'What it may do.',
+      description: 'The plan of the account, with its limits.',
       resolve: ({ plan: name }, _args, { plan }) => ({ ...plan, name }),
     }),
     usage: t.field({
       type: Usage,
       complexity: PRICE.usage,
-      description: 'What it uses.',
+      description: 'The present use of the account.',
       resolve: (account, _args, { services }) => services.accounts.usage(account),
     }),
     apiKeys: t.prismaField({
       type: [ApiKey],
-      description: 'Its keys, newest first.',
+      description: 'API keys of the account, newest first; at most 200.',
       args: {
-        includeRevoked: t.arg.boolean({ defaultValue: false, required: true, description: 'Also revoked ones.' }),
+        includeRevoked: t.arg.boolean({
+          defaultValue: false,
+          required: true,
+          description: 'Whether to include revoked keys.',
+        }),
       },
       resolve: (query, account, { includeRevoked }, { prisma }) =>
         prisma.apiKey.findMany({
@@ -70,19 +83,32 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
 });
 
 const Me = builder.objectRef<Actor>('Me').implement({
-  description: 'Who asks.',
+  description: 'The API key of this request.',
   fields: (t) => ({
-    label: t.exposeString('label', { description: 'The key by its first and last characters; also in the audit log.' }),
-    apiKeyId: t.exposeID('id', { nullable: true, description: 'Id of the key.' }),
-    account: t.field({ type: AccountRef, description: 'Its account.', resolve: (_me, _args, { account }) => account }),
+    label: t.exposeString('label', {
+      description: 'The key by its first and last characters, the same as in the audit log.',
+    }),
+    apiKeyId: t.exposeID('id', {
+      nullable: true,
+      description: 'Id of the key; null for the command line, which uses none.',
+    }),
+    account: t.field({
+      type: AccountRef,
+      description: 'The account of the key.',
+      resolve: (_me, _args, { account }) => account,
+    }),
   }),
 });
 
 builder.queryFields((t) => ({
   account: t.field({
     type: AccountRef,
-    description: 'The caller’s account: plan, use and keys.',
+    description: 'The account of the API key, with its plan, its usage and its keys.',
     resolve: (_root, _args, { account }) => account,
   }),
-  me: t.field({ type: Me, description: 'Who asks.', resolve: (_root, _args, { account }) => account.actor }),
+  me: t.field({
+    type: Me,
+    description: 'The API key of this request.',
+    resolve: (_root, _args, { account }) => account.actor,
+  }),
 }));

@@ -6,9 +6,9 @@ import { BulkActionPayload, type BulkActionResult } from './types.ts';
 builder.mutationFields((t) => ({
   cancelBulkAction: t.field({
     type: BulkActionPayload,
-    description: 'Stops a bulk action; what is done stays done.',
+    description: 'Stops a bulk action. Finished batches are not undone.',
     errors: { types: [NotFoundError, ConflictError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the action.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Id of the bulk action.' }) },
     resolve: (_root, { id }, { services, account }) =>
       refusing(
         async (): Promise<BulkActionResult> => ({

@@ -15,7 +15,7 @@ const BulkActionConnection = builder.connectionObject(
       totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
     }),
   },
-  { name: 'BulkActionEdge', description: 'A bulk action, and its cursor.' },
+  { name: 'BulkActionEdge', description: 'A bulk action and its cursor.' },
 );
 
 function actionWhere({ status }: { status?: string | null | undefined }, accountId: string) {
@@ -27,12 +27,14 @@ builder.queryFields((t) => ({
     {
       type: BulkAction,
       complexity: pagePrice,
-      description: 'Bulk actions, newest first.',
-      args: { status: t.arg({ type: BulkActionStatus, description: 'Only those that are there.' }) },
+      description: 'Bulk actions of the account, newest first.',
+      args: {
+        status: t.arg({ type: BulkActionStatus, description: 'Status of the bulk actions to return; all by default.' }),
+      },
       resolve: async (_root, args, { prisma, account }) => {
         const own = actionWhere(args, account.id);
-        const page = await pageOf(args, async (asked) => {
-          const { where, ...slice } = newestFirst(asked);
+        const page = await pageOf(args, async (requested) => {
+          const { where, ...slice } = newestFirst(requested);
           return inPlace(await prisma.bulkAction.findMany({ ...slice, where: { AND: [own, where] } }));
         });
         return { ...page, ...counted(() => countRows((take) => prisma.bulkAction.count({ where: own, take }))) };
@@ -43,8 +45,8 @@ builder.queryFields((t) => ({
   bulkAction: t.prismaField({
     type: BulkAction,
     nullable: true,
-    description: 'A bulk action of the account.',
-    args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
+    description: 'A bulk action of the account; null if there is no such bulk action.',
+    args: { id: t.arg.id({ required: true, description: 'Id of the bulk action.' }) },
     resolve: (query, _root, { id }, { prisma, account }) =>
       isId(id) ? prisma.bulkAction.findFirst({ ...query, where: { id, accountId: account.id } }) : null,
   }),

@@ -4,66 +4,89 @@ import { Queue } from '../refs.ts';
 
 const BULK_ACTION_KINDS = ['replay_dead_letters', 'cancel_jobs', 'purge_queue'] as const;
 type BulkActionKindName = (typeof BULK_ACTION_KINDS)[number];
-const BulkActionKind = enumOf('BulkActionKind', 'What a bulk action does.', BULK_ACTION_KINDS);
+const BulkActionKind = enumOf('BulkActionKind', 'Kind of work of a bulk action.', BULK_ACTION_KINDS);
 
 const BULK_ACTION_STATUSES = ['running', 'completed', 'cancelled', 'failed'] as const;
 type BulkActionStatusName = (typeof BULK_ACTION_STATUSES)[number];
-export const BulkActionStatus = enumOf('BulkActionStatus', 'Where a bulk action is.', BULK_ACTION_STATUSES);
+export const BulkActionStatus = enumOf('BulkActionStatus', 'Status of a bulk action.', BULK_ACTION_STATUSES);
 
 export const BulkAction = builder.prismaObject('BulkAction', {
-  description: 'Work on many jobs, done in batches by the workers.',
+  description: 'Work on many items (jobs or dead letters), which the workers do in batches.',
   select: { id: true, accountId: true },
   authScopes: (action) => ({ owner: action.accountId }),
   fields: (t) => ({
-    id: t.exposeID('id', { description: '24 hexadecimal digits.' }),
+    id: t.exposeID('id', { description: 'Id of the bulk action, 24 hexadecimal digits.' }),
     kind: t.field({
       type: BulkActionKind,
-      description: 'What it does.',
+      description: 'Kind of work.',
       select: { kind: true },
       resolve: ({ kind }) => kind as BulkActionKindName,
     }),
     status: t.field({
       type: BulkActionStatus,
-      description: 'Where it is.',
+      description: 'Status of the bulk action.',
       select: { status: true },
       resolve: ({ status }) => status as BulkActionStatusName,
     }),
     queue: t.field({
       type: Queue,
       nullable: true,
-      description: 'Its queue; null when it spans queues.',
+      description:
+        'The queue to which the bulk action is limited; null if it has no such limit, or the queue has been removed.',
       select: { queueId: true },
       resolve: ({ queueId }, _args, { loaders }) => (queueId === null ? null : loaders.queue.load(queueId)),
     }),
-    selection: t.expose('selection', { type: 'JSON', description: 'The filter that was asked for.' }),
-    ratePerSecond: t.exposeInt('ratePerSecond', { nullable: true, description: 'Ceiling; null: as fast as it goes.' }),
-    canary: t.exposeBoolean('canary', { description: 'Whether the first one has to complete before the rest begins.' }),
-    canaryJobId: t.exposeID('canaryJobId', { nullable: true, description: 'The job that was sent ahead.' }),
-    matched: t.exposeInt('matched', {
-      description: 'How many there were at the start, counted to 1 000 000; not less than `processed`.',
+    selection: t.expose('selection', { type: 'JSON', description: 'The filter that selects the items.' }),
+    ratePerSecond: t.exposeInt('ratePerSecond', {
+      nullable: true,
+      description: 'Maximum number of replays per second; null if there is no limit.',
     }),
-    processed: t.exposeInt('processed', { description: 'How many it has looked at.' }),
-    succeeded: t.exposeInt('succeeded', { description: 'How many were done.' }),
-    skipped: t.exposeInt('skipped', { description: 'How many had moved on, or could not be done.' }),
-    error: t.exposeString('error', { nullable: true, description: 'What made it fail.' }),
-    requestedBy: t.exposeString('requestedBy', { description: 'Who asked for it.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was asked for.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last went on.' }),
-    finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
+    canary: t.exposeBoolean('canary', {
+      description: 'Whether one dead letter is replayed first, and the others only after its job has completed.',
+    }),
+    canaryJobId: t.exposeID('canaryJobId', {
+      nullable: true,
+      description: 'Id of the job that the canary replay created; null if there was none.',
+    }),
+    matched: t.exposeInt('matched', {
+      description: 'Number of items that matched at the start, counted up to 1 000 000; never less than `processed`.',
+    }),
+    processed: t.exposeInt('processed', { description: 'Number of items that the bulk action has processed.' }),
+    succeeded: t.exposeInt('succeeded', { description: 'Number of items that were replayed or cancelled.' }),
+    skipped: t.exposeInt('skipped', {
+      description: 'Number of processed items that had changed meanwhile, or could not be replayed or cancelled.',
+    }),
+    error: t.exposeString('error', {
+      nullable: true,
+      description: 'Reason why the bulk action failed; null unless it has failed.',
+    }),
+    requestedBy: t.exposeString('requestedBy', {
+      description: 'Actor that requested the bulk action, such as an API key by its first and last characters.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the bulk action was requested.' }),
+    updatedAt: t.expose('updatedAt', {
+      type: 'DateTime',
+      description: 'Time at which the bulk action last made progress or ended.',
+    }),
+    finishedAt: t.expose('finishedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which the bulk action ended; null while it is running.',
+    }),
   }),
 });
 
 export interface BulkActionResult {
-  /** Of a dry run; an action knows its own. */
+  /** Count of a dry run; null for a bulk action, whose row has it. */
   matched: number | null;
   actionId: string | null;
 }
 
 export const BulkActionPayload = builder.objectRef<BulkActionResult>('BulkActionPayload').implement({
-  description: 'A bulk action that has begun, or what it would do.',
+  description: 'A bulk action, or the count of a dry run.',
   fields: (t) => ({
     matched: t.int({
-      description: 'How many match.',
+      description: 'Number of jobs or dead letters that matched.',
       resolve: async ({ matched, actionId }, _args, { prisma, account }) => {
         if (matched !== null || actionId === null) return matched ?? 0;
         const where = { id: actionId, accountId: account.id };
@@ -73,7 +96,7 @@ export const BulkActionPayload = builder.objectRef<BulkActionResult>('BulkAction
     action: t.prismaField({
       type: BulkAction,
       nullable: true,
-      description: 'To follow or to cancel; null for a dry run.',
+      description: 'The bulk action, which can be watched and cancelled; null for a dry run.',
       resolve: (query, { actionId: id }, _args, { prisma, account }) =>
         id === null ? null : prisma.bulkAction.findFirst({ ...query, where: { id, accountId: account.id } }),
     }),

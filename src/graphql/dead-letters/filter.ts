@@ -4,15 +4,19 @@ import { DeadReason } from '../enums.ts';
 import { given, type Nullable, range, TimeRangeInput } from '../filter-input.ts';
 
 export const DeadLetterFilterInput = builder.inputType('DeadLetterFilter', {
-  description: 'Everything that is given must hold; an empty filter matches all dead letters.',
+  description: 'A filter of dead letters. All given members must hold; an empty filter matches all dead letters.',
   fields: (t) => ({
-    queueIds: t.idList({ description: 'In one of these queues.' }),
-    dead: t.field({ type: TimeRangeInput, description: 'Dead in this time.' }),
-    reasons: t.field({ type: [DeadReason], description: 'For one of these reasons.' }),
-    fingerprints: t.stringList({ description: 'In one of these error groups.' }),
-    replayed: t.boolean({ description: 'Whether it was replayed.' }),
-    errorContains: t.string({ description: 'Text within the error, upper and lower case alike.' }),
-    webhookStatusCodes: t.intList({ description: 'The webhook’s last answer was one of these.' }),
+    queueIds: t.idList({ description: 'Dead letters of these queues.' }),
+    dead: t.field({ type: TimeRangeInput, description: 'Dead letters of jobs that died in this range.' }),
+    reasons: t.field({ type: [DeadReason], description: 'Dead letters of jobs that died for one of these reasons.' }),
+    fingerprints: t.stringList({ description: 'Dead letters of the error groups with these fingerprints.' }),
+    replayed: t.boolean({
+      description: 'True: only dead letters that were replayed. False: only those that were not.',
+    }),
+    errorContains: t.string({ description: 'Dead letters whose error contains this text, ignoring case.' }),
+    webhookStatusCodes: t.intList({
+      description: 'Dead letters whose last attempt had an answer with one of these status codes.',
+    }),
   }),
 });
 

@@ -27,26 +27,35 @@ async function replayOne(context: GraphQLContext, id: string) {
 builder.mutationFields((t) => ({
   replayDeadLetter: t.field({
     type: JobPayload,
-    description: 'Publishes the job of a dead letter again, with the queue’s present settings.',
+    description: 'Replays a dead letter: creates a new job with its payload and the queue’s present settings.',
     errors: { types: [NotFoundError, ConflictError, GoneError, LimitReachedError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the dead letter.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Id of the dead letter.' }) },
     resolve: (_root, { id }, context) => refusing(() => replayOne(context, id)),
   }),
   replayDeadLetters: t.field({
     type: BulkActionPayload,
     complexity: PRICE.bulk,
-    description: 'Replays all dead letters of a queue that match and were not replayed, oldest first; a bulk action.',
+    description:
+      'Starts a bulk action that replays the matching dead letters of a queue that were not replayed, oldest first.',
     errors: { types: [ValidationError, NotFoundError, GoneError, LimitReachedError, InvalidRequestError] },
     args: {
-      queueId: t.arg.id({ required: true, description: 'Of the queue.' }),
-      filter: t.arg({ type: DeadLetterFilterInput, description: 'Which ones; `fingerprints` takes error groups.' }),
-      all: t.arg.boolean({ required: true, defaultValue: false, description: 'Has to be true for an empty filter.' }),
-      dryRun: t.arg.boolean({ required: true, defaultValue: false, description: 'Only count.' }),
-      ratePerSecond: t.arg.int({ description: 'At most so many a second.' }),
+      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
+      filter: t.arg({
+        type: DeadLetterFilterInput,
+        description: 'The dead letters to replay. `fingerprints` selects error groups.',
+      }),
+      all: t.arg.boolean({ required: true, defaultValue: false, description: 'Must be true if the filter is empty.' }),
+      dryRun: t.arg.boolean({
+        required: true,
+        defaultValue: false,
+        description: 'True: only count the matching dead letters.',
+      }),
+      ratePerSecond: t.arg.int({ description: 'Maximum number of replays per second; no limit by default.' }),
       canary: t.arg.boolean({
         required: true,
         defaultValue: false,
-        description: 'Replay one, and go on only when it has completed.',
+        description:
+          'True: replay one dead letter first, and the others only after the job of the first has completed.',
       }),
     },
     resolve: (_root, { queueId, filter, dryRun, all, canary, ratePerSecond }, { services, account }) =>

@@ -4,7 +4,7 @@ import { DeadLetter } from '../refs.ts';
 import { DeadLetterFilterInput, toDeadLetterFilter } from './filter.ts';
 import { DeadLetterConnection, deadLetterPage, ErrorGroup } from './types.ts';
 
-/** Groups of all queues together. */
+/** Maximum number of groups in total. */
 const MAX_GROUPS = 100;
 
 builder.queryFields((t) => ({
@@ -12,8 +12,10 @@ builder.queryFields((t) => ({
     {
       type: DeadLetter,
       complexity: searchPrice,
-      description: 'Dead letters of all live queues, most recently dead first.',
-      args: { filter: t.arg({ type: DeadLetterFilterInput, description: 'Which ones.' }) },
+      description: 'Dead letters of all live queues; the most recently dead first.',
+      args: {
+        filter: t.arg({ type: DeadLetterFilterInput, description: 'The dead letters to return; all by default.' }),
+      },
       resolve: (_root, args, context) => deadLetterPage(context, toDeadLetterFilter(args.filter), args),
     },
     DeadLetterConnection,
@@ -21,10 +23,15 @@ builder.queryFields((t) => ({
   errorGroups: t.field({
     type: [ErrorGroup],
     complexity: { field: PRICE.errorGroups, multiplier: MAX_GROUPS },
-    description: 'Dead letters by what they died of, over all live queues; the largest group first, 100 in all.',
+    description:
+      'Error groups of the dead letters of all live queues; the largest group first, at most 100 groups in total.',
     args: {
-      filter: t.arg({ type: DeadLetterFilterInput, description: 'Which dead letters.' }),
-      first: t.arg.int({ defaultValue: 10, required: true, description: 'So many per queue; at most 100.' }),
+      filter: t.arg({ type: DeadLetterFilterInput, description: 'The dead letters to group; all by default.' }),
+      first: t.arg.int({
+        defaultValue: 10,
+        required: true,
+        description: 'Maximum number of groups per queue; at most 100.',
+      }),
     },
     resolve: async (_root, { filter, first }, { services, account }) => {
       const groups = await services.deadLetters.errorGroups(

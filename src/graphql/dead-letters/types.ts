@@ -10,34 +10,48 @@ import { visibleJob } from '../jobs/visible.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
 
 DeadLetter.implement({
-  description: 'A job that died on a queue with a dead-letter queue, until it is replayed or past retention.',
+  description:
+    'The record of a job that died on a queue with `dlqEnabled`. It can be replayed once, and is kept until it is past retention.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Used to replay it; not the id of the job.' }),
+    id: t.exposeID('id', { description: 'Id of the dead letter, used to replay it. It is not the id of the job.' }),
     job: t.field({
       type: Job,
       nullable: true,
-      description: 'The job that died.',
+      description: 'The job that died; null if it has been removed.',
       resolve: (letter, _args, { loaders }) => loaders.job.load(letter.jobId),
     }),
     queue: t.field({
       type: Queue,
       nullable: true,
-      description: 'Its queue.',
+      description: 'The queue of the job; null if it has been removed.',
       resolve: (letter, _args, { loaders }) => loaders.queue.load(letter.queueId),
     }),
-    reason: t.field({ type: DeadReason, description: 'Why it died.', resolve: ({ reason }) => reason as Reason }),
-    error: t.exposeString('error', { nullable: true, description: 'What went wrong last.' }),
+    reason: t.field({
+      type: DeadReason,
+      description: 'Reason why the job died.',
+      resolve: ({ reason }) => reason as Reason,
+    }),
+    error: t.exposeString('error', {
+      nullable: true,
+      description: 'The last error of the job; null if there was no error.',
+    }),
     webhookStatusCode: t.exposeInt('webhookStatusCode', {
       nullable: true,
-      description: 'The webhook’s last answer; null when there was none.',
+      description: 'Status code of the webhook’s answer to the last attempt; null if the webhook did not answer.',
     }),
-    fingerprint: t.exposeString('fingerprint', { description: 'Of its error group.' }),
-    deadAt: t.expose('deadAt', { type: 'DateTime', description: 'When it died.' }),
-    replayedAt: t.expose('replayedAt', { type: 'DateTime', nullable: true, description: 'When it was replayed.' }),
+    fingerprint: t.exposeString('fingerprint', {
+      description: 'Fingerprint of the error group to which the dead letter belongs.',
+    }),
+    deadAt: t.expose('deadAt', { type: 'DateTime', description: 'Time at which the job died.' }),
+    replayedAt: t.expose('replayedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time of the replay; null if the dead letter was not replayed.',
+    }),
     replayedJob: t.field({
       type: Job,
       nullable: true,
-      description: 'The job that repeats it.',
+      description: 'The job that the replay created; null if there was no replay, or the job is past retention.',
       resolve: (letter, _args, context) =>
         letter.replayedJobId === null ? null : visibleJob(context, letter.replayedJobId),
     }),
@@ -45,22 +59,34 @@ DeadLetter.implement({
 });
 
 export const ErrorGroup = builder.objectRef<ErrorGroupShape>('ErrorGroup').implement({
-  description: 'Dead letters that died of the same: reason, status code and error without ids and numbers.',
+  description: 'Dead letters with the same cause: reason, status code, and error without ids and numbers.',
   fields: (t) => ({
-    fingerprint: t.exposeString('fingerprint', { description: 'For the filter of `replayDeadLetters`.' }),
-    reason: t.field({ type: DeadReason, description: 'Why they died.', resolve: ({ reason }) => reason }),
-    webhookStatusCode: t.exposeInt('webhookStatusCode', { nullable: true, description: 'The webhook’s last answer.' }),
-    error: t.exposeString('error', { nullable: true, description: 'The error of the newest.' }),
-    count: t.exposeInt('count', { description: 'How many there are.' }),
+    fingerprint: t.exposeString('fingerprint', {
+      description: 'Fingerprint of the group, for `fingerprints` in a filter of dead letters.',
+    }),
+    reason: t.field({ type: DeadReason, description: 'Reason why the jobs died.', resolve: ({ reason }) => reason }),
+    webhookStatusCode: t.exposeInt('webhookStatusCode', {
+      nullable: true,
+      description: 'Status code of the webhook’s answer to the last attempt; null if the webhook did not answer.',
+    }),
+    error: t.exposeString('error', {
+      nullable: true,
+      description: 'Error of the newest dead letter of the group; null if it has none.',
+    }),
+    count: t.exposeInt('count', { description: 'Number of dead letters in the group.' }),
     firstSeen: t.expose('firstSeen', {
       type: 'DateTime',
-      description: 'When the oldest died, also before the time that was asked for.',
+      description: 'Time at which the oldest job of the group died; it may be before the requested range.',
     }),
-    lastSeen: t.expose('lastSeen', { type: 'DateTime', description: 'When the newest died.' }),
+    lastSeen: t.expose('lastSeen', {
+      type: 'DateTime',
+      description: 'Time at which the newest job of the group died.',
+    }),
     sample: t.field({
       type: DeadLetter,
       nullable: true,
-      description: 'One of them; the newest that was not replayed, if there is one.',
+      description:
+        'A dead letter of the group: the newest that was not replayed, or else the newest of all; null if it has been removed.',
       resolve: (group, _args, { loaders }) => loaders.deadLetter.load(group.sampleDeadLetterId),
     }),
   }),

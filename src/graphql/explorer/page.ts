@@ -4,13 +4,13 @@ import { gzipSync } from 'node:zlib';
 import { READY_QUERIES } from './queries.ts';
 
 /**
- * GraphiQL in a page of our own files, which asks no other host for anything. The key stays in the tab's
- * session storage and is added to the requests to this address only.
+ * A script of the GraphiQL page, which sends requests to no other host. The key stays in the tab's session storage, and is
+ * added only to requests to the address of the page.
  */
 const KEY_SCRIPT = `
 (() => {
   const STORE = 'jobferry-api-key';
-  // GraphiQL opens one more tab, an empty one, when it does not find what the last one had in it.
+  // GraphiQL opens an additional empty tab if the stored query of the last tab is missing.
   const state = JSON.parse(localStorage.getItem('graphiql:tabState') ?? 'null');
   const tab = state?.tabs?.[state.activeTabIndex];
   if (tab && localStorage.getItem('graphiql:query') === null) {
@@ -18,7 +18,7 @@ const KEY_SCRIPT = `
     localStorage.setItem('graphiql:variables', tab.variables ?? '');
   }
   const plainFetch = window.fetch.bind(window);
-  // What is not JSON of GraphQL fills the page with a stack trace, and a visitor has no key yet.
+  // For a response that is not GraphQL JSON, GraphiQL shows a stack trace; a new visitor has no key yet.
   const askForKey = (message) =>
     new Response(JSON.stringify({ errors: [{ message }] }), { headers: { 'content-type': 'application/json' } });
   window.fetch = async (input, init = {}) => {
@@ -39,7 +39,7 @@ const KEY_SCRIPT = `
       const key = field.value.trim();
       if (key === '') sessionStorage.removeItem(STORE);
       else sessionStorage.setItem(STORE, key);
-      location.reload(); // GraphiQL asks for the schema once, and that takes a key
+      location.reload(); // GraphiQL requests the schema only once, and that needs a key
     });
     if (field.value === '') field.focus();
   });
@@ -91,7 +91,7 @@ export function explorerPage(): (req: IncomingMessage, res: ServerResponse) => P
 }
 
 async function build(): Promise<Page> {
-  // A file of 9 MB, and several times that in memory, that most processes are never asked for.
+  // The module has 9 MB and takes several times that in memory, and most processes never serve the page.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const html = renderGraphiQL({
     title: 'Jobferry GraphQL',
@@ -107,7 +107,7 @@ async function build(): Promise<Page> {
   return { plain, gzipped: gzipSync(plain), policy: policyOf(html) };
 }
 
-/** Only the scripts that are in the page run, and only this server is talked to. */
+/** Allows only the scripts in the page, and connections only to this server. */
 function policyOf(html: string): string {
   const scripts = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)].map(
     ([, script = '']) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`,

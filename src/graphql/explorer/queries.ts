@@ -1,8 +1,8 @@
-/** What a new user of the explorer finds ready to run. */
+/** Example queries in the tabs of the explorer, ready to run. */
 export const READY_QUERIES: readonly { title: string; query: string; variables?: object }[] = [
   {
     title: 'Queues at a glance',
-    query: `# How is every queue doing right now?
+    query: `# The present state of every queue.
 query QueuesAtAGlance {
   queues(first: 20) {
     nodes {
@@ -21,7 +21,7 @@ query QueuesAtAGlance {
   },
   {
     title: 'Why is it waiting?',
-    query: `# What keeps pending jobs from being delivered, and until when?
+    query: `# Why pending jobs are not being delivered now, and until when.
 query WhyWaiting {
   jobs(first: 20, filter: { statuses: [PENDING] }, orderBy: { field: SCHEDULED_FOR, direction: ASC }) {
     nodes {
@@ -35,7 +35,7 @@ query WhyWaiting {
   },
   {
     title: 'Find by payload',
-    query: `# Which jobs of customer 42 failed with a 5xx?
+    query: `# Jobs of customer 42 whose last attempt was answered with a 5xx.
 query FindByPayload($payload: PayloadConditionInput) {
   jobs(first: 20, filter: { payload: $payload, webhookStatusClasses: [5] }) {
     totalCount
@@ -51,7 +51,7 @@ query FindByPayload($payload: PayloadConditionInput) {
   },
   {
     title: 'Error groups',
-    query: `# What do dead letters have in common?
+    query: `# Dead letters grouped by error.
 query ErrorGroups {
   errorGroups {
     fingerprint
@@ -67,7 +67,7 @@ query ErrorGroups {
   },
   {
     title: 'A day of deliveries',
-    query: `# Outcomes and latencies of the last day, in hours.
+    query: `# Outcomes and latencies of the last day, per hour.
 query Day {
   queues(first: 5) {
     nodes {
@@ -83,7 +83,7 @@ query Day {
   },
   {
     title: 'Publish a job',
-    query: `# Put the name of one of your queues in.
+    query: `# Set the variable to the name of one of your queues.
 mutation Publish($queue: String!) {
   publishJob(queue: $queue, input: { payload: { hello: "world" } }) {
     __typename
@@ -95,7 +95,7 @@ mutation Publish($queue: String!) {
   },
   {
     title: 'Watch all queues',
-    query: `# Server-sent events: press the button again to stop.
+    query: `# Server-sent events. Press the button again to stop.
 subscription Watch {
   queueStats(everySeconds: 1) {
     queues {

@@ -8,9 +8,9 @@ export const JobPayload = builder.objectRef<{ job: JobRow }>('JobPayload').imple
   fields: (t) => ({ job: t.field({ type: Job, description: 'The job.', resolve: ({ job }) => job }) }),
 });
 
-/** Reads the job after a change, also when the request has read it before. */
+/** Reads the job again after a change: the request may have cached it before. */
 export async function jobAfter({ loaders }: GraphQLContext, id: string): Promise<{ job: JobRow }> {
   const job = await loaders.job.clear(id).load(id);
-  if (job === null) throw new Error('a job is gone right after it was changed');
+  if (job === null) throw new Error('a job was not found right after it was changed');
   return { job };
 }

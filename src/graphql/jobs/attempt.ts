@@ -7,30 +7,34 @@ export const Attempt = builder.objectRef<AttemptRow>('Attempt').implement({
   description: 'One ended attempt to deliver a job.',
   fields: (t) => ({
     attempt: t.exposeInt('attempt', {
-      description: 'Number of the delivery, from 1. A redelivery after a hold repeats it.',
+      description: 'Number of the delivery, starting at 1. A redelivery after a hold has the same number.',
     }),
     status: t.field({
       type: AttemptStatus,
-      description: 'How it ended.',
+      description: 'Outcome of the attempt.',
       resolve: (attempt) => attempt.status as Status,
     }),
-    error: t.exposeString('error', { nullable: true, description: 'What went wrong, short and stable.' }),
+    error: t.exposeString('error', {
+      nullable: true,
+      description: 'Short, stable text of the error, or the `reason` of a nack or defer; null after a success.',
+    }),
     webhookStatusCode: t.exposeInt('webhookStatusCode', {
       nullable: true,
-      description: 'The webhook’s answer; null when there was none.',
+      description: 'Status code of the webhook’s answer; null if the webhook did not answer.',
     }),
-    at: t.expose('timestamp', { type: 'DateTime', description: 'When it ended.' }),
+    at: t.expose('timestamp', { type: 'DateTime', description: 'Time at which the attempt ended.' }),
     durationMs: t.exposeInt('durationMs', {
       nullable: true,
-      description: 'How long the delivery took, in milliseconds.',
+      description: 'Duration of the delivery in milliseconds; null if no delivery answered or failed in this attempt.',
     }),
     waitMs: t.exposeInt('waitMs', {
       nullable: true,
-      description: 'How long after its time the delivery began, in milliseconds.',
+      description:
+        'Time from the job’s `scheduledFor` to the start of the delivery, in milliseconds; null if no delivery started.',
     }),
     responseBody: t.string({
       nullable: true,
-      description: 'The first 4 KiB of the webhook’s answer.',
+      description: 'First 4 KiB of the body of the webhook’s answer; null if none was stored.',
       resolve: ({ responseBody }, _args, { texts }) => (responseBody === null ? null : texts.take(responseBody)),
     }),
   }),

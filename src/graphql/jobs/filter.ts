@@ -8,8 +8,8 @@ import { given, type Nullable, range, TimeRangeInput } from '../filter-input.ts'
 const IntRangeInput = builder.inputType('IntRangeInput', {
   description: 'A range of whole numbers; both bounds are inclusive and optional.',
   fields: (t) => ({
-    min: t.int({ description: 'At least.' }),
-    max: t.int({ description: 'At most.' }),
+    min: t.int({ description: 'Lower bound.' }),
+    max: t.int({ description: 'Upper bound.' }),
   }),
 });
 
@@ -29,42 +29,45 @@ const PayloadConditionInput = builder.inputRef<PayloadConditionShape>('PayloadCo
   fields: (t) => ({
     path: t.string({
       description:
-        'Member names separated by dots, array indexes as numbers: `items.0.sku`. A backslash escapes a dot.',
+        'Names of members separated by dots, with array indexes as numbers: `items.0.sku`. A backslash escapes a dot.',
     }),
-    op: t.field({ type: PayloadOperator, description: 'How to compare; `EQ` when left out.' }),
-    value: t.field({ type: 'JSON', description: 'Text, a number, true, false or null.' }),
-    and: t.field({ type: [PayloadConditionInput], description: 'All of them.' }),
-    or: t.field({ type: [PayloadConditionInput], description: 'At least one of them.' }),
-    not: t.field({ type: PayloadConditionInput, description: 'Not this one.' }),
+    op: t.field({ type: PayloadOperator, description: 'The comparison; `EQ` by default.' }),
+    value: t.field({ type: 'JSON', description: 'The value to compare with: text, a number, true, false or null.' }),
+    and: t.field({ type: [PayloadConditionInput], description: 'Conditions that must all hold.' }),
+    or: t.field({ type: [PayloadConditionInput], description: 'Conditions of which at least one must hold.' }),
+    not: t.field({ type: PayloadConditionInput, description: 'A condition that must not hold.' }),
   }),
 });
 
 export const JobFilterInput = builder.inputType('JobFilter', {
-  description: 'Everything that is given must hold; an empty filter matches all jobs.',
+  description: 'A filter of jobs. All given members must hold; an empty filter matches all jobs.',
   fields: (t) => ({
-    queueIds: t.idList({ description: 'In one of these queues.' }),
-    queueNames: t.stringList({ description: 'In one of these queues, by name.' }),
-    states: t.field({ type: [JobStateName], description: 'In one of these states.' }),
-    statuses: t.field({ type: [JobStatus], description: 'With one of these statuses.' }),
-    created: t.field({ type: TimeRangeInput, description: 'Published in this time.' }),
-    scheduled: t.field({ type: TimeRangeInput, description: '`scheduledFor` in this time.' }),
-    completed: t.field({ type: TimeRangeInput, description: 'Completed in this time.' }),
-    attempts: t.field({ type: IntRangeInput, description: 'So many attempts.' }),
-    idempotencyKeyContains: t.string({ description: 'Text within the key, upper and lower case alike.' }),
-    errorContains: t.string({ description: 'Text within `lastError`, upper and lower case alike.' }),
-    webhookStatusCodes: t.intList({ description: 'The webhook’s last answer was one of these.' }),
-    webhookStatusClasses: t.intList({
-      description: 'The webhook’s last answer was of one of these classes: 2 for 2xx and so on, 0 for no answer.',
+    queueIds: t.idList({ description: 'Jobs of these queues.' }),
+    queueNames: t.stringList({ description: 'Jobs of the queues with these names.' }),
+    states: t.field({ type: [JobStateName], description: 'Jobs in one of these states.' }),
+    statuses: t.field({ type: [JobStatus], description: 'Jobs with one of these statuses.' }),
+    created: t.field({ type: TimeRangeInput, description: 'Jobs published in this range.' }),
+    scheduled: t.field({ type: TimeRangeInput, description: 'Jobs with `scheduledFor` in this range.' }),
+    completed: t.field({ type: TimeRangeInput, description: 'Jobs completed in this range.' }),
+    attempts: t.field({ type: IntRangeInput, description: 'Jobs with a number of attempts in this range.' }),
+    idempotencyKeyContains: t.string({ description: 'Jobs whose idempotency key contains this text, ignoring case.' }),
+    errorContains: t.string({ description: 'Jobs whose `lastError` contains this text, ignoring case.' }),
+    webhookStatusCodes: t.intList({
+      description: 'Jobs whose last attempt had an answer with one of these status codes.',
     }),
-    payload: t.field({ type: PayloadConditionInput, description: 'The payload is like this.' }),
+    webhookStatusClasses: t.intList({
+      description:
+        'Jobs whose last attempt had an answer of one of these classes: 2 for 2xx and so on, 0 for no answer. With `webhookStatusCodes` as well, a job matches if either does.',
+    }),
+    payload: t.field({ type: PayloadConditionInput, description: 'Jobs whose payload fulfils this condition.' }),
   }),
 });
 
 export const JobOrderInput = builder.inputType('JobOrder', {
-  description: 'How jobs are ordered; ties by id.',
+  description: 'The order of jobs. Jobs with equal values are ordered by id.',
   fields: (t) => ({
-    field: t.field({ type: JobOrderField, required: true, description: 'By what.' }),
-    direction: t.field({ type: OrderDirection, required: true, description: 'Which way.' }),
+    field: t.field({ type: JobOrderField, required: true, description: 'The field to order by.' }),
+    direction: t.field({ type: OrderDirection, required: true, description: 'The direction of the order.' }),
   }),
 });
 
@@ -89,10 +92,10 @@ export function toOrder(input: typeof JobOrderInput.$inferInput | null | undefin
 
 function toCondition(input: PayloadConditionShape, depth: number): PayloadCondition {
   if (depth > FILTER_LIMITS.payloadNesting) {
-    throw invalid(`payload conditions nest at most ${FILTER_LIMITS.payloadNesting} deep`);
+    throw invalid(`payload conditions must be nested at most ${FILTER_LIMITS.payloadNesting} levels deep`);
   }
   const forms = [input.path, input.and, input.or, input.not].filter((form) => form != null);
-  if (forms.length !== 1) throw invalid('a payload condition has exactly one of path, and, or, not');
+  if (forms.length !== 1) throw invalid('a payload condition must have exactly one of path, and, or, not');
   if (input.not != null) return { kind: 'not', of: toCondition(input.not, depth + 1) };
   const several = input.and ?? input.or;
   if (several != null) {

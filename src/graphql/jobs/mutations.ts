@@ -14,71 +14,87 @@ const ExtendAckPayload = builder.objectRef<{ job: JobRow; deadline: Date }>('Ext
   description: 'The job and its new deadline.',
   fields: (t) => ({
     job: t.field({ type: Job, description: 'The job.', resolve: ({ job }) => job }),
-    deadline: t.expose('deadline', { type: 'DateTime', description: 'When it times out now.' }),
+    deadline: t.expose('deadline', {
+      type: 'DateTime',
+      description: 'Time at which the job now times out without a report.',
+    }),
   }),
 });
 
-const ATTEMPT = "The delivery's `attempt`: refused when another one is under way. Without it, whichever is.";
+const ATTEMPT =
+  'The `attempt` of the delivery. The request is refused if another attempt is in progress. Without it, the request applies to the present attempt.';
 
 builder.mutationFields((t) => ({
   ackJob: t.field({
     type: JobPayload,
-    description: 'Reports success of a job that is awaiting it.',
+    description: 'Reports that a job that is awaiting an ack succeeded.',
     errors: { types: [ValidationError, NotFoundError, InvalidRequestError] },
     args: {
-      id: t.arg.id({ required: true, description: 'Of the job.' }),
+      id: t.arg.id({ required: true, description: 'Id of the job.' }),
       attempt: t.arg.int({ description: ATTEMPT }),
     },
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
-        const asked = checked(contract.jobs.ack.body, optional(input));
-        await context.services.jobs.ack(context.account, idOf(id, 'job'), asked);
+        const report = checked(contract.jobs.ack.body, optional(input));
+        await context.services.jobs.ack(context.account, idOf(id, 'job'), report);
         return jobAfter(context, id);
       }),
   }),
   nackJob: t.field({
     type: JobPayload,
-    description: 'Reports failure of a job that is awaiting it.',
+    description: 'Reports that a job that is awaiting an ack failed.',
     errors: { types: [ValidationError, NotFoundError, InvalidRequestError] },
     args: {
-      id: t.arg.id({ required: true, description: 'Of the job.' }),
-      retryable: t.arg.boolean({ required: true, defaultValue: true, description: 'False: dead at once.' }),
-      reason: t.arg.string({ description: 'For the history; at most 1000 characters.' }),
+      id: t.arg.id({ required: true, description: 'Id of the job.' }),
+      retryable: t.arg.boolean({
+        required: true,
+        defaultValue: true,
+        description: 'True: the job is retried after its back-off. False: the job is dead at once.',
+      }),
+      reason: t.arg.string({ description: 'Reason for the history; at most 1000 characters.' }),
       attempt: t.arg.int({ description: ATTEMPT }),
     },
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
-        const { reason = null, ...asked } = checked(contract.jobs.nack.body, optional(input));
-        await context.services.jobs.nack(context.account, idOf(id, 'job'), { ...asked, reason });
+        const { reason = null, ...report } = checked(contract.jobs.nack.body, optional(input));
+        await context.services.jobs.nack(context.account, idOf(id, 'job'), { ...report, reason });
         return jobAfter(context, id);
       }),
   }),
   deferJob: t.field({
     type: JobPayload,
-    description: 'Reports backpressure: holds the job, or its whole queue.',
+    description: 'Reports backpressure for a job that is awaiting an ack: holds the job, or its whole queue.',
     errors: { types: [ValidationError, NotFoundError, InvalidRequestError] },
     args: {
-      id: t.arg.id({ required: true, description: 'Of the job.' }),
-      retryAfter: t.arg.float({ required: true, description: 'Seconds; at least 0.' }),
-      scope: t.arg({ type: DeferScope, required: true, defaultValue: 'queue', description: 'What is held.' }),
-      reason: t.arg.string({ description: 'For the history; at most 1000 characters.' }),
+      id: t.arg.id({ required: true, description: 'Id of the job.' }),
+      retryAfter: t.arg.float({ required: true, description: 'Length of the hold in seconds; at least 0.' }),
+      scope: t.arg({
+        type: DeferScope,
+        required: true,
+        defaultValue: 'queue',
+        description: 'Whether the job or its whole queue is held.',
+      }),
+      reason: t.arg.string({ description: 'Reason for the history; at most 1000 characters.' }),
       attempt: t.arg.int({ description: ATTEMPT }),
     },
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
-        const { reason = null, ...asked } = checked(contract.jobs.defer.body, optional(input));
-        await context.services.jobs.defer(context.account, idOf(id, 'job'), { ...asked, reason });
+        const { reason = null, ...report } = checked(contract.jobs.defer.body, optional(input));
+        await context.services.jobs.defer(context.account, idOf(id, 'job'), { ...report, reason });
         return jobAfter(context, id);
       }),
   }),
   extendAck: t.field({
     type: ExtendAckPayload,
-    description: 'Gives a worker more time to report, and lets it say how far it is.',
+    description: 'Extends the ack deadline of a job, and stores the progress that its worker reports.',
     errors: { types: [ValidationError, NotFoundError, InvalidRequestError] },
     args: {
-      id: t.arg.id({ required: true, description: 'Of the job.' }),
-      seconds: t.arg.float({ required: true, description: 'From now, at least so long; 0.001 to 86400.' }),
-      progress: t.arg.string({ description: 'How far it is; at most 1000 characters.' }),
+      id: t.arg.id({ required: true, description: 'Id of the job.' }),
+      seconds: t.arg.float({
+        required: true,
+        description: 'Minimum time from now to the new deadline, in seconds; 0.001 to 86400.',
+      }),
+      progress: t.arg.string({ description: 'Text about the progress of the worker; at most 1000 characters.' }),
       attempt: t.arg.int({ description: ATTEMPT }),
     },
     resolve: (_root, { id, seconds, progress, attempt }, context) =>
@@ -90,29 +106,33 @@ builder.mutationFields((t) => ({
   }),
   cancelJob: t.field({
     type: JobPayload,
-    description: 'Ends a job that waits or awaits an ack; it leaves no dead letter.',
+    description: 'Cancels a job that is pending or awaiting an ack. It becomes dead and leaves no dead letter.',
     errors: { types: [NotFoundError, ConflictError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the job.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Id of the job.' }) },
     resolve: (_root, { id }, context) =>
       refusing(async () => jobAfter(context, await context.services.jobs.cancel(context.account, idOf(id, 'job')))),
   }),
   runNow: t.field({
     type: JobPayload,
-    description: 'Makes a waiting job due now. Pause, hold, cap and rate limit still apply.',
+    description: 'Makes a pending job due now. Pause, hold, concurrency and rate limit of its queue still apply.',
     errors: { types: [NotFoundError, ConflictError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the job.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Id of the job.' }) },
     resolve: (_root, { id }, context) =>
       refusing(async () => jobAfter(context, await context.services.jobs.runNow(context.account, idOf(id, 'job')))),
   }),
   cancelJobs: t.field({
     type: BulkActionPayload,
     complexity: PRICE.bulk,
-    description: 'Ends all waiting jobs that match, and those that await an ack; a bulk action.',
+    description: 'Starts a bulk action that cancels all matching jobs that are pending or awaiting an ack.',
     errors: { types: [ValidationError, InvalidRequestError] },
     args: {
-      filter: t.arg({ type: JobFilterInput, required: true, description: 'Which ones.' }),
-      all: t.arg.boolean({ required: true, defaultValue: false, description: 'Has to be true for an empty filter.' }),
-      dryRun: t.arg.boolean({ required: true, defaultValue: false, description: 'Only count.' }),
+      filter: t.arg({ type: JobFilterInput, required: true, description: 'The jobs to cancel.' }),
+      all: t.arg.boolean({ required: true, defaultValue: false, description: 'Must be true if the filter is empty.' }),
+      dryRun: t.arg.boolean({
+        required: true,
+        defaultValue: false,
+        description: 'True: only count the matching jobs.',
+      }),
     },
     resolve: (_root, { filter, all, dryRun }, { services, account }) =>
       refusing(async (): Promise<BulkActionResult> => {
@@ -123,7 +143,7 @@ builder.mutationFields((t) => ({
   }),
 }));
 
-/** REST leaves out what is not given. */
+/** Leaves out what is not given, as the REST schemas that check the input require. */
 function optional<T extends { reason?: string | null | undefined; attempt?: number | null | undefined }>(input: T) {
   const { reason, attempt, ...rest } = input;
   return { ...rest, ...(reason == null ? {} : { reason }), ...(attempt == null ? {} : { attempt }) };

@@ -20,7 +20,7 @@ export const JobConnection = builder.connectionObject(
 
 type PageArgs = Parameters<typeof pageOf>[0];
 
-/** @param search how to find the positions of a slice; by default for this filter alone */
+/** @param search returns the positions of a slice; by default it queries for this filter alone */
 export async function jobPage(
   context: GraphQLContext,
   filter: JobFilter,

@@ -13,17 +13,25 @@ import { Job } from '../refs.ts';
 import { jobAfter } from './after-change.ts';
 
 const PublishInput = builder.inputType('PublishInput', {
-  description: 'A job to publish. Give `payload` or, to keep every byte of it, `payloadText`.',
+  description: 'A job to publish. Give either `payload` or `payloadText`, which keeps every byte.',
   fields: (t) => ({
-    payload: t.field({ type: 'JSONObject', description: 'A JSON object; numbers pass through JavaScript.' }),
-    payloadText: t.string({ description: 'JSON text of an object, delivered byte for byte.' }),
-    idempotencyKey: t.string({ description: '1 to 255 characters; an earlier job with this key is returned instead.' }),
-    delay: t.float({ description: 'Seconds until the first delivery; 0 to 86400.' }),
+    payload: t.field({
+      type: 'JSONObject',
+      description: 'The payload as a JSON object. Its numbers are read as JavaScript numbers.',
+    }),
+    payloadText: t.string({
+      description: 'The JSON text of the payload, which must be an object; delivered byte for byte.',
+    }),
+    idempotencyKey: t.string({
+      description:
+        'Idempotency key, 1 to 255 characters. If an earlier job of the queue has it, that job is returned and none is created.',
+    }),
+    delay: t.float({ description: 'Time until the first delivery in seconds; 0 to 86400.' }),
   }),
 });
 
 const PublishJobsInput = builder.inputType('PublishJobsInput', {
-  description: 'A job to publish, and where.',
+  description: 'A job to publish, and its queue.',
   fields: (t) => ({
     queue: t.string({ required: true, description: 'Name of the queue.' }),
     job: t.field({ type: PublishInput, required: true, description: 'The job.' }),
@@ -31,9 +39,9 @@ const PublishJobsInput = builder.inputType('PublishJobsInput', {
 });
 
 const PublishJobPayload = builder.objectRef<{ id: string; created: boolean }>('PublishJobPayload').implement({
-  description: 'The job that was published, or the earlier one with the same key.',
+  description: 'The published job, or the earlier job with the same idempotency key.',
   fields: (t) => ({
-    created: t.exposeBoolean('created', { description: 'False when the idempotency key matched an earlier job.' }),
+    created: t.exposeBoolean('created', { description: 'False if the idempotency key matched an earlier job.' }),
     job: t.field({
       type: Job,
       description: 'The job.',
@@ -46,19 +54,23 @@ const LISTED = [ValidationError, NotFoundError, LimitReachedError, UnavailableEr
 type Refused = InstanceType<(typeof LISTED)[number]>;
 type PublishAnswer = { id: string; created: boolean } | Refused;
 
-/** The types of refusals among answers: these are no errors any more. */
+/** Type of each refusal in a list of results. Such a refusal is a plain object, so `instanceof` cannot find its type. */
 const typeOfListed = new WeakMap<object, (typeof LISTED)[number]>();
 
 const PublishAnswerRef = builder.unionType('PublishAnswer', {
-  description: 'What became of one job of `publishJobs`: as `publishJob` would have answered.',
+  description: 'The result for one job of `publishJobs`, the same as `publishJob` returns.',
   types: [PublishJobPayload, ValidationError, NotFoundError, LimitReachedError, UnavailableError],
   resolveType: (answer) => typeOfListed.get(answer) ?? PublishJobPayload,
 });
 
 const PublishJobsPayload = builder.objectRef<{ answers: PublishAnswer[] }>('PublishJobsPayload').implement({
-  description: 'An answer per job, in order.',
+  description: 'The results of `publishJobs`.',
   fields: (t) => ({
-    answers: t.field({ type: [PublishAnswerRef], description: 'One per job.', resolve: ({ answers }) => answers }),
+    answers: t.field({
+      type: [PublishAnswerRef],
+      description: 'One result per job, in the order of the jobs.',
+      resolve: ({ answers }) => answers,
+    }),
   }),
 });
 
@@ -80,14 +92,14 @@ function toPublish(queueName: string, { payload, payloadText, idempotencyKey, de
 
 async function publishOne({ services, account }: GraphQLContext, queue: string, input: Given) {
   const [answer] = await services.jobs.publishMany(account, [toPublish(queue, input)]);
-  if (answer === undefined) throw new Error('a publish was not answered');
+  if (answer === undefined) throw new Error('a publish returned no result');
   if (answer.outcome === 'refused') throw answer.error;
   return { id: answer.id, created: answer.outcome === 'created' };
 }
 
 /**
- * A refusal with its members and not itself: an `Error` in a list becomes an error of the whole list.
- * @throws what nobody could expect: then the answer to all of them is an error
+ * Copies the members of a refusal into a plain object: an `Error` in a list becomes an error of the whole list.
+ * @throws an unexpected error as it is; the whole mutation fails with it
  */
 function listed(error: unknown): Refused {
   const refusal = typed(error);
@@ -137,10 +149,10 @@ builder.mutationFields((t) => ({
   }),
   publishJobs: t.field({
     type: PublishJobsPayload,
-    description: 'Publishes up to 1000 jobs; each is accepted or refused by itself.',
+    description: 'Publishes up to 1000 jobs. Each job is accepted or refused on its own.',
     complexity: ({ jobs }) => ({ field: 2 * (jobs?.length ?? 0), multiplier: Math.max((jobs?.length ?? 0) / 10, 1) }),
     errors: { types: [ValidationError, InvalidRequestError] },
-    args: { jobs: t.arg({ type: [PublishJobsInput], required: true, description: 'The jobs.' }) },
+    args: { jobs: t.arg({ type: [PublishJobsInput], required: true, description: 'The jobs and their queues.' }) },
     resolve: (_root, { jobs }, context) => refusing(async () => ({ answers: await publishMany(context, jobs) })),
   }),
 }));

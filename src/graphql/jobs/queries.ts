@@ -9,18 +9,18 @@ builder.queryFields((t) => ({
   job: t.field({
     type: Job,
     nullable: true,
-    description: 'A job that is not past retention; also one whose queue has been deleted.',
-    args: { id: t.arg.id({ required: true, description: 'Its id.' }) },
+    description: 'A job that is not past retention. Jobs of deleted queues are included. Null if there is no such job.',
+    args: { id: t.arg.id({ required: true, description: 'Id of the job.' }) },
     resolve: (_root, { id }, context) => visibleJob(context, id),
   }),
   jobs: t.connection(
     {
       type: Job,
       complexity: searchPrice,
-      description: 'Jobs of all live queues, newest first unless asked otherwise.',
+      description: 'Jobs of all live queues; newest first by default.',
       args: {
-        filter: t.arg({ type: JobFilterInput, description: 'Which ones.' }),
-        orderBy: t.arg({ type: JobOrderInput, description: 'In which order.' }),
+        filter: t.arg({ type: JobFilterInput, description: 'The jobs to return; all by default.' }),
+        orderBy: t.arg({ type: JobOrderInput, description: 'The order of the jobs; newest first by default.' }),
       },
       resolve: (_root, args, context) => jobPage(context, toJobFilter(args.filter), toOrder(args.orderBy), args),
     },

@@ -8,121 +8,147 @@ import { Attempt } from './attempt.ts';
 import { visibleJob } from './visible.ts';
 
 const Waiting = builder.objectRef<WaitingShape>('Waiting').implement({
-  description: 'Why a pending job is not being delivered now.',
+  description: 'The reason why a pending job is not being delivered now.',
   fields: (t) => ({
-    reason: t.field({ type: WaitReason, description: 'What binds last.', resolve: ({ reason }) => reason }),
-    message: t.exposeString('message', { description: 'The same as a sentence, with names and numbers.' }),
+    reason: t.field({
+      type: WaitReason,
+      description: 'The reason; if several apply, the one that ends last.',
+      resolve: ({ reason }) => reason,
+    }),
+    message: t.exposeString('message', { description: 'The reason as a sentence, with names and numbers.' }),
     earliestAt: t.expose('earliestAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'The earliest time at which it can start; null when only an event can let it go.',
+      description:
+        'Earliest time at which the delivery can start; null if the job waits for an event, such as the end of a pause.',
     }),
   }),
 });
 
 const AckProgress = builder.objectRef<{ text: string; at: Date }>('AckProgress').implement({
-  description: 'What the worker of an ack-mode job last reported.',
+  description: 'The progress that the worker of an ack-mode job last reported.',
   fields: (t) => ({
-    text: t.exposeString('text', { description: 'In the worker’s words.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When it said so.' }),
+    text: t.exposeString('text', { description: 'Text of the worker.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'Time of the report.' }),
   }),
 });
 
 Job.implement({
-  description: 'A job: what was published, and what became of it.',
+  description: 'A published job, with its state and its history.',
   authScopes: (job) => ({ owner: job.accountId }),
   fields: (t) => ({
-    id: t.exposeID('id', { description: '24 hexadecimal digits; also in the envelope that the webhook gets.' }),
+    id: t.exposeID('id', {
+      description: 'Id of the job, 24 hexadecimal digits; the envelope of each delivery contains it.',
+    }),
     queue: t.field({
       type: Queue,
-      description: 'The queue it was published to. A deleted queue keeps its name here.',
+      description: 'The queue to which the job was published. A deleted queue keeps its name here.',
       resolve: async (job, _args, { loaders }) => existing(await loaders.queue.load(job.queueId)),
     }),
-    status: t.field({ type: JobStatus, description: 'As REST shows it.', resolve: (job) => job.status as Status }),
-    attemptsMade: t.exposeInt('attempts', {
-      description: 'Attempts that count, the one under way included. REST calls it `attempts`.',
+    status: t.field({
+      type: JobStatus,
+      description: 'Status of the job, the same as in REST.',
+      resolve: (job) => job.status as Status,
     }),
-    maxAttempts: t.exposeInt('maxAttempts', { description: 'Copied from the queue at publish.' }),
-    deferCount: t.exposeInt('deferCount', { description: 'Holds used so far; never counted as attempts.' }),
+    attemptsMade: t.exposeInt('attempts', {
+      description: 'Number of attempts that count, including the one in progress. REST calls it `attempts`.',
+    }),
+    maxAttempts: t.exposeInt('maxAttempts', {
+      description: 'Number of attempts after which the job is dead; copied from the queue at publish.',
+    }),
+    deferCount: t.exposeInt('deferCount', {
+      description: 'Number of holds used so far. Holds never count as attempts.',
+    }),
     backoffType: t.field({
       type: BackoffType,
-      description: 'Copied from the queue at publish.',
+      description: 'Growth of the back-off from retry to retry; copied from the queue at publish.',
       resolve: (job) => job.backoffType as Backoff,
     }),
-    backoffDelay: t.exposeFloat('backoffDelay', { description: 'Seconds; copied from the queue at publish.' }),
-    idempotencyKey: t.exposeString('idempotencyKey', { nullable: true, description: 'As given at publish.' }),
+    backoffDelay: t.exposeFloat('backoffDelay', {
+      description: 'Back-off before the first retry, in seconds; copied from the queue at publish.',
+    }),
+    idempotencyKey: t.exposeString('idempotencyKey', {
+      nullable: true,
+      description: 'The idempotency key given at publish; null if none was given.',
+    }),
     payload: t.field({
       type: 'JSON',
-      description: 'Parsed, so that very large numbers and duplicate keys are not what they were; see `payloadText`.',
+      description:
+        'The payload, parsed. Parsing changes very large numbers and drops duplicate keys; `payloadText` is exact.',
       resolve: async (job, _args, { loaders, texts }) => texts.parse(existing(await loaders.payload.load(job.id))),
     }),
     payloadText: t.string({
-      description: 'The JSON text exactly as published and as delivered, byte for byte.',
+      description: 'The JSON text of the payload, byte for byte as published and delivered.',
       resolve: async (job, _args, { loaders, texts }) => texts.take(existing(await loaders.payload.load(job.id))),
     }),
     scheduledFor: t.expose('scheduledFor', {
       type: 'DateTime',
-      description: 'The next time at which it may be delivered, or was.',
+      description:
+        'Time at which the next delivery may start; after the last delivery, the time at which that one could start.',
     }),
-    deliverBy: t.expose('deliverBy', { type: 'DateTime', description: 'The end of its delivery lifetime.' }),
+    deliverBy: t.expose('deliverBy', { type: 'DateTime', description: 'End of the job’s delivery lifetime.' }),
     startedAt: t.expose('claimedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When the last delivery began.',
+      description: 'Start of the last delivery; null before the first one.',
     }),
     ackDeadline: t.field({
       type: 'DateTime',
       nullable: true,
-      description: 'While it is awaiting an ack: when it times out.',
+      description: 'Time at which the job times out without a report; null unless the job is awaiting an ack.',
       resolve: (job) => (job.status === 'awaiting_ack' ? job.deadline : null),
     }),
     progress: t.field({
       type: AckProgress,
       nullable: true,
-      description: 'What the worker reported with its last `extendAck`.',
+      description: 'The progress that the worker reported with its last `extendAck`; null if it reported none.',
       resolve: ({ progress, progressAt }) =>
         progress === null || progressAt === null ? null : { text: progress, at: progressAt },
     }),
-    lastError: t.exposeString('lastError', { nullable: true, description: 'What went wrong last.' }),
+    lastError: t.exposeString('lastError', {
+      nullable: true,
+      description: 'The last error, or the reason why the job is dead; null if there was no error.',
+    }),
     deadReason: t.field({
       type: DeadReason,
       nullable: true,
-      description: 'Why it died; null while it has not.',
+      description: 'The reason why the job died; null unless the job is dead.',
       resolve: (job) => job.deadReason as Reason | null,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was published.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the job was published.' }),
     completedAt: t.expose('completedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was completed; null for dead jobs.',
+      description: 'Time at which the job was completed; null unless it is completed.',
     }),
     attempts: t.field({
       type: [Attempt],
       complexity: { field: 1, multiplier: 3 },
-      description: 'Its history: every ended attempt, oldest first.',
+      description: 'History of the job: all ended attempts, oldest first.',
       resolve: (job, _args, { loaders }) => loaders.attempts.load(job.id),
     }),
     waiting: t.field({
       type: Waiting,
       nullable: true,
-      description: 'Why it is not being delivered now; null when it is not pending.',
+      description: 'The reason why the job is not being delivered now; null unless the job is pending.',
       resolve: (job, _args, { loaders }) => (job.status === 'pending' ? loaders.waiting.load(job.id) : null),
     }),
     deadLetter: t.field({
       type: DeadLetter,
       nullable: true,
-      description: 'Its entry in the dead-letter queue.',
+      description: 'The dead letter of the job; null if there is none.',
       resolve: (job, _args, { loaders }) => (job.status === 'dead' ? loaders.deadLetterOfJob.load(job.id) : null),
     }),
     replayOf: t.field({
       type: Job,
       nullable: true,
-      description: 'The dead job that this one repeats; null also when that one is past retention.',
+      description:
+        'The dead job of which this job is a replay; null for other jobs, and when the dead job is past retention.',
       resolve: (job, _args, context) => (job.replayOf === null ? null : visibleJob(context, job.replayOf)),
     }),
     replays: t.field({
       type: [Job],
-      description: 'Jobs that repeat this one.',
+      description: 'The replays of this job.',
       resolve: async (job, _args, { loaders }) => {
         const jobs = await loaders.job.loadMany(await loaders.replays.load(job.id));
         return jobs.filter((found) => found !== null && !(found instanceof Error)) as JobRowList;
@@ -133,8 +159,8 @@ Job.implement({
 
 type JobRowList = (typeof Job.$inferType)[];
 
-/** What a foreign key promises. */
+/** The row exists: a foreign key refers to it. */
 function existing<T>(value: T | null): T {
-  if (value === null) throw new Error('a row that must exist is gone');
+  if (value === null) throw new Error('a row that a foreign key refers to was not found');
   return value;
 }

@@ -2,7 +2,10 @@ import { isId } from '../../domain/id.ts';
 import type { GraphQLContext } from '../context.ts';
 import type { JobRow } from '../loaders.ts';
 
-/** A job of the account that is kept: not past retention (D31), or not ended by then (`db/retention/kept`). */
+/**
+ * Returns a job of the account; null if there is none or it is past retention (D31). A job that had not ended by then is
+ * kept longer (`db/retention/kept`).
+ */
 export async function visibleJob(context: GraphQLContext, id: string): Promise<JobRow | null> {
   if (!isId(id)) return null;
   const [job, server] = await Promise.all([context.loaders.job.load(id), context.loaders.server()]);

@@ -3,7 +3,7 @@ import { JobferryError } from '../../domain/errors.ts';
 import type { KeyWatch } from '../../services/accounts/key-watch.ts';
 import type { Connection, GraphQLContext } from '../context.ts';
 
-/** A stream rests for so many times as long as its last event took, so it keeps a database connection busy a fifth of the time. */
+/** A stream rests four times as long as its last event took, so it keeps a connection busy at most a fifth of the time. */
 const REST = 4;
 const MAX_REST_MS = 60_000;
 
@@ -11,29 +11,30 @@ const MAX_REST_MS = 60_000;
 export class Streams {
   readonly #keys: KeyWatch;
   readonly #open = new Set<AbortController>();
-  /** Tells of the end of the stream that a connection has. */
+  /** Aborted when the stream of a connection ends. */
   readonly #endOf = new WeakMap<Connection, AbortSignal>();
 
   constructor(keys: KeyWatch) {
     this.#keys = keys;
   }
 
-  /** Ends them all. */
+  /** Ends all subscriptions. */
   stop(): void {
     for (const ending of this.#open) ending.abort();
   }
 
   /**
-   * For what was made of an event, before it is sent: making it may have taken seconds, and the key was looked at
-   * before.
+   * Resolves when the key is known to be valid, or the stream has ended. Call it before the result of an event is sent:
+   * producing the result may have taken seconds since the last check of the key.
    */
   async confirmed({ connection, signal }: Pick<GraphQLContext, 'connection' | 'signal'>): Promise<void> {
     await this.#keys.confirmed(this.#endOf.get(connection) ?? signal);
   }
 
   /**
-   * Events of one subscription, until they end, its client has gone, its key is revoked or the service stops.
-   * @param events given what tells of these ends
+   * Yields the events of one subscription until they end, the client disconnects, the key is revoked or the service
+   * stops.
+   * @param events receives a signal that is aborted in the last three cases
    */
   async *follow<Event>(
     context: Pick<GraphQLContext, 'account' | 'signal' | 'connection'>,
@@ -50,12 +51,12 @@ export class Streams {
         : this.#keys.follow(keyId, () => {
             isRevoked = true;
             end();
-            // What is on its way does not reach the key any more.
+            // Cutting the connection discards what is buffered, so the revoked key does not receive it.
             if (isSending || context.connection.hasUnread()) context.connection.cut();
           });
     this.#open.add(ending);
     this.#endOf.set(context.connection, ending.signal);
-    // One listener, taken off again: a signal joined to one that lives as long as the process would never be freed.
+    // A listener that is removed later: a signal joined to one that lives as long as the process would never be freed.
     context.signal.addEventListener('abort', end);
     if (context.signal.aborted) end();
     try {
@@ -65,7 +66,7 @@ export class Streams {
         const startedAt = performance.now();
         isSending = true;
         yield event;
-        // Asked for the next one, so this one has been made, and sent.
+        // The consumer has requested the next event, so the result of this one has been produced and sent.
         isSending = false;
         await rest(REST * (performance.now() - startedAt), ending.signal);
       }

@@ -8,7 +8,7 @@ import { visibleJob } from '../jobs/visible.ts';
 import type { JobRow, QueueRow } from '../loaders.ts';
 import { Job, Queue } from '../refs.ts';
 
-/** Queues that are followed at once by somebody who names none, and jobs that one event names. */
+/** Maximum number of queues in one event of `queueStats`. Prices count as many jobs per event. */
 const MAX_EACH = 100;
 const LIMITS = { ids: 100, intervalMs: { min: 100, max: 60_000 }, everySeconds: { min: 1, max: 3600 } };
 
@@ -24,20 +24,20 @@ interface ActionShape {
 }
 
 const JobsUpdated = builder.objectRef<JobsUpdatedShape>('JobsUpdated').implement({
-  description: 'Jobs that changed since the last event, as they are now.',
+  description: 'Jobs that changed since the last event, in their present state.',
   fields: (t) => ({
     jobs: t.field({
       type: [Job],
       complexity: { field: 1, multiplier: MAX_EACH },
-      description: 'The jobs; of a very busy queue the last few.',
+      description: 'The changed jobs; of a busy queue only those that changed last.',
       resolve: ({ jobs }) => jobs,
     }),
-    more: t.exposeInt('more', { description: 'How many more changed.' }),
+    more: t.exposeInt('more', { description: 'Number of changed jobs that this event does not contain.' }),
   }),
 });
 
 const QueueStats = builder.objectRef<QueueStatsShape>('QueueStats').implement({
-  description: 'Queues as they are now.',
+  description: 'Queues in their present state.',
   fields: (t) => ({
     queues: t.field({
       type: [Queue],
@@ -49,12 +49,12 @@ const QueueStats = builder.objectRef<QueueStatsShape>('QueueStats').implement({
 });
 
 const BulkActionProgress = builder.objectRef<ActionShape>('BulkActionProgress').implement({
-  description: 'A bulk action as it is now.',
+  description: 'A bulk action in its present state.',
   fields: (t) => ({
     action: t.prismaField({
       type: BulkAction,
       nullable: true,
-      description: 'The action.',
+      description: 'The bulk action; null if it has been removed.',
       resolve: (query, { actionId: id }, _args, { prisma, account }) =>
         prisma.bulkAction.findFirst({ ...query, where: { id, accountId: account.id } }),
     }),
@@ -64,7 +64,7 @@ const BulkActionProgress = builder.objectRef<ActionShape>('BulkActionProgress').
 type LiveEventShape = JobsUpdatedShape | QueueStatsShape | ActionShape;
 
 const LiveEvent = builder.unionType('LiveEvent', {
-  description: 'Something that is watched has changed.',
+  description: 'A change of a watched object.',
   types: [JobsUpdated, QueueStats, BulkActionProgress],
   resolveType: (event: LiveEventShape) => {
     if ('actionId' in event) return BulkActionProgress;
@@ -73,21 +73,21 @@ const LiveEvent = builder.unionType('LiveEvent', {
 });
 
 const WatchInput = builder.inputType('WatchInput', {
-  description: 'What to watch; at most 100 of each. Ids that are not the caller’s are not watched.',
+  description: 'The objects to watch, at most 100 of each kind. Ids of other accounts are ignored.',
   fields: (t) => ({
-    queueIds: t.idList({ description: 'These queues, and the jobs in them.' }),
-    jobIds: t.idList({ description: 'These jobs.' }),
-    actionIds: t.idList({ description: 'These bulk actions.' }),
+    queueIds: t.idList({ description: 'Ids of queues. The jobs of these queues are watched too.' }),
+    jobIds: t.idList({ description: 'Ids of jobs.' }),
+    actionIds: t.idList({ description: 'Ids of bulk actions.' }),
   }),
 });
 
 builder.subscriptionFields((t) => ({
   jobUpdated: t.field({
     type: JobsUpdated,
-    description: 'A job, or the jobs of a queue, whenever they change. A single job is also sent at once.',
+    description: 'Changes of a job, or of the jobs of a queue. A single job is also sent at the start.',
     args: {
-      queueId: t.arg.id({ description: 'Jobs of this queue.' }),
-      jobId: t.arg.id({ description: 'This job.' }),
+      queueId: t.arg.id({ description: 'Id of the queue whose jobs are watched; give either this or `jobId`.' }),
+      jobId: t.arg.id({ description: 'Id of the job; give either this or `queueId`.' }),
     },
     complexity: ({ jobId }) => ({ field: 1, multiplier: jobId == null ? 1 : 1 / MAX_EACH }),
     subscribe: async (_root, { queueId, jobId }, context) =>
@@ -96,25 +96,30 @@ builder.subscriptionFields((t) => ({
   }),
   queueStats: t.field({
     type: QueueStats,
-    description: 'A queue, or up to 100 queues of the account, at once and then again and again.',
+    description: 'A queue, or up to 100 queues of the account, sent at the start and then repeatedly.',
     args: {
-      queueId: t.arg.id({ description: 'This queue; all queues when left out.' }),
-      everySeconds: t.arg.int({ required: true, defaultValue: 5, description: '1 to 3600.' }),
+      queueId: t.arg.id({ description: 'Id of the queue; all queues by default.' }),
+      everySeconds: t.arg.int({
+        required: true,
+        defaultValue: 5,
+        description: 'Minimum time between two events in seconds, 1 to 3600.',
+      }),
     },
     complexity: ({ queueId }) => ({ field: 1, multiplier: queueId == null ? 1 : 1 / MAX_EACH }),
     subscribe: async (_root, { queueId, everySeconds }, context) => {
       assertWithin('everySeconds', everySeconds, LIMITS.everySeconds);
       if (queueId != null) await ownQueue(context, queueId);
       return context.streams.follow(context, (signal) =>
-        statsAgainAndAgain(context, signal, queueId ?? null, everySeconds * 1000),
+        statsAtInterval(context, signal, queueId ?? null, everySeconds * 1000),
       );
     },
     resolve: fresh,
   }),
   bulkActionProgress: t.field({
     type: BulkActionProgress,
-    description: 'A bulk action: at once, and whenever it goes on. Ends with it.',
-    args: { id: t.arg.id({ required: true, description: 'Of the action.' }) },
+    description:
+      'A bulk action, sent at the start and whenever it makes progress. The subscription ends when the bulk action ends.',
+    args: { id: t.arg.id({ required: true, description: 'Id of the bulk action.' }) },
     subscribe: async (_root, { id }, context) => {
       if ((await statusOfAction(context, id)) === null) throw notFound('bulk action');
       return context.streams.follow(context, (signal) => followAction(context, signal, id));
@@ -124,16 +129,17 @@ builder.subscriptionFields((t) => ({
   live: t.field({
     type: [LiveEvent],
     description:
-      'Everything that a page shows, over one connection: a browser on HTTP/1.1 has six. The present state comes at once.',
+      'Changes of all watched objects over one connection. A page needs no more, and a browser opens at most six connections per host over HTTP/1.1. The present state is sent at the start.',
     args: {
-      watch: t.arg({ type: WatchInput, required: true, description: 'What to watch.' }),
+      watch: t.arg({ type: WatchInput, required: true, description: 'The objects to watch.' }),
       minIntervalMs: t.arg.int({
         required: true,
         defaultValue: 1000,
-        description: 'Time between two events, at least; 100 to 60000. What changes in between comes together.',
+        description:
+          'Minimum time between two events in milliseconds, 100 to 60000. Changes within this time are sent together.',
       }),
     },
-    // One event of each kind, and an action each.
+    // An interval has one event with jobs, one with queues, and one for each bulk action.
     complexity: ({ watch }) => ({
       field: 1,
       multiplier: Math.max(1, watch?.queueIds?.length ?? 0, watch?.jobIds?.length ?? 0) / MAX_EACH,
@@ -147,7 +153,7 @@ builder.subscriptionFields((t) => ({
   }),
 }));
 
-/** What was read for the event before is out of date. */
+/** Discards what was read for the previous event. */
 function fresh<Event>(event: Event, _args: unknown, context: GraphQLContext): Event {
   context.renew();
   return event;
@@ -170,7 +176,7 @@ async function* followJobs(context: GraphQLContext, signal: AbortSignal, queueId
     jobIds: jobId === null ? [] : [jobId],
   });
   const intervalMs = queueId === null ? JOB_INTERVAL_MS : QUEUE_INTERVAL_MS;
-  // From here on nothing is missed, so what is read now may be what is sent first.
+  // The watch misses no change from here on. The first event is the job as it was read above.
   const rounds = context.live.watch(watch, intervalMs, signal);
   try {
     if (job !== null) yield { jobs: [job], more: 0 };
@@ -183,19 +189,14 @@ async function* followJobs(context: GraphQLContext, signal: AbortSignal, queueId
   }
 }
 
-async function* statsAgainAndAgain(
-  context: GraphQLContext,
-  signal: AbortSignal,
-  queueId: string | null,
-  everyMs: number,
-) {
+async function* statsAtInterval(context: GraphQLContext, signal: AbortSignal, queueId: string | null, everyMs: number) {
   const leave = context.live.admit(context.account.id);
   try {
     for (;;) {
       const queues = await queuesNow(context, queueId === null ? null : [queueId]);
       if (queueId !== null && queues.length === 0) return;
       yield { queues };
-      // Nobody listens any more: the subscriber has gone, or the service stops.
+      // The sleep was aborted: the client has disconnected, or the service stops.
       if (!(await sleep(everyMs, true, { signal, ref: false }).catch(() => false))) return;
     }
   } finally {
@@ -269,17 +270,21 @@ function watchOf({ account }: GraphQLContext, watch: Partial<Watch>): Watch {
   return { accountId: account.id, queueIds: [], jobIds: [], actionIds: [], ...watch };
 }
 
-/** Only what is the caller's: ids of others are as good as ids that never were. */
+/** Keeps only ids of the account. Ids of other accounts are ignored, the same as unknown ones. */
 async function ownWatch(context: GraphQLContext, input: typeof WatchInput.$inferInput): Promise<Watch> {
   const { loaders, prisma, account } = context;
-  const asked = { queues: input.queueIds ?? [], jobs: input.jobIds ?? [], actions: input.actionIds ?? [] };
-  for (const ids of Object.values(asked)) {
-    if (ids.length > LIMITS.ids) throw new JobferryError('invalid_request', `watch at most ${LIMITS.ids} of each`);
+  const requested = { queues: input.queueIds ?? [], jobs: input.jobIds ?? [], actions: input.actionIds ?? [] };
+  for (const ids of Object.values(requested)) {
+    if (ids.length > LIMITS.ids)
+      throw new JobferryError('invalid_request', `watch at most ${LIMITS.ids} objects of each kind`);
   }
   const [queues, jobs, actions] = await Promise.all([
-    loaders.queue.loadMany(asked.queues),
-    loaders.job.loadMany(asked.jobs),
-    prisma.bulkAction.findMany({ where: { id: { in: asked.actions }, accountId: account.id }, select: { id: true } }),
+    loaders.queue.loadMany(requested.queues),
+    loaders.job.loadMany(requested.jobs),
+    prisma.bulkAction.findMany({
+      where: { id: { in: requested.actions }, accountId: account.id },
+      select: { id: true },
+    }),
   ]);
   return watchOf(context, { queueIds: idsOf(queues), jobIds: idsOf(jobs), actionIds: actions.map(({ id }) => id) });
 }
@@ -299,5 +304,5 @@ async function statusOfAction({ prisma, account }: GraphQLContext, id: string): 
 }
 
 function assertWithin(name: string, value: number, { min, max }: { min: number; max: number }): void {
-  if (value < min || value > max) throw new JobferryError('invalid_request', `${name} is ${min} to ${max}`);
+  if (value < min || value > max) throw new JobferryError('invalid_request', `${name} must be from ${min} to ${max}`);
 }

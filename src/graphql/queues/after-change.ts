@@ -8,9 +8,9 @@ export const QueuePayload = builder.objectRef<{ queue: QueueRow }>('QueuePayload
   fields: (t) => ({ queue: t.field({ type: Queue, description: 'The queue.', resolve: ({ queue }) => queue }) }),
 });
 
-/** Reads the queue after a change, also when the request has read it before. */
+/** Reads the queue again after a change: the request may have cached it before. */
 export async function queueAfter({ loaders }: GraphQLContext, id: string): Promise<{ queue: QueueRow }> {
   const queue = await loaders.queue.clear(id).load(id);
-  if (queue === null) throw new Error('a queue is gone right after it was changed');
+  if (queue === null) throw new Error('a queue was not found right after it was changed');
   return { queue };
 }

@@ -11,78 +11,107 @@ import { QueuePayload, queueAfter } from './after-change.ts';
 
 const CreateQueueInput = builder.inputType('CreateQueueInput', {
   description:
-    'A new queue. Fields left out get the template’s value, or the default, or the plan’s ceiling where that is lower.',
+    'A new queue. A field that is left out has the template’s value or the default, lowered to the plan’s ceiling if it is above it.',
   fields: (t) => ({
-    name: t.string({ required: true, description: '1 to 64 of a-z, 0-9, - and _.' }),
-    webhookUrl: t.string({ required: true, description: 'Where jobs are delivered to; http or https.' }),
-    template: t.string({ description: 'Prefills other values.' }),
-    maxAttempts: t.int({ description: '1 to 25; 3 by default.' }),
-    maxDefers: t.int({ description: '0 to 1000; 50 by default.' }),
-    concurrency: t.int({ description: '1 to 500; 5 by default.' }),
-    dlqEnabled: t.boolean({ description: 'True by default.' }),
-    mode: t.field({ type: QueueMode, description: '`STANDARD` by default.' }),
-    rateLimitMax: t.int({ description: 'At least 1; null, the default, means no limit.' }),
-    rateLimitWindow: t.float({ description: 'Seconds, 0.001 to 3600; 60 by default.' }),
-    ackTimeout: t.float({ description: 'Seconds, 0.001 to 86400; 300 by default.' }),
-    ackTimeoutAction: t.field({ type: AckTimeoutAction, description: '`RETRY` by default.' }),
-    backoffType: t.field({ type: BackoffType, description: '`EXPONENTIAL` by default.' }),
-    backoffDelay: t.float({ description: 'Seconds, 0 to 3600; 2 by default.' }),
+    name: t.string({ required: true, description: 'Name of the queue: 1 to 64 of a-z, 0-9, - and _.' }),
+    webhookUrl: t.string({ required: true, description: 'URL to which jobs are delivered; http or https.' }),
+    template: t.string({ description: 'Name of a template, whose values replace the defaults of the other fields.' }),
+    maxAttempts: t.int({ description: 'Number of attempts after which a job is dead, 1 to 25; 3 by default.' }),
+    maxDefers: t.int({ description: 'Maximum number of holds per job, 0 to 1000; 50 by default.' }),
+    concurrency: t.int({ description: 'Maximum number of jobs in flight, 1 to 500; 5 by default.' }),
+    dlqEnabled: t.boolean({ description: 'Whether dead jobs leave a dead letter; true by default.' }),
+    mode: t.field({
+      type: QueueMode,
+      description: 'Meaning of a 2xx answer of the webhook; `STANDARD` by default.',
+    }),
+    rateLimitMax: t.int({
+      description: 'Maximum number of deliveries per rate window, at least 1; null, the default, means no limit.',
+    }),
+    rateLimitWindow: t.float({ description: 'Length of the rate window in seconds, 0.001 to 3600; 60 by default.' }),
+    ackTimeout: t.float({
+      description: 'Time in which a worker must report, in seconds, 0.001 to 86400; 300 by default.',
+    }),
+    ackTimeoutAction: t.field({
+      type: AckTimeoutAction,
+      description: 'Effect on a job when its ack deadline passes without a report; `RETRY` by default.',
+    }),
+    backoffType: t.field({
+      type: BackoffType,
+      description: 'Growth of the back-off from retry to retry; `EXPONENTIAL` by default.',
+    }),
+    backoffDelay: t.float({ description: 'Back-off before the first retry in seconds, 0 to 3600; 2 by default.' }),
   }),
 });
 
 const UpdateQueueInput = builder.inputType('UpdateQueueInput', {
-  description: 'What to change; fields left out stay as they are. Bounds as at creation.',
+  description:
+    'The settings to change. Fields that are left out keep their values. The bounds are those of `CreateQueueInput`.',
   fields: (t) => ({
-    webhookUrl: t.string({ description: 'Where jobs are delivered to.' }),
-    maxAttempts: t.int({ description: 'For jobs to come.' }),
-    maxDefers: t.int({ description: 'Holds that a job may have.' }),
-    concurrency: t.int({ description: 'Jobs in flight at once.' }),
+    webhookUrl: t.string({ description: 'URL to which jobs are delivered; http or https.' }),
+    maxAttempts: t.int({
+      description: 'Number of attempts after which a job is dead, for jobs published from now on.',
+    }),
+    maxDefers: t.int({ description: 'Maximum number of holds per job.' }),
+    concurrency: t.int({ description: 'Maximum number of jobs in flight.' }),
     dlqEnabled: t.boolean({ description: 'Whether dead jobs leave a dead letter.' }),
-    mode: t.field({ type: QueueMode, description: 'What a 2xx means.' }),
-    rateLimitMax: t.int({ description: 'Deliveries per window; null takes the limit away.' }),
-    rateLimitWindow: t.float({ description: 'Seconds.' }),
-    ackTimeout: t.float({ description: 'Seconds.' }),
-    ackTimeoutAction: t.field({ type: AckTimeoutAction, description: 'What becomes of unreported jobs.' }),
-    backoffType: t.field({ type: BackoffType, description: 'For jobs to come.' }),
-    backoffDelay: t.float({ description: 'Seconds; for jobs to come.' }),
+    mode: t.field({ type: QueueMode, description: 'Meaning of a 2xx answer of the webhook.' }),
+    rateLimitMax: t.int({ description: 'Maximum number of deliveries per rate window; null removes the limit.' }),
+    rateLimitWindow: t.float({ description: 'Length of the rate window in seconds.' }),
+    ackTimeout: t.float({ description: 'Time in which a worker must report, in seconds.' }),
+    ackTimeoutAction: t.field({
+      type: AckTimeoutAction,
+      description: 'Effect on a job when its ack deadline passes without a report.',
+    }),
+    backoffType: t.field({
+      type: BackoffType,
+      description: 'Growth of the back-off from retry to retry, for jobs published from now on.',
+    }),
+    backoffDelay: t.float({
+      description: 'Back-off before the first retry in seconds, for jobs published from now on.',
+    }),
   }),
 });
 
 const CreateQueuePayload = builder
   .objectRef<{ queue: QueueRow; signingSecret: string }>('CreateQueuePayload')
   .implement({
-    description: 'The new queue and its secret.',
+    description: 'The new queue and its signing secret.',
     fields: (t) => ({
       queue: t.field({ type: Queue, description: 'The queue.', resolve: ({ queue }) => queue }),
-      signingSecret: t.exposeString('signingSecret', { description: 'Shown once.' }),
+      signingSecret: t.exposeString('signingSecret', {
+        description: 'The signing secret of the queue. No later response contains it.',
+      }),
     }),
   });
 
 const DeleteQueuePayload = builder.objectRef<{ id: string }>('DeleteQueuePayload').implement({
-  description: 'The queue is gone.',
-  fields: (t) => ({ id: t.exposeID('id', { description: 'Its id.' }) }),
+  description: 'The queue that was deleted.',
+  fields: (t) => ({ id: t.exposeID('id', { description: 'Id of the queue.' }) }),
 });
 
 const RotateSigningSecretPayload = builder
   .objectRef<{ queue: QueueRow; signingSecret: string; takesOverAt: Date }>('RotateSigningSecretPayload')
   .implement({
-    description: 'The secret to come.',
+    description: 'The next signing secret of a queue.',
     fields: (t) => ({
       queue: t.field({ type: Queue, description: 'The queue.', resolve: ({ queue }) => queue }),
-      signingSecret: t.exposeString('signingSecret', { description: 'The new secret; shown once.' }),
+      signingSecret: t.exposeString('signingSecret', {
+        description: 'The next signing secret. No later response contains it.',
+      }),
       takesOverAt: t.expose('takesOverAt', {
         type: 'DateTime',
-        description: 'Until then it signs the extra header only (the signature header’s name and `-next`).',
+        description:
+          'Time at which the next secret replaces the present one. Until then it signs only the extra header, whose name is that of the signature header and `-next`.',
       }),
     }),
   });
 
 const PurgeQueuePayload = builder.objectRef<{ actionId: string }>('PurgeQueuePayload').implement({
-  description: 'The bulk action that does it.',
+  description: 'The bulk action that purges the queue.',
   fields: (t) => ({
     action: t.prismaField({
       type: BulkAction,
-      description: 'To follow or to cancel.',
+      description: 'The bulk action, which can be watched and cancelled.',
       resolve: (query, { actionId: id }, _args, { prisma, account }) =>
         prisma.bulkAction.findFirstOrThrow({ ...query, where: { id, accountId: account.id } }),
     }),
@@ -94,7 +123,7 @@ builder.mutationFields((t) => ({
     type: CreateQueuePayload,
     description: 'Creates a queue.',
     errors: { types: [ValidationError, ForbiddenError] },
-    args: { input: t.arg({ type: CreateQueueInput, required: true, description: 'Its settings.' }) },
+    args: { input: t.arg({ type: CreateQueueInput, required: true, description: 'Settings of the queue.' }) },
     resolve: (_root, { input }, context) =>
       refusing(async () => {
         const body = checked(contract.queues.create.body, withoutNulls(input, ['rateLimitMax']));
@@ -107,8 +136,8 @@ builder.mutationFields((t) => ({
     description: 'Changes settings of a queue.',
     errors: { types: [ValidationError, ForbiddenError, NotFoundError] },
     args: {
-      id: t.arg.id({ required: true, description: 'Of the queue.' }),
-      input: t.arg({ type: UpdateQueueInput, required: true, description: 'What to change.' }),
+      id: t.arg.id({ required: true, description: 'Id of the queue.' }),
+      input: t.arg({ type: UpdateQueueInput, required: true, description: 'The settings to change.' }),
     },
     resolve: (_root, { id, input }, context) =>
       refusing(async () => {
@@ -119,9 +148,9 @@ builder.mutationFields((t) => ({
   }),
   deleteQueue: t.field({
     type: DeleteQueuePayload,
-    description: 'Deletes a queue: waiting jobs die, its dead letters go, its name is free at once.',
+    description: 'Deletes a queue. Its pending jobs die, its dead letters are removed, and its name is free at once.',
     errors: { types: [NotFoundError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the queue.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     resolve: (_root, { id }, { services, account }) =>
       refusing(async () => {
         await services.queues.delete(account, idOf(id, 'queue'));
@@ -130,9 +159,10 @@ builder.mutationFields((t) => ({
   }),
   pauseQueue: t.field({
     type: QueuePayload,
-    description: 'Stops the deliveries of a queue. Publishing goes on, and nothing is dropped.',
+    description:
+      'Pauses a queue: no job is claimed until it resumes. Jobs can still be published, and none is dropped.',
     errors: { types: [NotFoundError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the queue.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     resolve: (_root, { id }, context) =>
       refusing(async () => {
         await context.services.queues.pause(context.account, idOf(id, 'queue'));
@@ -141,9 +171,9 @@ builder.mutationFields((t) => ({
   }),
   resumeQueue: t.field({
     type: QueuePayload,
-    description: 'Lets the deliveries of a paused queue go on.',
+    description: 'Ends the pause of a queue.',
     errors: { types: [NotFoundError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the queue.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     resolve: (_root, { id }, context) =>
       refusing(async () => {
         await context.services.queues.resume(context.account, idOf(id, 'queue'));
@@ -153,9 +183,9 @@ builder.mutationFields((t) => ({
   endHold: t.field({
     type: QueuePayload,
     description:
-      'Lets a held queue go on, with up to 1000 of its jobs that wait for the end of a hold, the one that asked for it included.',
+      'Ends the hold of a queue. Up to 1000 of its jobs that wait for the end of a hold become due, including the job whose defer caused the hold.',
     errors: { types: [NotFoundError] },
-    args: { queueId: t.arg.id({ required: true, description: 'Of the queue.' }) },
+    args: { queueId: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     resolve: (_root, { queueId: id }, context) =>
       refusing(async () => {
         await context.services.queues.endHold(context.account, idOf(id, 'queue'));
@@ -165,20 +195,23 @@ builder.mutationFields((t) => ({
   purgeQueue: t.field({
     type: PurgeQueuePayload,
     complexity: PRICE.bulk,
-    description: 'Cancels every pending job of a queue that was published before now.',
+    description: 'Starts a bulk action that cancels every pending job of a queue that was published before now.',
     errors: { types: [NotFoundError, InvalidRequestError] },
-    args: { id: t.arg.id({ required: true, description: 'Of the queue.' }) },
+    args: { id: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     resolve: (_root, { id }, { services, account }) =>
       refusing(async () => ({ actionId: await services.bulk.startPurge(account, idOf(id, 'queue')) })),
   }),
   setPayloadEncryption: t.field({
     type: QueuePayload,
     description:
-      'Whether payloads of jobs to come, and what their webhook answers, are stored encrypted. Jobs that are there stay as they are.',
+      'Sets whether payloads of jobs published from now on, and the answers of their webhook, are stored encrypted. Existing jobs do not change.',
     errors: { types: [NotFoundError, InvalidRequestError] },
     args: {
-      queueId: t.arg.id({ required: true, description: 'Of the queue.' }),
-      enabled: t.arg.boolean({ required: true, description: 'True needs a service with an `ENCRYPTION_KEY`.' }),
+      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
+      enabled: t.arg.boolean({
+        required: true,
+        description: 'Whether to encrypt. True is refused if the service has no `ENCRYPTION_KEY`.',
+      }),
     },
     resolve: (_root, { queueId: id, enabled }, context) =>
       refusing(async () => {
@@ -189,14 +222,15 @@ builder.mutationFields((t) => ({
   rotateSigningSecret: t.field({
     type: RotateSigningSecretPayload,
     description:
-      'A new signing secret. During the overlap both sign: the present one the usual header, the new one an extra header.',
+      'Creates a new signing secret. During the overlap, the present secret signs the usual header, and the new secret signs an extra header.',
     errors: { types: [ValidationError, NotFoundError, ConflictError] },
     args: {
-      queueId: t.arg.id({ required: true, description: 'Of the queue.' }),
+      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
       overlapSeconds: t.arg.float({
         required: true,
         defaultValue: 86_400,
-        description: '0 to 604800; 0 switches at once, and ends another rotation that is under way.',
+        description:
+          'Length of the overlap in seconds, 0 to 604800. 0 replaces the secret at once, and ends another rotation that is in progress.',
       }),
     },
     resolve: (_root, { queueId: id, overlapSeconds }, context) =>
@@ -211,9 +245,10 @@ builder.mutationFields((t) => ({
   }),
   finishSecretRotation: t.field({
     type: QueuePayload,
-    description: 'The next signing secret takes over now. Without a rotation under way nothing changes.',
+    description:
+      'Ends a rotation: the next signing secret takes over now. Changes nothing if no rotation is in progress.',
     errors: { types: [NotFoundError] },
-    args: { queueId: t.arg.id({ required: true, description: 'Of the queue.' }) },
+    args: { queueId: t.arg.id({ required: true, description: 'Id of the queue.' }) },
     resolve: (_root, { queueId: id }, context) =>
       refusing(async () => {
         await context.services.queues.finishSecretRotation(context.account, idOf(id, 'queue'));

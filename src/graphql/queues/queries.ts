@@ -27,10 +27,10 @@ builder.queryFields((t) => ({
   queue: t.field({
     type: Queue,
     nullable: true,
-    description: 'A live queue, by id or by name.',
+    description: 'A live queue, by id or by name; null if there is no such queue.',
     args: {
-      id: t.arg.id({ description: 'Its id.' }),
-      name: t.arg.string({ description: 'Its name.' }),
+      id: t.arg.id({ description: 'Id of the queue.' }),
+      name: t.arg.string({ description: 'Name of the queue.' }),
     },
     resolve: (_root, { id, name }, { prisma, account }) => {
       if (id == null && name == null) throw new JobferryError('invalid_request', 'give an id or a name');
@@ -47,9 +47,9 @@ builder.queryFields((t) => ({
       type: Queue,
       complexity: pagePrice,
       description: 'The live queues, oldest first.',
-      args: { search: t.arg.string({ description: 'Text within the name.' }) },
+      args: { search: t.arg.string({ description: 'Text that the name contains, ignoring case.' }) },
       resolve: async (_root, args, { prisma, account, loaders }) => {
-        // Text that cannot be stored is in no name.
+        // No name contains text that cannot be stored.
         if (args.search != null && !isStorableText(args.search)) {
           return {
             ...(await pageOf<QueueRow>(args, async () => [])),

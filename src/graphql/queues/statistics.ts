@@ -6,78 +6,101 @@ import { builder } from '../builder.ts';
 import { QueueWarning } from '../enums.ts';
 
 const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement({
-  description: 'Milliseconds, within 10 % of the true value; null when nothing was measured.',
+  description:
+    'Percentiles of a duration in milliseconds, within 10 % of the true values. Each is null if nothing was measured.',
   fields: (t) => ({
-    p50: t.exposeFloat('p50', { nullable: true, description: 'Half were faster.' }),
-    p95: t.exposeFloat('p95', { nullable: true, description: '95 % were faster.' }),
-    p99: t.exposeFloat('p99', { nullable: true, description: '99 % were faster.' }),
+    p50: t.exposeFloat('p50', { nullable: true, description: 'Median: half of the measured values are lower.' }),
+    p95: t.exposeFloat('p95', {
+      nullable: true,
+      description: '95th percentile: 95 % of the measured values are lower.',
+    }),
+    p99: t.exposeFloat('p99', {
+      nullable: true,
+      description: '99th percentile: 99 % of the measured values are lower.',
+    }),
   }),
 });
 
 export const QueueDepth = builder.objectRef<QueueDepthShape>('QueueDepth').implement({
-  description: 'How many jobs of a queue are in which state.',
+  description: 'Number of jobs of a queue by state.',
   fields: (t) => ({
-    due: t.exposeInt('due', { description: 'Pending, and their time has come.' }),
-    scheduled: t.exposeInt('scheduled', { description: 'Pending, waiting for their first delivery.' }),
-    retrying: t.exposeInt('retrying', { description: 'Pending, in backoff.' }),
-    held: t.exposeInt('held', { description: 'Pending, held by a defer of their own.' }),
-    processing: t.exposeInt('processing', { description: 'Being delivered.' }),
-    awaitingAck: t.exposeInt('awaiting_ack', { description: 'Receipt confirmed, outcome not yet reported.' }),
-    completed: t.exposeInt('completed', { description: 'Completed and not past retention.' }),
-    dead: t.exposeInt('dead', { description: 'Dead and not past retention.' }),
+    due: t.exposeInt('due', { description: 'Pending jobs whose `scheduledFor` has come.' }),
+    scheduled: t.exposeInt('scheduled', { description: 'Pending jobs that wait for their first delivery.' }),
+    retrying: t.exposeInt('retrying', { description: 'Pending jobs in back-off.' }),
+    held: t.exposeInt('held', { description: 'Pending jobs that wait for the end of a hold of their own.' }),
+    processing: t.exposeInt('processing', { description: 'Jobs that are being delivered.' }),
+    awaitingAck: t.exposeInt('awaiting_ack', {
+      description: 'Jobs whose receipt is confirmed and whose outcome is not yet reported.',
+    }),
+    completed: t.exposeInt('completed', { description: 'Completed jobs that are not past retention.' }),
+    dead: t.exposeInt('dead', { description: 'Dead jobs that are not past retention.' }),
   }),
 });
 
 export const TimelinePoint = builder.objectRef<TimelinePointShape>('TimelinePoint').implement({
-  description: 'What happened to a queue’s deliveries in a span of time.',
+  description: 'Attempts of a queue that ended in a time span.',
   fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'Start of the span.' }),
-    success: t.exposeInt('success', { description: 'Attempts that succeeded.' }),
-    failed: t.exposeInt('failed', { description: 'Attempts that failed.' }),
-    nacked: t.exposeInt('nacked', { description: 'Attempts that the worker nacked.' }),
-    deferred: t.exposeInt('deferred', { description: 'Attempts that ended in backpressure.' }),
-    dead: t.exposeInt('dead', { description: 'Jobs that an attempt left dead; also counted above.' }),
-    duration: t.field({ type: Percentiles, description: 'Of the delivery.', resolve: ({ duration }) => duration }),
+    at: t.expose('at', { type: 'DateTime', description: 'Start of the time span.' }),
+    success: t.exposeInt('success', { description: 'Number of attempts that succeeded.' }),
+    failed: t.exposeInt('failed', { description: 'Number of attempts that failed.' }),
+    nacked: t.exposeInt('nacked', { description: 'Number of attempts that the worker nacked.' }),
+    deferred: t.exposeInt('deferred', { description: 'Number of attempts that ended in backpressure.' }),
+    dead: t.exposeInt('dead', {
+      description: 'Number of attempts after which the job was dead. The other members count these attempts too.',
+    }),
+    duration: t.field({
+      type: Percentiles,
+      description: 'Durations of the deliveries.',
+      resolve: ({ duration }) => duration,
+    }),
     wait: t.field({
       type: Percentiles,
-      description: 'From `scheduledFor` to the start of the delivery.',
+      description: 'Times from `scheduledFor` to the start of the delivery.',
       resolve: ({ wait }) => wait,
     }),
   }),
 });
 
 const HealthWarning = builder.objectRef<QueueHealthShape['warnings'][number]>('HealthWarning').implement({
-  description: 'Something about the receiver that needs a look.',
+  description: 'A warning about the receiver of a queue.',
   fields: (t) => ({
-    warning: t.field({ type: QueueWarning, description: 'What it is.', resolve: ({ warning }) => warning }),
-    message: t.exposeString('message', { description: 'What was seen, and what to do.' }),
+    warning: t.field({ type: QueueWarning, description: 'Kind of the problem.', resolve: ({ warning }) => warning }),
+    message: t.exposeString('message', { description: 'The observed problem, and what to do about it.' }),
   }),
 });
 
 export const QueueHealth = builder.objectRef<QueueHealthShape>('QueueHealth').implement({
-  description: 'How the receiver answered in the last hour.',
+  description: 'Attempts of the last hour by the receiver’s answer, and warnings about the receiver.',
   fields: (t) => ({
-    answered2xx: t.exposeInt('answered2xx', { description: 'Answers 2xx.' }),
-    answered3xx: t.exposeInt('answered3xx', { description: 'Answers 3xx: redirects are never followed.' }),
-    answered4xx: t.exposeInt('answered4xx', { description: 'Answers 4xx but 401 and 429.' }),
-    answered5xx: t.exposeInt('answered5xx', { description: 'Answers 5xx but 503 and 529.' }),
-    unauthorized: t.exposeInt('unauthorized', { description: 'Answers 401: the signature was rejected, most likely.' }),
-    backpressure: t.exposeInt('backpressure', { description: 'Answers 429, 503 and 529.' }),
-    unanswered: t.exposeInt('unanswered', { description: 'No answer in time, or none at all.' }),
-    duration: t.field({ type: Percentiles, description: 'Of the deliveries.', resolve: ({ duration }) => duration }),
+    answered2xx: t.exposeInt('answered2xx', { description: 'Number of 2xx answers.' }),
+    answered3xx: t.exposeInt('answered3xx', { description: 'Number of 3xx answers. Redirects are never followed.' }),
+    answered4xx: t.exposeInt('answered4xx', { description: 'Number of 4xx answers, without 401 and 429.' }),
+    answered5xx: t.exposeInt('answered5xx', { description: 'Number of 5xx answers, without 503 and 529.' }),
+    unauthorized: t.exposeInt('unauthorized', {
+      description: 'Number of 401 answers. The receiver most likely rejects the signature.',
+    }),
+    backpressure: t.exposeInt('backpressure', { description: 'Number of 429, 503 and 529 answers.' }),
+    unanswered: t.exposeInt('unanswered', {
+      description: 'Number of attempts without an answer in time, or without any answer.',
+    }),
+    duration: t.field({
+      type: Percentiles,
+      description: 'Durations of the deliveries.',
+      resolve: ({ duration }) => duration,
+    }),
     warnings: t.field({
       type: [HealthWarning],
-      description: 'What needs a look.',
+      description: 'Problems of the receiver that need attention; empty if there are none.',
       resolve: ({ warnings }) => [...warnings],
     }),
   }),
 });
 
 export const RateWindow = builder.objectRef<NonNullable<QueueUse['rate']>>('RateWindow').implement({
-  description: 'The present window of a rate limit.',
+  description: 'The present window of a queue’s rate limit.',
   fields: (t) => ({
-    used: t.exposeInt('used', { description: 'Deliveries begun in it.' }),
-    max: t.exposeInt('max', { description: 'Deliveries allowed in it.' }),
-    resetsAt: t.expose('resetsAt', { type: 'DateTime', description: 'When the next one begins.' }),
+    used: t.exposeInt('used', { description: 'Number of deliveries that started in this window.' }),
+    max: t.exposeInt('max', { description: 'Number of deliveries that may start in this window.' }),
+    resetsAt: t.expose('resetsAt', { type: 'DateTime', description: 'Start of the next window.' }),
   }),
 });

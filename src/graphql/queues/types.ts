@@ -16,104 +16,125 @@ import { toTimeline } from '../timeline.ts';
 import { QueueDepth, QueueHealth, RateWindow, TimelinePoint } from './statistics.ts';
 
 const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('QueueHold').implement({
-  description: 'A queue whose deliveries stand still because a receiver asked for it.',
+  description: 'A hold of a whole queue, caused by a defer of queue scope. No job of the queue is delivered during it.',
   fields: (t) => ({
-    until: t.expose('holdUntil', { type: 'DateTime', description: 'Then one job is released as a probe.' }),
-    reason: t.exposeString('holdReason', { nullable: true, description: 'What the receiver said.' }),
+    until: t.expose('holdUntil', {
+      type: 'DateTime',
+      description: 'End of the hold. After it, one job is released as a probe.',
+    }),
+    reason: t.exposeString('holdReason', {
+      nullable: true,
+      description: 'Reason that the receiver gave for the hold; null if it gave none.',
+    }),
     askedBy: t.field({
       type: Job,
       nullable: true,
-      description: 'The job whose defer asked for it.',
+      description: 'The job whose defer caused the hold; null if that job has been removed.',
       resolve: ({ holdJobId }, _args, { loaders }) => (holdJobId === null ? null : loaders.job.load(holdJobId)),
     }),
     probe: t.field({
       type: Job,
       nullable: true,
-      description: 'The job that finds out whether the queue may go on, while it is under way.',
+      description:
+        'The job that is now delivered as a probe, to find out whether the queue may resume; null if no probe is in flight.',
       resolve: ({ probeJobId }, _args, { loaders }) => (probeJobId === null ? null : loaders.job.load(probeJobId)),
     }),
   }),
 });
 
 const QueuePause = builder.objectRef<{ pausedAt: Date; pausedBy: string }>('QueuePause').implement({
-  description: 'Somebody has stopped the deliveries of a queue.',
+  description: 'A pause of a queue. No job of the queue is claimed during it.',
   fields: (t) => ({
-    since: t.expose('pausedAt', { type: 'DateTime', description: 'When.' }),
-    by: t.exposeString('pausedBy', { description: 'Who: an API key, or the command line.' }),
+    since: t.expose('pausedAt', { type: 'DateTime', description: 'Start of the pause.' }),
+    by: t.exposeString('pausedBy', { description: 'Actor that paused the queue: an API key, or the command line.' }),
   }),
 });
 
 Queue.implement({
-  description: 'A queue, its settings (durations are seconds) and how it does.',
+  description: 'A queue with its settings and statistics. Durations are in seconds.',
   authScopes: (queue) => ({ owner: queue.accountId }),
   fields: (t) => ({
-    id: t.exposeID('id', { description: '24 hexadecimal digits.' }),
-    name: t.exposeString('name', { description: 'Unique among the live queues of the account; cannot be changed.' }),
-    webhookUrl: t.exposeString('webhookUrl', { description: 'Where jobs are delivered to.' }),
-    maxAttempts: t.exposeInt('maxAttempts', { description: 'Attempts until a job is dead, for jobs to come.' }),
-    maxDefers: t.exposeInt('maxDefers', { description: 'Holds that a job may have.' }),
-    concurrency: t.exposeInt('concurrency', { description: 'Jobs in flight at once, at most.' }),
+    id: t.exposeID('id', { description: 'Id of the queue, 24 hexadecimal digits.' }),
+    name: t.exposeString('name', {
+      description: 'Name of the queue, unique among the live queues of the account. It cannot be changed.',
+    }),
+    webhookUrl: t.exposeString('webhookUrl', { description: 'URL to which jobs are delivered.' }),
+    maxAttempts: t.exposeInt('maxAttempts', {
+      description: 'Number of attempts after which a job is dead. Jobs keep the value with which they were published.',
+    }),
+    maxDefers: t.exposeInt('maxDefers', { description: 'Maximum number of holds per job.' }),
+    concurrency: t.exposeInt('concurrency', { description: 'Maximum number of jobs in flight.' }),
     dlqEnabled: t.exposeBoolean('dlqEnabled', { description: 'Whether dead jobs leave a dead letter.' }),
-    mode: t.field({ type: QueueMode, description: 'What a 2xx means.', resolve: (queue) => queue.mode as Mode }),
+    mode: t.field({
+      type: QueueMode,
+      description: 'Meaning of a 2xx answer of the webhook.',
+      resolve: (queue) => queue.mode as Mode,
+    }),
     rateLimitMax: t.exposeInt('rateLimitMax', {
       nullable: true,
-      description: 'Deliveries per window; null: no limit.',
+      description: 'Maximum number of deliveries per rate window; null if there is no limit.',
     }),
-    rateLimitWindow: t.exposeFloat('rateLimitWindow', { description: 'Length of the window, in seconds.' }),
-    ackTimeout: t.exposeFloat('ackTimeout', { description: 'Seconds in which a worker has to report.' }),
+    rateLimitWindow: t.exposeFloat('rateLimitWindow', { description: 'Length of the rate window in seconds.' }),
+    ackTimeout: t.exposeFloat('ackTimeout', {
+      description: 'Time in which a worker must report, in seconds; for ack mode.',
+    }),
     ackTimeoutAction: t.field({
       type: AckTimeoutAction,
-      description: 'What becomes of a job that is not reported on in time.',
+      description: 'Effect on a job when its ack deadline passes without a report.',
       resolve: (queue) => queue.ackTimeoutAction as TimeoutAction,
     }),
     backoffType: t.field({
       type: BackoffType,
-      description: 'How the waits between retries grow, for jobs to come.',
+      description: 'Growth of the back-off from retry to retry. Jobs keep the value with which they were published.',
       resolve: (queue) => queue.backoffType as Backoff,
     }),
-    backoffDelay: t.exposeFloat('backoffDelay', { description: 'Seconds before the first retry, for jobs to come.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    backoffDelay: t.exposeFloat('backoffDelay', {
+      description: 'Back-off before the first retry, in seconds. Jobs keep the value with which they were published.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the queue was created.' }),
     deletedAt: t.expose('deletedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was deleted; seen only through jobs that are still kept.',
+      description:
+        'Time at which the queue was deleted; null if it is live. Deleted queues are visible only through their jobs.',
     }),
     paused: t.boolean({
-      description: 'Whether somebody has stopped it.',
+      description: 'Whether the queue is paused.',
       resolve: ({ pausedAt }) => pausedAt !== null,
     }),
     pause: t.field({
       type: QueuePause,
       nullable: true,
-      description: 'Since when and by whom it is paused.',
+      description: 'The pause of the queue; null if the queue is not paused.',
       resolve: ({ pausedAt, pausedBy }) => (pausedAt === null || pausedBy === null ? null : { pausedAt, pausedBy }),
     }),
     hold: t.field({
       type: QueueHold,
       nullable: true,
-      description: 'Set while a defer of queue scope holds it, until its probe has answered.',
+      description:
+        'The hold of the queue, set by a defer of queue scope and removed when its probe has ended; null if the queue is not held.',
       resolve: (queue) => (queue.holdUntil === null ? null : { ...queue, holdUntil: queue.holdUntil }),
     }),
     signingSecretRotatesAt: t.expose('nextSigningSecretAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'During the overlap of a rotation: when the next secret takes over.',
+      description: 'Time at which the next signing secret takes over; null if no rotation is in progress.',
     }),
     payloadsEncrypted: t.exposeBoolean('payloadsEncrypted', {
       description:
-        'Whether payloads of jobs to come, and what their webhook answers, are stored encrypted. No search by payload finds such jobs.',
+        'Whether payloads of jobs published from now on, and the answers of their webhook, are stored encrypted. Such jobs cannot be searched by payload.',
     }),
     depth: t.field({
       type: QueueDepth,
       complexity: PRICE.depth,
       nullable: true,
-      description: 'How many jobs are in which state.',
+      description: 'Number of jobs by state; null for a deleted queue.',
       resolve: ({ id }, _args, { loaders }) => loaders.depth.load(id),
     }),
     oldestDueSeconds: t.float({
       complexity: PRICE.depth,
       nullable: true,
-      description: 'For how long the oldest due job has been due, in seconds; null when none is.',
+      description: 'Time for which the oldest due job has been due, in seconds; null if no job is due.',
       resolve: async ({ id }, _args, { loaders }) => {
         const oldest = (await loaders.depth.load(id))?.oldestDueAt ?? null;
         if (oldest === null) return null;
@@ -122,30 +143,35 @@ Queue.implement({
     }),
     inFlight: t.int({
       nullable: true,
-      description: 'Processing and awaiting ack, to compare with `concurrency`.',
+      description:
+        'Number of jobs that are processing or awaiting an ack, to compare with `concurrency`; null for a deleted queue.',
       resolve: async ({ id }, _args, { loaders }) => (await loaders.use.load(id))?.inFlight ?? null,
     }),
     rateWindow: t.field({
       type: RateWindow,
       nullable: true,
-      description: 'The present rate window; null without a rate limit.',
+      description: 'The present rate window; null if there is no rate limit.',
       resolve: async ({ id }, _args, { loaders }) => (await loaders.use.load(id))?.rate ?? null,
     }),
     health: t.field({
       type: QueueHealth,
       complexity: PRICE.health,
       nullable: true,
-      description: 'How the receiver answered in the last hour.',
+      description: 'Attempts of the last hour by the receiver’s answer, and warnings; null for a deleted queue.',
       resolve: ({ id }, _args, { loaders }) => loaders.health.load(id),
     }),
     timeline: t.field({
       type: [TimelinePoint],
-      description: 'Attempts over time; the last day by default, at most 1000 spans.',
+      description: 'Attempts over time; the last day by default, at most 1000 time spans.',
       complexity: timelinePrice,
       args: {
-        from: t.arg({ type: 'DateTime', description: 'A day before `to` when left out.' }),
-        to: t.arg({ type: 'DateTime', description: 'Now when left out.' }),
-        bucketSeconds: t.arg.int({ defaultValue: 300, required: true, description: 'A multiple of 300.' }),
+        from: t.arg({ type: 'DateTime', description: 'Start of the range; a day before `to` by default.' }),
+        to: t.arg({ type: 'DateTime', description: 'End of the range; now by default.' }),
+        bucketSeconds: t.arg.int({
+          defaultValue: 300,
+          required: true,
+          description: 'Length of a time span in seconds; a multiple of 300.',
+        }),
       },
       resolve: async ({ id }, args, { loaders }) =>
         loaders.timeline(toTimeline(args, (await loaders.server()).now)).load(id),
@@ -154,16 +180,16 @@ Queue.implement({
       {
         type: Job,
         complexity: searchPriceOfQueue,
-        description: 'Its jobs, newest first unless asked otherwise.',
+        description: 'Jobs of the queue; newest first by default.',
         args: {
-          filter: t.arg({ type: JobFilterInput, description: 'Which ones.' }),
-          orderBy: t.arg({ type: JobOrderInput, description: 'In which order.' }),
+          filter: t.arg({ type: JobFilterInput, description: 'The jobs to return; all by default.' }),
+          orderBy: t.arg({ type: JobOrderInput, description: 'The order of the jobs; newest first by default.' }),
         },
         resolve: (queue, args, context) => {
           const filter = { ...toJobFilter(args.filter), queueIds: [queue.id], queueNames: undefined };
           const order = toOrder(args.orderBy);
           const isPlain = args.after == null && args.before == null && args.last == null && args.orderBy == null;
-          // The first pages of many queues come in one statement.
+          // The first pages of many queues are read in one statement.
           return jobPage(context, filter, order, args, isPlain ? newest(queue.id, args.filter, context) : undefined);
         },
       },
@@ -173,8 +199,10 @@ Queue.implement({
       {
         type: DeadLetter,
         complexity: searchPriceOfQueue,
-        description: 'Its dead letters, most recently dead first.',
-        args: { filter: t.arg({ type: DeadLetterFilterInput, description: 'Which ones.' }) },
+        description: 'Dead letters of the queue; the most recently dead first.',
+        args: {
+          filter: t.arg({ type: DeadLetterFilterInput, description: 'The dead letters to return; all by default.' }),
+        },
         resolve: (queue, args, context) =>
           deadLetterPage(context, { ...toDeadLetterFilter(args.filter), queueIds: [queue.id] }, args),
       },
@@ -183,8 +211,10 @@ Queue.implement({
     errorGroups: t.field({
       type: [ErrorGroup],
       complexity: ({ first }) => ({ field: PRICE.errorGroups, multiplier: Math.min(Math.max(first ?? 10, 1), 100) }),
-      description: 'Its dead letters that were not replayed, by what they died of; the largest group first.',
-      args: { first: t.arg.int({ defaultValue: 10, required: true, description: 'So many; at most 100.' }) },
+      description: 'Dead letters of the queue that were not replayed, grouped by error; the largest group first.',
+      args: {
+        first: t.arg.int({ defaultValue: 10, required: true, description: 'Maximum number of groups; at most 100.' }),
+      },
       resolve: (queue, { first }, { loaders }) =>
         loaders.errorGroups({ replayed: false }, Math.min(Math.max(first, 0), 100)).load(queue.id),
     }),

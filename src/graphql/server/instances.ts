@@ -1,27 +1,27 @@
 import { builder } from '../builder.ts';
 
 const Instance = builder.prismaObject('Instance', {
-  description: 'A running process of the service.',
+  description: 'A running process of Jobferry.',
   select: { id: true },
   fields: (t) => ({
-    id: t.exposeID('id', { description: '24 hexadecimal digits.' }),
-    role: t.exposeString('role', { description: 'all, api or worker.' }),
-    version: t.exposeString('version', { description: 'Of Jobferry.' }),
-    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it started.' }),
-    lastSeenAt: t.expose('lastSeenAt', { type: 'DateTime', description: 'When it last gave a sign of life.' }),
-    inFlight: t.exposeInt('inFlight', { description: 'Deliveries under way.' }),
-    capacity: t.exposeInt('capacity', { description: 'Deliveries it may have under way.' }),
+    id: t.exposeID('id', { description: 'Id of the process, 24 hexadecimal digits.' }),
+    role: t.exposeString('role', { description: 'Role of the process: all, api or worker.' }),
+    version: t.exposeString('version', { description: 'Version of Jobferry.' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'Time at which the process started.' }),
+    lastSeenAt: t.expose('lastSeenAt', { type: 'DateTime', description: 'Time of the last heartbeat.' }),
+    inFlight: t.exposeInt('inFlight', { description: 'Number of deliveries in progress.' }),
+    capacity: t.exposeInt('capacity', { description: 'Maximum number of deliveries in progress.' }),
   }),
 });
 
-/** Processes that said nothing for longer are not shown. */
+/** Processes without a heartbeat for longer are not returned. */
 const SILENT_MS = 30_000;
 
 builder.queryFields((t) => ({
   instances: t.prismaField({
     type: [Instance],
     description:
-      'The processes of the service that are running. For its operator, whose account is the first one: others see none, since this shows what everybody has under way.',
+      'Running processes of Jobferry, at most 100. Only the first account, which is the operator’s, receives them: they show the load of all accounts. For other accounts the list is empty.',
     resolve: async (query, _root, _args, { prisma, account, loaders }) => {
       const first = await prisma.account.findFirst({ orderBy: { id: 'asc' }, select: { id: true } });
       if (first?.id !== account.id) return [];

@@ -1,9 +1,9 @@
-/** Values that are data and not schemas: whatever is in there stays as it is. */
+/** Keywords whose values are data and not schemas, so they are not converted. */
 const DATA = new Set(['example', 'examples', 'default', 'enum', 'value']);
 
 /**
- * The generator writes schemas in the manner of OpenAPI 3.0. In 3.1, which knows webhooks, a schema is
- * plain JSON Schema: `nullable` is gone, and null is one of the types.
+ * Converts schemas from OpenAPI 3.0, which the generator writes, to 3.1, which has webhooks. In 3.1 a schema is plain JSON
+ * Schema: instead of `nullable`, null is one of the types.
  */
 export function toJsonSchema(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(toJsonSchema);

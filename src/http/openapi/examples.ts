@@ -2,15 +2,15 @@ import type { contract } from '../../contract/index.ts';
 
 type Contract = typeof contract;
 
-/** As `@ts-rest/open-api` joins them: the path to a route within the contract. */
+/** The path to a route within the contract, joined as `@ts-rest/open-api` does. */
 export type OperationId = {
   [Router in keyof Contract & string]: `${Router}.${keyof Contract[Router] & string}`;
 }[keyof Contract & string];
 
 interface Examples {
-  /** Bodies to send, by what they show. */
+  /** Request bodies by summary. */
   request?: Readonly<Record<string, object>>;
-  /** One body per status. What is missing here has the same example in every operation, or none. */
+  /** One body per status. A status that is missing here has the same example in every operation, or none. */
   answers: Readonly<Record<number, unknown>>;
 }
 
@@ -69,7 +69,7 @@ const job = {
   completedAt: '2026-01-31T12:00:02.171Z',
 };
 
-/** Of a job that was published to a queue in ack mode and answered 202. */
+/** A job of a queue in ack mode whose webhook answered 202, after a report. */
 function reported(outcome: object, entry: object) {
   const timestamp = '2026-01-31T12:04:30.500Z';
   const attempt = { attempt: 1, error: null, webhookStatusCode: 202, timestamp, ...entry };
@@ -101,7 +101,7 @@ const NO_ACK_MODE = message('the queue is not in ack mode');
 const QUEUE_DELETED = message('the queue has been deleted, and its dead letters with it');
 const BAD_PAGE = message('page: must be a whole number from 1 to 1000000000');
 
-/** Where one answer shows it in every operation. */
+/** Answers with the same example in every operation. */
 export const COMMON_ANSWERS: Examples['answers'] = {
   400: message('the path is not valid UTF-8'),
   401: message('missing or invalid API key'),
@@ -111,12 +111,12 @@ export const COMMON_ANSWERS: Examples['answers'] = {
   503: message('the database is not available; nothing was stored, try again'),
 };
 
-/** Each is checked against its own schema by the tests, and an operation without an entry does not compile. */
+/** Tests check each example against its schema. An operation without an entry does not compile. */
 export const EXAMPLES: Readonly<Record<OperationId, Examples>> = {
   'queues.list': { answers: { 200: [queue] } },
   'queues.create': {
     request: {
-      'As little as possible': { name: queue.name, webhookUrl: queue.webhookUrl },
+      'Required fields only': { name: queue.name, webhookUrl: queue.webhookUrl },
       'Ack mode, retries and limits': {
         name: 'videos',
         webhookUrl: 'https://hooks.example.com/videos',
@@ -182,8 +182,8 @@ export const EXAMPLES: Readonly<Record<OperationId, Examples>> = {
   },
   'jobs.nack': {
     request: {
-      'Try again': { reason: 'the mail server is down' },
-      'Give up': { retryable: false, reason: 'the address does not exist' },
+      'Retry the job': { reason: 'the mail server is down' },
+      'Do not retry the job': { retryable: false, reason: 'the address does not exist' },
     },
     answers: {
       200: reported(
@@ -196,7 +196,7 @@ export const EXAMPLES: Readonly<Record<OperationId, Examples>> = {
   },
   'jobs.defer': {
     request: {
-      'Hold the queue': { retryAfter: 30, reason: 'the mail server asks for a pause' },
+      'Hold the queue': { retryAfter: 30, reason: 'the mail server is overloaded' },
       'Hold this job': { retryAfter: 30, scope: 'job' },
     },
     answers: {
@@ -205,10 +205,10 @@ export const EXAMPLES: Readonly<Record<OperationId, Examples>> = {
           status: 'pending',
           attempts: 0,
           deferCount: 1,
-          lastError: 'the mail server asks for a pause',
+          lastError: 'the mail server is overloaded',
           scheduledFor: '2026-01-31T12:05:00.500Z',
         },
-        { status: 'deferred', error: 'the mail server asks for a pause' },
+        { status: 'deferred', error: 'the mail server is overloaded' },
       ),
       400: NO_ACK_MODE,
       404: NO_JOB,
@@ -249,5 +249,5 @@ export const EXAMPLES: Readonly<Record<OperationId, Examples>> = {
   },
 };
 
-/** What the webhook gets for the job above. */
+/** The body of a delivery of the job above. */
 export const ENVELOPE = { id: JOB_ID, queue: queue.name, payload, attempt: 1, maxAttempts: 3, createdAt: PUBLISHED_AT };

@@ -10,32 +10,35 @@ export interface OpenApiOptions {
   templates: Readonly<Record<string, unknown>>;
 }
 
-/** A JSON value; nothing in here reads it again but tests. */
+/** A JSON value, which only tests read again. */
 type OpenApiDocument = Record<string, unknown>;
 
-const DESCRIPTION = `A job queue that delivers to webhooks. Publish a JSON object to a queue; Jobferry keeps it and posts it to the
+const DESCRIPTION = `A job queue that delivers to webhooks. Publish a JSON object to a queue. Jobferry stores it and posts it to the
 queue's \`webhookUrl\`, signed, with retries, limits, backpressure, dead letters and a history of every attempt.
 
 **Authentication.** Every operation needs \`Authorization: Bearer <API key>\`.
 
-**Bodies** are JSON in UTF-8. Unknown fields are ignored. Durations are seconds, with decimals where the type is
-\`number\`. Times in answers are UTC with milliseconds.
+**Bodies** are JSON in UTF-8. Unknown fields are ignored. Durations are in seconds, with decimals if the type is
+\`number\`. Times in answers are in UTC with milliseconds.
 
-**Errors** are JSON too, and so are those that are named in no operation: 404 for unknown paths and methods, and 400,
-408, 417 and 431 for requests that are no proper HTTP, take too long to arrive, expect too much or have too large a head.
+**Errors** are JSON, including those that no operation lists: 404 for an unknown path or method, 400 for a malformed HTTP
+request, 408 for a request that takes too long to arrive, 417 for an \`Expect\` header that the server cannot fulfil, and
+431 for a request head that is too large.
 
-**Retention.** Jobs, their history and their dead letters are removed 72 hours after the publish.`;
+**Retention.** Jobs, their history and their dead letters are removed when the retention of the job has passed, by default
+72 hours after its publish. A job that has not ended by then is kept until it ends, and a job that dies only then is kept
+for one more delivery lifetime, by default 24 hours.`;
 
 const TAGS = [
-  { name: 'Queues', description: 'Where jobs go, and how they are delivered.' },
-  { name: 'Jobs', description: 'Publish, look, and report in ack mode.' },
-  { name: 'Dead letters', description: 'What became of jobs that died, and how to send them again.' },
+  { name: 'Queues', description: 'Create, change and delete queues, which define how jobs are delivered.' },
+  { name: 'Jobs', description: 'Publish, list and read jobs, and report on them in ack mode.' },
+  { name: 'Dead letters', description: 'List the dead letters of a queue, and replay them.' },
 ];
 
 /**
- * OpenAPI knows no two paths that differ in the names of their parameters only, and the contract has
- * such a pair: its publish names a queue by name and its job list by id. In the document they are one
- * path; each operation says what its parameter is.
+ * OpenAPI does not allow two paths that differ only in the names of their parameters. The contract has such a pair: publish
+ * takes the name of a queue, and the job list its id. In the document they are one path, and each operation describes its
+ * parameter.
  */
 const SHARED_PATH = '/v1/queues/{queue}/jobs';
 const SHARED_PARAMETER: Readonly<Record<string, string>> = {
@@ -43,7 +46,7 @@ const SHARED_PARAMETER: Readonly<Record<string, string>> = {
   '/v1/queues/{id}/jobs': 'id',
 };
 
-/** The contract as an OpenAPI document: what is on the wire, for people and for generators. */
+/** Returns the contract as an OpenAPI document, which describes the wire format for people and for generators. */
 export function openApiDocument({ signatureHeader, templates }: OpenApiOptions): OpenApiDocument {
   const { paths, components, ...head } = generateOpenApi(
     contract,
@@ -57,14 +60,18 @@ export function openApiDocument({ signatureHeader, templates }: OpenApiOptions):
       servers: [{ url: '/', description: 'The server that this document comes from.' }],
       tags: TAGS,
       components: {
-        securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } },
+        securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of an account.' } },
         headers: {
           'WWW-Authenticate': {
-            description: 'Always `Bearer`.',
+            description: 'The authentication scheme, always `Bearer`.',
             required: true,
             schema: { const: 'Bearer' } as object,
           },
-          'Retry-After': { description: 'Seconds.', required: true, schema: { type: 'integer', minimum: 0 } },
+          'Retry-After': {
+            description: 'Time after which the client may retry, in seconds.',
+            required: true,
+            schema: { type: 'integer', minimum: 0 },
+          },
         },
       },
     },
@@ -88,7 +95,7 @@ interface Schema {
   properties?: Record<string, object>;
 }
 
-/** Their names are configuration, which the contract does not know (D28). */
+/** Adds the names of the templates. They are configuration, so the contract does not have them (D28). */
 function nameTemplates(schemas: Record<string, Schema>, names: string[]): void {
   Object.assign(schemas.QueueCreate?.properties?.template ?? {}, { enum: names });
 }

@@ -8,13 +8,13 @@ type Operation = Parameters<Mapper>[0];
 /** Tags by the contract's routers. */
 const TAG_OF: Readonly<Record<string, string>> = { queues: 'Queues', jobs: 'Jobs', deadLetters: 'Dead letters' };
 
-/** By status; they are defined once in `components`. */
+/** Headers of answers by status. They are defined once in `components`. */
 const HEADERS: Readonly<Record<string, object>> = {
   401: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
   503: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
 };
 
-/** Adds to a generated operation what the generator cannot know. */
+/** Adds tags, security, examples and headers to a generated operation, and removes answers that the route never sends. */
 export const completeOperation: Mapper = (operation, route) => {
   const id = operation.operationId as OperationId;
   const metadata = route.metadata as RouteMetadata | undefined;
@@ -39,7 +39,7 @@ interface Answer {
 
 const TAKES_ANY_TYPE: ReadonlySet<BodyRule> = new Set(['glanced', 'ignored']);
 
-/** A route that reads no body refuses none; one that throws it away limits its size, and takes any type. */
+/** A route that reads no body never refuses one. A route that discards the body limits its size and accepts any type. */
 function mayAnswer(status: number, metadata: RouteMetadata | undefined): boolean {
   if (status === 413) return metadata !== undefined;
   if (status === 415) return metadata !== undefined && !TAKES_ANY_TYPE.has(metadata.body);
@@ -61,7 +61,7 @@ function completeBody(id: OperationId, body: NonNullable<Operation['requestBody'
 function completeAnswer(id: OperationId, status: string, { description, content }: Answer): Answer {
   const headers = HEADERS[status];
   const shared = { description, ...(headers === undefined ? {} : { headers }) };
-  if (content === undefined) return { ...shared, description: 'Done. There is no body.' };
+  if (content === undefined) return { ...shared, description: 'The request succeeded. The answer has no body.' };
   const example = EXAMPLES[id].answers[Number(status)] ?? COMMON_ANSWERS[Number(status)];
   return { ...shared, content: { 'application/json': { ...content['application/json'], example } } };
 }

@@ -9,38 +9,42 @@ export const envelopeSchema = {
     id: {
       type: 'string',
       pattern: '^[0-9a-f]{24}$',
-      description: 'Id of the job: for ack, nack and defer, and to tell a redelivery.',
+      description: 'Id of the job, for ack, nack and defer, and to recognize redeliveries.',
     },
     queue: { type: 'string', description: 'Name of the queue.' },
-    payload: { type: 'object', additionalProperties: true, description: 'As published, byte for byte.' },
+    payload: { type: 'object', additionalProperties: true, description: 'The payload, byte for byte as published.' },
     attempt: {
       type: 'integer',
       minimum: 1,
-      description: 'Number of this delivery. A redelivery after a hold repeats it.',
+      description: 'Number of this delivery, starting at 1. A redelivery after a hold has the same number.',
     },
     maxAttempts: {
       type: 'integer',
       minimum: 1,
-      description: 'When `attempt` is this number, a failing answer is the end: the job is dead.',
+      description:
+        'Number of attempts after which the job is dead. If `attempt` is this number, a failure ends the job.',
     },
-    createdAt: { type: 'string', format: 'date-time', description: 'When the job was published.' },
+    createdAt: { type: 'string', format: 'date-time', description: 'Time at which the job was published.' },
   },
   required: ['id', 'queue', 'payload', 'attempt', 'maxAttempts', 'createdAt'],
 };
 
 const BACKPRESSURE = {
   description:
-    'Backpressure: the job is held for `Retry-After`, or 60 seconds without it, and delivered again. No attempt is ' +
-    'used. After `maxDefers` holds the job is dead.',
+    'Backpressure. The job is held for `Retry-After`, or for 60 seconds if the header is missing, and then delivered ' +
+    'again. No attempt is used. If the job has already been held `maxDefers` times, it is dead.',
   headers: {
-    'Retry-After': { description: 'Seconds, decimals allowed, or an HTTP date.', schema: { type: 'string' } },
+    'Retry-After': {
+      description: 'Length of the hold in seconds, with decimals, or its end as an HTTP date.',
+      schema: { type: 'string' },
+    },
   },
 };
 
 const FAILED = {
   description:
-    'A failed attempt, as is every answer that is not named here, a redirect too, and no answer in time. It is tried ' +
-    'again after the backoff, and the job is dead after `maxAttempts`.',
+    'A failed attempt. Every answer that is not listed here, including redirects, and a missing answer are failures too. ' +
+    'The job is retried after the back-off, and is dead after `maxAttempts` attempts.',
 };
 
 function signature(name: string, required: boolean, description: string) {
@@ -48,19 +52,19 @@ function signature(name: string, required: boolean, description: string) {
   return { name, in: 'header', required, description, schema, example: `sha256=${'0123456789abcdef'.repeat(4)}` };
 }
 
-/** The one call that goes out: what a receiver gets, and what its answer means. */
+/** Describes the only request that Jobferry sends: its content, and the meaning of the receiver's answer. */
 export function deliveryWebhook(signatureHeader: string) {
   return {
     post: {
       operationId: 'webhook.delivery',
       summary: 'A delivery',
       description:
-        `Jobferry posts each job to the queue's \`webhookUrl\`. Deliveries happen at least once: the \`id\` tells a ` +
-        'redelivery. Redirects are not followed. An answer must come within 15 seconds; in ack mode answer at once, ' +
-        'and report the outcome later.\n\n' +
-        `Check \`${signatureHeader}\` before you trust the body: compute the HMAC-SHA256 of its raw bytes, as they were ` +
-        "received and not parsed and written again, with the queue's `signingSecret` as the key, and compare in constant " +
-        'time. Answer 401 when it differs: that counts as a failed attempt.',
+        `Jobferry posts each job to the queue's \`webhookUrl\`. Delivery is at least once: a redelivery has the same ` +
+        '`id`. Redirects are not followed. The receiver must answer within the timeout, by default 15 seconds. In ack ' +
+        'mode, answer at once and report the outcome later.\n\n' +
+        `Check \`${signatureHeader}\` before you trust the body. Compute the HMAC-SHA256 of the raw bytes as received, ` +
+        "not of a parsed and serialized copy, with the queue's `signingSecret` as the key. Compare in constant time. " +
+        'Answer 401 if the signatures differ; this counts as a failed attempt.',
       security: [],
       parameters: [
         signature(
@@ -71,7 +75,7 @@ export function deliveryWebhook(signatureHeader: string) {
         signature(
           `${signatureHeader}-next`,
           false,
-          'While the `signingSecret` is being replaced: the same, keyed with the one that comes next.',
+          'HMAC-SHA256 of the raw body in lower-case hex, keyed with the next `signingSecret`; present only during a rotation.',
         ),
       ],
       requestBody: {
@@ -86,7 +90,7 @@ export function deliveryWebhook(signatureHeader: string) {
       responses: {
         '2XX': {
           description:
-            'Standard mode: the job is `completed`. Ack mode: it is `awaiting_ack` until its outcome is reported.',
+            'Standard mode: the job is `completed`. Ack mode: the job is `awaiting_ack` until its outcome is reported.',
         },
         429: BACKPRESSURE,
         503: BACKPRESSURE,
