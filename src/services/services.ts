@@ -26,12 +26,12 @@ import { toldWhatWasStored } from './told-what-was-stored.ts';
 
 export type Services = ReturnType<typeof createServices>;
 
-/** The services as one request calls them. */
+/** The services with the limits of one request. */
 export type ServicesOfRequest = ReturnType<Services['ofRequest']>;
 
 /**
- * All use cases by noun, as the shells (REST, GraphQL) call them. Everything is scoped to the account that is given: ids of
- * other accounts are not found. An expected refusal is thrown as a `JobferryError`.
+ * All use cases by noun, for REST and GraphQL. Every method is limited to the given account: ids of other accounts are
+ * not found. An expected refusal is thrown as a `JobferryError`.
  */
 export function createServices(context: Context) {
   const { changingTurns } = context.db;
@@ -44,7 +44,7 @@ export function createServices(context: Context) {
       ...toldWhatWasStored(createReports(context, batches)),
       ...createJobSearch(context),
       ...allInTurn(changingTurns, createJobChanges(context)),
-      // Published jobs take turns of their own, and an extension waits for its delivery before it takes one.
+      // Publishing has turns of its own. An extension takes its turn itself, after it has waited for its delivery.
       ...toldWhatWasStored(createPublishMany(publishing.publish)),
       ...toldWhatWasStored(createExtendAck(context, batches)),
     },
@@ -72,8 +72,8 @@ export function createServices(context: Context) {
     ...services,
 
     /**
-     * The same services for one request. Its searches together may keep the database busy for two seconds, and end when
-     * the signal is aborted because the client has gone.
+     * Returns the same services for one request. All its searches together may keep the database busy for two seconds.
+     * They end when the client disconnects, which aborts the signal.
      */
     ofRequest(signal: AbortSignal): typeof services {
       const request = { budget: new SearchBudget(signal) };
@@ -88,7 +88,7 @@ export function createServices(context: Context) {
 
 type Changes = Readonly<Record<string, (account: Account, ...input: unknown[]) => Promise<unknown>>>;
 
-/** Changes of one account take turns, so that they cannot take all connections, or delay publishes. */
+/** Makes the changes of each account take turns, so that they cannot take all connections or delay publishes. */
 function allInTurn<T extends object>(turns: FairTurns, changes: T): T {
   const inTurn = Object.entries(changes as Changes).map(([name, change]) => {
     const turned: Changes[string] = (account, ...input) => turns.run(account.id, () => change(account, ...input));
