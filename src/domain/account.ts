@@ -10,7 +10,7 @@ export interface Account {
   actor: Actor;
 }
 
-/** The author of a change that the caller asks for. */
+/** Returns the author of a change that the account's API key requests. */
 export function authorOf({ id: accountId, actor }: Account): Author {
   return { accountId, actor };
 }

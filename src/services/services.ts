@@ -9,6 +9,7 @@ import type { Context } from './context.ts';
 import { createDeadLetterList } from './dead-letters/list.ts';
 import { createReplay } from './dead-letters/replay.ts';
 import { createDeadLetterSearch } from './dead-letters/search.ts';
+import { explainUnavailable } from './explain-unavailable.ts';
 import { createQueueInsight } from './insight/queues.ts';
 import { sharingStatistics } from './insight/shared-statistics.ts';
 import { createJobBatches } from './jobs/batches.ts';
@@ -22,7 +23,6 @@ import { createJobSearch } from './jobs/search.ts';
 import { createQueueChanges, createQueueReads } from './queues/manage.ts';
 import { createQueueOperations } from './queues/operations.ts';
 import { createServerFacts } from './server/facts.ts';
-import { toldWhatWasStored } from './told-what-was-stored.ts';
 
 export type Services = ReturnType<typeof createServices>;
 
@@ -36,17 +36,17 @@ export type ServicesOfRequest = ReturnType<Services['ofRequest']>;
 export function createServices(context: Context) {
   const { changingTurns } = context.db;
   const batches = createJobBatches(context);
-  const publishing = toldWhatWasStored(createPublish(context), 'publish');
+  const publishing = explainUnavailable(createPublish(context), 'publish');
   const services = {
     jobs: {
       ...publishing,
       ...createJobReads(context, batches),
-      ...toldWhatWasStored(createReports(context, batches)),
+      ...explainUnavailable(createReports(context, batches)),
       ...createJobSearch(context),
       ...allInTurn(changingTurns, createJobChanges(context)),
       // Publishing has turns of its own. An extension takes its turn itself, after it has waited for its delivery.
-      ...toldWhatWasStored(createPublishMany(publishing.publish)),
-      ...toldWhatWasStored(createExtendAck(context, batches)),
+      ...explainUnavailable(createPublishMany(publishing.publish)),
+      ...explainUnavailable(createExtendAck(context, batches)),
     },
     queues: {
       ...createQueueReads(context),
@@ -94,5 +94,5 @@ function allInTurn<T extends object>(turns: FairTurns, changes: T): T {
     const turned: Changes[string] = (account, ...input) => turns.run(account.id, () => change(account, ...input));
     return [name, turned] as const;
   });
-  return toldWhatWasStored(Object.fromEntries(inTurn) as T);
+  return explainUnavailable(Object.fromEntries(inTurn) as T);
 }

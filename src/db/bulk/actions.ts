@@ -143,7 +143,7 @@ interface ActionRow {
 
 // Updates `looked_at` at most once a second, because a batch updates it, too.
 const READ_RUNNING: Statement = {
-  name: 'look-at-bulk-action',
+  name: 'read-running-bulk-action',
   text: `
     with looked as (
       update bulk_action set looked_at = jobferry_now()

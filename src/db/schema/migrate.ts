@@ -44,8 +44,8 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
 }
 
 /**
- * How the database compares with the migrations and the SQL functions of this version.
- * @throws whatever the query throws
+ * Compares the database with the migrations and the SQL functions of this version.
+ * @throws the error of the query
  */
 export async function schemaState(database: Queryable): Promise<SchemaState> {
   const { later, isMigrated, functions } = await compare(database);

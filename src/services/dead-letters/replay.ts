@@ -5,7 +5,7 @@ import { isId } from '../../domain/id.ts';
 import type { BulkReplayResult, PublishedJob } from '../../domain/job.ts';
 import { LIMITS } from '../../domain/queue.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
-import { afterCommit } from '../told-what-was-stored.ts';
+import { afterCommit } from '../explain-unavailable.ts';
 import { assertDeadLettersExist, queueDeleted } from './exists.ts';
 
 type Done = Extract<ReplayAnswer, { outcome: 'done' }>;

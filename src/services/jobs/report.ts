@@ -4,7 +4,7 @@ import { JobferryError } from '../../domain/errors.ts';
 import type { JobDocument } from '../../domain/job.ts';
 import { type DeferScope, type JobEvent, transition } from '../../domain/transition.ts';
 import type { Context } from '../context.ts';
-import { afterCommit } from '../told-what-was-stored.ts';
+import { afterCommit } from '../explain-unavailable.ts';
 import type { JobBatches } from './batches.ts';
 
 export interface ReportInput {

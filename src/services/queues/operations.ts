@@ -5,7 +5,7 @@ import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { LIMITS, type Queue } from '../../domain/queue.ts';
 import type { Context } from '../context.ts';
-import { afterCommit } from '../told-what-was-stored.ts';
+import { afterCommit } from '../explain-unavailable.ts';
 import { generateSigningSecret } from './signing-secret.ts';
 
 /**

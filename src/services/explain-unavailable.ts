@@ -4,7 +4,7 @@ const NOTHING = 'nothing was stored, try again';
 /** Advice for a client that cannot know whether its write was stored. */
 const UNKNOWN = {
   publish: 'it may have been stored: with an idempotencyKey it is safe to try again',
-  other: 'it may have been stored: look before you try again',
+  other: 'it may have been stored: check before you try again',
 };
 
 /**
@@ -17,12 +17,12 @@ type Writes = Readonly<Record<string, (...input: never[]) => Promise<unknown>>>;
  * Returns the writes with `unavailable` errors that state whether anything was stored (I-43).
  * @param writes see `Writes`
  */
-export function toldWhatWasStored<T extends object>(writes: T, advice: keyof typeof UNKNOWN = 'other'): T {
-  const told = Object.entries(writes as Writes).map(([name, write]) => [
+export function explainUnavailable<T extends object>(writes: T, advice: keyof typeof UNKNOWN = 'other'): T {
+  const explained = Object.entries(writes as Writes).map(([name, write]) => [
     name,
     (...input: never[]) => write(...input).catch((error: unknown) => refuse(error, UNKNOWN[advice])),
   ]);
-  return Object.fromEntries(told) as T;
+  return Object.fromEntries(explained) as T;
 }
 
 function refuse(error: unknown, advice: string): never {
