@@ -73,7 +73,7 @@ export function needsSecondCheck(res: Response): boolean {
   return true;
 }
 
-/** Returns the caller's account; every route of the contract is authenticated. */
+/** Returns the client's account; every route of the contract is authenticated. */
 export function accountOf(res: Response): Account {
   return res.locals.account as Account;
 }
