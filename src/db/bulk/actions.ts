@@ -233,7 +233,7 @@ export async function settleBatch(
   ids: string[],
   settlements: readonly Settlement[],
 ): Promise<Overtaken | { outcome: 'done'; applied: string[] }> {
-  const values = [action.id, action.processed, ids, toItems(db.box, settlements)];
+  const values = [action.id, action.processed, ids, toItems(db.cipher, settlements)];
   const row = await db.one<{ answer: Overtaken | { outcome: 'done'; applied: string[] } }>(SETTLE, values);
   if (row === null) throw new Error('jobferry_bulk_settle returned no row');
   return row.answer;

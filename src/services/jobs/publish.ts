@@ -1,4 +1,4 @@
-import type { SecretBox } from '../../db/connection/secret-box.ts';
+import type { Cipher } from '../../db/connection/cipher.ts';
 import { type PublishAnswer, type PublishItem, publish } from '../../db/delivery/publish.ts';
 import type { Account } from '../../domain/account.ts';
 import { notFound, unavailable } from '../../domain/errors.ts';
@@ -26,7 +26,7 @@ const WAKE_UP_LEAD_MS = 2500;
 /** Each round means that another publish with the same key came first and its job was then gone; even one is rare. */
 const MAX_ROUNDS = 5;
 /** Limit of the cached names of queues that encrypt their payloads. */
-const MAX_SEALING = 10_000;
+const MAX_ENCRYPTING = 10_000;
 
 export function createPublish(context: Context) {
   const createBatcher = () =>
@@ -47,7 +47,7 @@ export function createPublish(context: Context) {
   // The statement that stores the job knows whether the queue encrypts. If the item has the wrong form, it returns
   // `seal` or `unseal`, and the item is sent again. So a queue that encrypts sometimes costs a second round, other
   // queues cost nothing.
-  const sealing = new Map<string, string>();
+  const encrypting = new Map<string, string>();
 
   return {
     /**
@@ -73,7 +73,7 @@ export function createPublish(context: Context) {
       // One deadline for all rounds, because the client waits for the last one.
       const giveUpAt = performance.now() + DEADLINE_MS;
       for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        const item = sealedItem(context.db.box, plain, sealing.get(place));
+        const item = encryptedItem(context.db.cipher, plain, encrypting.get(place));
         const batcher = item.payload.length > LARGE ? large : small;
         const answer = await batcher.add(account.id, item, giveUpAt - performance.now());
         switch (answer.outcome) {
@@ -84,11 +84,11 @@ export function createPublish(context: Context) {
           case 'retry':
             continue;
           case 'seal':
-            if (sealing.size >= MAX_SEALING) sealing.clear();
-            sealing.set(place, answer.queueId);
+            if (encrypting.size >= MAX_ENCRYPTING) encrypting.clear();
+            encrypting.set(place, answer.queueId);
             continue;
           case 'unseal':
-            sealing.delete(place);
+            encrypting.delete(place);
             continue;
           case 'created':
           case 'existing': {
@@ -108,12 +108,12 @@ export function createPublish(context: Context) {
   };
 }
 
-function sealedItem(box: SecretBox, item: PublishItem, queueId: string | undefined): PublishItem {
+function encryptedItem(cipher: Cipher, item: PublishItem, queueId: string | undefined): PublishItem {
   if (queueId === undefined) return item;
-  if (box.keyId === null) {
+  if (cipher.keyId === null) {
     // A process without a key does not start while a queue encrypts, so the queue began to encrypt after this process
     // started.
     throw unavailable('the queue encrypts payloads, and this process has no ENCRYPTION_KEY', 'nothing');
   }
-  return { ...item, payload: box.seal(`payload:${queueId}`, item.payload), sealedFor: queueId };
+  return { ...item, payload: cipher.encrypt(`payload:${queueId}`, item.payload), sealedFor: queueId };
 }

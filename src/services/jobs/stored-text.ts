@@ -17,15 +17,15 @@ export interface StoredText {
 
 /** For code that reads rows through Prisma; the statements of `db/` decrypt by themselves. */
 export function createStoredText(db: Database): StoredText {
-  const { box } = db;
+  const { cipher } = db;
   return {
     payloads: async (accountId, jobIds, bytes) => {
       const rows = await payloadsWithin(db.reading(accountId), accountId, jobIds, bytes);
       return rows.map(({ id, queueId, payload }) => ({
         id,
-        payload: payload === null ? null : box.open(`payload:${queueId}`, payload),
+        payload: payload === null ? null : cipher.decrypt(`payload:${queueId}`, payload),
       }));
     },
-    answer: ({ queueId, responseBody }) => responseBody && box.open(`answer:${queueId}`, responseBody),
+    answer: ({ queueId, responseBody }) => responseBody && cipher.decrypt(`answer:${queueId}`, responseBody),
   };
 }

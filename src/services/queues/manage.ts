@@ -53,7 +53,7 @@ export function createQueueChanges(context: Context) {
       assertPlanAllows(plan, settings);
       const signingSecret = generateSigningSecret();
       const row = { ...settings, name: input.name, signingSecret };
-      const queue = await queues.createQueue({ prisma, box: db.box }, authorOf(account), row, (others) => {
+      const queue = await queues.createQueue({ prisma, cipher: db.cipher }, authorOf(account), row, (others) => {
         assertQueueCount(plan, others.count);
         assertTombstones(others.tombstones);
         assertAccountConcurrency(others.concurrency + settings.concurrency);

@@ -93,7 +93,7 @@ export function createQueueOperations(context: Context) {
      * @throws JobferryError `invalid_request` (no ENCRYPTION_KEY)
      */
     async setPayloadEncryption(account: Account, queueId: string, enabled: boolean): Promise<Queue> {
-      if (enabled && db.box.keyId === null) {
+      if (enabled && db.cipher.keyId === null) {
         throw new JobferryError('invalid_request', 'this service has no ENCRYPTION_KEY, so it cannot encrypt payloads');
       }
       if (isId(queueId) && (await operations.encryptPayloads(db, authorOf(account), queueId, enabled)))
