@@ -1,12 +1,12 @@
-// `npm run dev`: compiles on every change, and restarts the service when it compiled. Options follow `--`, as in
-// `npm run dev -- --role api`. Only what the service runs is built, not the CommonJS client.
+// `npm run dev`: compiles on every change, and then restarts the service. Options follow `--`, as in
+// `npm run dev -- --role api`. It builds the service only, not the client package.
 import { execFileSync, spawn } from 'node:child_process';
 import { watch } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const ROOT = join(import.meta.dirname, '..');
-/** A delivery under way may keep the service from stopping. The next start recovers the job. */
+/** Milliseconds until the service is killed: a running delivery may delay its stop. The next start recovers the job. */
 const PATIENCE_MS = 1000;
 const COMPILER = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--watch', '--preserveWatchOutput'];
 const SERVICE = ['--enable-source-maps', 'dist/main.js', 'serve', ...process.argv.slice(2)];
@@ -17,7 +17,7 @@ let restarting = Promise.resolve();
 let isStopping = false;
 
 generate();
-// `tsc` starts a program of its own, which outlives it: the group ends both.
+// `tsc` starts a child process, which outlives it. The signal goes to the process group, so it stops both.
 const compiler = spawn(process.execPath, COMPILER, { cwd: ROOT, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
 createInterface({ input: compiler.stdout }).on('line', (line) => {
   if (/File change detected/.test(line)) changedAt = performance.now();
@@ -28,7 +28,7 @@ compiler.on('exit', (code) => {
   if (!isStopping) void stop(code ?? 1);
 });
 
-// A changed schema changes the generated code, which the compiler watches. Changed SQL is applied by the restart.
+// A changed schema changes the generated code, which the compiler watches. The restart applies changed SQL.
 watch(join(ROOT, 'prisma'), { recursive: true }, (_event, name) => {
   changedAt = performance.now();
   if (name === 'schema.prisma') generate();
@@ -41,11 +41,11 @@ function generate() {
   try {
     execFileSync(process.execPath, ['scripts/generate.mjs'], { cwd: ROOT, stdio: 'inherit' });
   } catch {
-    console.error('dev: the generated code could not be made; the previous version stays');
+    console.error('dev: generating the code failed; the previous version stays');
   }
 }
 
-/** Changes that come during a restart lead to one more. */
+/** All changes during a restart lead to one more restart. */
 let isAsked = false;
 function restart() {
   if (isAsked || isStopping) return;
@@ -58,7 +58,7 @@ function restart() {
 }
 
 function start() {
-  // A process group of its own, so that Ctrl-C reaches the service once, from here.
+  // The service has its own process group, so it receives Ctrl-C only from this script, and only once.
   service = spawn(process.execPath, SERVICE, { cwd: ROOT, detached: true, stdio: ['ignore', 'inherit', 'pipe'] });
   createInterface({ input: service.stderr }).on('line', (line) => {
     console.error(line);
@@ -82,7 +82,7 @@ function endCompiler() {
   try {
     process.kill(process.platform === 'win32' ? compiler.pid : -compiler.pid, 'SIGTERM');
   } catch {
-    // It has ended by itself.
+    // The compiler has already ended.
   }
 }
 

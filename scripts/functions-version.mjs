@@ -1,5 +1,5 @@
-// Writes the present state of prisma/functions as the last line of prisma/functions/versions: as a new line when the
-// last one is committed, and in place of it when it is not.
+// Writes the hash of prisma/functions as the last line of prisma/functions/versions. It appends a line if the last one
+// is committed, and replaces the last one otherwise.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { readFunctions } from '../dist/db/schema/sql-functions.js';
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'prisma/functions');
 
-/** Number of the last line at HEAD; 0 before the file was ever committed. */
+/** Returns the number of the last line at HEAD; 0 if the file was never committed. */
 function committedVersion() {
   const options = { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };
   try {

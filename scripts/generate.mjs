@@ -1,8 +1,8 @@
-// Makes the generated code, the Prisma client and the Pothos types, unless what is there is current. git ignores it, and
-// `build`, `check`, every test run and `npm ci` call this script, so no command finds it missing or stale.
+// Generates the Prisma client and the Pothos types, unless they are current. git ignores them. `build`, `check`, every
+// test run and `npm ci` call this script, so no command finds them missing or stale.
 //
-// The code is made in a folder of its own and renamed into place: a compiler that runs at the same time never reads half
-// of it. When nothing has changed, the script only compares a hash, in a few milliseconds.
+// The code is generated in a temporary folder and renamed into place, so a compiler that runs at the same time never
+// reads half of it. If nothing has changed, the script only compares a hash, which takes a few milliseconds.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { delimiter, dirname, join, relative } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 const SCHEMA = join(ROOT, 'prisma/schema.prisma');
-/** What the output depends on besides the schema and this script. */
+/** Packages that the output depends on, besides the schema and this script. */
 const GENERATORS = ['prisma', '@prisma/client', '@pothos/plugin-prisma'];
-/** In each generated folder: the hash of what it was made from. */
+/** File in each generated folder, with the hash of its sources. */
 const STAMP = '.made-from';
 const MODULES = join(ROOT, 'node_modules');
 
-// `npm ci --omit=dev` runs this script too, and installs no generator. Such a folder has a built dist/, or needs one.
+// `npm ci --omit=dev` also runs this script, but installs no generator. The service then runs from dist/.
 const isInstalled = existsSync(join(MODULES, 'prisma'));
 if (isInstalled) ensure();
 else if (process.env.npm_lifecycle_event !== 'prepare') {
@@ -38,7 +38,7 @@ function ensure() {
   }
 }
 
-/** Relative to the root. The schema names a file of Pothos, which has a folder of its own. */
+/** Returns the generated folders, relative to the root. For Pothos the schema names a file; its folder counts. */
 function outputFolders() {
   const outputs = [...readFileSync(SCHEMA, 'utf8').matchAll(/^\s*output\s*=\s*"(.+)"/gm)].map((match) => match[1]);
   return outputs
@@ -72,11 +72,11 @@ function generateIn(staging) {
     [join(MODULES, 'prisma/build/index.js'), 'generate', '--no-hints', '--schema', schema],
     {
       cwd: ROOT,
-      // What it prints on stderr is part of the error when it fails.
+      // When the command fails, the error contains its stderr.
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
         ...process.env,
-        // Prisma runs the generator of Pothos by its command's name.
+        // Prisma starts the generator of Pothos by the name of its command.
         PATH: `${join(MODULES, '.bin')}${delimiter}${process.env.PATH}`,
         // `prisma generate` downloads its schema engine unless this names a file. Generating does not use the engine.
         PRISMA_SCHEMA_ENGINE_BINARY: join(ROOT, 'package.json'),
@@ -92,7 +92,7 @@ function moveInto(made, folder) {
   try {
     renameSync(made, folder);
   } catch (error) {
-    // Another run has just moved the same code there.
+    // Another run has just moved the same code to this place.
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
   }
 }

@@ -1,9 +1,9 @@
-// `npm run test:matrix`: the tests on every Node and PostgreSQL that is promised. Options follow `--`:
+// `npm run test:matrix`: runs the tests on every supported Node and PostgreSQL. Options follow `--`:
 //   --node 20,24          only these versions of Node
 //   --postgres embedded   only the embedded server; 15: only PostgreSQL 15
 //   test/db/claim.test.ts ...   only these test files
-// Node comes from npm, into a temporary folder. PostgreSQL 15 is the server of TEST_POSTGRES15 (a superuser's URL), or one
-// that is installed here and started for the run.
+// npm installs Node into a temporary folder. PostgreSQL 15 is the server of TEST_POSTGRES15 (a superuser's URL), or an
+// installed one that the script starts for the run.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -45,7 +45,7 @@ for (const node of nodes) for (const server of servers) results.push(run(node, s
 console.table(results);
 if (results.some(({ failed, passed }) => failed !== 0 || passed === 0)) process.exitCode = 1;
 
-/** The path of a Node of this major version: the one that runs this script, or the newest that npm has. */
+/** Returns the path of a Node of this major version: the one that runs this script, or the newest in npm's registry. */
 function nodeOf(major) {
   if (process.versions.node.split('.')[0] === major) return process.execPath;
   const name = `node-${PLATFORM}-${process.arch}`;
@@ -86,7 +86,7 @@ async function startPostgres(programs) {
   return `postgres://postgres@127.0.0.1:${port}/postgres`;
 }
 
-/** PostgreSQL refuses to run as root, as whom containers often run. */
+/** Returns the user for the server. PostgreSQL refuses to run as root, and containers often run as root. */
 function serverUser() {
   if (process.getuid?.() !== 0) return null;
   const [, , uid, gid] =
@@ -123,7 +123,7 @@ function run(node, server) {
     stdio: 'inherit',
     env: {
       ...env,
-      // What the tests start by name, npm for one, runs on the same Node.
+      // Programs that the tests start by name, such as npm, run on the same Node.
       PATH: `${dirname(node.path)}${delimiter}${process.env.PATH}`,
       ...(server.url === undefined ? {} : { TEST_DATABASE_URL: server.url }),
     },
@@ -134,7 +134,7 @@ function run(node, server) {
     node: version,
     postgres: server.name,
     passed: found?.numPassedTests ?? 0,
-    // A file that cannot be loaded has no test that fails.
+    // A file that cannot be loaded has no failed test, but counts as a failed suite.
     failed: found === null ? 1 : Math.max(found.numFailedTests, found.numFailedTestSuites),
     skipped: found?.numPendingTests ?? 0,
     seconds: Math.round((performance.now() - start) / 1000),

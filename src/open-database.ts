@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { bootstrapAccount } from './db/accounts.ts';
+import { Cipher } from './db/connection/cipher.ts';
 import { Database } from './db/connection/database.ts';
 import { preflight } from './db/connection/preflight.ts';
-import { SecretBox } from './db/connection/secret-box.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded/server.ts';
 import { encryptStored } from './db/queues/encrypt-stored.ts';
 import { migrate } from './db/schema/migrate.ts';
@@ -39,7 +39,7 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
   const embedded = config.databaseUrl === undefined ? await open({ dataDir: config.dataDir, log }) : null;
   const url = embedded?.url ?? config.databaseUrl;
   if (url === undefined) throw new Error('there is no database URL');
-  const db = new Database(url, log, new SecretBox(config.encryptionKeys));
+  const db = new Database(url, log, new Cipher(config.encryptionKeys));
   const close = async () => {
     try {
       await db.close();
@@ -74,7 +74,7 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
 async function encrypt(config: Config, db: Database, log: Logger): Promise<void> {
   const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
   const queues = await encryptStored(db, periods);
-  if (db.box.keyId !== null) log.info({ keyId: db.box.keyId, newlyEncrypted: queues }, 'encrypting at rest');
+  if (db.cipher.keyId !== null) log.info({ keyId: db.cipher.keyId, newlyEncrypted: queues }, 'encrypting at rest');
 }
 
 async function bootstrap(config: Config, db: Database): Promise<string | null> {

@@ -3,7 +3,10 @@ import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
-/** Reads the sources and holds them to the arrows and confinements of docs/architecture.md. */
+/**
+ * Reads the sources and checks them against the arrows and confinements of docs/architecture.md, and the words of
+ * docs/glossary.md.
+ */
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 const PRISMA = fileURLToPath(new URL('../prisma', import.meta.url));
@@ -46,6 +49,15 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^pg$|^@prisma\//, ['db']],
   [/^undici$|^ipaddr\.js$/, ['delivery']],
   [/^pino$/, ['log']],
+];
+
+/**
+ * Words that hide the actor, or for which docs/glossary.md has a term. Patterns in lower case; a space stands for a
+ * hyphen or a line break, too.
+ */
+const UNCLEAR = [
+  ...['somebody', 'nobody', 'everybody', 'anybody', 'whoever', 'whomever', 'whosever', 'whatever way', 'anew'],
+  ...['is at it', 'hears?', 'lets? go', 'life signs?', 'signs? of life', 'death watch', 'in a circle'],
 ];
 
 const SQL = /\b(select|insert into|update|delete from)\b.*\b(from|set|values)\b/is;
@@ -134,6 +146,47 @@ describe('architecture', () => {
       return lines > MAX_LINES ? [`${lines} lines`] : [];
     });
     expect(wrong).toEqual([]);
+  });
+});
+
+/** The unclear words of a source text. `noBody` is none: only the first letter of a word may be a capital. */
+function unclearWords(text: string): string[] {
+  const patterns = UNCLEAR.map((word) => {
+    const [first = '', rest] = [word[0], word.slice(1)];
+    return `[${first}${first.toUpperCase()}]${rest.replaceAll(' ', '[ -]')}`;
+  });
+  const words = new RegExp(`(?<![A-Za-z])(${patterns.join('|')})(?![A-Za-z])`, 'g');
+  const lines = text.replace(/\s*\n\s*(\/{2,3}|--|\*(?!\/))?\s*/g, ' ');
+  return [...lines.matchAll(words)].map(([word]) => word);
+}
+
+describe('plain English', () => {
+  it.each([
+    ['// Nobody needs a key.', ['Nobody']],
+    ["description: 'Whether somebody has stopped it.'", ['somebody']],
+    ["// somebody else's", ['somebody']],
+    ['-- transactions that wait in a\n-- circle', ['in a circle']],
+    ['/**\n * The last sign\n * of life.\n */', ['sign of life']],
+    ['constraint queue_paused_by_somebody check', ['somebody']],
+    ['a life-sign, made anew; which process is at it', ['life-sign', 'anew', 'is at it']],
+    ['c.noBody(), renewed, in a circled list, at its end, a shear, outlets gone', []],
+  ])('finds the unclear words of %j', (text, words) => {
+    expect(unclearWords(text)).toEqual(words);
+  });
+
+  it('is in the sources', () => {
+    expect(violations(({ text }) => unclearWords(text))).toEqual([]);
+  });
+
+  it('is in the SQL and in the data model', () => {
+    const files = readdirSync(PRISMA, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /\.(sql|prisma)$/.test(file),
+    );
+    const wrong = files.flatMap((file) =>
+      unclearWords(readFileSync(join(PRISMA, file), 'utf8')).map((word) => `${file}: ${word}`),
+    );
+    expect(wrong).toEqual([]);
+    expect(files).toContain('schema.prisma');
   });
 });
 

@@ -1,5 +1,5 @@
 // Builds packages/client/dist: the sources of src/client for `import` and for `require`, and the contract and the types
-// of the API, which are written from src/contract.
+// of the API, which it generates from src/contract.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,7 +14,7 @@ const CLIENT = join(import.meta.dirname, '../../packages/client');
 const DIST = join(CLIENT, 'dist');
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
-/** What the sources of the client import of src/contract; the rest is the server's. */
+/** The file of src/contract that the sources of the client import. Only the server uses the others. */
 const SHARED = 'verbatim-json';
 
 rmSync(DIST, { recursive: true, force: true });
@@ -38,13 +38,13 @@ write(declarations, 'contract/index.d.ts', writeContractTypes(groups));
 write(declarations, 'client/models.d.ts', writeModels(named));
 write(declarations, 'client/routes.d.ts', writeRoutes(groups, named));
 for (const file of filesOf(declarations, '.d.ts')) importJs(file);
-// Both formats have the same declarations, so one of them refers to the other's.
+// Both formats have the same declarations, so those of ESM refer to those of CommonJS.
 for (const file of filesOf(join(DIST, 'esm'), '.d.ts')) rmSync(file);
 for (const [entry, up] of Object.entries({ 'client/index': '../..', 'client/webhook/index': '../../..' })) {
   write(DIST, `esm/${entry}.d.ts`, `export * from '${up}/cjs/${entry}.js';\n`);
 }
 for (const format of ['esm', 'cjs']) removeUnused(join(DIST, format));
-// The package is of type module, so Node needs to know that this half of it is not.
+// The package has the type module. This file makes its CommonJS half an exception.
 write(DIST, 'cjs/package.json', `${JSON.stringify({ type: 'commonjs' })}\n`);
 
 function removeServerCode(folder) {
@@ -54,18 +54,18 @@ function removeServerCode(folder) {
   }
 }
 
-/** The compiler leaves the sources' `.ts` in the imports of declarations, which older compilers refuse. */
+/** Replaces `.ts` in the imports of declarations, which the compiler keeps and older compilers refuse. */
 function importJs(path) {
   writeFileSync(path, readFileSync(path, 'utf8').replace(/( from '\.[^']+)\.ts'/g, "$1.js'"));
 }
 
-/** Editors show the comments of the declarations, so the code carries none. */
+/** Removes the comments of the code: editors show those of the declarations. */
 function withoutComments(path, format) {
   const { code } = transformSync(readFileSync(path, 'utf8'), { format, platform: 'neutral', target: 'es2023' });
   writeFileSync(path, code);
 }
 
-/** Keeps the files that the two entry points import, directly or not. */
+/** Removes the files that no entry point imports, directly or indirectly. */
 function removeUnused(folder) {
   const used = new Set();
   const visit = (path) => {

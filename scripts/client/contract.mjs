@@ -1,8 +1,8 @@
-// Writes the contract as the package runs it: the same routes, with schemas of what travels on the wire. The server's
-// own schemas read what its services return, and check what the server alone decides.
+// Generates the contract of the package: the same routes, with schemas of the JSON on the wire. The server's own
+// schemas read the objects that its services return, and contain checks that only the server can make.
 import { baseOf, commonAnswers, ownAnswers, ownFields } from './wire-types.mjs';
 
-/** `contract/index.js`, as an ES module. */
+/** Returns `contract/index.js` as an ES module. */
 export function writeContract(groups, named) {
   const models = named.map((type) => `const ${type.name} = ${modelText(type, baseOf(type, named))};\n`);
   const common = commonAnswers(groups);

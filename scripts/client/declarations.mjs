@@ -1,4 +1,4 @@
-// Writes the declarations that TypeScript's own emit would spread over thousands of lines without a description.
+// Generates declarations. TypeScript would write the same types in thousands of lines without descriptions.
 import { baseOf, commonAnswers, ownAnswers, ownFields } from './wire-types.mjs';
 
 const NOTE = '// Written by scripts/client/build.mjs from src/contract.\n';
@@ -9,7 +9,7 @@ const GROUPS = {
   deadLetters: 'Dead letters: list and replay them.',
 };
 
-/** `client/models.d.ts`: the objects of requests and answers. Imports nothing that needs a package. */
+/** Returns `client/models.d.ts`: the objects of requests and answers. It imports no other package. */
 export function writeModels(named) {
   const models = named.map((type) => {
     const base = baseOf(type, named);
@@ -20,7 +20,7 @@ export function writeModels(named) {
   return `${NOTE}import type { PayloadObject } from './payload.js';\n\n${models.join('\n')}`;
 }
 
-/** `client/routes.d.ts`: input and answers of each route. Imports nothing that needs a package. */
+/** Returns `client/routes.d.ts`: input and answers of each route. It imports no other package. */
 export function writeRoutes(groups, named) {
   const common = commonAnswers(groups);
   const members = groups.map(({ group, routes }) => {
@@ -36,7 +36,7 @@ export interface Routes {\n${indented(members.join(''))}}
 `;
 }
 
-/** `contract/index.d.ts`: the contract as ts-rest's own clients read it. */
+/** Returns `contract/index.d.ts`: the contract for ts-rest's own clients. */
 export function writeContractTypes(groups) {
   const members = groups.map(({ group, routes }) => {
     const types = routes.map((route) => {

@@ -1,8 +1,8 @@
-// Reads the contract's zod schemas as the types that a client of the API sends and receives: a timestamp is a string
-// there, and a payload is an object. Both the declarations and the contract of the package are written from them.
-
-// Two kinds need a word: `payload` is an object that is published, and `text` is a query value of type `of`, which may be
-// given as text, too.
+// Converts the contract's zod schemas to the types that a client sends and receives: timestamps are strings, payloads
+// are objects. The declarations and the contract of the package are generated from these types.
+//
+// Two kinds are special: `payload` is an object that is published. `text` is a query value of type `of`, which may also
+// be given as text.
 
 const byTypeName = {
   ZodString: () => ({ kind: 'string' }),
@@ -10,7 +10,7 @@ const byTypeName = {
   ZodBoolean: () => ({ kind: 'boolean' }),
   ZodUnknown: () => ({ kind: 'unknown' }),
   ZodUndefined: () => ({ kind: 'undefined' }),
-  // JSON has no dates: they travel as ISO 8601 text.
+  // JSON has no dates: they are sent as ISO 8601 text.
   ZodDate: () => ({ kind: 'string' }),
   ZodLiteral: ({ value }) => ({ kind: 'literal', value }),
   ZodEnum: ({ values }) => ({ kind: 'enum', values }),
@@ -23,7 +23,7 @@ const byTypeName = {
   ZodEffects: ({ schema }) => toWireType(schema),
 };
 
-/** A schema whose code decides the type is documented with the type on the wire. */
+/** Types on the wire by the documented type of a schema, for schemas whose type only their code decides. */
 const byDocumentedType = {
   integer: () => ({ kind: 'text', of: { kind: 'number' } }),
   boolean: () => ({ kind: 'nullable', of: { kind: 'text', of: { kind: 'boolean' } } }),
@@ -46,7 +46,7 @@ function hasCode(schema) {
   return typeName === 'ZodEffects' && ['ZodUnknown', 'ZodString'].includes(inner._def.typeName);
 }
 
-/** A payload is read from any value, and written from its source text. */
+/** A payload of a request may be any object. A payload of an answer has unknown members. */
 function payloadType(schema) {
   const isRequest = schema._def.schema._def.typeName === 'ZodUnknown';
   return isRequest ? { kind: 'payload' } : { kind: 'record', of: { kind: 'unknown' } };
@@ -80,7 +80,7 @@ function defaultOf(schema) {
   return schema._def.innerType === undefined ? undefined : defaultOf(schema._def.innerType);
 }
 
-/** The routes of the contract, in its groups. */
+/** Returns the routes of the contract, by group. */
 export function readRoutes(contract) {
   return Object.entries(contract).map(([group, routes]) => ({
     group,
@@ -104,28 +104,28 @@ export function readRoutes(contract) {
 function readPart(schema) {
   if (schema === undefined || typeof schema === 'symbol') return null;
   const type = toWireType(schema);
-  // Names of request bodies end in Input, so that `Job` and `NackInput` tell what they are for.
+  // Names of request bodies end in Input, so that they differ from the objects of answers.
   return type.name === undefined ? type : { ...type, name: `${type.name}Input` };
 }
 
-/** The answers that all routes share. */
+/** Returns the answers that all routes share. */
 export function commonAnswers(groups) {
   const [first, ...others] = groups.flatMap(({ routes }) => routes);
   return first.answers.filter((answer) => others.every(({ answers }) => answers.some((one) => isSame(one, answer))));
 }
 
-/** The answers of a route that are its own. */
+/** Returns the answers of a route that not all routes share. */
 export function ownAnswers({ answers }, common) {
   return answers.filter((answer) => !common.some((other) => isSame(answer, other)));
 }
 
-/** An earlier object, all of whose fields this one has, too; undefined when there is none. */
+/** Returns an earlier type whose fields this one has, too; undefined when there is none. */
 export function baseOf(type, named) {
   const earlier = named.slice(0, named.indexOf(type));
   return earlier.find(({ fields }) => fields.length > 1 && fields.every((field) => hasField(type, field)));
 }
 
-/** The fields that the base does not have. */
+/** Returns the fields that the base does not have. */
 export function ownFields(type, base) {
   return type.fields.filter((field) => !hasField(base, field));
 }
@@ -138,7 +138,7 @@ function isSame(one, other) {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** All objects with a name, each once, in the order in which they are met. */
+/** Returns all types with a name, each once, in the order of their first use. */
 export function namedTypes(groups) {
   const named = new Map();
   const visit = (type) => {

@@ -1,8 +1,8 @@
-/** No answer came, or none that Jobferry could have given; `cause` is what went wrong last. */
+/** No answer arrived, or one that Jobferry cannot have sent. `cause` is the last error. */
 export class JobferryConnectionError extends Error {
-  /** For code that meets errors of several copies of this package, where `instanceof` fails. */
+  /** Identifies the class when several copies of this package are loaded, where `instanceof` fails. */
   override readonly name = 'JobferryConnectionError';
-  /** Requests that were sent. When it is not a call that is repeated, the service may have done it or not. */
+  /** Number of requests that were sent. The service may have carried out any of them. */
   readonly attempts: number;
 
   constructor(call: string, attempts: number, cause: unknown) {
@@ -11,13 +11,13 @@ export class JobferryConnectionError extends Error {
   }
 }
 
-/** A refusal by the API, as `unwrap` throws it. */
+/** The API refused a request. `unwrap` throws it. */
 export class JobferryApiError extends Error {
-  /** For code that meets errors of several copies of this package, where `instanceof` fails. */
+  /** Identifies the class when several copies of this package are loaded, where `instanceof` fails. */
   override readonly name = 'JobferryApiError';
   /** HTTP status of the answer. */
   readonly status: number;
-  /** What is wrong with single fields of the body, by their names; empty unless it is such a 400. */
+  /** Messages about single fields of the body, by field name; empty unless the answer is a 400 about fields. */
   readonly fieldErrors: Readonly<Record<string, readonly string[]>>;
 
   constructor(status: number, body: unknown) {
@@ -31,7 +31,7 @@ export class JobferryApiError extends Error {
 type Success = { status: 200 | 201 | 204 };
 
 /**
- * The body of a success; every other answer becomes a `JobferryApiError`.
+ * Returns the body of a success; throws a `JobferryApiError` for every other answer.
  *
  *     const job = await unwrap(client.jobs.get({ params: { id } }));
  */
@@ -43,7 +43,7 @@ export async function unwrap<Result extends { status: number; body: unknown }>(
   throw new JobferryApiError(status, body);
 }
 
-/** Both shapes of the spec's "Errors"; a proxy's own body has neither. */
+/** Reads both shapes of the spec's "Errors". The body of a proxy has neither. */
 function readError(body: unknown): { message: string; fieldErrors: Record<string, string[]> } {
   const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
   if (typeof error === 'string') return { message: error, fieldErrors: {} };
@@ -56,7 +56,7 @@ function readError(body: unknown): { message: string; fieldErrors: Record<string
   return { message: [...formErrors, ...ofFields].join('; '), fieldErrors };
 }
 
-/** `fetch` says no more than "fetch failed"; the reason is one or two causes further down. */
+/** The message of `fetch` is only "fetch failed"; the reason is in its `cause`, or in the cause of that. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${describe(error.cause)})` : error.message;

@@ -17,7 +17,7 @@ export interface Received {
   headers: Headers;
 }
 
-/** Statuses that mean "not now". A proxy sends 429; the service sends 503, too. */
+/** Statuses of temporary failures. 429 comes from a proxy only; the service itself sends 503. */
 export const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 5000;
@@ -31,7 +31,7 @@ export async function exchange(fetch: Fetch, outgoing: Outgoing, timeoutMs: numb
     headers,
     ...(body === undefined ? {} : { body }),
     signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
-    // Followed, a redirected POST becomes a GET. Nothing in the contract redirects.
+    // Following a redirect would turn a POST into a GET. No route of the contract redirects.
     redirect: 'manual',
   });
   const text = await response.text();
@@ -62,7 +62,7 @@ export function toBaseUrl(baseUrl: string): string {
   return baseUrl.replace(/\/+$/, '');
 }
 
-/** Exponential. Half of it is random, so that clients do not retry at the same moment. */
+/** Exponential back-off. Half of it is random, so that clients do not retry at the same moment. */
 export function backoffMs(attempt: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS) * (1 - Math.random() / 2);
 }

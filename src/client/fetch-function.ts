@@ -1,2 +1,2 @@
-/** As much of `fetch` as is used, so that a wrapper around it is a line. */
+/** The part of `fetch` that this package uses, so that a wrapper around it is short. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;

@@ -1,4 +1,4 @@
-/** `@jobferry/client`: the REST API, typed by the contract that the server itself is built on. */
+/** `@jobferry/client`: a client of the REST API, typed by the contract that the server implements. */
 import { initClient } from '@ts-rest/core';
 import { contract } from '../contract/index.ts';
 import { VerbatimJson } from '../contract/verbatim-json.ts';
@@ -17,40 +17,39 @@ export { contract };
 
 /** Options of `createClient`. */
 export interface ClientOptions {
-  /** Where Jobferry is, without `/v1`, such as `http://127.0.0.1:8080`. */
+  /** URL of Jobferry without `/v1`, such as `http://127.0.0.1:8080`. */
   baseUrl: string;
-  /** Of the account. Its creation shows it once. */
+  /** API key of the account. Jobferry shows a key once, when it is created. */
   apiKey: string;
-  /** Instead of the global `fetch`. */
+  /** Sends the requests; the global `fetch` by default. */
   fetch?: Fetch;
-  /** Milliseconds that one request may take; 30 000 by default. */
+  /** Time-out of one request in milliseconds; 30 000 by default. */
   timeoutMs?: number;
-  /** Further requests after the first one, for calls that may be repeated; 3 by default. */
+  /** Retries after the first request of calls that are safe to repeat; 3 by default. */
   retries?: number;
 }
 
 /**
- * A client with a method for every route, in the groups `queues`, `jobs` and `deadLetters`.
+ * Creates a client with a method for every route, in the groups `queues`, `jobs` and `deadLetters`.
  *
  *     const client = createClient({ baseUrl: 'http://127.0.0.1:8080', apiKey });
  *     const result = await client.jobs.publish({ params: { queueName: 'emails' }, body: { payload: { to: 'ada' } } });
  *     if (result.status === 201) console.log(result.body.id);
  *
- * No status is thrown: the result is a union told apart by `status`, and `unwrap` is there for who
- * would rather catch. A call rejects only with a `JobferryConnectionError`, with the reason of its
- * `signal`, or with a `TypeError` for an input that cannot be sent.
+ * A call returns every answer, whatever its status: the result is a union that `status` distinguishes. `unwrap` turns
+ * refusals into errors. A call rejects only with a `JobferryConnectionError`, with the reason of its `signal`, or with
+ * a `TypeError` for an input that cannot be sent.
  *
- * Network errors and the answers 429, 502, 503 and 504 are retried, after a growing pause and not
- * before `Retry-After`, where repeating cannot do harm: GET, PUT, DELETE, and a publish with an
- * `idempotencyKey`. All else is sent once, since the answer that was lost may have been a success:
- * - a DELETE that is repeated after its answer was lost answers 404, as it does for a queue that never was;
- * - after a lost ack, nack or defer, read the job: when it is still `awaiting_ack`, report again. Give the
- *   delivery's `attempt`, so that a report that comes after `ackTimeout` does not count for the next delivery
- *   but is refused with 400. The webhook helper does both;
- * - after a lost create or replay, read the list.
+ * The client retries network errors and the answers 429, 502, 503 and 504, with an exponential back-off and not before
+ * `Retry-After`. It retries only requests that are safe to repeat: GET, PUT, DELETE, and a publish with an
+ * `idempotencyKey`. It sends all other requests once, because the lost answer may have been a success:
+ * - A DELETE that is repeated after a lost answer gets 404, as for a queue that never existed.
+ * - After a lost answer to an ack, nack or defer, read the job. If it is still `awaiting_ack`, report again. Send the
+ *   `attempt` of the delivery: then a report that arrives after `ackTimeout` is refused with 400, and does not count
+ *   for the next delivery. The webhook helper does both.
+ * - After a lost answer to a create or a replay, read the list.
  *
- * Payloads in answers have been through `JSON.parse`; `rawJson` is for publishing what would not
- * survive that.
+ * Payloads in answers are parsed by `JSON.parse`. To publish JSON that `JSON.stringify` cannot write, use `rawJson`.
  */
 export function createClient(options: ClientOptions): JobferryClient {
   const { baseUrl, apiKey, timeoutMs = 30_000, retries = 3 } = options;
@@ -67,12 +66,12 @@ export function createClient(options: ClientOptions): JobferryClient {
 }
 
 /**
- * JSON source text, to be sent byte for byte as the payload or anywhere inside of it: Jobferry keeps
- * it so, and `JSON.stringify` cannot write big integers, `1e400`, `-0` or duplicate keys.
+ * Marks JSON source text that is sent byte for byte, as the payload or anywhere inside of it. Jobferry stores it
+ * unchanged. `JSON.stringify` cannot write big integers, `1e400`, `-0` or duplicate keys.
  *
  *     body: { payload: rawJson('{"n":9007199254740993}') }
  *
- * @throws SyntaxError when it is not JSON
+ * @throws SyntaxError when the text is not JSON
  */
 export function rawJson(text: string): object {
   JSON.parse(text);
@@ -88,7 +87,7 @@ interface RawInput {
 
 type RawCall = (input: object) => Promise<unknown>;
 
-/** ts-rest writes path parameters as they are, so that an id could lead to another route. */
+/** Escapes the path parameters. ts-rest does not, so an id could lead to another route. */
 function toCall(call: RawCall) {
   return async ({ params = {}, query, body, signal }: RawInput = {}) =>
     call({ params: mapValues(params, toSegment), query, body, fetchOptions: { signal } });

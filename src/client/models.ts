@@ -1,6 +1,6 @@
 import type { Routes } from './routes.ts';
 
-// The package has these types with a description at every field, which its build writes.
+// The build of the package replaces these types by interfaces with a description of every field.
 
 type Queues = Routes['queues'];
 type Jobs = Routes['jobs'];

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../contract/verbatim-json.ts';
 
 /**
- * Any object but an array, or another collection that would not be the object that it looks like. An interface
- * has no index signature, so the contract's `Record` would refuse most people's payload types.
+ * Any object except arrays and other iterables, which JSON would not write as the object. The contract's `Record` would
+ * refuse payload types that are interfaces, because an interface has no index signature.
  */
 export type PayloadObject = JsonObject | (object & { readonly [Symbol.iterator]?: never });

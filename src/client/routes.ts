@@ -23,7 +23,7 @@ type Bodies<Route extends AppRoute> = {
   [Status in keyof Route['responses'] & HTTPStatusCode]: ClientInferResponseBody<Route, Status>;
 };
 
-/** The package has a copy of this type with a description at every field, which its build writes. */
+/** The build of the package replaces this type by an interface with a description of every field. */
 export type Routes = {
   [Group in keyof typeof contract]: {
     [Name in keyof (typeof contract)[Group]]: (typeof contract)[Group][Name] extends infer Route extends AppRoute

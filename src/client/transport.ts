@@ -11,10 +11,10 @@ export interface TransportOptions {
   retries: number;
 }
 
-/** A longer `Retry-After` is left to the caller, who knows better what to do until then. */
+/** The client does not wait for a longer `Retry-After`, but returns the answer. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
-/** Sends the requests that ts-rest builds, and repeats those that are safe to repeat. */
+/** Sends the requests that ts-rest builds, and retries those that are safe to repeat. */
 export function createTransport({ fetch, timeoutMs, retries }: TransportOptions): ApiFetcher {
   return async (args) => {
     const signal = args.fetchOptions?.signal ?? undefined;
@@ -34,9 +34,9 @@ export function createTransport({ fetch, timeoutMs, retries }: TransportOptions)
 }
 
 /**
- * Whether doing it twice is the same as doing it once. A publish is by its `idempotencyKey`. A report
- * or a replay is not: when the first answer was lost, the second would be a refusal although it worked,
- * and a report could meet a later delivery of the same job (the webhook helper reads the job in between).
+ * Whether the request can be sent twice with the effect of one. A publish can, with an `idempotencyKey`. A report or a
+ * replay cannot: if the first answer was lost, the second request is refused although the first one worked, and a
+ * report could apply to a later delivery of the same job (the webhook helper reads the job in between).
  */
 function isRepeatable({ route, rawBody }: ApiFetcherArgs): boolean {
   if (route.method === 'GET' || route.method === 'PUT' || route.method === 'DELETE') return true;
@@ -46,12 +46,12 @@ function isRepeatable({ route, rawBody }: ApiFetcherArgs): boolean {
 
 function send(fetch: Fetch, args: ApiFetcherArgs, timeoutMs: number) {
   const { method, path, headers, rawBody, fetchOptions } = args;
-  // ts-rest's own text of the body has been through JSON.parse where source text must stay as it is (D26).
+  // Not ts-rest's own text of the body, in which `rawJson` would not stay as it is (D26).
   const body = rawBody === undefined ? {} : { body: writeJson(rawBody) };
   return exchange(fetch, { method, url: path, headers, ...body, signal: fetchOptions?.signal ?? undefined }, timeoutMs);
 }
 
-/** Null when a retry would come too late to be worth it. */
+/** Milliseconds until the retry; null when `Retry-After` is too long. */
 function pauseBefore(attempt: number, headers: Headers | null): number | null {
   const asked = retryAfterMs(headers?.get('retry-after') ?? null);
   return asked > MAX_RETRY_AFTER_MS ? null : Math.max(backoffMs(attempt), asked);

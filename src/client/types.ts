@@ -2,8 +2,8 @@ import type { HTTPStatusCode } from '@ts-rest/core';
 import type { Routes } from './routes.ts';
 
 /**
- * The result of a call: one member for each status that the route sends, told apart by `status`. The last member
- * stands for every other status, which a proxy between the client and Jobferry may send.
+ * The result of a call: a union with one member for each status that the route sends, distinguished by `status`. The
+ * last member stands for every other status, which a proxy between the client and Jobferry may send.
  */
 export type Answer<Bodies> =
   | {
@@ -19,7 +19,7 @@ export type Answer<Bodies> =
   | {
       /** A status that the route itself never sends. */
       status: Exclude<HTTPStatusCode, keyof Bodies>;
-      /** Body of the answer: parsed when it is JSON, else its text. */
+      /** Body of the answer: parsed if it is JSON, otherwise its text. */
       body: unknown;
       /** Headers of the answer. */
       headers: Headers;
@@ -27,7 +27,7 @@ export type Answer<Bodies> =
 
 /** Options of every call. */
 export interface CallOptions {
-  /** Ends the call, its retries too; it then rejects with the signal's reason. */
+  /** Cancels the call and its retries. The call then rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 

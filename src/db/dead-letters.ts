@@ -2,8 +2,8 @@ import type { Author } from '../domain/audit.ts';
 import type { DeadLetterDocument } from '../domain/job.ts';
 import type { Periods } from '../domain/periods.ts';
 import { actorJson } from './audit.ts';
+import type { Cipher } from './connection/cipher.ts';
 import type { Database, Statement } from './connection/database.ts';
-import type { SecretBox } from './connection/secret-box.ts';
 import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs/documents.ts';
 import { BYTES_OF_J, boundsOf, COUNT_SLICE, countDown, type DocumentPage, limitOf, readPage } from './jobs/pages.ts';
 import { isKeptLetter } from './retention/kept.ts';
@@ -47,7 +47,7 @@ export async function listDeadLetterDocuments(
   const entries = await db.query<{ id: string; bytes: number }>(statements.page(limit, offset), values);
   return readPage(entries, total, async (ids) => {
     const rows = await db.query<DeadLetterRow>(BY_IDS, [ids]);
-    return rows.map((row) => toDocument(db.box, row));
+    return rows.map((row) => toDocument(db.cipher, row));
   });
 }
 
@@ -92,12 +92,12 @@ const BY_IDS: Statement = {
      where d.id = any ($1) order by d.id desc`,
 };
 
-function toDocument(box: SecretBox, row: DeadLetterRow): DeadLetterDocument {
+function toDocument(cipher: Cipher, row: DeadLetterRow): DeadLetterDocument {
   return {
     id: row.id,
     originalJobId: row.job_id,
     queue: row.queue,
-    payload: box.open(`payload:${row.queue_id}`, row.payload),
+    payload: cipher.decrypt(`payload:${row.queue_id}`, row.payload),
     history: toHistory(row.history),
     deadAt: row.dead_at,
     replayedAt: row.replayed_at,

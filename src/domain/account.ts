@@ -1,16 +1,16 @@
 import type { Actor, Author } from './audit.ts';
 
-/** The account of a caller, as one of its API keys found it. */
+/** The account of a client, found by one of its API keys. */
 export interface Account {
   id: string;
   name: string;
-  /** A key of the plan table. */
+  /** Name of a plan in the variable PLANS. */
   plan: string;
-  /** The API key that the caller uses, for the audit log. */
+  /** The API key that the client uses, for the audit log. */
   actor: Actor;
 }
 
-/** The author of a change that the caller asks for. */
+/** Returns the author of a change that the account's API key requests. */
 export function authorOf({ id: accountId, actor }: Account): Author {
   return { accountId, actor };
 }

@@ -34,7 +34,7 @@ export function paceOf(ratePerSecond: number | null): Pace {
 }
 
 /**
- * Whether a filter excludes nothing. An empty list, text or range counts as not given: a caller that does mean
+ * Whether a filter excludes nothing. An empty list, text or range counts as not given: a client that means
  * everything can request `all` instead.
  * @param ignored members that do not narrow the selection
  */

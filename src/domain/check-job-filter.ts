@@ -66,7 +66,7 @@ function assertTest({ path, op, value }: Extract<PayloadCondition, { kind: 'test
   if ((op === 'GT' || op === 'LT') && type !== 'string' && type !== 'number') {
     throw invalid(`payload path ${path}: ${op} needs a number or a text`);
   }
-  // A caller could take `false` for "does not exist"; that condition is `not`.
+  // A client could take `false` for "does not exist"; that condition is `not`.
   if (op === 'EXISTS' && value !== null && value !== true) throw invalid(`payload path ${path}: EXISTS takes no value`);
 }
 

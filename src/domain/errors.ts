@@ -1,5 +1,5 @@
 /**
- * The kinds of errors that a caller can get. The HTTP shell maps a kind to a status (spec "Errors"),
+ * The kinds of errors that a client can get. The HTTP shell maps a kind to a status (spec "Errors"),
  * GraphQL maps it to a type; neither reads the message.
  */
 export const ERROR_KINDS = [
@@ -19,14 +19,14 @@ export type ErrorKind = (typeof ERROR_KINDS)[number];
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Whether a statement that failed with `unavailable` has stored anything. `unknown`: it was running when its time-out expired or its
- * connection was lost.
+ * Whether a statement that failed with `unavailable` has stored anything. `unknown`: it was running when its time-out
+ * expired or its connection was lost.
  */
 export type Stored = 'nothing' | 'unknown';
 
 /**
- * An error that is part of normal operation. It has no stack trace: the trace would be of no use, and recording it takes
- * longer than the rest of a refusal, of which an overloaded process makes thousands per second.
+ * An error that is part of normal operation. It has no stack trace: the trace would be of no use, and recording it
+ * takes longer than the rest of a refusal, of which an overloaded process makes thousands per second.
  */
 export abstract class ExpectedError extends Error {
   constructor(message: string, cause?: unknown) {
@@ -37,7 +37,7 @@ export abstract class ExpectedError extends Error {
   }
 }
 
-/** An expected refusal: its message is written for the caller and is safe to show. */
+/** An expected refusal: its message is written for the client and is safe to show. */
 export class JobferryError extends ExpectedError {
   override readonly name = 'JobferryError';
   readonly kind: ErrorKind;
@@ -53,7 +53,10 @@ export class JobferryError extends ExpectedError {
   }
 }
 
-/** `stored` has no default: the code that makes the error must know what was stored. After a wrong `nothing`, a client repeats a write. */
+/**
+ * `stored` has no default: the code that throws the error must know whether something was stored. After a wrong
+ * `nothing`, a client repeats a write.
+ */
 type ErrorArguments =
   | [
       kind: Exclude<ErrorKind, 'unavailable'>,

@@ -2,7 +2,7 @@ import type { JobStatus } from './job.ts';
 
 /** The states by which dashboards count and filter jobs: the spec's `pending`, split into four, and the other statuses. */
 export const JOB_STATES = [
-  /** Pending, and its time has come. */
+  /** Pending, and its `scheduledFor` has come. */
   'due',
   /** Pending, and waiting for its first delivery. */
   'scheduled',

@@ -53,7 +53,7 @@ export function strictestPlan(plans: PlanTable): Plan {
   };
 }
 
-/** Lowers defaults, which the caller did not choose, to the plan's ceilings. */
+/** Lowers defaults, which the client did not choose, to the plan's ceilings. */
 export function withinCeilings<S extends Pick<QueueSettings, 'maxAttempts' | 'maxDefers'>>(plan: Plan, defaults: S): S {
   const maxAttempts = Math.min(defaults.maxAttempts, plan.maxAttempts);
   const maxDefers = Math.min(defaults.maxDefers, plan.maxDefers);

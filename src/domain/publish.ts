@@ -3,7 +3,7 @@ import { scanJson } from './json-source.ts';
 import { LIMITS } from './queue.ts';
 import { isStorableText } from './text.ts';
 
-/** The fields of a job that a caller gives. */
+/** The fields of a job that a client sends. */
 export interface Publishable {
   /** JSON source text. */
   payload: string;

@@ -64,11 +64,11 @@ export function sumOf(parts: readonly AttemptTotals[]): AttemptTotals {
 export const STATS_BUCKET_SECONDS = 300;
 export const MAX_TIMELINE_POINTS = 1000;
 
-/** The chart that is asked for. */
+/** The requested chart. */
 export interface TimelineInput {
   from: Date;
   to: Date;
-  /** A multiple of 300. */
+  /** Length of a bucket in seconds; a multiple of 300. */
   bucketSeconds: number;
 }
 

@@ -16,7 +16,7 @@ import { countShortHolds, stretchedHoldMs } from './short-holds.ts';
 /** The facts about the job that a decision depends on. */
 export interface JobState {
   status: JobStatus;
-  /** Includes the attempt that is under way (D2). */
+  /** Includes the attempt that is in flight (D2). */
   attempts: number;
   maxAttempts: number;
   deferCount: number;
@@ -274,13 +274,13 @@ function findDeferDeath(job: JobState, rules: DeliveryRules, outlivesJob: boolea
   return outlivesJob ? 'retry_after_exceeds_lifetime' : null;
 }
 
-/** The spec's delivery lifetime of a job (D8). A longer hold is taken for a mistake. */
+/** The spec's delivery lifetime of a job (D8). A longer hold is treated as a mistake. */
 const LONGEST_CREDIBLE_HOLD_MS = 24 * 3600 * 1000;
 
 /**
  * A defer of queue scope holds the queue, and so does any backpressure of the probe. Both do so even if
  * the job itself dies: the receiver is busy all the same. A hold that is longer than a job can live is
- * taken for a mistake of one job and must not stop the queue for years. If the probe requested it, the
+ * treated as a mistake of one job, and must not stop the queue for years. If the probe requested it, the
  * receiver still showed backpressure, so the queue is held for the default time.
  */
 function decideHold(rules: DeliveryRules, hold: Defer, outlivesJob: boolean): QueueEffect | null {

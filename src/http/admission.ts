@@ -3,9 +3,9 @@ import { WaitingLines } from '../pacing/waiting-lines.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** With fewer publishes under way than this, the process has no load and no publish waits. */
+/** With fewer running publishes than this, the process has no load and no publish waits. */
 const CALM = 128;
-/** Most publishes under way: a batch that is being written, and the publishes that gather for the next one. */
+/** Limit of running publishes: a batch that is being written, and the publishes that gather for the next one. */
 const MOST = 256;
 /** A body counts as one more publish for each of these bytes: reading it takes the event loop longer. */
 const BYTES_OF_ONE = 16 * KIB;
@@ -36,7 +36,7 @@ export interface Publish {
   stage: 'receiving' | 'waiting' | 'under way' | 'over';
   /** Bytes that it counts for in `BODIES`. */
   bytes: number;
-  /** Number of publishes that it counts for while it is under way. */
+  /** Number of publishes that it counts for while it is running. */
   weight: number;
 }
 
@@ -148,8 +148,8 @@ export class Admission {
   }
 
   /**
-   * An account below its share does not wait behind accounts above theirs, unless twice `MOST` are under way. The share
-   * divides `MOST` equally between the accounts that have publishes under way and one more.
+   * An account below its share does not wait behind accounts above theirs, unless twice `MOST` are running. The share
+   * divides `MOST` equally between the accounts that have running publishes and one more.
    */
   #isBelowShare(account: string): boolean {
     if (this.#underWay >= 2 * MOST) return false;

@@ -4,7 +4,7 @@ import { createExpressEndpoints } from '@ts-rest/express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { contract, writeJson } from '../contract/index.ts';
 import type { Account } from '../domain/account.ts';
-import { accountOf, authentication, isToLookAgain, keyIn, TOO_MUCH_UNREAD, unauthorized } from './authentication.ts';
+import { accountOf, authentication, keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './authentication.ts';
 import { bodyReader } from './body.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { mountDocumentation } from './docs.ts';
@@ -108,8 +108,8 @@ function readyz(readiness: AppOptions['readiness']): RequestHandler {
   };
 }
 
-/** How long an answer may wait for the second check of its key. */
-const LOOK_AGAIN_MS = 500;
+/** Milliseconds that an answer may wait for the second check of its key. */
+const SECOND_CHECK_MS = 500;
 
 /**
  * Replaces Express's `res.json`, which would change source text (D26). If the account has too many unread answers, a long
@@ -117,16 +117,16 @@ const LOOK_AGAIN_MS = 500;
  */
 function sendJson(unread: UnreadAnswers, services: RestServices | null): Response['json'] {
   return function (this: Response, body: unknown): Response {
-    if (services !== null && this.statusCode < 400 && isToLookAgain(this)) {
+    if (services !== null && this.statusCode < 400 && needsSecondCheck(this)) {
       const refuse = () => {
         const { status, message } = unauthorized();
         this.setHeader('www-authenticate', 'Bearer');
         this.status(status).json({ error: message });
       };
-      // When nobody can say in time, what was done is told.
+      // If the check takes too long or fails, the answer is sent: the key was valid when the request was carried out.
       Promise.race([
         services.accounts.authenticate(keyIn(this.req) ?? ''),
-        sleep(LOOK_AGAIN_MS, undefined, { ref: false }),
+        sleep(SECOND_CHECK_MS, undefined, { ref: false }),
       ])
         .then(
           (account) => (account === null ? refuse() : this.json(body)),

@@ -66,14 +66,14 @@ const KNOWN_FOR_MS = 100;
  * Whether the key must be checked again before the answer is sent: it may have been revoked while the request was waiting.
  * Returns true at most once per request.
  */
-export function isToLookAgain(res: Response): boolean {
+export function needsSecondCheck(res: Response): boolean {
   const { knownAt } = res.locals as { knownAt?: number };
   if (knownAt === undefined || performance.now() - knownAt <= KNOWN_FOR_MS) return false;
   res.locals.knownAt = Number.POSITIVE_INFINITY;
   return true;
 }
 
-/** Returns the caller's account; every route of the contract is authenticated. */
+/** Returns the client's account; every route of the contract is authenticated. */
 export function accountOf(res: Response): Account {
   return res.locals.account as Account;
 }

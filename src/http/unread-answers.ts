@@ -17,7 +17,7 @@ export class UnreadAnswers {
     this.#limits = { ...LIMITS, ...limits };
   }
 
-  /** Whether the account may get another long answer. An account below its part always may, whatever others have. */
+  /** Whether the account may get another long answer. An account below its part always may. */
   hasRoom(accountId: string): boolean {
     if (this.#total === 0) return true;
     const own = this.#ofAccount.get(accountId) ?? 0;

@@ -10,40 +10,44 @@ import type { ChangeFeed } from '../live/live.ts';
 
 type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
 
-/** What this process shows of itself. */
+/** Properties of this process that the API shows. */
 interface ServerIdentity {
-  /** Of Jobferry. */
+  /** Version of Jobferry. */
   version: string;
-  /** As NODE_ENV says. */
+  /** Value of NODE_ENV. */
   environment: string;
   webhookTimeoutMs: number;
 }
 
-/** What every use case gets. */
+/** Everything that the use cases share. */
 export interface Context {
   db: Database;
   prisma: PrismaClient;
   readingPrisma: ReadingPrisma;
   plans: PlanTable;
-  /** Values that a template name prefills at create (D28). */
+  /** Settings of queues by the name of a template, which `create` uses for fields that are left out (D28). */
   templates: TemplateTable;
   periods: Periods;
   server: ServerIdentity;
   /**
-   * Tells workers that a queue may have work: that of this process, or else those of others. The durable
-   * wake-up is part of the commit, and comes some seconds later (docs/decisions/0008).
+   * Wakes the worker of this process, because the queue may have work. Notifies other processes if this one has no
+   * worker or no free capacity. The durable wake-up is part of the commit, and fires some seconds later
+   * (docs/decisions/0008).
    */
   wake(queueId: string, reason: WakeReason): void;
-  /** Tells live subscribers, in whichever process, what changed. */
+  /** Sends changes to the live subscribers of all processes. */
   changes: ChangeFeed;
 }
 
-/** Of an account; one that PLANS does not name is as strict as the strictest that it does (`warnOfUnknownPlans`). */
+/**
+ * The plan of an account. A plan that PLANS does not name gets the strictest limits of all plans
+ * (`warnOfUnknownPlans`).
+ */
 export function planOf({ plans }: Pick<Context, 'plans'>, { plan }: Pick<Account, 'plan'>): Plan {
   return Object.hasOwn(plans, plan) ? (plans[plan] as Plan) : strictestPlan(plans);
 }
 
-/** The refusal of the spec's 402; never for plans without a limit. */
+/** The error for the spec's 402. Plans without a limit never cause it. */
 export function limitReached(plan: Plan): JobferryError {
   return new JobferryError(
     'limit_reached',

@@ -1,7 +1,7 @@
 import type { Account } from '../domain/account.ts';
 import { type Context, planOf } from './context.ts';
 
-/** Which page of a list of REST is asked for. */
+/** The requested page of a REST list. */
 export interface PageInput {
   page: number;
   limit: number;
@@ -10,16 +10,16 @@ export interface PageInput {
 }
 
 export interface Page<T> {
-  /** The first entries of the page; all of them unless there is a rest. */
+  /** The first entries of the page; all of them when `rest` is missing. */
   jobs: T[];
-  /** The entries that follow on a page with large payloads, read slice by slice as the caller iterates. */
+  /** The remaining entries of a page with large payloads, read in slices while the HTTP route iterates over them. */
   rest?: AsyncIterable<T[]>;
   total: number;
   page: number;
   limit: number;
 }
 
-/** Milliseconds that an account's lists reach back: the plan's window, but no further than retention. */
+/** Milliseconds that an account's lists reach back: the plan's window, but not beyond retention. */
 export function windowOf(context: Pick<Context, 'plans' | 'periods'>, account: Pick<Account, 'plan'>): number {
   return Math.min(planOf(context, account).window * 1000, context.periods.retentionMs);
 }

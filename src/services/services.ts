@@ -9,6 +9,7 @@ import type { Context } from './context.ts';
 import { createDeadLetterList } from './dead-letters/list.ts';
 import { createReplay } from './dead-letters/replay.ts';
 import { createDeadLetterSearch } from './dead-letters/search.ts';
+import { explainUnavailable } from './explain-unavailable.ts';
 import { createQueueInsight } from './insight/queues.ts';
 import { sharingStatistics } from './insight/shared-statistics.ts';
 import { createJobBatches } from './jobs/batches.ts';
@@ -22,31 +23,30 @@ import { createJobSearch } from './jobs/search.ts';
 import { createQueueChanges, createQueueReads } from './queues/manage.ts';
 import { createQueueOperations } from './queues/operations.ts';
 import { createServerFacts } from './server/facts.ts';
-import { toldWhatWasStored } from './told-what-was-stored.ts';
 
 export type Services = ReturnType<typeof createServices>;
 
-/** The services as one request calls them. */
+/** The services with the limits of one request. */
 export type ServicesOfRequest = ReturnType<Services['ofRequest']>;
 
 /**
- * All use cases by noun, as the shells (REST, GraphQL) call them. Everything is scoped to the account that is given: ids of
- * other accounts are not found. An expected refusal is thrown as a `JobferryError`.
+ * All use cases by noun, for REST and GraphQL. Every method is limited to the given account: ids of other accounts are
+ * not found. An expected refusal is thrown as a `JobferryError`.
  */
 export function createServices(context: Context) {
   const { changingTurns } = context.db;
   const batches = createJobBatches(context);
-  const publishing = toldWhatWasStored(createPublish(context), 'publish');
+  const publishing = explainUnavailable(createPublish(context), 'publish');
   const services = {
     jobs: {
       ...publishing,
       ...createJobReads(context, batches),
-      ...toldWhatWasStored(createReports(context, batches)),
+      ...explainUnavailable(createReports(context, batches)),
       ...createJobSearch(context),
       ...allInTurn(changingTurns, createJobChanges(context)),
-      // Published jobs take turns of their own, and an extension waits for its delivery before it takes one.
-      ...toldWhatWasStored(createPublishMany(publishing.publish)),
-      ...toldWhatWasStored(createExtendAck(context, batches)),
+      // Publishing has turns of its own. An extension takes its turn itself, after it has waited for its delivery.
+      ...explainUnavailable(createPublishMany(publishing.publish)),
+      ...explainUnavailable(createExtendAck(context, batches)),
     },
     queues: {
       ...createQueueReads(context),
@@ -72,8 +72,8 @@ export function createServices(context: Context) {
     ...services,
 
     /**
-     * The same services for one request. Its searches together may keep the database busy for two seconds, and end when
-     * the signal is aborted because the client has gone.
+     * Returns the same services for one request. All its searches together may keep the database busy for two seconds.
+     * They end when the client disconnects, which aborts the signal.
      */
     ofRequest(signal: AbortSignal): typeof services {
       const request = { budget: new SearchBudget(signal) };
@@ -88,11 +88,11 @@ export function createServices(context: Context) {
 
 type Changes = Readonly<Record<string, (account: Account, ...input: unknown[]) => Promise<unknown>>>;
 
-/** Changes of one account take turns, so that they cannot take all connections, or delay publishes. */
+/** Makes the changes of each account take turns, so that they cannot take all connections or delay publishes. */
 function allInTurn<T extends object>(turns: FairTurns, changes: T): T {
   const inTurn = Object.entries(changes as Changes).map(([name, change]) => {
     const turned: Changes[string] = (account, ...input) => turns.run(account.id, () => change(account, ...input));
     return [name, turned] as const;
   });
-  return toldWhatWasStored(Object.fromEntries(inTurn) as T);
+  return explainUnavailable(Object.fromEntries(inTurn) as T);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
+import { Cipher, keyIdOf } from '../../src/db/connection/cipher.ts';
 import { Database } from '../../src/db/connection/database.ts';
-import { keyIdOf, SecretBox } from '../../src/db/connection/secret-box.ts';
 import { encryptStored } from '../../src/db/queues/encrypt-stored.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -10,7 +10,7 @@ import { PERIODS } from '../support/database-fixture.ts';
 /** The step at the start that encrypts what is stored, and refuses when it lacks a key. */
 
 const keys = [randomBytes(32), randomBytes(32), randomBytes(32)] as const;
-const idOf = (key: Uint8Array) => new SecretBox([key]).keyId ?? '';
+const idOf = (key: Uint8Array) => new Cipher([key]).keyId ?? '';
 
 async function openDatabase() {
   const { url } = await createTestDatabase();
@@ -18,7 +18,7 @@ async function openDatabase() {
   const opened: Database[] = [];
   afterAll(() => Promise.all(opened.map((db) => db.close())));
   const openWith = (...of: Uint8Array[]) => {
-    const db = new Database(url, { warn: (fields) => warnings.push(fields) }, new SecretBox(of));
+    const db = new Database(url, { warn: (fields) => warnings.push(fields) }, new Cipher(of));
     opened.push(db);
     return db;
   };
@@ -57,7 +57,7 @@ async function readSecrets({ secrets }: Opened, db: Database) {
     [signing_secret, next_signing_secret].flatMap((secret) => (secret === null ? [] : [{ id, secret }])),
   );
   return {
-    texts: all.map(({ id, secret }) => db.box.open(`signing-secret:${id}`, secret)),
+    texts: all.map(({ id, secret }) => db.cipher.decrypt(`signing-secret:${id}`, secret)),
     keyIds: [...new Set(all.map(({ secret }) => keyIdOf(secret)))],
   };
 }

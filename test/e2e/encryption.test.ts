@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { keyIdOf, SecretBox } from '../../src/db/connection/secret-box.ts';
+import { Cipher, keyIdOf } from '../../src/db/connection/cipher.ts';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
 import { runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -14,7 +14,7 @@ import { openReceiver } from '../support/service.ts';
 
 const API_KEY = 'key-of-the-bootstrap-account';
 const newKey = () => randomBytes(32).toString('base64');
-const idOf = (key: string) => new SecretBox([Buffer.from(key, 'base64')]).keyId ?? '';
+const idOf = (key: string) => new Cipher([Buffer.from(key, 'base64')]).keyId ?? '';
 
 /** A service on one database that is started again and again with other variables. */
 async function openInstallation() {

@@ -81,9 +81,9 @@ it('shows the description of every method and field that an editor is pointed at
   const words = {
     ...{ '.publish': 'Publish a job.', queueName: '`name` of the queue.', delay: 'Seconds until the first delivery.' },
     ...{ '.createdAt': 'When it was published.', '.webhookStatusCode': 'What the webhook answered' },
-    ...{ apiKey: 'Of the account.', mode: 'Of the queue.', ackTimeout: 'Seconds', '.attempt': 'From 1' },
-    ...{ defer: 'Holds the queue', '.body': 'Body of the answer', verifySignature: "Whether a delivery is Jobferry's" },
-    ...{ '.replayMany': 'Replay up to 1000 dead letters.', fetchHandler: 'A webhook for everything' },
+    ...{ apiKey: 'API key of the account.', mode: 'Mode of the queue', ackTimeout: 'Seconds', '.attempt': 'Number of' },
+    ...{ defer: 'Holds the queue', '.body': 'Body of the answer', verifySignature: 'Verifies that Jobferry' },
+    ...{ '.replayMany': 'Replay up to 1000 dead letters.', fetchHandler: 'Creates a webhook for runtimes' },
   };
   const shown = JSON.parse(await project.node(['hover.cjs', ...Object.keys(words)])) as Record<string, string>;
   const missing = Object.entries(words).filter(([word, start]) => !shown[word]?.startsWith(start));

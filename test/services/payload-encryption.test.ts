@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { keyIdOf } from '../../src/db/connection/secret-box.ts';
+import { keyIdOf } from '../../src/db/connection/cipher.ts';
 import type { ClaimedJob } from '../../src/db/delivery/claim.ts';
 import { settle } from '../../src/db/delivery/settle.ts';
 import type { Sender } from '../../src/delivery/send.ts';
@@ -113,7 +113,7 @@ describe('a queue that encrypts its payloads', () => {
     const id = await publish(queue.name);
     const { payload, payload_key } = await stored(id);
     expect(payload).toMatch(/^enc:v1:/);
-    expect(payload_key).toBe(op.db.box.keyId);
+    expect(payload_key).toBe(op.db.cipher.keyId);
     expect(keyIdOf(payload)).toBe(payload_key);
 
     for (const statusCode of [500, 500]) {
@@ -139,11 +139,11 @@ describe('a queue that encrypts its payloads', () => {
     // With the key of the payload, also by a process whose first key is another: both are needed as long.
     await deliverDue(queue.id, 200, rotated);
     if (mode === 'ack') {
-      expect(keyIdOf((await stored(id)).answer_body ?? '')).toBe(op.db.box.keyId);
+      expect(keyIdOf((await stored(id)).answer_body ?? '')).toBe(op.db.cipher.keyId);
       await op.jobs.ack(account, id);
     }
     const { answers } = await stored(id);
-    expect(answers?.map((answer) => keyIdOf(answer ?? ''))).toEqual([op.db.box.keyId, op.db.box.keyId]);
+    expect(answers?.map((answer) => keyIdOf(answer ?? ''))).toEqual([op.db.cipher.keyId, op.db.cipher.keyId]);
     const text = createStoredText(op.db);
     expect(answers?.map((responseBody) => text.answer({ queueId: queue.id, responseBody }))).toEqual([ANSWER, ANSWER]);
     expect(text.answer({ queueId: queue.id, responseBody: null })).toBeNull();
@@ -155,7 +155,7 @@ describe('a queue that encrypts its payloads', () => {
     statements = [];
     const ids = await Promise.all(Array.from({ length: 50 }, () => publish(queue.name)));
     expect(statements).toEqual(['publish']);
-    for (const id of ids) expect((await stored(id)).payload_key).toBe(op.db.box.keyId);
+    for (const id of ids) expect((await stored(id)).payload_key).toBe(op.db.cipher.keyId);
   });
 
   it('costs other queues no statement', async () => {
@@ -207,7 +207,7 @@ describe('the switch', () => {
       await op.queues.setPayloadEncryption(account, queue.id, enabled);
       for (const by of [op, rotated]) kinds.push((await stored(await publish(queue.name, PAYLOAD, by))).payload_key);
     }
-    const [one, other] = [op.db.box.keyId, rotated.db.box.keyId];
+    const [one, other] = [op.db.cipher.keyId, rotated.db.cipher.keyId];
     expect(kinds).toEqual([null, null, one, other, one, other, null, null, one, other]);
     expect((await deliverDue(queue.id, 200, rotated)).map(({ body }) => body.includes(PAYLOAD))).toEqual(
       Array(5).fill(true),

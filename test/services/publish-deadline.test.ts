@@ -7,7 +7,7 @@ import { createPublish } from '../../src/services/jobs/publish.ts';
 it('has one deadline for all rounds', async () => {
   let rounds = 0;
   const db = {
-    box: { keyId: null },
+    cipher: { keyId: null },
     async one(_statement: unknown, [items]: [string]) {
       rounds += 1;
       await new Promise((resolve) => setTimeout(resolve, 3000));

@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
+import { Cipher } from '../../src/db/connection/cipher.ts';
 import { Database } from '../../src/db/connection/database.ts';
 import { createPrisma, createReadingPrisma } from '../../src/db/connection/prisma.ts';
-import { SecretBox } from '../../src/db/connection/secret-box.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { ChangeFeed } from '../../src/live/live.ts';
@@ -37,7 +37,7 @@ export function openServices(
     encryptionKeys = [],
   }: { retentionMs?: number; lifetimeMs?: number; encryptionKeys?: Uint8Array[] } = {},
 ) {
-  const db = new Database(databaseUrl, { warn: () => undefined }, new SecretBox(encryptionKeys));
+  const db = new Database(databaseUrl, { warn: () => undefined }, new Cipher(encryptionKeys));
   const prisma = createPrisma(db);
   const readingPrisma = createReadingPrisma(db);
   const notifier = new WakeNotifier(db, db.log);

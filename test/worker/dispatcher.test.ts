@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Cipher } from '../../src/db/connection/cipher.ts';
 import type { Database } from '../../src/db/connection/database.ts';
-import { SecretBox } from '../../src/db/connection/secret-box.ts';
 import type { ClaimRequest } from '../../src/db/delivery/claim.ts';
 import type { Sender, SendResult } from '../../src/delivery/send.ts';
 import { Dispatcher, type DispatcherOptions } from '../../src/worker/dispatch/dispatcher.ts';
@@ -16,7 +16,7 @@ const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, fatal
 
 /** Jobs that are due, by queue, and how a claim of them ends. */
 class FakeDatabase {
-  readonly box = new SecretBox();
+  readonly cipher = new Cipher();
   readonly log = silent;
   readonly due = new Map<string, number>();
   readonly claims: { queueIds: string[]; jobs: number[] }[] = [];

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { Cipher } from '../../src/db/connection/cipher.ts';
 import { Database } from '../../src/db/connection/database.ts';
-import { SecretBox } from '../../src/db/connection/secret-box.ts';
 import { createLog } from '../../src/log.ts';
 import { WakeUpRunner } from '../../src/worker/wake-ups/runner.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -24,7 +24,7 @@ it('graphile-worker dying by itself is noticed, and another takes over', async (
   // first takes the others with it: the runner's promise settles though nobody stopped it.
   const { log, messages } = logThat((message) => message.startsWith('Failed task'));
   const trace = vi.spyOn(console, 'trace').mockReturnValue(undefined);
-  const db = new Database(url, { warn: () => undefined }, new SecretBox([]));
+  const db = new Database(url, { warn: () => undefined }, new Cipher([]));
   const delivered: unknown[] = [];
   const nothing = async () => undefined;
   const deliver = async (payload: unknown) => {

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
+import { Cipher } from '../../src/db/connection/cipher.ts';
 import type { Database } from '../../src/db/connection/database.ts';
-import { SecretBox } from '../../src/db/connection/secret-box.ts';
 import { SettleBatcher, type SettledDelivery } from '../../src/worker/dispatch/settle-batcher.ts';
 
 /** Notes what each statement carries, and says that all of it was applied. */
 function recordingDatabase() {
   const batches: string[][] = [];
   const db = {
-    box: new SecretBox(),
+    cipher: new Cipher(),
     async one(_statement: unknown, [items]: [string]) {
       const ids = (JSON.parse(items) as { id: string }[]).map(({ id }) => id);
       batches.push(ids);

@@ -3,16 +3,16 @@
 
 -- Time and ids --------------------------------------------------------------------------------
 
--- The only clock (D35). Milliseconds, because that is what the API shows: a job read back must
--- not look older or newer than it is. Tests and development servers replace it by a shifted one.
+-- The only clock (D35). In milliseconds, as in the API: a job that is read back must not look older or newer than it
+-- is. Tests and development servers replace this function by one with a shifted clock.
 create function jobferry_now() returns timestamptz
 language sql volatile parallel safe
 as $$ select date_trunc('milliseconds', clock_timestamp()) $$;
 
 create sequence jobferry_id_seq cycle;
 
--- 24 hex digits that grow with time: 12 of milliseconds, 4 of a counter, 8 of chance. So the
--- primary key is also the order of creation, and a range of time is a range of ids.
+-- 24 hex digits that grow with time: 12 of milliseconds, 4 of a counter, 8 random. So the order of the primary key is
+-- the order of creation, and a range of time is a range of ids.
 create function jobferry_id(at timestamptz default jobferry_now()) returns text
 language sql volatile
 as $$
@@ -21,9 +21,9 @@ as $$
       || substr(replace(gen_random_uuid()::text, '-', ''), 1, 8)
 $$;
 
--- One number per claim. Gaps are fine, repeats are not.
+-- One number per claim. Gaps are allowed, repeated numbers are not.
 create sequence jobferry_claim_token_seq;
--- One number per running worker process; it holds a session advisory lock on it.
+-- One number per running worker process. The process holds a session advisory lock on its number.
 create sequence jobferry_worker_id_seq as integer cycle;
 
 -- Which functions the database has: the last version of `prisma/functions` and the hash of its files.
@@ -34,7 +34,8 @@ create table schema_functions (
 );
 
 -- Tables ----------------------------------------------------------------------------------------
--- Ids compare bytewise ("C"): faster, and the same order under every database locale.
+-- Ids have the collation "C", which compares bytes: it is faster, and the order is the same under every database
+-- locale.
 
 create table account (
   id         text collate "C" not null default jobferry_id() primary key,
@@ -58,7 +59,7 @@ create table api_key (
 );
 create unique index api_key_hash_key on api_key (hash);
 create index api_key_account_id_idx on api_key (account_id);
--- Keys that Jobferry has not made itself (BOOTSTRAP_API_KEY): asked for once a second while keys are guessed.
+-- Keys that Jobferry did not create itself (BOOTSTRAP_API_KEY). Read once a second while clients send unknown keys.
 create index api_key_foreign_idx on api_key (prefix) where revoked_at is null and prefix not like 'jf\_%';
 
 create table queue (
@@ -103,21 +104,21 @@ create table queue (
   constraint queue_ack_timeout_action_values check (ack_timeout_action in ('retry', 'dead')),
   constraint queue_backoff_type_values check (backoff_type in ('fixed', 'exponential')),
   constraint queue_backoff_delay_bounds check (backoff_delay between 0 and 3600),
-  constraint queue_paused_by_somebody check ((paused_at is null) = (paused_by is null)),
+  constraint queue_pause_has_actor check ((paused_at is null) = (paused_by is null)),
   constraint queue_next_secret_has_time check ((next_signing_secret is null) = (next_signing_secret_at is null)),
   constraint queue_probe_only_while_held check (probe_job_id is null or hold_until is not null),
   constraint queue_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
-) with (fillfactor = 70); -- claims rewrite rate window and probe in place
+) with (fillfactor = 70); -- claims update rate window and probe in place
 create index queue_account_id_id_idx on queue (account_id, id);
 -- A name is free again as soon as its queue is deleted (spec "Deleting a queue").
 create unique index queue_live_name_key on queue (account_id, name) where deleted_at is null;
--- What the reconciler and the sweep go through, with tombstones apart: there can be many of them.
+-- Tombstones, for the reconciler and the sweep: there can be many of them among the queues.
 create index queue_deleted_idx on queue (id) where deleted_at is not null;
 create index queue_live_idx on queue (id) where deleted_at is null;
 
--- queue_id is no foreign key, nor is attempt.job_id: checking them took a sixth of the database's time for a
--- job (docs/decisions/0008). Jobs come from jobferry_publish and jobferry_replay, which read the queue they
--- name, and attempts from jobferry_settle, which holds the job; only the sweep removes any of them.
+-- queue_id and attempt.job_id are not foreign keys: checking them took a sixth of the database's time for a job
+-- (docs/decisions/0008). jobferry_publish and jobferry_replay insert jobs, and read the queue in the same transaction.
+-- jobferry_settle inserts attempts, and locks the job. Only the sweep removes rows of either.
 create table job (
   id                 text collate "C" not null default jobferry_id() primary key,
   account_id         text collate "C" not null,
@@ -128,7 +129,7 @@ create table job (
   backoff_type       text not null,
   backoff_delay      double precision not null,
   defer_count        integer not null default 0,
-  -- Holds of less than a second that the job got in a row, up to now.
+  -- Number of consecutive holds of less than a second that the job has got.
   short_holds        integer not null default 0,
   idempotency_key    text collate "C",
   payload            text not null,
@@ -168,20 +169,21 @@ create table job (
 ) with (fillfactor = 85, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 -- A queue's job list, newest first.
 create index job_queue_id_id_idx on job (queue_id, id);
--- What claim takes: the due jobs of a queue in order.
+-- For claims: the due jobs of a queue in order.
 create index job_due_idx on job (queue_id, scheduled_for, id) where status = 'pending';
--- What claim counts, and what the deadline tasks look for.
+-- For claims, which count the jobs in flight, and for the deadline tasks.
 create index job_in_flight_idx on job (queue_id, deadline) where status in ('processing', 'awaiting_ack');
--- Dashboards: what waits for a retry or a hold, and what is dead. The happy path never touches them.
+-- For dashboards: jobs that wait for a retry or the end of a hold, and dead jobs. A job that succeeds at once never
+-- changes these indexes.
 create index job_wait_reason_idx on job (queue_id, wait_reason, scheduled_for, id)
   where status = 'pending' and wait_reason is not null;
 create index job_dead_idx on job (queue_id, id) where status = 'dead';
 create index job_replay_of_idx on job (replay_of) where replay_of is not null;
--- Pending jobs of a queue in the order in which their lifetimes end (D8). For those who ask for `queue_id || ''` only:
--- with the column itself, the planner took it for whatever it was asked of pending jobs while the table was small or
--- new, and sorted all of a queue's.
+-- Pending jobs of a queue in the order in which their lifetimes end (D8). Only queries with `queue_id || ''` use it:
+-- with the column itself, the planner chose this index for other queries for pending jobs, too, while the table was
+-- small or new, and sorted all jobs of the queue.
 create index job_deliver_by_idx on job ((queue_id || ''), deliver_by) where status = 'pending';
--- Which keys encrypted payloads need, and until when (docs/decisions/0007).
+-- For the keys that encrypted payloads still need, and until when (docs/decisions/0007).
 create index job_payload_key_idx on job (payload_key, id) where payload_key is not null;
 create unique index job_idempotency_key_key on job (queue_id, idempotency_key) where idempotency_key is not null;
 
@@ -201,7 +203,7 @@ create table attempt (
   constraint attempt_number_bounds check (attempt >= 1),
   constraint attempt_status_values check (status in ('success', 'failed', 'nacked', 'deferred'))
 );
--- Attempts are written in the order of time, so a block range finds "since a moment ago" for nothing.
+-- Attempts are written in the order of time, so block ranges find recent attempts at almost no cost.
 create index attempt_timestamp_idx on attempt using brin ("timestamp") with (pages_per_range = 16);
 
 create table dead_letter (
@@ -220,11 +222,12 @@ create table dead_letter (
   constraint dead_letter_queue_id_fkey foreign key (queue_id) references queue (id) on delete cascade on update cascade
 );
 create unique index dead_letter_job_id_key on dead_letter (job_id);
--- The job's id is in the indexes for what is counted by index alone: a dead letter goes with its job.
+-- The index includes the job's id and the time of death, so an index-only scan can count: a dead letter is removed with
+-- its job.
 create index dead_letter_queue_id_id_idx on dead_letter (queue_id, id) include (job_id, dead_at);
--- Error groups.
+-- For error groups.
 create index dead_letter_fingerprint_idx on dead_letter (queue_id, fingerprint, id);
--- `all: true` takes the oldest not yet replayed.
+-- For a replay with `all: true`, which takes the oldest dead letters that were not replayed.
 create index dead_letter_open_idx on dead_letter (queue_id, id) include (job_id, dead_at) where replayed_at is null;
 
 create table usage (
@@ -234,10 +237,10 @@ create table usage (
   primary key (account_id, month),
   constraint usage_month_form check (month ~ '^\d{4}-\d{2}$'),
   constraint usage_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
-) with (fillfactor = 50); -- one row per account is rewritten by every claim
+) with (fillfactor = 50); -- every claim updates the row of the account
 
 -- Dashboards ------------------------------------------------------------------------------------
--- What dashboards need beyond the jobs themselves. Nothing here is on the delivery path.
+-- Tables that only dashboards and bulk actions need. The delivery path does not use them.
 
 create table audit_entry (
   id          text collate "C" not null default jobferry_id() primary key,
@@ -286,7 +289,7 @@ create table bulk_action (
   constraint bulk_action_account_id_fkey foreign key (account_id) references account (id) on delete cascade on update cascade
 );
 create index bulk_action_account_id_id_idx on bulk_action (account_id, id);
--- What the workers look for.
+-- For the workers, which poll for running actions.
 create index bulk_action_running_idx on bulk_action (id) where status = 'running';
 
 create table instance (
@@ -300,8 +303,8 @@ create table instance (
   constraint instance_role_values check (role in ('all', 'api', 'worker'))
 );
 
--- When the server last confirmed a worker's lease lock to the worker itself (docs/decisions/0011). Unlogged: it is written
--- twice a second, and after a crash or a failover, where it is empty, no lease lock is left either.
+-- The time at which the server last confirmed a worker's lease lock to that worker (docs/decisions/0011). The table is
+-- unlogged, because it is written twice a second. A crash or a failover empties it, but also ends all lease locks.
 create unlogged table lease_confirmation (
   worker_id    integer not null primary key,
   confirmed_at timestamptz(3) not null
@@ -314,14 +317,15 @@ create table follower (
 );
 
 -- Payload search -----------------------------------------------------------------------------------
--- Payloads as documents, for conditions on their paths. Written behind the delivery path
--- (jobferry_index_payloads), so a job that was published a moment ago has no row yet; searching parses
--- its payload instead. `doc` has the payload as the only member, named after the queue: then each entry
--- of the index begins with the queue, and what is frequent in one queue costs the others nothing. Null
--- for a payload that is too large or that jsonb cannot hold. `waiting_account` is set while the payload waits
--- for its account's turn (jobferry_index_waiting): until then searches parse it. Without a foreign key: the
--- sweep removes rows by the same range of ids as the jobs, and a job that is swept while it is being indexed
--- must not fail its batch.
+-- Payloads as documents, for conditions on their paths. jobferry_index_payloads writes them outside of the delivery
+-- path, so a new job has no row yet, and searches parse its payload instead.
+-- doc              an object with the payload as its only member, named after the queue. So each entry of the index
+--                  begins with the queue, and a value that is frequent in one queue does not slow down searches in
+--                  others. Null for a payload that is too large or that jsonb cannot hold.
+-- waiting_account  set while the payload waits for its account's turn (jobferry_index_waiting). Until then searches
+--                  parse the payload.
+-- No foreign key: the sweep removes rows by the same range of ids as the jobs, and a job that is removed while it is
+-- being indexed must not fail its batch.
 create table job_search (
   job_id          text collate "C" not null primary key,
   queue_id        text collate "C" not null,
@@ -330,16 +334,16 @@ create table job_search (
 );
 create index job_search_waiting_idx on job_search (waiting_account, queue_id, job_id) where waiting_account is not null;
 create index job_search_queue_id_job_id_idx on job_search (queue_id, job_id);
--- New entries wait in a list that every search reads, so the list is short.
+-- Every search reads the whole list of pending entries, so the list is kept short.
 create index job_search_doc_idx on job_search using gin (doc jsonb_path_ops) with (gin_pending_list_limit = 1024);
 
 insert into follower (name, position) values ('search', ''), ('search-turn', '');
 
 -- Statistics ---------------------------------------------------------------------------------------
--- What the attempts of five minutes say, kept so that a chart of a day does not read a million rows. The
--- statistics follow the attempts some seconds behind (jobferry_roll_up), off the delivery path; readers add
--- the attempts since then themselves (jobferry_stats_until), so what they show is never behind. Without
--- foreign keys: a queue that is swept must not wait for its statistics, which go by themselves.
+-- Sums of the attempts of a queue in five minutes, so that a chart of a day does not read a million rows.
+-- jobferry_roll_up adds new attempts some seconds later, outside of the delivery path. Readers add the attempts since
+-- then themselves (jobferry_stats_until), so their results are current. No foreign keys: the sweep removes queues and
+-- statistics independently.
 create table queue_stats (
   queue_id     text collate "C" not null,
   bucket       timestamptz(3) not null,

@@ -1,6 +1,6 @@
-/** The pieces of a body, up to a limit: how much will come is not known before. */
+/** Collects the chunks of a body up to a limit, because the length of the body is not known in advance. */
 export interface Collector {
-  /** False once there is too much. */
+  /** @returns false when the body is larger than the limit */
   add(chunk: Uint8Array): boolean;
   bytes(): Uint8Array;
 }

@@ -2,53 +2,53 @@ import type { DeferInput, Job, NackInput } from '../models.ts';
 
 /** The envelope that Jobferry delivers (spec "Events"). */
 export interface DeliveredJob<Payload> {
-  /** For ack, nack and defer, and to tell a second delivery of the same job. */
+  /** Id of the job, for ack, nack and defer. A repeated delivery of the job has the same id. */
   id: string;
   /** Name of the queue. */
   queue: string;
-  /** After `JSON.parse`, and not checked to be a `Payload`. */
+  /** Payload, parsed by `JSON.parse`. It is not checked to be a `Payload`. */
   payload: Payload;
-  /** From 1; when it equals `maxAttempts`, this is the last one. */
+  /** Number of this attempt, from 1. If it equals `maxAttempts`, this is the last one. */
   attempt: number;
-  /** Attempts that may fail before the job is dead. */
+  /** Number of failed attempts after which the job is dead. */
   maxAttempts: number;
-  /** When the job was published, ISO 8601. */
+  /** Time of the publish, in ISO 8601. */
   createdAt: string;
-  /** The whole envelope as it came in, for payloads with numbers that `JSON.parse` would round. */
+  /** Source text of the whole envelope, for payloads with numbers that `JSON.parse` would round. */
   raw: string;
 }
 
 /**
- * What a handler function is called with. The three reports are for queues in ack mode. Each is about this attempt
- * only, and is repeated until it is known that it counted, or for as long as it can.
+ * Argument of a handler function. The three reports are for queues in ack mode. Each applies to this attempt only, and
+ * is repeated until it is known whether it counted, or until `ackTimeout`.
  */
 export interface Delivery<Payload> {
   /** The delivered job. */
   job: DeliveredJob<Payload>;
   /**
-   * Aborted when the `ackTimeout` of the options has passed since the delivery came in: what is done from then on is
-   * for nothing. Never aborted in standard mode and without that option, since a delivery does not tell.
+   * Aborted when the `ackTimeout` of the options has passed since the delivery arrived, because Jobferry then ignores
+   * the result. Never aborted in standard mode, or without that option: the delivery does not contain the queue's
+   * value.
    */
   signal: AbortSignal;
-  /** Reports success. Rejects with a `JobferryApiError` when this attempt is not `awaiting_ack` any more. */
+  /** Reports success. Rejects with a `JobferryApiError` when this attempt is no longer `awaiting_ack`. */
   ack(): Promise<Job>;
-  /** Reports failure: tried again after the backoff, or, with `retryable: false`, dead at once. */
+  /** Reports failure. The job is retried after the back-off; with `retryable: false` it is dead at once. */
   nack(input?: Omit<NackInput, 'attempt'>): Promise<Job>;
-  /** Holds the queue, or with `scope: 'job'` this job only, for `retryAfter` seconds. Uses no attempt. */
+  /** Holds the queue, or with `scope: 'job'` only this job, for `retryAfter` seconds. Uses no attempt. */
   defer(input: Omit<DeferInput, 'attempt'>): Promise<Job>;
 }
 
 /**
- * Thrown or returned by a handler function: "not now, and it is not the job's fault". No attempt is used.
- * In standard mode it holds the job. In ack mode it is a defer, which holds the whole queue unless
- * `scope` is `job`.
+ * A handler function throws or returns it when it cannot take the job now. It uses no attempt. In standard mode it
+ * holds the job. In ack mode it is a defer, which holds the whole queue unless `scope` is `job`.
  */
 export class Backpressure extends Error {
   /** Always `Backpressure`. */
   override readonly name = 'Backpressure';
-  /** Seconds until redelivery. */
+  /** Seconds until the next delivery. */
   readonly retryAfterSeconds: number;
-  /** Whether the whole queue is held, or this job only. Used in ack mode. */
+  /** Whether the whole queue is held, or only this job. Used in ack mode only. */
   readonly scope: 'queue' | 'job';
 
   constructor(retryAfterSeconds: number, { reason = 'backpressure', scope = 'queue' }: BackpressureOptions = {}) {
@@ -63,20 +63,20 @@ export class Backpressure extends Error {
 
 /** The second argument of `Backpressure`. */
 export interface BackpressureOptions {
-  /** Kept in the job's history when it is a defer. */
+  /** Text for the job's history. Used in ack mode only; `backpressure` by default. */
   reason?: string;
-  /** Whether the whole queue is held, or this job only, in ack mode; `queue` by default. */
+  /** Whether the whole queue is held, or only this job. Used in ack mode only; `queue` by default. */
   scope?: 'queue' | 'job';
 }
 
-/** By name: the ESM and the CommonJS build have a class of their own each, and both may be loaded. */
+/** Compares the name: the ESM and the CommonJS build each have their own class, and both may be loaded. */
 export function isBackpressure(value: unknown): value is Backpressure {
   return value instanceof Error && value.name === 'Backpressure' && 'retryAfterSeconds' in value;
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Null for a body that is no envelope. */
+/** Returns null for a body that is not an envelope. */
 export function parseEnvelope<Payload>(bytes: Uint8Array): DeliveredJob<Payload> | null {
   try {
     const raw = decoder.decode(bytes);

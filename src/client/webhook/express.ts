@@ -3,17 +3,17 @@ import { createCollector } from './collector.ts';
 import type { WebhookOptions } from './options.ts';
 import { createReceiver, type HandlerFunction, oneValue, type Reply, refusal, TOO_LARGE } from './receive.ts';
 
-/** As much of Node's request as is used; Express, Connect and `node:http` all have it. */
+/** The part of Node's request that the handler uses; Express, Connect and `node:http` have it. */
 export interface NodeRequest {
   /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Whether a parser has read from the stream before. */
+  /** Whether a parser has already read from the stream. */
   readonly readableDidRead: boolean;
   /** Whether the stream has ended for good. */
   readonly destroyed: boolean;
-  /** What a parser has left: a Buffer from `express.raw()`, an object from `express.json()`. */
+  /** Result of an earlier parser: a Buffer from `express.raw()`, an object from `express.json()`. */
   readonly body?: unknown;
-  /** Some platforms keep the bytes here when they parse the body. */
+  /** Bytes of the body, which some platforms keep here when they parse it. */
   readonly rawBody?: unknown;
   /** Adds a listener of the stream. */
   on(event: string, listener: (chunk: Uint8Array) => void): unknown;
@@ -21,7 +21,7 @@ export interface NodeRequest {
   off(event: string, listener: (chunk: Uint8Array) => void): unknown;
 }
 
-/** As much of Node's response as is used. */
+/** The part of Node's response that the handler uses. */
 export interface NodeResponse {
   /** The status that is sent with the headers. */
   statusCode: number;
@@ -41,12 +41,12 @@ const ALREADY_PARSED = refusal(
 const CUT_SHORT: Reply = { ...TOO_LARGE, headers: { ...TOO_LARGE.headers, connection: 'close' } };
 
 /**
- * A webhook for Express 4 and 5, and for anything else with Node's request and response:
+ * Creates a webhook for Express 4 and 5, and for other servers with Node's request and response:
  *
  *     app.post('/webhook', expressHandler({ secret }, async ({ job }) => send(job.payload)));
  *
- * It reads the body itself, so it must come before `express.json()`; a Buffer that `express.raw()` has
- * left is fine, too. Answers every request itself and never calls `next`.
+ * The handler reads the body itself, so it must come before `express.json()`. It also accepts a Buffer from
+ * `express.raw()`. It answers every request and never calls `next`.
  */
 export function expressHandler<Payload = JsonObject>(
   options: WebhookOptions,

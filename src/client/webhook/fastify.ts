@@ -2,15 +2,15 @@ import type { JsonObject } from '../../contract/verbatim-json.ts';
 import type { WebhookOptions } from './options.ts';
 import { createReceiver, type HandlerFunction, oneValue } from './receive.ts';
 
-/** As much of Fastify's request as is used. */
+/** The part of Fastify's request that the handler uses. */
 export interface FastifyRequestLike {
-  /** The bytes, as the plugin's own parser leaves them. Undefined when the request has no body. */
+  /** Bytes of the body, from the plugin's own parser; undefined when the request has no body. */
   readonly body: unknown;
   /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** As much of Fastify's reply as is used. */
+/** The part of Fastify's reply that the handler uses. */
 export interface FastifyReplyLike {
   /** Sets the status. */
   code(status: number): unknown;
@@ -20,17 +20,17 @@ export interface FastifyReplyLike {
   send(body?: string): unknown;
 }
 
-/** Options of a parser of Fastify. */
+/** Options of a content type parser of Fastify. */
 export interface FastifyParsing {
-  /** The parser gets the whole body as bytes. */
+  /** The parser receives the whole body as bytes. */
   parseAs: 'buffer';
   /** Fastify refuses larger bodies with 413. */
   bodyLimit: number;
 }
 
-/** As much of a Fastify instance as is used. Fastify gives a plugin an instance of its own. */
+/** The part of a Fastify instance that the plugin uses. Each plugin has its own instance. */
 export interface FastifyLike {
-  /** Forgets the parsers of the instance that the plugin is registered on. */
+  /** Removes the parsers that the plugin's instance has inherited. */
   removeAllContentTypeParsers(): unknown;
   /** Adds a parser for a content type. */
   addContentTypeParser(
@@ -45,7 +45,7 @@ export interface FastifyLike {
 const NO_BODY = new Uint8Array();
 
 /**
- * A webhook for Fastify, as a plugin that adds one POST route:
+ * Creates a webhook for Fastify, as a plugin that adds one POST route:
  *
  *     app.register(fastifyHandler({ secret }, async ({ job }) => send(job.payload)), { prefix: '/webhook' });
  *

@@ -3,7 +3,7 @@ import { createCollector } from './collector.ts';
 import type { WebhookOptions } from './options.ts';
 import { createReceiver, type HandlerFunction, type Reply, refusal, TOO_LARGE } from './receive.ts';
 
-/** What Workers call `ctx`. */
+/** The context of a serverless runtime; Workers call it `ctx`. */
 export interface FetchContext {
   /** Keeps a serverless runtime alive until the promise is settled. */
   waitUntil?: (promise: Promise<unknown>) => void;
@@ -12,17 +12,16 @@ export interface FetchContext {
 const ALREADY_READ = refusal(500, 'the body was read before the webhook handler: give it the request as it came in');
 
 /**
- * A webhook for everything that speaks the Fetch API:
+ * Creates a webhook for runtimes and frameworks with the Fetch API:
  *
  *     const handle = fetchHandler({ secret }, async ({ job }) => send(job.payload));
  *     export default { fetch: (request, env, ctx) => handle(request, ctx) };   // Workers
  *     app.post('/webhook', (c) => handle(c.req.raw));                          // Hono
  *     export const POST = (request: Request) => handle(request);               // Next.js
  *
- * In ack mode the function runs after the answer. A serverless runtime stops then unless it is told to
- * wait: pass it an object with `waitUntil`, such as the `ctx` of Workers or `{ waitUntil }` of
- * `@vercel/functions`. Servers that go on running need none. A job whose function is stopped all the same
- * is delivered again after `ackTimeout`.
+ * In ack mode the function runs after the answer. A serverless runtime stops at that point unless the handler has an
+ * object with `waitUntil`: pass the `ctx` of Workers, or `{ waitUntil }` of `@vercel/functions`. Servers that keep
+ * running need none. If the runtime stops the function nevertheless, the job is delivered again after `ackTimeout`.
  */
 export function fetchHandler<Payload = JsonObject>(
   options: WebhookOptions,
@@ -35,7 +34,7 @@ export function fetchHandler<Payload = JsonObject>(
     if (body === null) return toResponse(TOO_LARGE);
     const { reply, afterwards } = await receiver.receive(body, (name) => request.headers.get(name));
     if (afterwards !== undefined) {
-      // A turn later, so that the function's first steps do not keep the answer waiting.
+      // In a later turn of the event loop, so that the function's first steps do not delay the answer.
       const done = new Promise((resolve) => setTimeout(resolve)).then(afterwards);
       context?.waitUntil?.(done);
     }
@@ -43,7 +42,7 @@ export function fetchHandler<Payload = JsonObject>(
   };
 }
 
-/** Null when it is too large. */
+/** Returns null when the body is too large. */
 async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | null> {
   const collector = createCollector(maxBytes);
   const reader = request.body?.getReader();

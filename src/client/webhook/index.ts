@@ -1,4 +1,4 @@
-/** `@jobferry/client/webhook`: for the receiving side. Needs no other package and nothing of Node. */
+/** `@jobferry/client/webhook`: handlers for receivers. Needs no other package and no module of Node. */
 export { JobferryApiError, JobferryConnectionError } from '../errors.ts';
 export { Backpressure, type BackpressureOptions, type DeliveredJob, type Delivery } from './delivery.ts';
 export { expressHandler, type NodeRequest, type NodeResponse } from './express.ts';

@@ -18,8 +18,8 @@ export interface JobCalls {
 const TIMEOUT_MS = 30_000;
 
 /**
- * Calls the REST API with `fetch` alone: a webhook bundle stays small without ts-rest and zod. Each call is sent once
- * and rejects with a `JobferryConnectionError` when no answer comes.
+ * Calls the REST API with `fetch` alone: a webhook bundle stays small without ts-rest and zod. Each call is sent once,
+ * and rejects with a `JobferryConnectionError` when no answer arrives.
  */
 export function createJobCalls({ baseUrl, apiKey }: Api, id: string): JobCalls {
   const job = `${baseUrl}/v1/jobs/${toSegment(id, 'id')}`;

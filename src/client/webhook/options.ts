@@ -3,45 +3,47 @@ import type { DeliveredJob } from './delivery.ts';
 
 interface CommonOptions {
   /**
-   * Of the queue. `standard`: the delivery is answered when the function is done, 200 for success, 500
-   * when it throws, 429 for `Backpressure`. Jobferry waits 15 s.
+   * Mode of the queue; `standard` by default. In `standard`, the handler answers when the function has ended: 200 for
+   * success, 500 when it throws, 429 for `Backpressure`. Jobferry waits 15 s for the answer.
    *
-   * `ack`: the delivery is answered with 202 at once, then the function runs for as long as `ackTimeout`,
-   * and what becomes of it is reported: success as ack, what it throws as nack, `Backpressure` as defer;
-   * unless the function reports itself. Needs `baseUrl` and `apiKey`.
+   * In `ack`, the handler answers 202 at once. Then the function may run for as long as `ackTimeout`, and the handler
+   * reports its result: success as ack, an error as nack, `Backpressure` as defer. It reports nothing if the function
+   * has reported itself. Needs `baseUrl` and `apiKey`.
    *
-   * To hand a job of a queue in ack mode to another process, leave `standard`: the function resolves
-   * when the other process has it, and that process reports with `@jobferry/client`.
+   * To pass a job of a queue in ack mode to another process, leave `standard`: the function resolves when the other
+   * process has the job, and that process reports with `@jobferry/client`.
    */
   mode?: 'standard' | 'ack';
-  /** Where Jobferry is, without `/v1`; for ack, nack and defer. */
+  /** URL of Jobferry without `/v1`, for ack, nack and defer. */
   baseUrl?: Late<string>;
-  /** For ack, nack and defer. */
+  /** API key of the account that owns the queue, for ack, nack and defer. */
   apiKey?: Late<string>;
   /**
-   * Seconds, as the queue has it, counted from when the delivery came in. With it `signal` is aborted when they have
-   * passed, and a report that does not get through is repeated until then; without it for five minutes.
+   * Seconds from the arrival of the delivery; the same as the queue's `ackTimeout`. When they have passed, `signal` is
+   * aborted, and failed reports are no longer repeated. Without it, failed reports are repeated for five minutes.
    */
   ackTimeout?: number;
-  /** Larger bodies are answered with 413; 2 MiB by default, twice what the service takes by default. */
+  /**
+   * Limit of a body in bytes; the handler answers 413 to larger ones. 2 MiB by default, twice the service's default.
+   */
   maxBodyBytes?: number;
-  /** The service's `SIGNATURE_HEADER`, when it is not `x-service-signature`. */
+  /** Value of the service's `SIGNATURE_HEADER`; `x-service-signature` by default. */
   signatureHeader?: string;
-  /** What the function throws (not `Backpressure`), and reports that fail; `console.error` by default. */
+  /** Receives errors of the function (except `Backpressure`) and of failed reports; `console.error` by default. */
   onError?: (error: unknown, job: DeliveredJob<unknown>) => void;
 }
 
 /**
- * A function is asked at each delivery, so the value may come from a secret store or change. Whatever is missing is
- * said at the first delivery, with a 500, and not when the handler is made: frameworks load it while they build, where
- * there are no secrets.
+ * A value, or a function that the handler calls for each delivery, so the value may come from a secret store and may
+ * change. A missing value causes a 500 at the first delivery, and no error when the handler is created: frameworks load
+ * it during their build, where there are no secrets.
  */
 export type Late<Value> = Value | (() => Value | Promise<Value>);
 
 type SecretOptions =
   | { /** The queue's `signingSecret`. */ secret: Late<string>; secrets?: never }
   | {
-      /** One for each queue with this webhook, or both of a rotation. */
+      /** The `signingSecret` of each queue with this webhook, or both secrets of a rotation. */
       secrets: Late<readonly string[]>;
       secret?: never;
     };
@@ -49,24 +51,24 @@ type SecretOptions =
 /** Options of every handler. */
 export type WebhookOptions = CommonOptions & SecretOptions;
 
-/** Where and as which account reports are sent. */
+/** URL and API key for reports. */
 export interface Api {
-  /** Without `/v1` and without a slash at the end. */
+  /** URL without `/v1` and without a slash at the end. */
   baseUrl: string;
-  /** Of the account that owns the queue. */
+  /** API key of the account that owns the queue. */
   apiKey: string;
 }
 
 export interface Settings extends Required<Pick<CommonOptions, 'mode' | 'maxBodyBytes' | 'onError'>> {
-  /** The second one carries the next secret's signature while a secret is being rotated. */
+  /** The second header has the signature of the next secret during a rotation. */
   signatureHeaders: readonly [string, string];
-  /** Milliseconds; null when it is not known. */
+  /** `ackTimeout` in milliseconds; null when the option is missing. */
   ackTimeoutMs: number | null;
-  /** @throws TypeError when there is none */
+  /** @throws TypeError when there is no secret */
   secrets(): Promise<readonly string[]>;
   /**
-   * Null when baseUrl or apiKey is not given.
-   * @throws TypeError when one is needed, or baseUrl is no URL
+   * Returns null when baseUrl or apiKey is missing.
+   * @throws TypeError when the mode needs both, or when baseUrl is not a URL
    */
   api(): Promise<Api | null>;
 }
@@ -87,7 +89,7 @@ export function readOptions(options: WebhookOptions): Settings {
     secrets: async () => {
       const secrets = options.secrets === undefined ? [await given(options.secret)] : await given(options.secrets);
       if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isText)) {
-        throw new TypeError('secret or secrets is missing: give the signingSecret that creating the queue answered');
+        throw new TypeError('secret or secrets is missing: use the signingSecret from the creation of the queue');
       }
       return secrets;
     },

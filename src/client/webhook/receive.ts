@@ -3,32 +3,32 @@ import { type Api, readOptions, type Settings, type WebhookOptions } from './opt
 import { createReports, type Reports, toReason } from './report.ts';
 import { verifySignature } from './signature.ts';
 
-/** What is done with a delivery; what it resolves to counts only when it is `Backpressure`. */
+/** Handles a delivery. Its result is ignored unless it is `Backpressure`. */
 export type HandlerFunction<Payload> = (delivery: Delivery<Payload>) => unknown;
 
 /** The answer to a delivery. */
 export interface Reply {
   /** HTTP status. */
   status: number;
-  /** Names are in lower case. */
+  /** Header names are in lower case. */
   headers: Record<string, string>;
-  /** JSON, or empty. */
+  /** JSON text, or empty. */
   body: string;
 }
 
 /** The result of a delivery. */
 export interface Received {
-  /** The answer, to be sent at once. */
+  /** The answer, which the framework's handler sends at once. */
   reply: Reply;
-  /** In ack mode: what there is to do once the reply is on its way. Never rejects. */
+  /** In ack mode: runs the function and reports its result. Call it after the reply is sent. Never rejects. */
   afterwards?: () => Promise<void>;
 }
 
-/** The receiving side, whatever the framework. */
+/** The part of a webhook that does not depend on the framework. */
 export interface Receiver {
-  /** Larger bodies must be refused. */
+  /** Limit in bytes; the framework's handler refuses larger bodies. */
   readonly maxBodyBytes: number;
-  /** Judges a request by its body and headers. Never rejects. */
+  /** Checks a request by its body and headers, and handles the delivery. Never rejects. */
   receive(body: Uint8Array, header: (name: string) => string | null): Promise<Received>;
 }
 
@@ -36,7 +36,7 @@ export function refusal(status: number, error: string, headers: Record<string, s
   return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ error }) };
 }
 
-/** A header as Node's requests have it; null when it is missing or repeated. */
+/** Returns the value of a header of Node's request; null when it is missing or repeated. */
 export function oneValue(header: string | string[] | undefined): string | null {
   return typeof header === 'string' ? header : null;
 }
@@ -54,7 +54,7 @@ export function createReceiver<Payload>(options: WebhookOptions, run: HandlerFun
     async receive(body, header) {
       const late = await readLate(settings);
       if (late === null) return { reply: NOT_SET_UP };
-      // Spec "Authentication", 5: nothing of the body is looked at before it is known to be genuine.
+      // Spec "Authentication", 5: the body is not parsed before its signature is verified.
       const { signatureHeaders, mode, ackTimeoutMs } = settings;
       if (!(await isGenuine(late.secrets, signatureHeaders.map(header), body))) return { reply: NOT_GENUINE };
       const job = parseEnvelope<Payload>(body);
@@ -70,7 +70,7 @@ export function createReceiver<Payload>(options: WebhookOptions, run: HandlerFun
   };
 }
 
-/** Null when something is missing, which is for the log and not for whoever has sent the request. */
+/** Returns null when an option is missing. The log has the reason, which the sender of the request must not see. */
 async function readLate({ secrets, api }: Settings): Promise<{ secrets: readonly string[]; api: Api | null } | null> {
   try {
     return { secrets: await secrets(), api: await api() };
@@ -125,7 +125,7 @@ async function runAndReport<Payload>(
   };
   const result = await outcomeOf(run, delivery);
   if (!result.ok && !isBackpressure(result.value)) onError(result.value, job);
-  // A report of its own that failed is in `result`; a second one could contradict what was done.
+  // If the function's own report failed, `result` has the error. A second report could contradict the first one.
   if (!reported) await report(result, reports).catch((error: unknown) => onError(error, job));
 }
 

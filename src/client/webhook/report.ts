@@ -7,14 +7,14 @@ import type { Api } from './options.ts';
 
 export type Reports = Pick<Delivery<unknown>, 'ack' | 'nack' | 'defer'>;
 
-/** A report is repeated for this long when the options name no `ackTimeout`. */
+/** A report is repeated for this long when the options have no `ackTimeout`. */
 const REPEAT_MS = 300_000;
 
 const NEEDS_API = 'ack, nack and defer need the options baseUrl and apiKey';
 
 /**
  * The reports on one delivery.
- * @param deadline when the job waits no longer, on the clock of `performance.now()`; null when that is not known
+ * @param deadline end of `ackTimeout` on the clock of `performance.now()`; null when it is not known
  */
 export function createReports(api: Api | null, job: DeliveredJob<unknown>, deadline: number | null): Reports {
   if (api === null) {
@@ -37,9 +37,10 @@ export function createReports(api: Api | null, job: DeliveredJob<unknown>, deadl
 type Kind = 'success' | 'nacked' | 'deferred';
 
 /**
- * Reports until it is known whether the report counted: when the answer was lost or says "not now", the job is asked
- * first, since it may have counted. Repeating is safe because the service refuses a report on an attempt that is over.
- * @throws what the last report ended with, when it does not count or its time is up
+ * Reports until it is known whether the report counted. If the answer was lost or was a temporary failure, it reads the
+ * job before it reports again, because the report may have counted. Repeating is safe, because the service refuses a
+ * report on an attempt that is over.
+ * @throws the error of the last report when it did not count, or when the time is over
  */
 async function untilKnown(
   calls: JobCalls,
@@ -54,9 +55,9 @@ async function untilKnown(
     const isUnknown = answer instanceof Error || RETRIED_STATUSES.has(answer.status);
     if (!isUnknown && (answer.status === 200 || round === 1)) return unwrap(answer);
 
-    for (let look = round; isUnknown; look += 1) {
+    for (let poll = round; isUnknown; poll += 1) {
       const asked = answer instanceof Error ? 0 : retryAfterMs(answer.headers.get('retry-after'));
-      const pauseMs = Math.max(backoffMs(look), asked);
+      const pauseMs = Math.max(backoffMs(poll), asked);
       if (performance.now() + pauseMs >= giveUpAt) return unwrapOrThrow(answer);
       await sleep(pauseMs);
       const seen = await calls.get().catch(unlessConnection);
@@ -65,7 +66,7 @@ async function untilKnown(
       break;
     }
     if (isUnknown) continue;
-    // Refused, after one whose answer was lost: that one may have counted a moment ago.
+    // This report was refused, but an earlier one, whose answer was lost, may have counted since the job was read.
     const seen = await calls.get().catch(unlessConnection);
     if (!(seen instanceof Error) && seen.status === 200 && counted(seen.body, job.attempt, kind)) return seen.body;
     return unwrapOrThrow(answer);
@@ -76,7 +77,7 @@ function counted(job: Job, attempt: number, kind: Kind): boolean {
   return job.status === 'completed' || job.history.some((entry) => entry.attempt === attempt && entry.status === kind);
 }
 
-/** @throws all but the errors of connections */
+/** @throws every error except a JobferryConnectionError, which it returns */
 function unlessConnection(error: unknown): JobferryConnectionError {
   if (error instanceof JobferryConnectionError) return error;
   throw error;
@@ -87,10 +88,10 @@ async function unwrapOrThrow(answer: JobAnswer | Error): Promise<Job> {
   return unwrap(answer);
 }
 
-/** Enough for people, and within what the service takes. */
+/** Long enough for people, and within the service's limit. */
 const MAX_REASON_LENGTH = 500;
 
-/** A message may hold anything, but a reason neither NUL nor half a character (D27). */
+/** An error message may contain NUL and lone surrogates, a reason may not (D27). */
 export function toReason(error: unknown): string {
   return String(error).slice(0, MAX_REASON_LENGTH).replaceAll('\0', '').toWellFormed();
 }

@@ -1,13 +1,15 @@
 const encoder = new TextEncoder();
 
 /**
- * Whether a delivery is Jobferry's: `header` must be `sha256=` and the lowercase hex HMAC-SHA256 of the
- * body's bytes as they came in, under one of the secrets (spec "Authentication", 3). WebCrypto compares
- * in constant time, and nothing else is used, so this runs on Node, Deno, Bun and Workers alike.
+ * Verifies that Jobferry sent a delivery: `header` must be `sha256=` and the lowercase hex HMAC-SHA256 of the received
+ * bytes of the body, under one of the secrets (spec "Authentication", 3). It uses only WebCrypto, which compares in
+ * constant time, so it runs on Node, Deno, Bun and Workers.
  *
- * @param rawBody never a parsed body that was written again; a string stands for its UTF-8 bytes
- * @param header the value as received; absent is false
- * @param secret the queue's `signingSecret`; several while it is being rotated. Empty ones verify nothing
+ * @param rawBody the bytes as received, not a parsed body that was serialized again; a string stands for its UTF-8
+ *   bytes
+ * @param header the value as received; a missing header is not valid
+ * @param secret the queue's `signingSecret`; several during a rotation. An empty secret verifies nothing
+ * @returns whether the signature is valid
  */
 export async function verifySignature(
   rawBody: Uint8Array | ArrayBuffer | string,
@@ -17,7 +19,7 @@ export async function verifySignature(
   const [, hex] = /^sha256=([0-9a-f]{64})$/.exec(header ?? '') ?? [];
   if (hex === undefined) return false;
   const signature = Uint8Array.from({ length: 32 }, (_, at) => Number.parseInt(hex.slice(at * 2, at * 2 + 2), 16));
-  // WebCrypto's types leave out shared memory, which no body is in.
+  // WebCrypto's types exclude shared memory, which no body uses.
   const body = (typeof rawBody === 'string' ? encoder.encode(rawBody) : rawBody) as Uint8Array<ArrayBuffer>;
   const secrets = (typeof secret === 'string' ? [secret] : secret).filter((one) => one !== '');
   const matches = await Promise.all(secrets.map((one) => isSignedWith(one, signature, body)));

@@ -143,7 +143,7 @@ interface ActionRow {
 
 // Updates `looked_at` at most once a second, because a batch updates it, too.
 const READ_RUNNING: Statement = {
-  name: 'look-at-bulk-action',
+  name: 'read-running-bulk-action',
   text: `
     with looked as (
       update bulk_action set looked_at = jobferry_now()
@@ -233,7 +233,7 @@ export async function settleBatch(
   ids: string[],
   settlements: readonly Settlement[],
 ): Promise<Overtaken | { outcome: 'done'; applied: string[] }> {
-  const values = [action.id, action.processed, ids, toItems(db.box, settlements)];
+  const values = [action.id, action.processed, ids, toItems(db.cipher, settlements)];
   const row = await db.one<{ answer: Overtaken | { outcome: 'done'; applied: string[] } }>(SETTLE, values);
   if (row === null) throw new Error('jobferry_bulk_settle returned no row');
   return row.answer;

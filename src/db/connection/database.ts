@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
 import type { SearchBudget } from '../search/budget.ts';
+import { Cipher } from './cipher.ts';
 import { CANCELLED, Connections, type DatabaseLog } from './connections.ts';
 import { FairTurns } from './fair-turns.ts';
 import { OriginGuard } from './origin.ts';
-import { SecretBox } from './secret-box.ts';
 
 export type { DatabaseLog } from './connections.ts';
 
@@ -61,7 +61,7 @@ export class Database {
   readonly changingTurns = new FairTurns(CHANGING);
   readonly log: DatabaseLog;
   /** Encrypts and decrypts stored texts. */
-  readonly box: SecretBox;
+  readonly cipher: Cipher;
   private readonly connections: Connections;
   private readonly readingConnections: Connections;
   /** Sends a statement over one of the connections. */
@@ -69,9 +69,9 @@ export class Database {
   /** Refuses connections to a server whose data is older than that of a server seen before. */
   readonly origin: OriginGuard;
 
-  constructor(url: string, log: DatabaseLog, box: SecretBox = new SecretBox()) {
+  constructor(url: string, log: DatabaseLog, cipher: Cipher = new Cipher()) {
     this.log = log;
-    this.box = box;
+    this.cipher = cipher;
     this.origin = new OriginGuard(log);
     this.connections = new Connections(url, MAX_CONNECTIONS, log, this.origin);
     this.readingConnections = new Connections(url, MAX_READING_CONNECTIONS, log, this.origin, GRAPHQL_MS);

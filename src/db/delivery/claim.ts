@@ -1,6 +1,6 @@
 import type { DeliveryRules, JobState } from '../../domain/transition.ts';
+import { type Cipher, keyIdOf } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { keyIdOf, type SecretBox } from '../connection/secret-box.ts';
 import { type StoredJobRow, toJobState, toRules } from './stored-job.ts';
 
 /** A job that this process may deliver until the lease ends. */
@@ -122,7 +122,7 @@ function byTime(a: ClaimedJob, b: ClaimedJob): number {
  */
 function readable(db: Database, row: ClaimRow): ClaimedJob[] {
   try {
-    return [toClaimedJob(db.box, row)];
+    return [toClaimedJob(db.cipher, row)];
   } catch (error) {
     const fields = { err: error, jobId: row.id, queueId: row.queue_id };
     db.log.warn(fields, 'a claimed job cannot be read; it goes back when its lease ends');
@@ -130,7 +130,7 @@ function readable(db: Database, row: ClaimRow): ClaimedJob[] {
   }
 }
 
-function toClaimedJob(box: SecretBox, row: ClaimRow): ClaimedJob {
+function toClaimedJob(cipher: Cipher, row: ClaimRow): ClaimedJob {
   const { queue_id: queueId, signing_secret: secret, next_signing_secret: next } = row;
   return {
     id: row.id,
@@ -139,9 +139,9 @@ function toClaimedJob(box: SecretBox, row: ClaimRow): ClaimedJob {
     queueId,
     queueName: row.queue_name,
     webhookUrl: row.webhook_url,
-    signingSecret: box.openOften(`signing-secret:${queueId}`, secret),
-    nextSigningSecret: next === null ? null : box.openOften(`signing-secret:${queueId}`, next),
-    payload: box.open(`payload:${queueId}`, row.payload),
+    signingSecret: cipher.decryptCached(`signing-secret:${queueId}`, secret),
+    nextSigningSecret: next === null ? null : cipher.decryptCached(`signing-secret:${queueId}`, next),
+    payload: cipher.decrypt(`payload:${queueId}`, row.payload),
     encryptedWith: keyIdOf(row.payload),
     createdAt: row.created_at,
     scheduledFor: row.scheduled_for,

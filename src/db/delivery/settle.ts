@@ -2,8 +2,8 @@ import type { Author } from '../../domain/audit.ts';
 import type { JobStatus } from '../../domain/job.ts';
 import type { Transition } from '../../domain/transition.ts';
 import { actorJson } from '../audit.ts';
+import type { Cipher } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import type { SecretBox } from '../connection/secret-box.ts';
 import { HELD_LOCKS } from './lease-locks.ts';
 
 /** A transition of a job. It applies only if the job still has the `expected` status and the `token`. */
@@ -28,7 +28,7 @@ const SETTLE: Statement = { name: 'settle', text: 'select jobferry_settle($1) as
 
 /** Applies a batch in one commit. @returns ids of the applied settlements; a missing one lost a race */
 export async function settle(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
-  const row = await db.one<{ applied: string[] }>(SETTLE, [toItems(db.box, settlements)]);
+  const row = await db.one<{ applied: string[] }>(SETTLE, [toItems(db.cipher, settlements)]);
   return new Set(row?.applied);
 }
 
@@ -50,7 +50,7 @@ const SETTLE_OVERDUE: Statement = {
  */
 export async function settleOverdue(db: Database, settlements: readonly Settlement[]): Promise<Set<string>> {
   const ids = settlements.map(({ id }) => id);
-  const row = await db.one<{ applied: string[] }>(SETTLE_OVERDUE, [toItems(db.box, settlements), ids]);
+  const row = await db.one<{ applied: string[] }>(SETTLE_OVERDUE, [toItems(db.cipher, settlements), ids]);
   return new Set(row?.applied);
 }
 
@@ -78,7 +78,7 @@ const SETTLE_LOST: Statement = {
  */
 export async function settleLost(db: Database, self: number, settlements: readonly Settlement[]): Promise<Set<string>> {
   const ids = settlements.map(({ id }) => id);
-  const row = await db.one<{ applied: string[] }>(SETTLE_LOST, [toItems(db.box, settlements), ids, self]);
+  const row = await db.one<{ applied: string[] }>(SETTLE_LOST, [toItems(db.cipher, settlements), ids, self]);
   return new Set(row?.applied);
 }
 
@@ -95,13 +95,13 @@ const CANCEL: Statement = {
 /** Cancels one job for `by`, and writes an audit entry. @returns false when another settlement came first */
 export async function settleCancelled(db: Database, by: Author, settlement: Settlement): Promise<boolean> {
   const { id, expected } = settlement;
-  const values = [toItems(db.box, [settlement]), by.accountId, actorJson(by.actor), id, expected];
+  const values = [toItems(db.cipher, [settlement]), by.accountId, actorJson(by.actor), id, expected];
   const row = await db.one<{ applied: string[] }>(CANCEL, values);
   return row?.applied.includes(id) ?? false;
 }
 
 /** @returns the argument of `jobferry_settle` */
-export function toItems(box: SecretBox, settlements: readonly Settlement[]): string {
+export function toItems(cipher: Cipher, settlements: readonly Settlement[]): string {
   const items = settlements.map(({ id, expected, token, transition, answer }) => ({
     id,
     expected,
@@ -121,14 +121,14 @@ export function toItems(box: SecretBox, settlements: readonly Settlement[]): str
     entryCode: transition.entry?.webhookStatusCode,
     answerCode: answer?.statusCode,
     answerMs: answer?.durationMs,
-    answerBody: answer === null ? undefined : storedBody(box, answer),
+    answerBody: answer === null ? undefined : storedBody(cipher, answer),
     effect: transition.queueEffect?.kind,
     effectMs: transition.queueEffect?.kind === 'hold' ? transition.queueEffect.ms : undefined,
   }));
   return JSON.stringify(items);
 }
 
-function storedBody(box: SecretBox, { body, encryption }: DeliveredAnswer): string | null {
+function storedBody(cipher: Cipher, { body, encryption }: DeliveredAnswer): string | null {
   if (body === null || encryption === undefined) return body;
-  return box.seal(`answer:${encryption.queueId}`, body, encryption.keyId);
+  return cipher.encrypt(`answer:${encryption.queueId}`, body, encryption.keyId);
 }

@@ -1,7 +1,7 @@
 import type { HistoryEntry, JobDocument, JobStatus } from '../../domain/job.ts';
 import type { Periods } from '../../domain/periods.ts';
+import type { Cipher } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import type { SecretBox } from '../connection/secret-box.ts';
 import { firstYoungId, isKeptJob, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
 
 interface DocumentRow {
@@ -87,7 +87,9 @@ export async function jobDocuments(
   return new Map(
     rows.map(({ payload, payload_bytes: bytes, ...row }) => [
       row.id,
-      payload === null ? { bytes } : { accountId: row.account_id, document: toDocument(db.box, { ...row, payload }) },
+      payload === null
+        ? { bytes }
+        : { accountId: row.account_id, document: toDocument(db.cipher, { ...row, payload }) },
     ]),
   );
 }
@@ -132,10 +134,10 @@ const BY_IDS: Statement = {
 
 /** @returns documents of a page, newest first, without jobs that no longer exist */
 export async function documentsOfJobs(db: Database, ids: readonly string[]): Promise<JobDocument[]> {
-  return (await db.query<DocumentRow>(BY_IDS, [ids])).map((row) => toDocument(db.box, row));
+  return (await db.query<DocumentRow>(BY_IDS, [ids])).map((row) => toDocument(db.cipher, row));
 }
 
-function toDocument(box: SecretBox, row: DocumentRow): JobDocument {
+function toDocument(cipher: Cipher, row: DocumentRow): JobDocument {
   return {
     id: row.id,
     queue: row.queue,
@@ -144,7 +146,7 @@ function toDocument(box: SecretBox, row: DocumentRow): JobDocument {
     maxAttempts: row.max_attempts,
     deferCount: row.defer_count,
     idempotencyKey: row.idempotency_key,
-    payload: box.open(`payload:${row.queue_id}`, row.payload),
+    payload: cipher.decrypt(`payload:${row.queue_id}`, row.payload),
     scheduledFor: row.scheduled_for,
     lastError: row.last_error,
     history: toHistory(row.history),

@@ -1,6 +1,6 @@
 import type { Periods } from '../../domain/periods.ts';
+import { keyIdOf, UnreadableError } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { keyIdOf, UnreadableError } from '../connection/secret-box.ts';
 import { firstYoungId, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
 
 /** Queues per batch. A batch locks the rows of its queues for a moment, and claims skip them meanwhile. */
@@ -16,11 +16,11 @@ const BATCH = 100;
  */
 export async function encryptStored(db: Database, periods: Periods): Promise<number> {
   await assertKeys(db, periods);
-  if (db.box.keyId === null) return 0;
+  if (db.cipher.keyId === null) return 0;
   let written = 0;
   let after = '';
   for (;;) {
-    const batch = await db.query<SecretRow>(OTHERWISE_STORED, [`enc:v1:${db.box.keyId}:`, after, BATCH]);
+    const batch = await db.query<SecretRow>(OTHERWISE_STORED, [`enc:v1:${db.cipher.keyId}:`, after, BATCH]);
     written += await rewrite(db, batch);
     const last = batch.at(-1);
     if (last === undefined || batch.length < BATCH) return written;
@@ -61,11 +61,11 @@ const REWRITE: Statement = {
 async function rewrite(db: Database, rows: readonly SecretRow[]): Promise<number> {
   const items = rows.flatMap((row) => {
     const stored = [row.signing_secret, row.next_signing_secret].filter((secret) => secret !== null);
-    const outdated = stored.filter((secret) => keyIdOf(secret) !== db.box.keyId);
+    const outdated = stored.filter((secret) => keyIdOf(secret) !== db.cipher.keyId);
     try {
       const replacements = outdated.map((secret): [string, string] => {
         const scope = `signing-secret:${row.id}` as const;
-        return [secret, db.box.seal(scope, db.box.open(scope, secret))];
+        return [secret, db.cipher.encrypt(scope, db.cipher.decrypt(scope, secret))];
       });
       return [{ id: row.id, replacements: Object.fromEntries(replacements) }];
     } catch (error) {
@@ -126,7 +126,7 @@ async function assertKeys(db: Database, { retentionMs, lifetimeMs }: Periods): P
     retentionMs,
     lifetimeMs,
   ])) {
-    const isThere = keyId === null ? db.box.keyId !== null : db.box.knows(keyId);
+    const isThere = keyId === null ? db.cipher.keyId !== null : db.cipher.knows(keyId);
     if (isThere) continue;
     const what = keyId === null ? 'a key is needed' : `the key with the id ${keyId} is missing`;
     throw new Error(`ENCRYPTION_KEY: ${what}: ${why}`);

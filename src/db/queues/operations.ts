@@ -132,7 +132,7 @@ export async function rotateSigningSecret(
   queueId: string,
   next: { secret: string; overlapMs: number },
 ): Promise<Date | null> {
-  const secret = db.box.seal(`signing-secret:${queueId}`, next.secret);
+  const secret = db.cipher.encrypt(`signing-secret:${queueId}`, next.secret);
   const values = [queueId, by.accountId, actorJson(by.actor), secret, next.overlapMs];
   const row = await db.one<{ takes_over_at: Date }>(ROTATE, values);
   return row?.takes_over_at ?? null;

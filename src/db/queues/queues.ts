@@ -2,9 +2,9 @@ import { type Author, difference } from '../../domain/audit.ts';
 import { invalidField, notFound } from '../../domain/errors.ts';
 import type { AckTimeoutAction, BackoffType, Queue, QueueMode, QueueSettings } from '../../domain/queue.ts';
 import { actorJson, audit } from '../audit.ts';
+import type { Cipher } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import type { PrismaClient } from '../connection/prisma.ts';
-import type { SecretBox } from '../connection/secret-box.ts';
 import { exclusively, guarded } from '../connection/transactions.ts';
 import type { Prisma, Queue as QueueRow } from '../generated/client.ts';
 
@@ -55,7 +55,7 @@ export async function findQueue(prisma: PrismaClient, accountId: string, queueId
  * @throws JobferryError `invalid_fields` when the name is in use (D23)
  */
 export async function createQueue(
-  { prisma, box }: { prisma: PrismaClient; box: SecretBox },
+  { prisma, cipher }: { prisma: PrismaClient; cipher: Cipher },
   by: Author,
   queue: QueueSettings & { name: string; signingSecret: string },
   check: (others: QueueTotals) => void,
@@ -70,7 +70,7 @@ export async function createQueue(
     check(await totals(tx, accountId, null));
     // The secret is encrypted for the id of the queue, so the id is created first.
     const id = await newId(tx);
-    const signingSecret = box.seal(`signing-secret:${id}`, queue.signingSecret);
+    const signingSecret = cipher.encrypt(`signing-secret:${id}`, queue.signingSecret);
     const data = { ...queue, id, accountId, signingSecret };
     const created = toQueue(await tx.queue.create({ data, select: VISIBLE }));
     const { id: _id, createdAt: _, ...after } = created;

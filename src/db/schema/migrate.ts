@@ -13,7 +13,7 @@ interface MigrateOptions {
 /** `newer`: a later version of Jobferry has migrated this database or replaced its functions. */
 export type SchemaState = 'current' | 'behind' | 'newer';
 
-/** Of the session advisory lock under which one process at a time migrates a database. */
+/** Key of the session advisory lock with which only one process at a time migrates a database. */
 const MIGRATION_LOCK = 0x6a666d;
 
 /**
@@ -25,7 +25,7 @@ const MIGRATION_LOCK = 0x6a666d;
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   // Not the pool of the process: its statements may take seconds only, a migration minutes.
   const lock = new pg.Client({ connectionString: options.url, application_name: 'jobferry migrate', ...KEEP_ALIVE });
-  lock.on('error', () => undefined); // the statement under way fails, which is enough
+  lock.on('error', () => undefined); // the running statement fails, which is enough
   await lock.connect();
   try {
     await takeLock(lock, options.log);
@@ -44,8 +44,8 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
 }
 
 /**
- * How the database compares with the migrations and the SQL functions of this version.
- * @throws whatever the query throws
+ * Compares the database with the migrations and the SQL functions of this version.
+ * @throws the error of the query
  */
 export async function schemaState(database: Queryable): Promise<SchemaState> {
   const { later, isMigrated, functions } = await compare(database);
@@ -54,7 +54,7 @@ export async function schemaState(database: Queryable): Promise<SchemaState> {
 }
 
 interface Comparison {
-  /** What only a later version can have brought. */
+  /** Migrations and functions that only a later version can have applied. */
   later: string[];
   /** Whether no migration is missing. */
   isMigrated: boolean;
@@ -70,7 +70,10 @@ async function compare(database: Queryable): Promise<Comparison> {
   return { later, isMigrated: names.every((name) => finished.has(name)), functions };
 }
 
-/** The same version with another hash is a build that is being worked on: the last one that starts wins. */
+/**
+ * The same version with another hash comes from a development build: the process that starts last replaces the
+ * functions.
+ */
 function hasOwn(functions: StoredFunctions | null): boolean {
   const { version, hash } = ownFunctions();
   return functions?.version === version && functions.hash === hash;

@@ -16,12 +16,12 @@ export interface MigrationLog {
 
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>;
 
-/** Two levels up from `src/db` and from `dist/db`. */
+/** The same path from `src/db/schema` and from `dist/db/schema`. */
 const FOLDER = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
-/** Of the advisory lock that `prisma migrate` takes. */
+/** Key of the advisory lock that `prisma migrate` takes. */
 const PRISMA_LOCK = 72707369;
 
-/** Of Prisma's engine, which would create the same table. */
+/** The statement of Prisma's engine, so that both create the same table. */
 const CREATE_HISTORY = `
   create table _prisma_migrations (
     id                  varchar(36) primary key not null,

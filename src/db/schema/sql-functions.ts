@@ -17,13 +17,13 @@ export interface FunctionSet {
   files: readonly { name: string; text: string }[];
 }
 
-/** What the database says of the functions that it has. */
+/** The version of the functions in the database, from its table `schema_functions`. */
 export interface StoredFunctions {
   version: number;
   hash: string;
 }
 
-/** Two levels up from `src/db` and from `dist/db`. */
+/** The same path from `src/db/schema` and from `dist/db/schema`. */
 const FOLDER = fileURLToPath(new URL('../../../prisma/functions', import.meta.url));
 
 /** @param folder `prisma/functions`, or a copy of it */

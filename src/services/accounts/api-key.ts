@@ -1,14 +1,14 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** Marks our keys, for people and for secret scanners. */
+/** Marks the API keys of Jobferry, for people and for secret scanners. */
 export const API_KEY_PREFIX = 'jf_';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 40 base62 characters are 238 bits. */
 const RANDOM_LENGTH = 40;
 const CHECKSUM_LENGTH = 6;
 
-/** A new key: prefix, chance, checksum. */
+/** Returns a new key: prefix, random characters, checksum. */
 export function generateApiKey(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62[randomInt(BASE62.length)]).join('');
   return API_KEY_PREFIX + random + checksum(random);
@@ -16,7 +16,9 @@ export function generateApiKey(): string {
 
 const FORM = /^jf_[0-9A-Za-z]{38,}$/;
 
-/** False for what begins like a key of ours and is none: it needs no query to refuse a typing error. */
+/**
+ * Returns false for text with our prefix and a wrong form or checksum, so a mistyped key is refused without a query.
+ */
 export function isPlausibleApiKey(key: string): boolean {
   if (!key.startsWith(API_KEY_PREFIX)) return true; // BOOTSTRAP_API_KEY may have any form
   if (!FORM.test(key)) return false;
@@ -24,10 +26,10 @@ export function isPlausibleApiKey(key: string): boolean {
   return checksum(random) === key.slice(-CHECKSUM_LENGTH);
 }
 
-/** So much of its beginning is stored of a key, and shown. */
+/** Number of leading characters of a key that are stored and shown. */
 const DESCRIBED_LENGTH = 6;
 
-/** What is stored of a key: enough to find it and to tell keys apart, not to use it. */
+/** Returns the stored parts of a key: enough to find the key and to tell keys apart, not enough to use it. */
 export function describeApiKey(key: string): { hash: string; prefix: string; lastFour: string } {
   return { hash: hashApiKey(key), prefix: key.slice(0, DESCRIBED_LENGTH), lastFour: key.slice(-4) };
 }

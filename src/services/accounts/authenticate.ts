@@ -4,31 +4,31 @@ import type { Account } from '../../domain/account.ts';
 import type { Context } from '../context.ts';
 import { API_KEY_PREFIX, describeApiKey, hashApiKey, isPlausibleApiKey } from './api-key.ts';
 
-/** Below the second in which every process must refuse a revoked key (I-33). */
+/** Lifetime of a cached account, in milliseconds. Every process must refuse a revoked key within a second (I-33). */
 const CACHE_MS = 900;
 const MAX_CACHED = 10_000;
-/** Look-ups of keys that nobody has come with before: they must not take the connections of those who have. */
+/** Bounds of the look-ups of unknown keys: these must not take the connections that known keys need. */
 const STRANGERS = { atOnce: 2, atOnceOfOne: 2, waiting: 500, waitingOfOne: 500, maxWaitMs: 2000 };
 const NOTE_USE_EVERY_MS = 60_000;
 
 interface Cached {
   account: Promise<Account | null>;
-  /** What was found, by this look-up or the one before it. */
+  /** The account that this look-up or the one before it returned; null when there was none. */
   found: Account | null;
   until: number;
 }
 
-/** Looks up the accounts of API keys, and caches what it finds for less than a second. */
+/** Looks up the accounts of API keys, and caches each result for less than a second. */
 export function createAuthenticate({ db }: Pick<Context, 'db'>) {
   const good = new Map<string, Cached>();
-  /** What was not found, or not yet. */
+  /** Keys without an account, and keys whose first look-up is still running. */
   const others = new Map<string, Cached>();
   const strangers = new FairTurns(STRANGERS);
   const mayBeForeign = createForeignKeys(db);
   const noteUse = createUseNotes(db);
 
   const lookUp = async (hash: string, cached: Cached): Promise<Account | null> => {
-    // The clock starts before the query: what it answers is at least as new as that.
+    // The time is taken before the query, so the result is at least as new as that.
     cached.until = performance.now() + CACHE_MS;
     const holder = await accountByKeyHash(db, hash);
     if (holder === null) {
@@ -59,25 +59,25 @@ export function createAuthenticate({ db }: Pick<Context, 'db'>) {
       keep(place, hash, cached);
       cached.account = known ? lookUp(hash, cached) : strangers.run('', () => lookUp(hash, cached));
       cached.account.catch(() => {
-        // Not forgotten that it was good, only asked again.
+        // The next request looks the key up again. A known key stays known.
         cached.until = 0;
       });
       return cached.account;
     },
 
     /**
-     * Returns the account whose key this was a second ago, without a query; null when it has to be looked up. Good enough
-     * to decide whose request has to wait, and not to let a request in.
+     * Returns the account that had this key less than a second ago, without a query; null when a look-up is needed.
+     * Good enough to decide which requests have to wait, but not to admit a request.
      */
     knownAccount(apiKey: string): Account | null {
-      // Once it is too old a request has to look it up, so requests with this key do not wait before that.
+      // When the entry is too old, one request must look the key up, so requests with this key do not wait before that.
       const known = good.get(hashApiKey(apiKey));
       return known !== undefined && known.until > performance.now() ? known.found : null;
     },
   };
 }
 
-/** The oldest makes room, not all: everybody would have to be looked up again at once. */
+/** A full cache drops its oldest entry only. If it dropped all, every key would have to be looked up again at once. */
 function keep(place: Map<string, Cached>, hash: string, cached: Cached): void {
   place.delete(hash);
   place.set(hash, cached);
@@ -85,15 +85,15 @@ function keep(place: Map<string, Cached>, hash: string, cached: Cached): void {
   if (place.size > MAX_CACHED && oldest !== undefined) place.delete(oldest);
 }
 
-/** Whether a key that does not look like one of ours can be a key at all; asked of the database once a second. */
+/** Whether any key without our prefix begins like this one. The prefixes are read from the database once a second. */
 function createForeignKeys(db: Context['db']): (apiKey: string) => Promise<boolean> {
   let known = { prefixes: Promise.resolve<Set<string> | null>(null), until: 0 };
   return async (apiKey) => {
     if (known.until < performance.now()) {
-      const asked = { prefixes: foreignKeyPrefixes(db), until: performance.now() + CACHE_MS };
-      known = asked;
-      asked.prefixes.catch(() => {
-        asked.until = 0;
+      const read = { prefixes: foreignKeyPrefixes(db), until: performance.now() + CACHE_MS };
+      known = read;
+      read.prefixes.catch(() => {
+        read.until = 0;
       });
     }
     const prefixes = await known.prefixes;
@@ -101,7 +101,10 @@ function createForeignKeys(db: Context['db']): (apiKey: string) => Promise<boole
   };
 }
 
-/** Notes beside the requests, and once a minute: a row that each of them rewrites would be a hot spot. */
+/**
+ * Records the use of a key outside of the request, once a minute: a row that every request rewrites would be a hot
+ * spot.
+ */
 function createUseNotes(db: Context['db']): (keyId: string) => void {
   const notedAt = new Map<string, number>();
   return (keyId) => {
@@ -109,7 +112,7 @@ function createUseNotes(db: Context['db']): (keyId: string) => void {
     if (now - (notedAt.get(keyId) ?? Number.NEGATIVE_INFINITY) < NOTE_USE_EVERY_MS) return;
     if (notedAt.size >= MAX_CACHED) notedAt.clear();
     notedAt.set(keyId, now);
-    // A database that is read-only, or away, forgets it, and nobody's request fails for that.
+    // If the database is read-only or unreachable, the use is not recorded, and no request fails.
     noteKeyUse(db, keyId).catch(() => undefined);
   };
 }

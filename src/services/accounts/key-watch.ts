@@ -2,46 +2,45 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { keysInForce } from '../../db/accounts.ts';
 import type { Database } from '../../db/connection/database.ts';
 
-/** Milliseconds. */
-const LOOK_EVERY = 400;
-/** What was seen longer ago says nothing: a revoked key must hear nothing a second later (I-45). */
-const TOO_OLD = 800;
+const POLL_EVERY_MS = 400;
+/** An older poll confirms nothing: no event may reach a revoked key after a second (I-45). */
+const MAX_AGE_MS = 800;
 
 /**
- * Looks again and again at the keys of what stays open, and tells when one was revoked: by whichever process, since
- * nothing but the database knows. One small statement for all of them together, and none when nothing is open.
+ * Polls the API keys of open streams, and calls back when a key was revoked. Any process may have revoked it, so only
+ * the database knows. One small statement covers all keys; when no stream is open, it sends none.
  */
 export class KeyWatch {
   readonly #db: Database;
   readonly #followers = new Map<string, Set<() => void>>();
   #timer: NodeJS.Timeout | null = null;
-  #looking: Promise<void> | null = null;
-  /** When the last look that answered had begun. */
+  #polling: Promise<void> | null = null;
+  /** When the last successful poll began. */
   #seenAt = Number.NEGATIVE_INFINITY;
 
   constructor(db: Database) {
     this.#db = db;
   }
 
-  /** @returns ends it */
+  /** @returns a function that stops following the key */
   follow(keyId: string, revoked: () => void): () => void {
     const followers = this.#followers.get(keyId);
     if (followers === undefined) {
       this.#followers.set(keyId, new Set([revoked]));
-      // The last look knew nothing of this one.
+      // The last poll did not include this key.
       this.#seenAt = Number.NEGATIVE_INFINITY;
     } else {
       followers.add(revoked);
     }
-    this.#timer ??= setInterval(() => void this.#look().catch(() => undefined), LOOK_EVERY).unref();
+    this.#timer ??= setInterval(() => void this.#poll().catch(() => undefined), POLL_EVERY_MS).unref();
     return () => this.#leave(keyId, revoked);
   }
 
-  /** Resolves when it is known that all keys that are not told to be revoked were in force less than a second ago. */
+  /** Resolves when all followed keys that were not reported as revoked were in force less than a second ago. */
   async confirmed(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && performance.now() - this.#seenAt > TOO_OLD) {
-      // Without a database nothing is known, and there is nothing to tell either.
-      await this.#look().catch(() => sleep(LOOK_EVERY, undefined, { signal, ref: false }).catch(() => undefined));
+    while (!signal.aborted && performance.now() - this.#seenAt > MAX_AGE_MS) {
+      // Without a database nothing can be confirmed, but there are no events to send either.
+      await this.#poll().catch(() => sleep(POLL_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined));
     }
   }
 
@@ -54,22 +53,23 @@ export class KeyWatch {
     this.#timer = null;
   }
 
-  #look(): Promise<void> {
-    this.#looking ??= this.#lookNow().finally(() => {
-      this.#looking = null;
+  #poll(): Promise<void> {
+    this.#polling ??= this.#pollNow().finally(() => {
+      this.#polling = null;
     });
-    return this.#looking;
+    return this.#polling;
   }
 
-  async #lookNow(): Promise<void> {
+  async #pollNow(): Promise<void> {
     const startedAt = performance.now();
-    const asked = new Set(this.#followers.keys());
-    const inForce = await keysInForce(this.#db, [...asked]);
-    for (const keyId of asked) {
+    const polled = new Set(this.#followers.keys());
+    const inForce = await keysInForce(this.#db, [...polled]);
+    for (const keyId of polled) {
       if (inForce.has(keyId)) continue;
       for (const revoked of [...(this.#followers.get(keyId) ?? [])]) revoked();
     }
-    // A key that came meanwhile was not asked for. Whoever follows a revoked one was told, and may take a moment to leave.
-    if ([...this.#followers.keys()].every((keyId) => asked.has(keyId))) this.#seenAt = startedAt;
+    // A key that was added meanwhile was not polled. Followers of a revoked key were called back, and may still be
+    // leaving.
+    if ([...this.#followers.keys()].every((keyId) => polled.has(keyId))) this.#seenAt = startedAt;
   }
 }

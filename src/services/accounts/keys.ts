@@ -7,7 +7,7 @@ import { isStorableText } from '../../domain/text.ts';
 import type { Context } from '../context.ts';
 import { describeApiKey, generateApiKey } from './api-key.ts';
 
-/** API keys of the caller's account. Each change is written to the audit log in the same commit. */
+/** Creates and revokes API keys of the client's account. Each change is written to the audit log in the same commit. */
 export function createKeys(context: Pick<Context, 'db' | 'prisma'>) {
   return {
     /**
@@ -31,7 +31,7 @@ export function createKeys(context: Pick<Context, 'db' | 'prisma'>) {
     },
 
     /**
-     * Revokes an API key: every process refuses it within a second. It may be the key of the caller.
+     * Revokes an API key: every process refuses it within a second. A client may revoke its own key.
      * @returns the key's id
      * @throws JobferryError `not_found`, `unavailable`
      */

@@ -2,7 +2,7 @@ import { accountsByPlan } from '../../db/accounts.ts';
 import type { Database, DatabaseLog } from '../../db/connection/database.ts';
 import type { PlanTable } from '../../domain/plan.ts';
 
-/** Tells the operator once, at the start, of accounts whose plan has no entry in PLANS: they have the strictest limits. */
+/** Logs a warning at the start for accounts whose plan has no entry in PLANS: they get the strictest limits. */
 export async function warnOfUnknownPlans(db: Database, plans: PlanTable, log: DatabaseLog): Promise<void> {
   for (const { plan, accounts } of await accountsByPlan(db)) {
     if (Object.hasOwn(plans, plan)) continue;

@@ -3,22 +3,22 @@ import type { Account } from '../../domain/account.ts';
 import type { Context } from '../context.ts';
 
 export interface AccountUsage {
-  /** YYYY-MM, UTC. */
+  /** The current month in UTC, as YYYY-MM. */
   month: string;
-  /** Delivery attempts of the month. */
+  /** Delivery attempts that began in the month. */
   attempts: number;
-  /** Deliveries under way over all queues. */
+  /** Jobs in flight (processing or awaiting_ack) over all queues. */
   inFlight: number;
-  /** Sum of the caps of the live queues. */
+  /** Sum of the `concurrency` of the live queues. */
   concurrency: number;
-  /** Live queues. */
+  /** Number of live queues. */
   queues: number;
 }
 
-/** What an account uses of its plan. */
+/** The usage of an account, which its plan limits. */
 export function createUsage({ db }: Pick<Context, 'db'>) {
   return {
-    /** Returns what the account uses now and has used this month. */
+    /** Returns the usage of the account now and in this month. */
     async usage(account: Account): Promise<AccountUsage> {
       const { in_flight: inFlight, ...usage } = await accountUsage(db.reading(account.id), account.id);
       return { ...usage, inFlight };

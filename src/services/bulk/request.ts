@@ -13,16 +13,16 @@ import { assertDeadLettersExist } from '../dead-letters/exists.ts';
 export interface BulkReplayInput {
   queueId: string;
   filter: DeadLetterFilter;
-  /** Replays everything; without it an empty filter is refused. */
+  /** Replays all dead letters of the queue; when false, an empty filter is refused. */
   all: boolean;
-  /** Null: as fast as it goes. */
+  /** Replays per second; null: no limit. */
   ratePerSecond: number | null;
-  /** Replay one, and go on only when it has completed. */
+  /** Replays one dead letter first, and the rest only when that job has completed. */
   canary: boolean;
 }
 
 /**
- * Bulk actions are requested here; the workers carry them out (`worker/bulk`). Each is written to the audit log.
+ * Inserts bulk actions; the workers run them (`worker/bulk`). Each request is written to the audit log.
  * Queues and actions of other accounts are not found.
  */
 export function createBulkRequests(context: Context) {
@@ -33,8 +33,8 @@ export function createBulkRequests(context: Context) {
     if (!isId(queueId)) throw notFound('queue');
     assertKeepable(filter);
     if (filter.replayed === true) throw invalid('dead letters that were replayed cannot be replayed again');
-    // Neither says more than the action does by itself.
-    assertAsked(all || !matchesEverything(filter, ['queueIds', 'replayed']), 'dead letter of the queue');
+    // The action implies both fields: its queue, and that the dead letters were not replayed.
+    assertNarrow(all || !matchesEverything(filter, ['queueIds', 'replayed']), 'dead letter of the queue');
     if (ratePerSecond !== null && !isRate(ratePerSecond)) {
       throw invalid(`ratePerSecond must be a whole number from 1 to ${MAX_RATE_PER_SECOND}`);
     }
@@ -44,7 +44,7 @@ export function createBulkRequests(context: Context) {
 
   const matchedByCancel = async (account: Account, filter: JobFilter, all: boolean): Promise<number> => {
     assertKeepable(filter);
-    assertAsked(all || !matchesEverything(filter), 'job of the account');
+    assertNarrow(all || !matchesEverything(filter), 'job of the account');
     return countCancellable(db.reading(account.id), { accountId: account.id, filter, periods });
   };
 
@@ -53,11 +53,11 @@ export function createBulkRequests(context: Context) {
     if (id === null) {
       throw invalid(`${actions.MAX_RUNNING} bulk actions are running: wait until one has ended, or cancel one`);
     }
-    tell(account, id, action.queueId);
+    publishChange(account, id, action.queueId);
     return id;
   };
 
-  const tell = (account: Account, actionId: string, queueId: string | null) => {
+  const publishChange = (account: Account, actionId: string, queueId: string | null) => {
     context.changes.changed({ accountId: account.id, actionId, ...(queueId === null ? {} : { queueId }) });
   };
 
@@ -108,14 +108,14 @@ export function createBulkRequests(context: Context) {
     },
 
     /**
-     * Stops a bulk action; what was done stays done.
+     * Stops a bulk action. The jobs that it has already changed stay changed.
      * @returns the action's id
      * @throws JobferryError `not_found`, `conflict` (it has ended already), `unavailable`
      */
     async cancel(account: Account, actionId: string): Promise<string> {
       if (!isId(actionId)) throw notFound('bulk action');
       if (await actions.cancelBulkAction(db, authorOf(account), actionId)) {
-        tell(account, actionId, null);
+        publishChange(account, actionId, null);
         return actionId;
       }
       const status = await actions.bulkActionStatus(db, account.id, actionId);
@@ -131,9 +131,9 @@ function isRate(value: number): boolean {
   return Number.isInteger(value) && value >= 1 && value <= MAX_RATE_PER_SECOND;
 }
 
-/** A filter that a caller forgot to fill must not select everything. */
-function assertAsked(isAsked: boolean, what: string): void {
-  if (isAsked) return;
+/** A filter that a client forgot to fill must not select everything. */
+function assertNarrow(isNarrow: boolean, what: string): void {
+  if (isNarrow) return;
   throw invalid(`an empty filter matches every ${what}: narrow it down, or say that you mean all with \`all: true\``);
 }
 

@@ -4,7 +4,8 @@ import type { Account } from '../../domain/account.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 
 /**
- * The dead letters of a deleted queue are gone, which callers must be able to tell from a queue that never was (D17).
+ * Checks that the queue exists. A deleted queue is `gone`, so that clients can tell it from one that never existed
+ * (D17).
  * @throws JobferryError `gone` or `not_found`
  */
 export async function assertDeadLettersExist(reading: Database, account: Account, queueId: string): Promise<void> {

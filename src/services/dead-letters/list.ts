@@ -9,7 +9,7 @@ import { offsetOf, type Page, type PageInput, windowOf } from '../pages.ts';
 import { assertDeadLettersExist } from './exists.ts';
 
 export interface ListDeadLettersInput extends PageInput {
-  /** True when left out. */
+  /** Whether to list dead letters that were replayed; true when left out. */
   includeReplayed?: boolean | undefined;
 }
 
@@ -19,7 +19,7 @@ export function createDeadLetterList(context: Context) {
   return {
     /**
      * Returns a page of the dead letters of a queue, most recently dead first, within the plan's window.
-     * @param isGone whether the caller has gone: statements that have not begun by then are not run
+     * @param isGone whether the client has disconnected: later statements are then not run
      * @throws JobferryError `not_found` (queue), `gone` (deleted queue), `unavailable`
      */
     async list(

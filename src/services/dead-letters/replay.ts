@@ -5,7 +5,7 @@ import { isId } from '../../domain/id.ts';
 import type { BulkReplayResult, PublishedJob } from '../../domain/job.ts';
 import { LIMITS } from '../../domain/queue.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
-import { afterCommit } from '../told-what-was-stored.ts';
+import { afterCommit } from '../explain-unavailable.ts';
 import { assertDeadLettersExist, queueDeleted } from './exists.ts';
 
 type Done = Extract<ReplayAnswer, { outcome: 'done' }>;
@@ -18,7 +18,7 @@ const SKIPPED = {
 } as const;
 type Skipped = { id: string; reason: keyof typeof SKIPPED };
 
-/** New jobs from dead letters (D19). Replays count as new jobs, so the plan's limit applies. */
+/** Creates new jobs from dead letters (D19). The plan's monthly limit applies, because replays are new jobs. */
 export function createReplay(context: Context) {
   const once = async (
     account: Account,
@@ -38,7 +38,7 @@ export function createReplay(context: Context) {
     return answer;
   };
 
-  /** With large payloads in several commits: a statement has to end in time. */
+  /** Uses several commits for large payloads, because a statement has to end in time. */
   const run = async (
     account: Account,
     queueId: string,
@@ -85,12 +85,12 @@ export function createReplay(context: Context) {
     },
 
     /**
-     * Replays dead letters by id, or those of the queue that were not replayed (`all`, up to 1000 per call). What cannot
-     * be replayed is skipped, with the reason.
+     * Replays dead letters by id, or those of the queue that were not replayed (`all`, up to 1000 per call). Dead
+     * letters that cannot be replayed are skipped, with the reason.
      * @throws JobferryError `not_found`, `gone` (deleted queue), `limit_reached`, `unavailable`
      */
     async replayMany(account: Account, queueId: string, ids: string[] | 'all'): Promise<BulkReplayResult> {
-      // An id named twice counts once, and text that is no id at all is not asked for.
+      // A repeated id counts once. Text that is not an id is not sent to the database.
       const asked = ids === 'all' ? [] : [...new Set(ids)];
       const [possible, impossible] = [asked.filter(isId), asked.filter((id) => !isId(id))];
       const answer = await run(account, queueId, ids === 'all' ? null : possible, { single: false });
@@ -109,7 +109,7 @@ export function createReplay(context: Context) {
   };
 }
 
-/** Of a commit after the first: a refusal would hide that jobs were replayed. */
+/** For commits after the first: an error would hide that jobs were already replayed. */
 function unlessLimitReached(error: unknown): null {
   if (error instanceof JobferryError && error.kind === 'limit_reached') return null;
   return afterCommit(error);

@@ -16,24 +16,24 @@ import { isStorableText } from '../../domain/text.ts';
 import type { Context } from '../context.ts';
 import { windowOf } from '../pages.ts';
 
-/** Dead letters of a queue that died of the same. */
+/** Dead letters of a queue with the same fingerprint. */
 export interface ErrorGroup {
   fingerprint: string;
   reason: DeadReason;
-  /** The webhook's last answer; null when there was none. */
+  /** HTTP status of the webhook's last answer; null when there was none. */
   webhookStatusCode: number | null;
   /** The error of the newest member. */
   error: string | null;
   count: number;
   firstSeen: Date;
   lastSeen: Date;
-  /** The newest member that was not replayed; the newest of all when every member was. */
+  /** Id of the newest member that was not replayed; of the newest member when all were. */
   sampleDeadLetterId: string;
 }
 
 /**
  * Dead letters of the account's live queues, within the plan's window and retention.
- * @param request what the searches of one request share; left out, each has a budget of its own
+ * @param request the budget that the searches of one request share; when left out, each search has its own
  */
 export function createDeadLetterSearch(
   context: Pick<Context, 'db' | 'periods' | 'plans'>,
@@ -58,7 +58,7 @@ export function createDeadLetterSearch(
     ): Promise<Position[]> {
       const filter = matchable(asked);
       if (filter === null) return [];
-      // The list begins with the newest: what comes after an entry has a smaller id.
+      // The list begins with the newest: entries after another one have smaller ids.
       const range = { before: after?.id, after: before?.id, ascending: inverted, limit };
       const ids = await deadLetterIds(reading(account), scopeOf(account), filter, range);
       return ids.map((id) => ({ id }));
@@ -77,8 +77,8 @@ export function createDeadLetterSearch(
     },
 
     /**
-     * Returns the matching dead letters in groups, up to `limit` per queue and the largest first. Queues without a match
-     * are left out.
+     * Returns the matching dead letters in groups, up to `limit` per queue and the largest first. Queues without a
+     * match are left out.
      * @throws JobferryError `invalid_request` (filter), `unavailable`
      */
     async errorGroups(account: Account, asked: DeadLetterFilter, limit: number): Promise<Map<string, ErrorGroup[]>> {
@@ -112,7 +112,7 @@ function toErrorGroup(row: ErrorGroupRow): ErrorGroup {
 const LAST_MOMENT = 2 ** 48 - 1;
 
 /**
- * The filter in what the database can compare, or null when nothing can match, because no dead letter has a
+ * Returns the filter in the form that the database compares; null when nothing can match, because the filter contains
  * text that cannot be stored.
  * @throws JobferryError `invalid_request` above the bounds on filters
  */

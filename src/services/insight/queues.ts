@@ -26,7 +26,7 @@ export type QueueDepth = Readonly<Record<JobStateName, number>> & {
 };
 
 export interface QueueUse {
-  /** Processing and awaiting_ack (D11). */
+  /** Jobs that are processing or awaiting_ack (D11). */
   inFlight: number;
   /** Deliveries of the present rate window; null without a rate limit. */
   rate: { used: number; max: number; resetsAt: Date } | null;
@@ -35,8 +35,8 @@ export interface QueueUse {
 export type QueueInsight = ReturnType<typeof createQueueInsight>;
 
 /**
- * How queues do, for many queues with one statement each. Ids that are not of a live queue of the account are left out of
- * every result.
+ * The state and statistics of queues. Each method reads many queues with one statement. Results leave out ids that
+ * belong to no live queue of the account.
  * @throws JobferryError `unavailable`, and what the method names
  */
 export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'server'>) {
@@ -49,13 +49,13 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
       return new Map(rows.map(({ id, oldest, ...counts }) => [id, { ...counts, oldestDueAt: oldest }]));
     },
 
-    /** Returns what queues use of their caps and rate limits. */
+    /** Returns the used slots and the used rate limit of queues. */
     async uses(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueUse>> {
       return queueUses(db.reading(account.id), account.id, queueIds.filter(isId));
     },
 
     /**
-     * Returns the attempts of queues over time. Callers within a second share the result (`shared-statistics`); every
+     * Returns the attempts of queues over time. Calls within a second share the result (`shared-statistics`); every
      * other method returns the present state.
      * @throws JobferryError `invalid_request` (buckets)
      */

@@ -1,8 +1,8 @@
 import type { QueueInsight } from './queues.ts';
 
 /**
- * Milliseconds for which callers with the same arguments share a result, so a chart is up to a second behind. Five viewers
- * cost the database little more than one. States, and counts by state, are never shared: they are always current.
+ * Milliseconds for which calls with the same arguments share a result, so a chart is up to a second behind, and five
+ * viewers cost the database little more than one. States and counts by state are never shared: they are always current.
  */
 const SHARED_MS = 1000;
 

@@ -8,8 +8,8 @@ import { Batcher, type BatcherOptions } from '../../pacing/batcher.ts';
 import type { Context } from '../context.ts';
 
 /**
- * What is asked and said about single jobs. Calls that come together share a statement, and a commit: workers that ack
- * thousands of jobs a second do so one by one.
+ * Reads and settles single jobs. Concurrent calls share a statement and a commit, because clients ack thousands of jobs
+ * a second one by one.
  */
 export interface JobBatches {
   /** @throws JobferryError `not_found`, `unavailable` */
@@ -21,7 +21,7 @@ export interface JobBatches {
 }
 
 const BOUNDS: Omit<BatcherOptions<unknown>, 'maxItems'> = {
-  // Items are small; what is bounded here is the number of them.
+  // Items are small, so only their number is bounded.
   maxBytes: Number.POSITIVE_INFINITY,
   sizeOf: () => 0,
   maxWaiting: { items: 5000, bytes: Number.POSITIVE_INFINITY },
@@ -30,12 +30,12 @@ const BOUNDS: Omit<BatcherOptions<unknown>, 'maxItems'> = {
   deadlineMs: 4500,
 };
 
-/** Payloads that one statement reads, and the event loop takes in at once. */
+/** Bytes of payloads that one statement reads, and that the event loop handles in one turn. */
 const MAX_BYTES = 1024 * 1024;
 
 interface AskedDocument {
   id: string;
-  /** Of its payload, or 0 while that is not known. */
+  /** Size of the payload; 0 while it is unknown. */
   bytes: number;
 }
 
@@ -49,7 +49,7 @@ export function createJobBatches({ db, periods }: Context): JobBatches {
   );
   const documents = new Batcher(
     async (asked: AskedDocument[]) => {
-      // Those whose sizes are known fit, whatever the sizes of the others are.
+      // Documents of known size come first: all of them fit, however large the others are.
       const [known, unknown] = [asked.filter(({ bytes }) => bytes > 0), asked.filter(({ bytes }) => bytes === 0)];
       const ids = [...new Set([...known, ...unknown].map(({ id }) => id))];
       const found = await jobDocuments(db, ids, periods, MAX_BYTES);
@@ -75,7 +75,7 @@ export function createJobBatches({ db, periods }: Context): JobBatches {
           if (found.accountId !== account.id) throw notFound('job');
           return found.document;
         }
-        // Now that its size is known, it comes with a batch that has room for it.
+        // The size is known now, so the next batch has room for the document.
         asked = { id: jobId, bytes: found.bytes };
       }
     },
@@ -83,7 +83,7 @@ export function createJobBatches({ db, periods }: Context): JobBatches {
   };
 }
 
-/** Of several reports on one job the first counts: the others were decided on what it changes. */
+/** Applies only the first of several reports on one job: the others were decided on the state that it changes. */
 async function settleEach(db: Context['db'], items: Settlement[]): Promise<boolean[]> {
   const firsts = new Map<string, Settlement>();
   for (const item of items) if (!firsts.has(item.id)) firsts.set(item.id, item);

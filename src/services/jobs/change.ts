@@ -7,15 +7,15 @@ import { isId } from '../../domain/id.ts';
 import { transition } from '../../domain/transition.ts';
 import type { Context } from '../context.ts';
 
-/** Each round means that the job moved on between reading and writing; twice in a row is rare. */
+/** Each round means that another transaction changed the job between reading and writing; two in a row are rare. */
 const MAX_ROUNDS = 5;
 
 /**
- * Changes of single jobs that an operator asks for (GraphQL only). Each is written to the audit log in the same commit.
- * Jobs of other accounts are not found.
+ * Changes of single jobs by hand (GraphQL only). Each is written to the audit log in the same commit. Jobs of other
+ * accounts are not found.
  */
 export function createJobChanges(context: Context) {
-  /** Reads the job and changes what was read; repeats that when another transaction changed the job in between. */
+  /** Reads the job and changes it; repeats both when another transaction changed the job in between. */
   const change = async (
     account: Account,
     jobId: string,
@@ -34,7 +34,7 @@ export function createJobChanges(context: Context) {
 
   return {
     /**
-     * A pending or awaiting_ack job becomes dead (`cancelled`), without a dead letter.
+     * Makes a pending or awaiting_ack job dead (`cancelled`), without a dead letter.
      * @returns the job's id
      * @throws JobferryError `not_found`, `conflict` (any other status), `unavailable`
      */
@@ -49,7 +49,7 @@ export function createJobChanges(context: Context) {
     },
 
     /**
-     * A pending job is due now; pause, hold, cap and rate limit still apply.
+     * Makes a pending job due now; pause, hold, concurrency and rate limit still apply.
      * @returns the job's id
      * @throws JobferryError `not_found`, `conflict` (any other status), `unavailable`
      */

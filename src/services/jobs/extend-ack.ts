@@ -8,16 +8,16 @@ import type { Context } from '../context.ts';
 import type { JobBatches } from './batches.ts';
 import { findReportable, notAwaitingAck } from './report.ts';
 
-/** More time for the worker of a job in ack mode (GraphQL only). */
+/** Gives the client that works on a job in ack mode more time (GraphQL only). */
 export function createExtendAck({ db, changes }: Pick<Context, 'db' | 'changes'>, batches: JobBatches) {
   return {
     /**
-     * Moves the ack deadline to at least `seconds` from now, and stores how far the worker is.
-     * @param progress null leaves out the text
-     * @param attempt refused unless this attempt is under way; without it, any
+     * Moves the ack deadline to at least `seconds` from now, and stores the client's progress.
+     * @param progress text for people; null: none
+     * @param attempt refused unless this attempt is in flight; without it, any attempt is accepted
      * @returns the new deadline
      * @throws JobferryError `not_found`, `invalid_fields`, `invalid_request` (not awaiting_ack, or another attempt is
-     *   under way), `unavailable`
+     *   in flight), `unavailable`
      */
     async extendAck(
       account: Account,

@@ -26,9 +26,9 @@ export function createJobReads(context: Context, batches: JobBatches) {
     },
 
     /**
-     * Returns a page of the jobs of a queue, newest first. `appliedFrom` is the lower bound actually used: the plan's
-     * window may be shorter than what was asked for.
-     * @param isGone whether the caller has gone: statements that have not begun by then are not run
+     * Returns a page of the jobs of a queue, newest first. `appliedFrom` is the lower bound that was used: the plan's
+     * window may be shorter than the requested one.
+     * @param isGone whether the client has disconnected: later statements are then not run
      * @throws JobferryError `not_found` (queue), `unavailable`
      */
     async list(
@@ -49,8 +49,8 @@ export function createJobReads(context: Context, batches: JobBatches) {
 }
 
 /**
- * The lower bound of a list of jobs. A plan whose window is the whole retention also shows the jobs that outlast
- * it, back to the oldest of them.
+ * Returns the lower bound of a list of jobs. A plan whose window is the whole retention also shows the jobs that are
+ * kept for longer, back to the oldest of them.
  */
 async function jobsFrom(
   { periods, ...context }: Context,

@@ -15,7 +15,7 @@ export interface PayloadValue {
   count: number;
 }
 
-/** What is longer is no help in a suggestion. */
+/** Longer texts are not suggested. */
 const MAX_SUGGESTION_LENGTH = 256;
 
 interface Payload {
@@ -24,8 +24,8 @@ interface Payload {
 }
 
 /**
- * Paths and values that occur in recent payloads. A sample is 2 MiB, so it is worked through in slices.
- * @param request what one request shares: then it reads and parses each sample once
+ * Paths and values that occur in recent payloads. A sample has 2 MiB, so it is parsed in slices.
+ * @param request the budget of one request, which then reads and parses each sample once
  */
 export function createPayloadSuggestions(
   db: Database,
@@ -65,7 +65,7 @@ export function createPayloadSuggestions(
   return {
     /**
      * Returns paths that occur in recent payloads, most frequent first.
-     * @param queueId null: of all queues
+     * @param queueId null: all queues
      * @throws JobferryError `invalid_request` (prefix), `unavailable`
      */
     async payloadPaths(
@@ -80,7 +80,7 @@ export function createPayloadSuggestions(
 
     /**
      * Returns values that occur at a path in recent payloads, most frequent first.
-     * @param queueId null: of all queues
+     * @param queueId null: all queues
      * @throws JobferryError `invalid_request` (path or prefix), `unavailable`
      */
     async payloadValues(
@@ -98,7 +98,7 @@ export function createPayloadSuggestions(
   };
 }
 
-/** The first few in order; there may be a hundred thousand, and sorting them all would keep others waiting. */
+/** The first `limit` in order. There may be 100 000, and sorting all of them would block the event loop. */
 function largest(counts: ReadonlyMap<string, number>, limit: number): PayloadValue[] {
   const best: PayloadValue[] = [];
   for (const [value, count] of counts) {
@@ -112,7 +112,7 @@ function largest(counts: ReadonlyMap<string, number>, limit: number): PayloadVal
   return best;
 }
 
-/** More frequent ones come first, and among equals the alphabet decides. */
+/** More frequent values come first; equally frequent ones are in alphabetical order. */
 function isBefore(one: PayloadValue, other: PayloadValue | undefined): boolean {
   if (other === undefined) return false;
   return one.count > other.count || (one.count === other.count && one.value < other.value);

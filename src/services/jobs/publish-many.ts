@@ -5,9 +5,9 @@ import { assertPublishable } from '../../domain/publish.ts';
 import { LIMITS } from '../../domain/queue.ts';
 import type { Publish, PublishInput } from './publish.ts';
 
-/** Jobs of one `publishMany` that are under way at once. */
+/** Jobs of one `publishMany` that are published at once. */
 const PORTION = 100;
-/** After so long no further portion is begun; jobs that were surely not stored are tried again until then. */
+/** Time after which no further portion begins. Until then, jobs that were certainly not stored are retried. */
 const PUBLISHING_MS = 4500;
 
 type Given = PublishInput & { queueName: string };
@@ -39,14 +39,14 @@ export function createPublishMany(publish: Publish) {
       if (jobs.length > LIMITS.publishBatch) {
         throw new JobferryError('invalid_request', `at most ${LIMITS.publishBatch} jobs at once, not ${jobs.length}`);
       }
-      // A portion is what half of a statement takes: more at once would wait for longer than a busy batcher lets it.
+      // A portion is half of a statement's batch. More jobs at once would wait longer than a busy batcher allows.
       const outcomes: PublishOutcome[] = [];
       const giveUpAt = performance.now() + PUBLISHING_MS;
       for (let open = [...jobs.keys()]; open.length > 0 && performance.now() < giveUpAt; ) {
         const portion = open.splice(0, PORTION);
         const published = await Promise.all(portion.map((n) => publishOrRefuse(account, jobs[n] as Given)));
         for (const [index, n] of portion.entries()) outcomes[n] = published[index] as PublishOutcome;
-        // The database cannot be written to at the moment, so the rest would only fail one portion after the other.
+        // The database takes no writes at the moment, so every further portion would fail, too.
         if (published.some(isNotNow) && published.every(({ outcome }) => outcome === 'refused')) break;
         open = [...portion.filter((_, index) => isNotNow(published[index])), ...open];
       }
@@ -60,7 +60,7 @@ function isNotNow(outcome: PublishOutcome | undefined): boolean {
   return outcome?.outcome === 'refused' && isUnavailable(outcome.error) && outcome.error.stored === 'nothing';
 }
 
-/** Any other name names no queue, and need not be looked up. */
+/** No queue has any other name, so such a name needs no query. */
 function isQueueName(text: string): boolean {
   return text.length <= LIMITS.queueNameLength && LIMITS.queueNamePattern.test(text);
 }

@@ -1,4 +1,4 @@
-import type { SecretBox } from '../../db/connection/secret-box.ts';
+import type { Cipher } from '../../db/connection/cipher.ts';
 import { type PublishAnswer, type PublishItem, publish } from '../../db/delivery/publish.ts';
 import type { Account } from '../../domain/account.ts';
 import { notFound, unavailable } from '../../domain/errors.ts';
@@ -19,20 +19,20 @@ export type Publish = ReturnType<typeof createPublish>['publish'];
 const MIB = 1024 * 1024;
 /** Payloads of more characters are written in statements of their own. */
 const LARGE = 32 * 1024;
-/** Within 5 s a caller must know that the database is gone (I-37). */
+/** Within 5 s a client must know that the database is gone (I-37). */
 const DEADLINE_MS = 4500;
-/** Durable wake-ups for jobs that are due later come in time (`jobferry_wake`). */
+/** Jobs that are due later than this need no notification: their durable wake-up fires in time (`jobferry_wake`). */
 const WAKE_UP_LEAD_MS = 2500;
-/** Each round means that another publish with the same key won and was then gone; once is rare. */
+/** Each round means that another publish with the same key came first and its job was then gone; even one is rare. */
 const MAX_ROUNDS = 5;
-/** Names of queues that are known to encrypt their payloads. */
-const MAX_SEALING = 10_000;
+/** Limit of the cached names of queues that encrypt their payloads. */
+const MAX_ENCRYPTING = 10_000;
 
 export function createPublish(context: Context) {
   const createBatcher = () =>
     new Batcher<PublishItem, PublishAnswer>((items) => publish(context.db, items, context.periods), {
       maxItems: 200,
-      // All that come meanwhile wait for it, of whatever account.
+      // Publishes of all accounts wait for a running statement, so it must be short.
       maxBytes: MIB,
       sizeOf: (item) => item.payload.length,
       maxWaiting: { items: 5000, bytes: 64 * MIB },
@@ -40,17 +40,19 @@ export function createPublish(context: Context) {
       patience: { calmMs: 3500, busyMs: 500 },
       deadlineMs: DEADLINE_MS,
     });
-  // A mebibyte takes the database ten times as long as a hundred small payloads, which do not wait for it.
+  // A mebibyte takes the database ten times as long as a hundred small payloads, so small ones do not wait for large
+  // ones.
   const [small, large] = [createBatcher(), createBatcher()];
 
-  // The statement that stores the job decides whether the queue encrypts, and returns that when the item assumed
-  // otherwise. So a queue that encrypts costs another round now and then, and any other queue costs nothing.
-  const sealing = new Map<string, string>();
+  // The statement that stores the job knows whether the queue encrypts. If the item has the wrong form, it returns
+  // `seal` or `unseal`, and the item is sent again. So a queue that encrypts sometimes costs a second round, other
+  // queues cost nothing.
+  const encrypting = new Map<string, string>();
 
   return {
     /**
-     * Publishes a job; resolves after the commit, so a 201 is a promise.
-     * @returns `created` is false when the idempotency key matched an earlier job, which is returned instead
+     * Publishes a job; resolves after the commit, so a 201 means that the job is stored.
+     * @returns the job; `created` is false when the idempotency key matched an earlier job, which is returned instead
      * @throws JobferryError `not_found` (queue), `limit_reached`, `unavailable`
      */
     async publish(
@@ -68,10 +70,10 @@ export function createPublish(context: Context) {
         delayMs: Math.round((input.delay ?? 0) * 1000),
         limit: plan.monthlyAttempts,
       };
-      // One deadline for all rounds: the caller waits for the last of them.
+      // One deadline for all rounds, because the client waits for the last one.
       const giveUpAt = performance.now() + DEADLINE_MS;
       for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        const item = sealedItem(context.db.box, plain, sealing.get(place));
+        const item = encryptedItem(context.db.cipher, plain, encrypting.get(place));
         const batcher = item.payload.length > LARGE ? large : small;
         const answer = await batcher.add(account.id, item, giveUpAt - performance.now());
         switch (answer.outcome) {
@@ -82,18 +84,18 @@ export function createPublish(context: Context) {
           case 'retry':
             continue;
           case 'seal':
-            if (sealing.size >= MAX_SEALING) sealing.clear();
-            sealing.set(place, answer.queueId);
+            if (encrypting.size >= MAX_ENCRYPTING) encrypting.clear();
+            encrypting.set(place, answer.queueId);
             continue;
           case 'unseal':
-            sealing.delete(place);
+            encrypting.delete(place);
             continue;
           case 'created':
           case 'existing': {
             const created = answer.outcome === 'created';
             const { id, status, createdAt, queueId } = answer;
             if (created) {
-              // What is due later has a wake-up of its own.
+              // The durable wake-up of a job that is due later fires in time.
               if (plain.delayMs < WAKE_UP_LEAD_MS) context.wake(queueId, 'job');
               context.changes.changed({ accountId: account.id, queueId, jobId: id });
             }
@@ -106,11 +108,12 @@ export function createPublish(context: Context) {
   };
 }
 
-function sealedItem(box: SecretBox, item: PublishItem, queueId: string | undefined): PublishItem {
+function encryptedItem(cipher: Cipher, item: PublishItem, queueId: string | undefined): PublishItem {
   if (queueId === undefined) return item;
-  if (box.keyId === null) {
-    // A process does not start without a key when a queue encrypts, so the queue began to encrypt after that.
+  if (cipher.keyId === null) {
+    // A process without a key does not start while a queue encrypts, so the queue began to encrypt after this process
+    // started.
     throw unavailable('the queue encrypts payloads, and this process has no ENCRYPTION_KEY', 'nothing');
   }
-  return { ...item, payload: box.seal(`payload:${queueId}`, item.payload), sealedFor: queueId };
+  return { ...item, payload: cipher.encrypt(`payload:${queueId}`, item.payload), sealedFor: queueId };
 }

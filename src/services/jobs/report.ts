@@ -4,18 +4,19 @@ import { JobferryError } from '../../domain/errors.ts';
 import type { JobDocument } from '../../domain/job.ts';
 import { type DeferScope, type JobEvent, transition } from '../../domain/transition.ts';
 import type { Context } from '../context.ts';
-import { afterCommit } from '../told-what-was-stored.ts';
+import { afterCommit } from '../explain-unavailable.ts';
 import type { JobBatches } from './batches.ts';
 
 export interface ReportInput {
-  /** The attempt that the report is about: refused unless it is under way. Left out: the one that is under way. */
+  /** The attempt that the report is about; refused unless it is in flight. Left out: the attempt that is in flight. */
   attempt?: number | undefined;
 }
 
 /**
- * The worker's reports that end an attempt in ack mode (spec "Ack mode"). Exactly one report wins. Each returns the job as
- * it is afterwards.
- * @throws JobferryError `not_found`, `invalid_request` (not awaiting_ack, or another attempt is under way), `unavailable`
+ * The client's reports that end an attempt in ack mode (spec "Ack mode"). Exactly one report per attempt applies. Each
+ * method returns the job as it is afterwards.
+ * @throws JobferryError `not_found`, `invalid_request` (not awaiting_ack, or another attempt is in flight),
+ *   `unavailable`
  */
 export function createReports(context: Context, jobs: JobBatches) {
   const report = async (
@@ -73,13 +74,13 @@ export function createReports(context: Context, jobs: JobBatches) {
 }
 
 /**
- * A worker may report at the very moment it has confirmed receipt, before we have noted that. So a
- * report of a job that is still processing in ack mode waits a moment for the delivery to be settled.
+ * A client may report directly after its 2xx, before the worker has settled the delivery. So a report on a job that is
+ * still processing in ack mode waits up to this time for the settle.
  */
 const SETTLE_GRACE_MS = 1000;
-const LOOK_AGAIN_MS = 20;
+const POLL_EVERY_MS = 20;
 
-/** @throws JobferryError `invalid_request` when another attempt than this one is under way */
+/** @throws JobferryError `invalid_request` when another attempt than this one is in flight */
 export async function findReportable(
   jobs: JobBatches,
   account: Account,
@@ -92,11 +93,11 @@ export async function findReportable(
     if (attempt !== undefined) assertUnderWay(job, attempt);
     const mayComeSoon = job.state.status === 'processing' && job.rules.mode === 'ack';
     if (!mayComeSoon || performance.now() > giveUpAt) return job;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS));
   }
 }
 
-/** A run that was too slow must not end the delivery that came after it. */
+/** A late report on an earlier attempt must not end the present one. */
 function assertUnderWay({ state: { status, attempts } }: StoredJob, attempt: number): void {
   const isUnderWay = status === 'processing' || status === 'awaiting_ack';
   if (!isUnderWay || attempt === attempts) return;

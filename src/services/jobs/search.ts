@@ -39,7 +39,7 @@ const MAX_PAGE = 1000;
 
 /**
  * Jobs of the account's live queues, within the plan's window and retention.
- * @param request what the searches of one request share; left out, each has a budget of its own
+ * @param request the budget that the searches of one request share; when left out, each search has its own
  */
 export function createJobSearch(
   context: Pick<Context, 'db' | 'periods' | 'plans'>,
@@ -108,7 +108,7 @@ export function createJobSearch(
   };
 }
 
-/** Every point of the grid, also those in which no job was created. */
+/** Returns all points of the grid, including those without a job. */
 function pointsOf(grid: TimelineGrid, rows: readonly JobTimelineRow[]): JobTimelinePoint[] {
   const points = Array.from({ length: grid.count }, (_, n) => ({
     at: new Date(grid.startMs + n * grid.bucketMs),

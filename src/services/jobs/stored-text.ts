@@ -1,11 +1,11 @@
 import type { Database } from '../../db/connection/database.ts';
 import { payloadsWithin } from '../../db/jobs/payloads.ts';
 
-/** What the rows of jobs and attempts hold, as it was before it was stored (docs/decisions/0007). */
+/** Decrypts stored payloads and webhook answers (docs/decisions/0007). */
 export interface StoredText {
   /**
-   * Payloads of jobs of an account, as they were published.
-   * @param bytes when these are more, the rest are null
+   * Returns the payloads of jobs of an account, as they were published.
+   * @param bytes limit of all payloads together; payloads beyond it are null
    */
   payloads(
     accountId: string,
@@ -15,17 +15,17 @@ export interface StoredText {
   answer(attempt: { queueId: string; responseBody: string | null }): string | null;
 }
 
-/** For readers that get rows by themselves; those of `db/` do this on the way. */
+/** For code that reads rows through Prisma; the statements of `db/` decrypt by themselves. */
 export function createStoredText(db: Database): StoredText {
-  const { box } = db;
+  const { cipher } = db;
   return {
     payloads: async (accountId, jobIds, bytes) => {
       const rows = await payloadsWithin(db.reading(accountId), accountId, jobIds, bytes);
       return rows.map(({ id, queueId, payload }) => ({
         id,
-        payload: payload === null ? null : box.open(`payload:${queueId}`, payload),
+        payload: payload === null ? null : cipher.decrypt(`payload:${queueId}`, payload),
       }));
     },
-    answer: ({ queueId, responseBody }) => responseBody && box.open(`answer:${queueId}`, responseBody),
+    answer: ({ queueId, responseBody }) => responseBody && cipher.decrypt(`answer:${queueId}`, responseBody),
   };
 }

@@ -17,7 +17,7 @@ export type CreateQueueInput = Pick<QueueSettings, 'webhookUrl'> &
   Partial<QueueSettings> & { name: string; template?: string | undefined };
 type UpdateQueueInput = Partial<QueueSettings> & { name?: string | undefined };
 
-/** Reading the live queues of an account. */
+/** Reads the live queues of an account. */
 export function createQueueReads({ readingPrisma }: Pick<Context, 'readingPrisma'>) {
   return {
     /** Returns all live queues, oldest first. @throws JobferryError `unavailable` */
@@ -34,7 +34,7 @@ export function createQueueReads({ readingPrisma }: Pick<Context, 'readingPrisma
   };
 }
 
-/** Changes of the queues of an account. Each is written to the audit log in the same commit. */
+/** Changes the queues of an account. Each change is written to the audit log in the same commit. */
 export function createQueueChanges(context: Context) {
   const { db, prisma } = context;
   const changed = ({ id: accountId }: Account, queueId: string) => {
@@ -43,7 +43,7 @@ export function createQueueChanges(context: Context) {
   };
   return {
     /**
-     * Creates a queue. Fields left out get the template's value, or the default within the plan's ceilings.
+     * Creates a queue. Omitted fields get the template's value, or the default within the plan's ceilings.
      * @returns the queue with its signing secret, which is shown once
      * @throws JobferryError `invalid_fields`, `forbidden` (plan or account limit), `unavailable`
      */
@@ -53,7 +53,7 @@ export function createQueueChanges(context: Context) {
       assertPlanAllows(plan, settings);
       const signingSecret = generateSigningSecret();
       const row = { ...settings, name: input.name, signingSecret };
-      const queue = await queues.createQueue({ prisma, box: db.box }, authorOf(account), row, (others) => {
+      const queue = await queues.createQueue({ prisma, cipher: db.cipher }, authorOf(account), row, (others) => {
         assertQueueCount(plan, others.count);
         assertTombstones(others.tombstones);
         assertAccountConcurrency(others.concurrency + settings.concurrency);
@@ -63,7 +63,7 @@ export function createQueueChanges(context: Context) {
     },
 
     /**
-     * Changes settings of a queue; fields left out stay as they are.
+     * Changes settings of a queue; omitted fields keep their values.
      * @throws JobferryError `not_found`, `invalid_fields`, `forbidden` (plan or account limit), `unavailable`
      */
     async update(account: Account, queueId: string, input: UpdateQueueInput): Promise<Queue> {
@@ -75,7 +75,7 @@ export function createQueueChanges(context: Context) {
         queueId,
         defined(changes),
         (present, others) => {
-          // The present name may be sent back, so that get, edit, put works (D24).
+          // The present name is accepted, so a client can get a queue, edit it and put it back (D24).
           if (name !== undefined && name !== present.name) throw invalidField('name', 'cannot be changed');
           assertPlanAllows(plan, changes);
           if (changes.concurrency !== undefined) assertAccountConcurrency(others.concurrency + changes.concurrency);
@@ -86,7 +86,7 @@ export function createQueueChanges(context: Context) {
     },
 
     /**
-     * Deletes a queue: pending jobs die, its dead letters are gone, its name is free at once.
+     * Deletes a queue. Its pending jobs die, its dead letters are removed, and its name is free at once.
      * @throws JobferryError `not_found`, `unavailable`
      */
     async delete(account: Account, queueId: string): Promise<void> {
@@ -97,8 +97,8 @@ export function createQueueChanges(context: Context) {
 }
 
 /**
- * Explicit fields over the template's over the defaults (spec "Queue"). The plan's ceilings bound the last two: otherwise
- * an account whose plan allows less than a default could create no queue without naming that setting.
+ * Explicit fields override the template's, which override the defaults (spec "Queue"). The plan's ceilings bound the
+ * last two: otherwise an account whose plan allows less than a default would have to send that setting.
  */
 function settingsOf(context: Context, plan: Plan, input: CreateQueueInput): QueueSettings {
   const { name: _name, template, ...explicit } = input;
@@ -110,7 +110,7 @@ function settingsOf(context: Context, plan: Plan, input: CreateQueueInput): Queu
   return { ...defaults, ...defined(explicit) } as QueueSettings;
 }
 
-/** Without the fields that were not sent: `undefined` must not overwrite. */
+/** Returns the fields that were sent: `undefined` must not overwrite a value. */
 function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: Exclude<T[K], undefined>;

@@ -5,12 +5,13 @@ import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { LIMITS, type Queue } from '../../domain/queue.ts';
 import type { Context } from '../context.ts';
-import { afterCommit } from '../told-what-was-stored.ts';
+import { afterCommit } from '../explain-unavailable.ts';
 import { generateSigningSecret } from './signing-secret.ts';
 
 /**
- * Pause, resume, the end of a hold, rotation (docs/decisions/0005), and whether payloads are encrypted (0007); GraphQL
- * only. Each change is written to the audit log in the same commit, and returns the queue as it is afterwards.
+ * Pauses and resumes queues, ends holds, rotates signing secrets (docs/decisions/0005), and switches the encryption of
+ * payloads (0007). GraphQL only. Each change is written to the audit log in the same commit, and returns the queue as
+ * it is afterwards.
  * @throws JobferryError `not_found`, `unavailable`, and what the method names
  */
 export function createQueueOperations(context: Context) {
@@ -31,7 +32,7 @@ export function createQueueOperations(context: Context) {
       return liveQueue(account, queueId).catch(afterCommit);
     },
 
-    /** Ends a pause. Every waiting job has its full delivery lifetime again: the time of the pause does not count. */
+    /** Ends a pause. Each waiting job gets its full delivery lifetime again: the time of the pause does not count. */
     async resume(account: Account, queueId: string): Promise<Queue> {
       if (isId(queueId) && (await operations.resumeQueue(db, authorOf(account), queueId, periods.lifetimeMs))) {
         context.wake(queueId, 'change');
@@ -41,8 +42,8 @@ export function createQueueOperations(context: Context) {
     },
 
     /**
-     * Ends the hold of a queue. Up to 1000 of its jobs that wait for the end of a hold are due, among them the job that
-     * asked for it. Changes nothing when the queue is not held.
+     * Ends the hold of a queue. Up to 1000 of its jobs that wait for the end of a hold become due, among them the job
+     * that caused it. Changes nothing when the queue is not held.
      */
     async endHold(account: Account, queueId: string): Promise<Queue> {
       if (isId(queueId) && (await operations.endHold(db, authorOf(account), queueId))) {
@@ -52,7 +53,7 @@ export function createQueueOperations(context: Context) {
       return liveQueue(account, queueId).catch(afterCommit);
     },
 
-    /** The next secret takes over now. Changes nothing when no rotation is under way. */
+    /** Replaces the present signing secret by the next one now. Changes nothing when no rotation is running. */
     async finishSecretRotation(account: Account, queueId: string): Promise<Queue> {
       if (isId(queueId) && (await operations.finishSecretRotation(db, authorOf(account), queueId)))
         changed(account, queueId);
@@ -60,10 +61,10 @@ export function createQueueOperations(context: Context) {
     },
 
     /**
-     * Creates a new signing secret, which is shown once. During the overlap the spec's header carries the signature of the
-     * present secret, and `<header>-next` that of the new one. At `takesOverAt` the new secret replaces the present one.
-     * An overlap of 0 replaces it at once, and ends another rotation that is under way.
-     * @throws JobferryError `invalid_fields` (overlapSeconds), `conflict` (another rotation is under way)
+     * Creates a new signing secret, which is shown once. During the overlap the spec's header has the signature of the
+     * present secret, and `<header>-next` that of the new one. At `takesOverAt` the new secret replaces the present
+     * one. An overlap of 0 replaces it at once, and ends another rotation that is running.
+     * @throws JobferryError `invalid_fields` (overlapSeconds), `conflict` (another rotation is running)
      */
     async rotateSigningSecret(
       account: Account,
@@ -79,7 +80,7 @@ export function createQueueOperations(context: Context) {
       const next = { secret, overlapMs: Math.ceil(overlapSeconds * 1000) };
       const takesOverAt = await operations.rotateSigningSecret(db, authorOf(account), queueId, next);
       if (takesOverAt === null) {
-        // Deleted meanwhile, or else it is the other rotation that stands in the way.
+        // Either the queue was deleted meanwhile, which `liveQueue` reports, or another rotation is running.
         await liveQueue(account, queueId);
         throw new JobferryError('conflict', 'another rotation is under way: its secret has not yet taken over');
       }
@@ -88,11 +89,11 @@ export function createQueueOperations(context: Context) {
     },
 
     /**
-     * Sets whether payloads of jobs to come, and what their webhook answers, are stored encrypted.
+     * Sets whether the payloads of later jobs, and the answers of their webhook, are stored encrypted.
      * @throws JobferryError `invalid_request` (no ENCRYPTION_KEY)
      */
     async setPayloadEncryption(account: Account, queueId: string, enabled: boolean): Promise<Queue> {
-      if (enabled && db.box.keyId === null) {
+      if (enabled && db.cipher.keyId === null) {
         throw new JobferryError('invalid_request', 'this service has no ENCRYPTION_KEY, so it cannot encrypt payloads');
       }
       if (isId(queueId) && (await operations.encryptPayloads(db, authorOf(account), queueId, enabled)))

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Of a queue; shown once, when it is made. */
+/** Returns a new signing secret for a queue. The API shows it once, when it is created. */
 export function generateSigningSecret(): string {
   return `whsec_${randomBytes(32).toString('hex')}`;
 }

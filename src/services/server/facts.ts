@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 export interface ServerFacts {
   /** Version of Jobferry. */
   version: string;
-  /** As NODE_ENV says. */
+  /** Value of NODE_ENV. */
   environment: string;
   /** The database's clock, which decides every due time. */
   now: Date;
@@ -13,7 +13,7 @@ export interface ServerFacts {
   webhookTimeoutSeconds: number;
 }
 
-/** The service itself, as it is shown to its callers. */
+/** Facts about the service that the API shows to clients. */
 export function createServerFacts({ db, periods, server }: Pick<Context, 'db' | 'periods' | 'server'>) {
   return {
     /** Returns the version, the clock and the periods of this service. */

@@ -7,12 +7,12 @@ import {
 } from '../../db/insight/instances.ts';
 import { repeat } from '../../pacing/repeat.ts';
 
-/** Dashboards show a process within this time, and no longer five minutes after its last report. */
+/** Dashboards show a process within this time, and stop showing it five minutes after its last report. */
 const EVERY_MS = 5000;
 
 /**
- * Reports this process and what it does in the table of instances.
- * @returns stops that, and removes the process from the table
+ * Writes the heartbeat of this process into the table of instances.
+ * @returns a function that stops the heartbeat and removes the row
  */
 export function startHeartbeat(
   db: Database,
@@ -25,7 +25,7 @@ export function startHeartbeat(
     identity = await reportInstance(db, identity, report());
   });
   return async () => {
-    // A report that is running would bring the row back.
+    // A report that is still running would write the row again.
     await stop();
     if (identity === null) return;
     await removeInstance(db, identity.id).catch((error: unknown) => {

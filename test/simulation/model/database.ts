@@ -1,6 +1,6 @@
+import { Cipher } from '../../../src/db/connection/cipher.ts';
 import { Database } from '../../../src/db/connection/database.ts';
 import { FairTurns } from '../../../src/db/connection/fair-turns.ts';
-import { SecretBox } from '../../../src/db/connection/secret-box.ts';
 
 export interface NamedQuery {
   name?: string;
@@ -18,6 +18,6 @@ export function databaseOn(query: (query: NamedQuery) => Promise<{ rows: object[
       return run(statement);
     },
   };
-  const members = { run, connections, changingTurns, log: { warn: () => undefined }, box: new SecretBox() };
+  const members = { run, connections, changingTurns, log: { warn: () => undefined }, cipher: new Cipher() };
   return Object.assign(Object.create(Database.prototype) as Database, members);
 }

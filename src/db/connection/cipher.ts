@@ -23,7 +23,7 @@ const HALF_NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const FORM = /^enc:v1:([0-9a-f]{8}):([A-Za-z0-9+/]+={0,2})$/;
 /** Limit of decrypted signing secrets in the cache. Usually there is one per queue. */
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED = 10_000;
 
 /** The kind of a text, and the id of its queue. */
 export type Scope = `${'signing-secret' | 'payload' | 'answer'}:${string}`;
@@ -33,9 +33,9 @@ export class UnreadableError extends Error {
   override readonly name = 'UnreadableError';
 }
 
-export class SecretBox {
+export class Cipher {
   readonly #keys: ReadonlyMap<string, KeyObject>;
-  readonly #remembered = new Map<string, { scope: Scope; text: string }>();
+  readonly #cached = new Map<string, { scope: Scope; text: string }>();
   /** Id of the key that encrypts; null when texts are not encrypted. */
   readonly keyId: string | null;
 
@@ -51,21 +51,21 @@ export class SecretBox {
   }
 
   /** Encrypts a text for storage. Without a key it returns the text itself. */
-  seal(scope: Scope, text: string, keyId: string | null = this.keyId): string {
+  encrypt(scope: Scope, text: string, keyId: string | null = this.keyId): string {
     if (keyId === null) return text;
     const nonce = randomBytes(2 * HALF_NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.#keyOf(scope, keyId, nonce), nonce.subarray(HALF_NONCE_BYTES));
     cipher.setAAD(Buffer.from(scope));
-    const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-    return `${PREFIX}${keyId}:${sealed.toString('base64')}`;
+    const encrypted = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `${PREFIX}${keyId}:${encrypted.toString('base64')}`;
   }
 
   /**
    * Decrypts a stored text. A text that was stored without encryption is returned as it is.
    * @throws UnreadableError
    */
-  open(scope: Scope, stored: string): string {
-    if (!isSealed(stored)) return stored;
+  decrypt(scope: Scope, stored: string): string {
+    if (!isEncrypted(stored)) return stored;
     const [, keyId = '', encoded = ''] = FORM.exec(stored) ?? [];
     const bytes = Buffer.from(encoded, 'base64');
     if (bytes.length < 2 * HALF_NONCE_BYTES + TAG_BYTES) throw changed(scope);
@@ -82,14 +82,14 @@ export class SecretBox {
     }
   }
 
-  /** Like `open`, with a cache, for texts that every delivery needs. */
-  openOften(scope: Scope, stored: string): string {
-    if (!isSealed(stored)) return stored;
-    const found = this.#remembered.get(stored);
+  /** Like `decrypt`, with a cache, for texts that every delivery needs. */
+  decryptCached(scope: Scope, stored: string): string {
+    if (!isEncrypted(stored)) return stored;
+    const found = this.#cached.get(stored);
     if (found?.scope === scope) return found.text;
-    const text = this.open(scope, stored);
-    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
-    this.#remembered.set(stored, { scope, text });
+    const text = this.decrypt(scope, stored);
+    if (this.#cached.size >= MAX_CACHED) this.#cached.clear();
+    this.#cached.set(stored, { scope, text });
     return text;
   }
 
@@ -103,13 +103,13 @@ export class SecretBox {
   }
 }
 
-export function isSealed(stored: string): boolean {
+export function isEncrypted(stored: string): boolean {
   return stored.startsWith(PREFIX);
 }
 
 /** @returns id of the key that a stored text is encrypted with; undefined when it is not encrypted */
 export function keyIdOf(stored: string): string | undefined {
-  return isSealed(stored) ? stored.slice(PREFIX.length, stored.indexOf(':', PREFIX.length)) : undefined;
+  return isEncrypted(stored) ? stored.slice(PREFIX.length, stored.indexOf(':', PREFIX.length)) : undefined;
 }
 
 function changed(scope: Scope): UnreadableError {
