@@ -8,12 +8,12 @@
 --               an edit) can make room; infinity: no job is left
 --   wakes_at    moment for which the caller has to write a wake-up; null: none is needed. It is the end of a hold or of a
 --               rate window: the next job's own wake-up is used up before that. If the end is less than 2 s away, the
---               caller's timer is enough: a row that fires at once would only make another claim ask for it again.
+--               caller's timer is enough: a row that fires at once would only cause another claim that requests it again.
 --
 -- The advisory lock is taken first, by a statement of its own: later statements have a snapshot from after it, so they count
 -- what the previous holder committed. The lock of the queue's row orders claims against edits, holds and deletion. A claim
--- waits for neither lock, or one locked queue would delay all queues of the same claim. A locked queue gives no job, and
--- wait_ms is 0: the caller asks again.
+-- never blocks on either lock, or one locked queue would delay all queues of the same claim. A locked queue gives no job,
+-- and wait_ms is 0: the caller retries.
 create or replace function jobferry_pick(
   p_queue text, p_capacity integer, p_bytes integer,
   out picked_at timestamptz, out is_deleted boolean, out account_id text, out ids text[], out is_probe boolean,
@@ -120,7 +120,7 @@ end
 $$;
 
 -- Locks and returns up to p_max due jobs of the queue, oldest first. Stops after the job with which the payloads reach
--- p_bytes: a worker's memory is bounded, whatever customers publish.
+-- p_bytes: a worker's memory is bounded, however large the payloads are.
 create or replace function jobferry_pick_due(
   p_queue text, p_at timestamptz, p_lifetime_floor timestamptz, p_max integer, p_bytes integer
 ) returns text[]

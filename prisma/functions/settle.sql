@@ -54,7 +54,7 @@ begin
            case when item.status = 'pending' and q.deleted_at is not null then 'dead' else item.status end as final,
            case when item.status = 'pending' and q.deleted_at is not null then 'queue_deleted'
                 else item."deadReason" end as reason,
-           -- How late the delivery began, whatever the reason.
+           -- How late the delivery began, for any reason.
            least(greatest(extract(epoch from j.claimed_at - j.scheduled_for) * 1000, 0), 2147483647)::integer as wait_ms
       from json_to_recordset(p_items) as item(
              id text, expected text, token bigint, status text, attempts integer, "deferCount" integer,

@@ -1,5 +1,5 @@
--- Writes a wake-up: a row of graphile-worker that says only "this queue may have work at p_due". Losing one costs time and
--- no job, because the reconciler finds the work, too.
+-- Writes a wake-up: a row of graphile-worker that contains only "this queue may have work at p_due". If one is lost, a job
+-- is delivered later and not lost, because the reconciler finds the work, too.
 --
 -- There is one row for each task, queue and second, or each four seconds if p_due is more than 8 s away, so a busy queue has
 -- few of them: a row costs about as much as five jobs. It fires one to five seconds early; the process that takes it waits
