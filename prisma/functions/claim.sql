@@ -1,12 +1,16 @@
--- Takes due jobs of each of the queues for a worker: at most p_capacities[i] jobs of p_queues[i], and none after the job with
--- which their payloads reach p_bytes[i]. The lease of the jobs ends after p_lease.
+-- Takes due jobs of each of the queues for a worker: at most p_capacities[i] jobs of p_queues[i]. It stops after the job
+-- that brings the payloads to p_bytes[i]; that job is still taken. The lease of the jobs ends after p_lease.
 --
--- Returns the claimed jobs in any order, and one row without a job for each queue that gave none. wait_ms: see jobferry_pick.
+-- Returns the claimed jobs in any order, and one row without a job for each queue that gave none. wait_ms is the time until
+-- another claim of the queue can take a job, in milliseconds; 0 without a job: another transaction has locked the queue or
+-- its due jobs; null: only after an event; infinity: no job is left.
 --
--- Step by step: jobferry_pick selects and locks the jobs of one queue after the other; one UPDATE claims all of them; wake-ups
--- for the next claim and for the end of the leases are written; the attempts are counted. Locks are taken in the order in
--- which jobferry_settle and jobferry_publish take them, so they cannot deadlock: wake-ups by task, queue and time,
--- accounts by id. The count is last, because the claims of all queues of an account wait for each other there.
+-- Step by step: jobferry_pick selects and locks the jobs of one queue after the other; one UPDATE claims all of them;
+-- wake-ups for the next claim and for the end of the leases are written; the account's monthly usage is counted.
+--
+-- A claim skips rows of queues and jobs that are locked. It waits only for wake-ups (by task, queue and time, as
+-- jobferry_settle and jobferry_publish do) and then, last, for the accounts' usage, by id. So they cannot deadlock. The
+-- usage is last, because the claims of all queues of an account wait for each other there.
 create or replace function jobferry_claim(
   p_queues text[], p_capacities integer[], p_bytes integer[], p_worker integer, p_lease interval
 )
@@ -20,7 +24,8 @@ returns table (
   next_signing_secret text
 )
 language plpgsql
-set enable_seqscan = off -- as in jobferry_settle; the functions that are called from here are planned with it, too
+-- A claim reads few rows. Without these settings the planner may read or sort the whole table, here and in called functions.
+set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set enable_sort = off

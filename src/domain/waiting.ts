@@ -9,7 +9,7 @@ export const WAIT_REASONS = [
   'probe_in_flight',
   'concurrency',
   'rate_limit',
-  /** Nothing delays the job: a worker claims it in a moment, unless no worker is running. */
+  /** Nothing delays the job: a worker claims it in its turn. */
   'due',
 ] as const;
 type WaitReason = (typeof WAIT_REASONS)[number];

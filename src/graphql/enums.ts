@@ -25,7 +25,7 @@ export const AttemptStatus = enumOf('AttemptStatus', 'Outcome of an attempt.', A
 export const DeadReason = enumOf('DeadReason', 'Reason why a job died.', DEAD_REASONS);
 export const WaitReason = enumOf(
   'WaitReason',
-  'Reason why a pending job is not being delivered now. `DUE`: nothing delays it; a worker claims it in a moment, unless no worker is running.',
+  'Reason why a pending job is not being delivered now. `DUE`: nothing delays it; a worker claims it in its turn.',
   WAIT_REASONS,
 );
 export const QueueMode = enumOf(

@@ -53,7 +53,8 @@ builder.queryFields((t) => ({
   jobTimeline: t.field({
     type: [JobTimelinePoint],
     complexity: { field: PRICE.jobTimeline, multiplier: 1 },
-    description: 'Published jobs over time, by their present status; the last day by default.',
+    description:
+      'Number of jobs published in each time span, grouped by their present status; the last day by default.',
     args: {
       filter: t.arg({ type: JobFilterInput, description: 'The jobs to include; all by default.' }),
       from: t.arg({ type: 'DateTime', description: 'Start of the range; a day before `to` by default.' }),

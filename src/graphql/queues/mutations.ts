@@ -19,7 +19,9 @@ const CreateQueueInput = builder.inputType('CreateQueueInput', {
     maxAttempts: t.int({ description: 'Number of attempts after which a job is dead, 1 to 25; 3 by default.' }),
     maxDefers: t.int({ description: 'Maximum number of holds per job, 0 to 1000; 50 by default.' }),
     concurrency: t.int({ description: 'Maximum number of jobs in flight, 1 to 500; 5 by default.' }),
-    dlqEnabled: t.boolean({ description: 'Whether dead jobs leave a dead letter; true by default.' }),
+    dlqEnabled: t.boolean({
+      description: 'Whether a job that dies leaves a dead letter; true by default. A cancelled job never leaves one.',
+    }),
     mode: t.field({
       type: QueueMode,
       description: 'Meaning of a 2xx answer of the webhook; `STANDARD` by default.',
@@ -53,7 +55,9 @@ const UpdateQueueInput = builder.inputType('UpdateQueueInput', {
     }),
     maxDefers: t.int({ description: 'Maximum number of holds per job.' }),
     concurrency: t.int({ description: 'Maximum number of jobs in flight.' }),
-    dlqEnabled: t.boolean({ description: 'Whether dead jobs leave a dead letter.' }),
+    dlqEnabled: t.boolean({
+      description: 'Whether a job that dies leaves a dead letter. A cancelled job never leaves one.',
+    }),
     mode: t.field({ type: QueueMode, description: 'Meaning of a 2xx answer of the webhook.' }),
     rateLimitMax: t.int({ description: 'Maximum number of deliveries per rate window; null removes the limit.' }),
     rateLimitWindow: t.float({ description: 'Length of the rate window in seconds.' }),

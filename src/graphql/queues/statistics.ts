@@ -70,7 +70,7 @@ const HealthWarning = builder.objectRef<QueueHealthShape['warnings'][number]>('H
 });
 
 export const QueueHealth = builder.objectRef<QueueHealthShape>('QueueHealth').implement({
-  description: 'Attempts of the last hour by the receiver’s answer, and warnings about the receiver.',
+  description: 'Attempts of the last hour, grouped by the receiver’s answer, and warnings about the receiver.',
   fields: (t) => ({
     answered2xx: t.exposeInt('answered2xx', { description: 'Number of 2xx answers.' }),
     answered3xx: t.exposeInt('answered3xx', { description: 'Number of 3xx answers. Redirects are never followed.' }),

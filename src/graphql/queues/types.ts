@@ -64,7 +64,9 @@ Queue.implement({
     }),
     maxDefers: t.exposeInt('maxDefers', { description: 'Maximum number of holds per job.' }),
     concurrency: t.exposeInt('concurrency', { description: 'Maximum number of jobs in flight.' }),
-    dlqEnabled: t.exposeBoolean('dlqEnabled', { description: 'Whether dead jobs leave a dead letter.' }),
+    dlqEnabled: t.exposeBoolean('dlqEnabled', {
+      description: 'Whether a job that dies leaves a dead letter. A cancelled job never leaves one.',
+    }),
     mode: t.field({
       type: QueueMode,
       description: 'Meaning of a 2xx answer of the webhook.',
@@ -157,7 +159,8 @@ Queue.implement({
       type: QueueHealth,
       complexity: PRICE.health,
       nullable: true,
-      description: 'Attempts of the last hour by the receiver’s answer, and warnings; null for a deleted queue.',
+      description:
+        'Attempts of the last hour, grouped by the receiver’s answer, and warnings; null for a deleted queue.',
       resolve: ({ id }, _args, { loaders }) => loaders.health.load(id),
     }),
     timeline: t.field({
