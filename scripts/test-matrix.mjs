@@ -38,7 +38,8 @@ process.on('exit', () => {
 const nodes = values.node.split(',').map((major) => ({ major, path: nodeOf(major) }));
 const servers = [];
 for (const name of values.postgres.split(',')) servers.push({ name, url: await urlOf(name) });
-execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT, stdio: 'inherit' });
+for (const script of ['build', 'build:client'])
+  execFileSync('npm', ['run', '--silent', script], { cwd: ROOT, stdio: 'inherit' });
 
 const results = [];
 for (const node of nodes) for (const server of servers) results.push(run(node, server));

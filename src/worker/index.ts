@@ -46,6 +46,7 @@ const LEASE_MARGIN_MS = 5000;
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
   const { webhookTimeoutMs, capacity, plans, periods, changes, listener } = options;
   let dispatcher: Dispatcher | null = null;
+  let maintenance: Maintenance | null = null;
   const liveness = await Liveness.start({
     ...{ url: options.databaseUrl, log, origin: db.origin, listener },
     onConfirmedAgain: () => dispatcher?.resume(),
@@ -67,6 +68,8 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
         for (const queueId of queueIds) wake(queueId, reason);
       },
     },
+    // Messages that were sent meanwhile are lost.
+    onListening: () => void maintenance?.findWork(),
   });
   const deadlines = new Deadlines(db, log, wake, changes);
   const bulkActions = new BulkActions({ db, plans, periods, wake, changes }, log);
@@ -78,8 +81,9 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     throw error;
   }
   const isDelivering = () => dispatching.inFlight > 0;
-  const maintenance = new Maintenance({ ...options, db, log, liveness, deadlines, bulkActions, wake, isDelivering });
-  maintenance.start();
+  const loops = new Maintenance({ ...options, db, log, liveness, deadlines, bulkActions, wake, isDelivering });
+  maintenance = loops;
+  loops.start();
   log.info({ workerId, capacity }, 'worker started');
 
   return {
@@ -96,7 +100,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     inFlight: () => dispatching.inFlight,
     stop: async () => {
       deadlines.stop();
-      await Promise.all([runner.stop(), bulkActions.stop(), dispatching.drain(), maintenance.stop()]);
+      await Promise.all([runner.stop(), bulkActions.stop(), dispatching.drain(), loops.stop()]);
       await liveness.stop();
     },
   };

@@ -1,15 +1,13 @@
-import { fileURLToPath } from 'node:url';
 import { createContext, runInContext } from 'node:vm';
 import { type BuildOptions, build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
+import { CLIENT_DIST } from '../support/built-client.ts';
 
 /** The built package in bundles, as edge runtimes and browsers get it. */
 
-const CLIENT = fileURLToPath(new URL('../../packages/client/dist/esm/client', import.meta.url));
-
 async function bundle(contents: string, options: BuildOptions = {}) {
   const result = await build({
-    stdin: { contents, resolveDir: CLIENT },
+    stdin: { contents, resolveDir: CLIENT_DIST },
     ...{ bundle: true, write: false, metafile: true, format: 'esm', platform: 'browser', target: 'es2023' },
     ...options,
   });

@@ -1,13 +1,11 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { unwrap } from '../../src/client/index.ts';
+import { CLIENT_DIST } from '../support/built-client.ts';
 import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { startWorker } from './workerd.ts';
 
 /** The built client and webhook helper inside of Cloudflare's runtime, which forbids much that Node allows. */
-
-const DIST = fileURLToPath(new URL('../../packages/client/dist/esm/client', import.meta.url));
 
 // Both handlers are made while the Worker loads, as most people write it.
 const WORKER = `
@@ -38,11 +36,11 @@ it('takes deliveries, reports, and publishes in a Worker', async () => {
     unwrap(client.queues.create({ body: { name, mode, webhookUrl: 'http://127.0.0.1:9/', backoffDelay: 0 } }));
   const [standard, ack] = [await create('standard', 'standard'), await create('ack', 'ack')];
   const alias = {
-    '@jobferry/client/webhook': join(DIST, 'webhook/index.js'),
-    '@jobferry/client': join(DIST, 'index.js'),
+    '@jobferry/client/webhook': join(CLIENT_DIST, 'webhook/index.js'),
+    '@jobferry/client': join(CLIENT_DIST, 'index.js'),
   };
   const url = await startWorker(
-    { script: WORKER, resolveDir: DIST, alias },
+    { script: WORKER, resolveDir: CLIENT_DIST, alias },
     {
       ...{ STANDARD_SECRET: standard.signingSecret, ACK_SECRET: ack.signingSecret },
       ...{ API_URL: baseUrl, API_KEY: apiKey },

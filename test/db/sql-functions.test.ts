@@ -164,3 +164,9 @@ it('replaces functions under load without an error', { timeout: 120_000 }, async
   const { rows } = await client.query('select status, count(*)::integer from job group by 1');
   expect(rows).toEqual([{ status: 'completed', count: published.size }]);
 });
+
+it('a database of a build before the first release is refused with what to do', async () => {
+  const { url, client } = await openDatabase();
+  await client.query('drop table schema_functions');
+  await expect(migrate({ url, log: quiet })).rejects.toThrow(/before the first release of Jobferry: create it again/);
+});

@@ -6,7 +6,7 @@ const CONFIRM_EVERY_MS = 500;
 const ANSWER_MS = 1000;
 const CONFIRMED_FOR_MS = 2000;
 const RETRY_MS = 250;
-const RECOVERY_MS = { atStart: 1000, afterLoss: 3000 };
+const RECOVERY_MS = { atStart: 1600, afterLoss: 5500 };
 
 /**
  * What became of the connection that the lock is on. `client-gone`: the process knows, and the server does not.

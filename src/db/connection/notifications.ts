@@ -39,8 +39,10 @@ export interface Subscription {
   onListening?(): void;
 }
 
-const PING_MS = 3000;
-const RECONNECT_MS = { first: 250, last: 5000 };
+const PING_MS = 1000;
+/** Time limit of a ping. */
+const PONG_MS = 1500;
+const RECONNECT_MS = { first: 250, last: 1000 };
 /** How long `stop` waits for the server. */
 const GOODBYE_MS = 1000;
 
@@ -87,12 +89,22 @@ export class Listener {
     while (!signal.aborted) {
       const connection = await untilSuccess(() => this.#connect(), retries);
       if (connection === null) break;
-      for (const { onListening } of this.#subscriptions) onListening?.();
+      this.#reportListening();
       tried();
       await connection.lost;
       await pause(RECONNECT_MS.first, signal);
     }
     tried();
+  }
+
+  #reportListening(): void {
+    for (const { onListening } of this.#subscriptions) {
+      try {
+        onListening?.();
+      } catch (error) {
+        this.#options.log.warn({ err: error }, 'notifications: a part of the process failed when it could listen');
+      }
+    }
   }
 
   /** Resolves when the connection listens. `lost` resolves when the connection has ended. */
@@ -137,6 +149,7 @@ export class Listener {
 async function ping(client: pg.Client, everyMs: number, signal: AbortSignal): Promise<void> {
   for (;;) {
     await sleep(everyMs, undefined, { signal });
-    await client.query('select 1');
+    const question: pg.QueryConfig & { query_timeout: number } = { text: 'select 1', query_timeout: PONG_MS };
+    await client.query(question);
   }
 }

@@ -50,6 +50,12 @@ export function ownFunctions(): FunctionSet {
 
 /** Null before the first start has applied any. The first migration has to be there. */
 export async function storedFunctions(database: Queryable): Promise<StoredFunctions | null> {
+  const table = await database.query<{ present: boolean }>(
+    `select to_regclass('schema_functions') is not null as present`,
+  );
+  if (table.rows[0]?.present !== true) {
+    throw new Error('the database was created by a build before the first release of Jobferry: create it again');
+  }
   const { rows } = await database.query<StoredFunctions>(
     'select version, hash from schema_functions order by version desc limit 1',
   );

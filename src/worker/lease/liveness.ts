@@ -29,9 +29,10 @@ const HELD_UP_MS = 250;
 const RETRY_MS = 250;
 /**
  * The event that made this process take its lock may have cost other workers theirs, as the restart of a proxy does. For
- * so long after it, absent locks prove nothing.
+ * so long after it, absent locks prove nothing. After a loss, another worker's attempt that began while nothing answered
+ * may last 5 s.
  */
-const RECOVERY_MS = { atStart: 1000, afterLoss: 3000 };
+const RECOVERY_MS = { atStart: 1600, afterLoss: 5500 };
 /** Time limits for each step of taking the lock, in turn. Every third try is longer, for a very busy server. */
 const TAKE_MS = [2000, 2000, 5000];
 const TAKEN_BACK = 'another worker has taken back our claims';

@@ -68,6 +68,14 @@ export class Maintenance {
     this.#stops = this.#loops().map(({ name, everyMs, round }) => repeat(everyMs, this.#parts.log, name, round));
   }
 
+  /** Finds queues with work at once, because wake-ups of other processes may have been missed. */
+  async findWork(): Promise<void> {
+    if (this.#stopped) return;
+    await this.#reconciler.findWork('live').catch((error: unknown) => {
+      this.#parts.log.warn({ err: error }, 'finding queues with work failed and will be retried');
+    });
+  }
+
   /** Resolves when no round is running any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
