@@ -11,6 +11,9 @@
 -- A claim skips rows of queues and jobs that are locked. It waits only for wake-ups (by task, queue and time, as
 -- jobferry_settle and jobferry_publish do) and then, last, for the accounts' usage, by id. So they cannot deadlock. The
 -- usage is last, because the claims of all queues of an account wait for each other there.
+--
+-- A claim reads few rows. Without the settings below, the planner may read or sort the whole table, here and in the functions
+-- that are called from here.
 create or replace function jobferry_claim(
   p_queues text[], p_capacities integer[], p_bytes integer[], p_worker integer, p_lease interval
 )
@@ -24,7 +27,6 @@ returns table (
   next_signing_secret text
 )
 language plpgsql
--- A claim reads few rows. Without these settings the planner may read or sort the whole table, here and in called functions.
 set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off

@@ -121,8 +121,13 @@ function checkClaims({ run }: Facts): string[] {
   const sightings = new Sightings(run);
   const claims = run.changes.filter(({ to, workerId }) => to === 'processing' && workerId !== null);
   for (const [workerId, list] of groupBy(claims, (claim) => String(claim.workerId))) {
-    const bad = list.filter(({ at }) =>
-      sightings.allSay(false, Number(workerId), { from: at - CONFIRMED_MS - SLACK_MS, past: at, to: at + SLACK_MS }),
+    const bad = list.filter(
+      ({ at }) =>
+        sightings.allSay(false, Number(workerId), {
+          from: at - CONFIRMED_MS - SLACK_MS,
+          past: at,
+          to: at + SLACK_MS,
+        }) && !run.faults.some((fault) => fault.workerId === Number(workerId) && isRightAfter(fault, at)),
     );
     if (bad.length > 0) {
       const [{ at }] = bad as [ChangeRow];
@@ -131,6 +136,14 @@ function checkClaims({ run }: Facts): string[] {
     }
   }
   return found;
+}
+
+/**
+ * Whether a fault struck within one interval of the snapshots after the claim. A worker that is resumed, takes its lock,
+ * claims and is suspended again within that interval had its lock, and no snapshot shows it.
+ */
+function isRightAfter(fault: FaultRecord, at: number): boolean {
+  return fault.at >= at - SNAPSHOT_GAP_MS / 2 && fault.at <= at + SNAPSHOT_GAP_MS / 2;
 }
 
 /** Nobody says that it took back the claims of one whose lease lock the server had all the time. */
