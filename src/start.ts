@@ -118,8 +118,8 @@ async function startParts(
 function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {
   const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
   useClockWatch(db, clock);
-  const stop = repeat(CLOCK_LOOK_MS, log, "reading the database's clock", () => lookAtClock(db, clock));
-  started.add(stop);
+  const checks = repeat(CLOCK_LOOK_MS, log, "reading the database's clock", () => lookAtClock(db, clock));
+  started.add(() => checks.stop());
   return clock;
 }
 

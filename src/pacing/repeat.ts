@@ -2,9 +2,15 @@ interface WarningLog {
   warn(fields: object, message: string): void;
 }
 
+export interface Repeated {
+  /** Runs the next round at once, or directly after the running one. */
+  runSoon(): void;
+  /** Resolves when the running round, if any, has ended. */
+  stop(): Promise<void>;
+}
+
 /**
- * Does work at once and then repeatedly, one round at a time, until the returned function is called. That function
- * resolves when the running round, if any, has ended.
+ * Does work at once and then repeatedly, one round at a time, until it is stopped.
  * @param everyMs from the end of a round to the start of the next; a function is called after each round
  */
 export function repeat(
@@ -12,26 +18,42 @@ export function repeat(
   log: WarningLog,
   what: string,
   work: () => Promise<void>,
-): () => Promise<void> {
+): Repeated {
   let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
+  let isWanted = false;
+  /** Of the next round; null while a round is running. */
+  let timer: NodeJS.Timeout | null = null;
   const round = async () => {
     try {
       await work();
     } catch (error) {
       log.warn({ err: error }, `${what} failed and will be retried`);
     }
-    const waitMs = typeof everyMs === 'number' ? everyMs : everyMs();
-    if (!stopped) timer = setTimeout(begin, waitMs);
+    if (stopped) return;
+    if (isWanted) begin();
+    else timer = setTimeout(begin, typeof everyMs === 'number' ? everyMs : everyMs());
   };
   let lastRound = Promise.resolve();
   const begin = () => {
+    isWanted = false;
+    timer = null;
     lastRound = round();
   };
   begin();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-    return lastRound;
+  return {
+    runSoon: () => {
+      if (stopped) return;
+      if (timer === null) {
+        isWanted = true;
+        return;
+      }
+      clearTimeout(timer);
+      begin();
+    },
+    stop: () => {
+      stopped = true;
+      if (timer !== null) clearTimeout(timer);
+      return lastRound;
+    },
   };
 }

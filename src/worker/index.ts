@@ -46,7 +46,6 @@ const LEASE_MARGIN_MS = 5000;
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
   const { webhookTimeoutMs, capacity, plans, periods, changes, listener } = options;
   let dispatcher: Dispatcher | null = null;
-  let maintenance: Maintenance | null = null;
   const liveness = await Liveness.start({
     ...{ url: options.databaseUrl, log, origin: db.origin, listener },
     onConfirmedAgain: () => dispatcher?.resume(),
@@ -61,16 +60,6 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   });
   dispatcher = dispatching;
   const wake = (queueId: string, reason?: WakeReason) => dispatching.wake(queueId, reason);
-  listener.subscribe({
-    channels: {
-      [WAKE_CHANNEL]: (message) => {
-        const { reason, queueIds } = readWake(message);
-        for (const queueId of queueIds) wake(queueId, reason);
-      },
-    },
-    // Messages that were sent meanwhile are lost.
-    onListening: () => void maintenance?.findWork(),
-  });
   const deadlines = new Deadlines(db, log, wake, changes);
   const bulkActions = new BulkActions({ db, plans, periods, wake, changes }, log);
   const runner = new WakeUpRunner(db, log, createTasks({ dispatcher: dispatching, deadlines, bulkActions }));
@@ -81,9 +70,18 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     throw error;
   }
   const isDelivering = () => dispatching.inFlight > 0;
-  const loops = new Maintenance({ ...options, db, log, liveness, deadlines, bulkActions, wake, isDelivering });
-  maintenance = loops;
-  loops.start();
+  const maintenance = new Maintenance({ ...options, db, log, liveness, deadlines, bulkActions, wake, isDelivering });
+  listener.subscribe({
+    channels: {
+      [WAKE_CHANNEL]: (message) => {
+        const { reason, queueIds } = readWake(message);
+        for (const queueId of queueIds) wake(queueId, reason);
+      },
+    },
+    // Messages that were sent meanwhile are lost.
+    onListening: () => maintenance.findWork(),
+  });
+  maintenance.start();
   log.info({ workerId, capacity }, 'worker started');
 
   return {
@@ -100,7 +98,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     inFlight: () => dispatching.inFlight,
     stop: async () => {
       deadlines.stop();
-      await Promise.all([runner.stop(), bulkActions.stop(), dispatching.drain(), loops.stop()]);
+      await Promise.all([runner.stop(), bulkActions.stop(), dispatching.drain(), maintenance.stop()]);
       await liveness.stop();
     },
   };

@@ -1,25 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
-import pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { migrate, schemaState } from '../../src/db/schema/migrate.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { connect, createTestDatabase } from '../support/database.ts';
 import { openPrismaEngine } from '../support/prisma-engine.ts';
 
 const quiet = { info: () => undefined };
 const FOLDER = new URL('../../prisma/migrations/', import.meta.url);
-const open: pg.Client[] = [];
-
-afterEach(async () => {
-  for (const client of open.splice(0)) await client.end();
-});
-
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  open.push(client);
-  return client;
-}
-
 async function migrationNames(): Promise<string[]> {
   const entries = await readdir(FOLDER, { withFileTypes: true });
   return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);

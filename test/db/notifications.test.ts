@@ -92,7 +92,7 @@ it('notices a line that swallows everything', async () => {
     log: { warn: (_fields, message) => warnings.push(message) },
   });
   relay.stall();
-  // The ping gives up after 4.5 s, and then connecting does after 3 s.
+  // The ping gives up after 1.5 s, and then connecting does after 3 s.
   await waitFor(() => warnings.some((warning) => warning.includes('cannot listen yet')), {
     timeoutMs: 20_000,
     message: 'an attempt to connect again',

@@ -1,27 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import pg from 'pg';
-import { afterEach, describe, expect, it } from 'vitest';
+import type pg from 'pg';
+import { describe, expect, it } from 'vitest';
 import { migrate, schemaState } from '../../src/db/schema/migrate.ts';
 import { applyFunctions, type FunctionSet, ownFunctions, storedFunctions } from '../../src/db/schema/sql-functions.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { connect, createTestDatabase } from '../support/database.ts';
 import { DELIVERED, openFixture } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const quiet = { info: () => undefined };
 const own = ownFunctions();
-const open: pg.Client[] = [];
-
-afterEach(async () => {
-  for (const client of open.splice(0)) await client.end();
-});
-
-async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  open.push(client);
-  return client;
-}
-
 async function openDatabase() {
   const { url } = await createTestDatabase();
   return { url, client: await connect(url) };

@@ -5,7 +5,7 @@ import type { Sender } from '../../src/delivery/send.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
 import type { Logger } from '../../src/log.ts';
-import { repeat } from '../../src/pacing/repeat.ts';
+import { type Repeated, repeat } from '../../src/pacing/repeat.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createJobBatches } from '../../src/services/jobs/batches.ts';
 import { createJobChanges } from '../../src/services/jobs/change.ts';
@@ -82,7 +82,7 @@ export class Process implements Host {
   readonly lock: LeaseLock;
   readonly #setup: ProcessSetup;
   readonly #log: Logger;
-  #stopLooking: (() => void)[] = [];
+  #loops: Repeated[] = [];
 
   constructor(setup: ProcessSetup) {
     const { scheduler, server, workerId, capacity, webhookTimeoutMs } = setup;
@@ -118,7 +118,7 @@ export class Process implements Host {
   /** Must run as an event of this process, so that its timers are its own. */
   start(): void {
     const watch = new LockWatch(this.db, this.workerId, () => this.lock.recoveringUntil);
-    this.#stopLooking.push(
+    this.#loops.push(
       repeat(
         () => watch.nextMs,
         this.#log,
@@ -133,7 +133,7 @@ export class Process implements Host {
         },
       ),
     );
-    this.#stopLooking.push(
+    this.#loops.push(
       repeat(RECONCILE_MS, this.#log, 'reconciling', async () => {
         for await (const queueIds of eachQueuePage(this.db, 'live', { after: '' })) {
           for (const queueId of await endLifetimes(this.db, NO_CHANGES, queueIds)) this.dispatcher.wake(queueId);
@@ -153,7 +153,7 @@ export class Process implements Host {
   /** Takes no more work, and is gone when what is under way has been settled. */
   stop(onStopped: () => void): void {
     this.stopping = true;
-    for (const stop of this.#stopLooking) stop();
+    for (const loop of this.#loops) void loop.stop();
     this.deadlines.stop();
     void this.dispatcher.drain().then(() => {
       onStopped();

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, inject } from 'vitest';
+import { afterAll, afterEach, inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -16,6 +16,12 @@ export interface TestDatabase {
 }
 
 const present = new Set<TestDatabase>();
+
+const open: pg.Client[] = [];
+
+afterEach(async () => {
+  for (const client of open.splice(0)) await client.end();
+});
 
 afterAll(async () => {
   for (const database of present) await database.drop();
@@ -49,4 +55,12 @@ async function onServer(statement: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** A connection to a database, closed when the test is over. */
+export async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  open.push(client);
+  return client;
 }

@@ -157,7 +157,8 @@ export function translated(error: unknown): unknown {
   return error;
 }
 
-function sqlStateOf(error: unknown): string | null {
+/** The SQLSTATE of a refusal by the server; null when the server did not refuse. */
+export function sqlStateOf(error: unknown): string | null {
   if (error instanceof pg.DatabaseError) return error.code ?? null;
   // Prisma wraps the driver's error.
   const cause = (error as { cause?: unknown; meta?: { driverAdapterError?: { cause?: unknown } } } | null) ?? {};

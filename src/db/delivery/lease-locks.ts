@@ -192,6 +192,12 @@ export const HELD_LOCKS = `
  */
 const SILENT_SECONDS = { least: 3, most: 30 };
 
+/** Whether the worker of the row `job` may still believe in its lock: the server confirmed it too recently. */
+export const IS_RECENTLY_CONFIRMED = `
+  exists (select from lease_confirmation as recent
+           where recent.worker_id = job.worker_id
+             and recent.confirmed_at between jobferry_now() - interval '${SILENT_SECONDS.least} s' and jobferry_now())`;
+
 const LEASE_LOCKS: Statement = {
   name: 'lease-locks',
   text: `

@@ -4,7 +4,7 @@ import type { Transition } from '../../domain/transition.ts';
 import { actorJson } from '../audit.ts';
 import type { Cipher } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { HELD_LOCKS } from './lease-locks.ts';
+import { HELD_LOCKS, IS_RECENTLY_CONFIRMED } from './lease-locks.ts';
 
 /** A transition of a job. It applies only if the job still has the `expected` status and the `token`. */
 export interface Settlement {
@@ -63,8 +63,7 @@ const SETTLE_LOST: Statement = {
       select id from job
        where id = any ($2) and exists (select from held where held.worker_id = $3)
          and worker_id not in (select held.worker_id from held)
-         and not exists (select from lease_confirmation as recent where recent.worker_id = job.worker_id
-                            and recent.confirmed_at between jobferry_now() - interval '3 s' and jobferry_now())
+         and not ${IS_RECENTLY_CONFIRMED}
        order by id for no key update
     )
     select jobferry_settle((

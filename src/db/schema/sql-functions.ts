@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
+import { sqlStateOf } from '../connection/database.ts';
 import { inTransaction, type Queryable } from './migrations.ts';
 
 /** The SQL functions are files that a start applies when they differ from what the database has (decision 0024). */
@@ -48,17 +49,17 @@ export function ownFunctions(): FunctionSet {
   return own;
 }
 
+/** SQLSTATE undefined_table. */
+const UNDEFINED_TABLE = '42P01';
+
 /** Null before the first start has applied any. The first migration has to be there. */
 export async function storedFunctions(database: Queryable): Promise<StoredFunctions | null> {
-  const table = await database.query<{ present: boolean }>(
-    `select to_regclass('schema_functions') is not null as present`,
-  );
-  if (table.rows[0]?.present !== true) {
-    throw new Error('the database was created by a build before the first release of Jobferry: create it again');
-  }
-  const { rows } = await database.query<StoredFunctions>(
-    'select version, hash from schema_functions order by version desc limit 1',
-  );
+  const text = 'select version, hash from schema_functions order by version desc limit 1';
+  const { rows } = await database.query<StoredFunctions>(text).catch((cause: unknown) => {
+    if (sqlStateOf(cause) !== UNDEFINED_TABLE) throw cause;
+    const message = 'the database was created by a build before the first release of Jobferry: create it again';
+    throw new Error(message, { cause });
+  });
   return rows[0] ?? null;
 }
 

@@ -4,7 +4,7 @@ import type { PayloadValue as PayloadValueShape } from '../../services/jobs/payl
 import type { JobTimelinePoint as JobTimelinePointShape } from '../../services/jobs/search.ts';
 import { builder } from '../builder.ts';
 import { PRICE } from '../prices.ts';
-import { toTimeline } from '../timeline.ts';
+import { timelineArgs, toTimeline } from '../timeline.ts';
 import { JobFilterInput, toJobFilter } from './filter.ts';
 
 const Count = builder.objectRef<BoundedCount>('Count').implement({
@@ -57,13 +57,7 @@ builder.queryFields((t) => ({
       'Number of jobs published in each time span, grouped by their present status; the last day by default.',
     args: {
       filter: t.arg({ type: JobFilterInput, description: 'The jobs to include; all by default.' }),
-      from: t.arg({ type: 'DateTime', description: 'Start of the range; a day before `to` by default.' }),
-      to: t.arg({ type: 'DateTime', description: 'End of the range; now by default.' }),
-      bucketSeconds: t.arg.int({
-        defaultValue: 300,
-        required: true,
-        description: 'Length of a time span in seconds; a multiple of 300.',
-      }),
+      ...timelineArgs,
     },
     resolve: async (_root, { filter, ...times }, { services, account, loaders }) =>
       services.jobs.timeline(account, toJobFilter(filter), toTimeline(times, (await loaders.server()).now)),

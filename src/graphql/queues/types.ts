@@ -12,7 +12,7 @@ import { JobConnection, jobPage } from '../jobs/page.ts';
 import type { QueueRow } from '../loaders.ts';
 import { PRICE, searchPriceOfQueue, timelinePrice } from '../prices.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
-import { toTimeline } from '../timeline.ts';
+import { timelineArgs, toTimeline } from '../timeline.ts';
 import { QueueDepth, QueueHealth, RateWindow, TimelinePoint } from './statistics.ts';
 
 const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('QueueHold').implement({
@@ -167,15 +167,7 @@ Queue.implement({
       type: [TimelinePoint],
       description: 'Attempts over time; the last day by default, at most 1000 time spans.',
       complexity: timelinePrice,
-      args: {
-        from: t.arg({ type: 'DateTime', description: 'Start of the range; a day before `to` by default.' }),
-        to: t.arg({ type: 'DateTime', description: 'End of the range; now by default.' }),
-        bucketSeconds: t.arg.int({
-          defaultValue: 300,
-          required: true,
-          description: 'Length of a time span in seconds; a multiple of 300.',
-        }),
-      },
+      args: timelineArgs,
       resolve: async ({ id }, args, { loaders }) =>
         loaders.timeline(toTimeline(args, (await loaders.server()).now)).load(id),
     }),

@@ -21,12 +21,12 @@ export function startHeartbeat(
   everyMs = EVERY_MS,
 ): () => Promise<void> {
   let identity: InstanceIdentity | null = null;
-  const stop = repeat(everyMs, log, 'the heartbeat for dashboards', async () => {
+  const reports = repeat(everyMs, log, 'the heartbeat for dashboards', async () => {
     identity = await reportInstance(db, identity, report());
   });
   return async () => {
     // A report that is still running would write the row again.
-    await stop();
+    await reports.stop();
     if (identity === null) return;
     await removeInstance(db, identity.id).catch((error: unknown) => {
       log.warn({ err: error }, 'this process could not be removed from the table of instances');

@@ -4,7 +4,7 @@ import { indexAttempts, rollUp } from '../../db/insight/statistics.ts';
 import type { Periods } from '../../domain/periods.ts';
 import type { ChangeFeed } from '../../live/live.ts';
 import type { Logger } from '../../log.ts';
-import { repeat } from '../../pacing/repeat.ts';
+import { type Repeated, repeat } from '../../pacing/repeat.ts';
 import type { BulkActions } from '../bulk/actions.ts';
 import type { Liveness } from '../lease/liveness.ts';
 import { DeadWorkers } from './dead-workers.ts';
@@ -36,6 +36,8 @@ interface Loop {
   round(): Promise<void>;
 }
 
+/** The loop that can be run out of turn. */
+const FINDING_WORK = 'finding queues with work';
 /** Interval of the reconciler: the longest delay of a job whose wake-up was lost (I-36). */
 const RECONCILE_MS = 5000;
 /** Interval of the statistics: how far they may be behind. */
@@ -53,7 +55,8 @@ export class Maintenance {
   readonly #reconciler: Reconciler;
   readonly #sweeper: Sweeper;
   readonly #searchIndexing: SearchIndexing;
-  #stops: (() => Promise<void>)[] = [];
+  /** By name. */
+  #running = new Map<string, Repeated>();
   #stopped = false;
 
   constructor(parts: MaintenanceParts) {
@@ -65,15 +68,13 @@ export class Maintenance {
   }
 
   start(): void {
-    this.#stops = this.#loops().map(({ name, everyMs, round }) => repeat(everyMs, this.#parts.log, name, round));
+    const { log } = this.#parts;
+    this.#running = new Map(this.#loops().map(({ name, everyMs, round }) => [name, repeat(everyMs, log, name, round)]));
   }
 
   /** Finds queues with work at once, because wake-ups of other processes may have been missed. */
-  async findWork(): Promise<void> {
-    if (this.#stopped) return;
-    await this.#reconciler.findWork('live').catch((error: unknown) => {
-      this.#parts.log.warn({ err: error }, 'finding queues with work failed and will be retried');
-    });
+  findWork(): void {
+    this.#running.get(FINDING_WORK)?.runSoon();
   }
 
   /** Resolves when no round is running any more. */
@@ -82,7 +83,7 @@ export class Maintenance {
     this.#reconciler.stop();
     this.#sweeper.stop();
     this.#searchIndexing.stop();
-    await Promise.all(this.#stops.map((stop) => stop()));
+    await Promise.all([...this.#running.values()].map((loop) => loop.stop()));
   }
 
   #loops(): Loop[] {
@@ -92,7 +93,7 @@ export class Maintenance {
     return [
       { name: 'finding dead workers', everyMs: () => deadWorkers.nextMs, round: () => deadWorkers.round() },
       { name: 'ending lifetimes', everyMs: RECONCILE_MS, round: () => reconciler.endLifetimes() },
-      { name: 'finding queues with work', everyMs: RECONCILE_MS, round: () => reconciler.findWork('live') },
+      { name: FINDING_WORK, everyMs: RECONCILE_MS, round: () => reconciler.findWork('live') },
       { name: 'finding deleted queues with jobs', everyMs: RECONCILE_MS, round: () => reconciler.findWork('deleted') },
       { name: 'finding idle bulk actions', everyMs: RECONCILE_MS, round: () => bulkActions.takeIdle() },
       { name: 'keeping bulk actions', everyMs: KEEP_BULK_MS, round: () => bulkActions.keep() },
