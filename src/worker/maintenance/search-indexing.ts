@@ -10,6 +10,8 @@ const TURN_BYTES = 1024 * 1024;
 /** Length of a pause, as a multiple of the batch before it. It is longer while jobs are delivered, which has priority. */
 const PAUSE_FACTOR = { delivering: 12, idle: 1 };
 const MAX_PAUSE_MS = 5000;
+/** A timer may fire early by this much. The database would refuse the next batch, because the pause is not over. */
+const TIMER_ERROR_MS = 5;
 /** Batches that leave all payloads to their accounts' turns, after a payload has made a batch fail. */
 const CAREFUL_ROUNDS = 20;
 /** A single payload that fails this often is skipped and stays unsearchable. */
@@ -44,7 +46,7 @@ export class SearchIndexing {
       if (indexed === 0) return;
       const factor = this.#isDelivering() ? PAUSE_FACTOR.delivering : PAUSE_FACTOR.idle;
       this.#pauseMs = Math.min((performance.now() - startedAt) * factor, MAX_PAUSE_MS);
-      await wait(this.#pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+      await wait(this.#pauseMs + TIMER_ERROR_MS, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
   }
 
