@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from './config.ts';
-import { ClockWatch, lookAtClock, useClockWatch } from './db/connection/clock-watch.ts';
+import { ClockWatch, checkClock, useClockWatch } from './db/connection/clock-watch.ts';
 import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
 import { createSender } from './delivery/send.ts';
@@ -27,7 +27,7 @@ const PACKAGE = new URL('../package.json', import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
 
 /** How often the database's clock is checked for jumps. */
-const CLOCK_LOOK_MS = 2000;
+const CLOCK_CHECK_MS = 2000;
 
 export interface Service {
   url: string;
@@ -118,7 +118,7 @@ async function startParts(
 function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {
   const clock = new ClockWatch({ maxJumpMs: config.maxClockJumpMs, log });
   useClockWatch(db, clock);
-  const checks = repeat(CLOCK_LOOK_MS, log, "reading the database's clock", () => lookAtClock(db, clock));
+  const checks = repeat(CLOCK_CHECK_MS, log, "reading the database's clock", () => checkClock(db, clock));
   started.add(() => checks.stop());
   return clock;
 }

@@ -4,8 +4,9 @@
 --   existing         the queue has a job with this key
 --   queue_not_found  the account has no queue of this name
 --   limit_reached    the plan's attempts of this month are used up
---   seal, unseal     the payload has to come encrypted for the queue `queueIds` names, or not encrypted: the queue was
---                    switched, or is another one of the same name
+--   seal, unseal     the payload has to come encrypted for the queue that `queueIds` names, or not encrypted: the queue
+--                    was switched, or is another one of the same name. Earlier builds read these two values and send
+--                    `sealedFor`, so the names stay (decision 0024)
 --   retry            another publish with the same key came in between, in this batch or in another process; published
 --                    again, the item finds that job (D18)
 -- `ids` has null for items that created no job; `others` has their outcomes.
@@ -26,7 +27,7 @@ begin
     select i.*, jobferry_id(v_now) as id, q.id as queue_id, q.payloads_encrypted, q.max_attempts,
            q.backoff_type, q.backoff_delay,
            -- Computed here and not where it is compared: there the planner expects it to be rare, and joins row by row.
-           "sealedFor" is not distinct from case when q.payloads_encrypted then q.id end as is_sealed_right,
+           "sealedFor" is not distinct from case when q.payloads_encrypted then q.id end as has_right_form,
            v_now + coalesce(i."delayMs", 0) * interval '1 millisecond' as scheduled_for
       from rows from (
              json_to_recordset(p_items)
@@ -48,7 +49,7 @@ begin
            scheduled_for, scheduled_for + p_lifetime, v_now
       from item
      where queue_id is not null and n not in (select n from existing) and n not in (select n from refused)
-       and is_sealed_right
+       and has_right_form
      order by queue_id, "key", n
         on conflict (queue_id, idempotency_key) where idempotency_key is not null do nothing
     returning id, queue_id, scheduled_for
@@ -60,12 +61,12 @@ begin
                      'outcome', case when queue_id is null then 'queue_not_found'
                                      when existing_id is not null then 'existing'
                                      when is_refused then 'limit_reached'
-                                     when is_sealed_right then 'retry'
+                                     when has_right_form then 'retry'
                                      when payloads_encrypted then 'seal'
                                      else 'unseal' end,
                      'index', n - 1, 'id', existing_id, 'status', status,
                      'createdAt', extract(epoch from created_at) * 1000)) filter (where created_id is null))
-            from (select item.n, item.queue_id, item.payloads_encrypted, item.is_sealed_right, created.id as created_id,
+            from (select item.n, item.queue_id, item.payloads_encrypted, item.has_right_form, created.id as created_id,
                          existing.id as existing_id, existing.status, existing.created_at, refused.n is not null as is_refused
                     from item
                     left join existing on existing.n = item.n

@@ -1,6 +1,7 @@
 -- Writes the outcomes of a batch of jobs, of any queues. Each item is the new state of a job, and the status and claim token
 -- on which it was decided ("expected", "token"): it applies only if the job still has both. Returns the ids of the items
--- that applied; the others lost a race, which is normal. Waits are durations and not moments, so no retry comes too early.
+-- that applied; the others lost a race, which is normal. Waits are durations from this statement on, so no retry starts
+-- before its wait is over.
 --
 -- Step by step: one statement changes the jobs and writes attempts and dead letters (jobferry_settle_jobs); queues are held or
 -- released (jobferry_settle_holds); wake-ups are written (jobferry_settle_wake_ups).

@@ -100,7 +100,7 @@ export interface CanaryJob {
 }
 
 /** Returns whether the other jobs may follow, must wait, or must not follow; `failed` then has the reason. */
-export function judgeCanary(canary: CanaryJob): 'go' | 'wait' | { failed: string } {
+export function checkCanary(canary: CanaryJob): 'go' | 'wait' | { failed: string } {
   if (canary.status === 'completed') return 'go';
   if (canary.status === null) return { failed: `the canary job ${canary.id} was removed before it had completed` };
   if (canary.status !== 'dead') return 'wait';

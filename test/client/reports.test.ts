@@ -110,7 +110,7 @@ describe.concurrent('a report', () => {
     );
     const id = await publish();
     await waitFor(() => errors.length > 0, { message: 'the refusal' });
-    expect(errors[0]).toMatchObject({ status: 400, message: 'attempt 1 is over, attempt 2 is under way' });
+    expect(errors[0]).toMatchObject({ status: 400, message: 'attempt 1 is over, attempt 2 is in flight' });
     slow.open();
     const job = await waitForJob(client, id, ({ history }) => history.length > 1);
     expect(job.history.slice(0, 2)).toMatchObject([

@@ -4,8 +4,8 @@ import {
   assertKeepable,
   BULK_BATCH,
   type CanaryJob,
+  checkCanary,
   filterOf,
-  judgeCanary,
   MAX_RATE_PER_SECOND,
   matchesEverything,
   paceOf,
@@ -78,9 +78,9 @@ describe('filterOf', () => {
   });
 });
 
-describe('judgeCanary', () => {
+describe('checkCanary', () => {
   const canary: CanaryJob = { id: 'c', status: 'pending', deadReason: null, lastError: null };
-  it.each<[Partial<CanaryJob>, ReturnType<typeof judgeCanary>]>([
+  it.each<[Partial<CanaryJob>, ReturnType<typeof checkCanary>]>([
     [{}, 'wait'],
     [{ status: 'processing' }, 'wait'],
     [{ status: 'awaiting_ack' }, 'wait'],
@@ -93,6 +93,6 @@ describe('judgeCanary', () => {
     ],
     [{ status: 'dead', deadReason: 'nacked', lastError: 'nacked' }, { failed: 'the canary job c died (nacked)' }],
   ])('of %j is %j', (changes, expected) => {
-    expect(judgeCanary({ ...canary, ...changes })).toEqual(expected);
+    expect(checkCanary({ ...canary, ...changes })).toEqual(expected);
   });
 });

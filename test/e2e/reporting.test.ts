@@ -99,10 +99,10 @@ describe.concurrent('a report that says which attempt it is about', () => {
     const refused = await report(verb, id, { ...body, attempt: 1 });
     expect(refused).toMatchObject({
       status: 400,
-      body: { error: 'attempt 1 is over, attempt 2 is under way' },
+      body: { error: 'attempt 1 is over, attempt 2 is in flight' },
     });
     const early = await report(verb, id, { ...body, attempt: 3 });
-    expect(early).toMatchObject({ status: 400, body: { error: 'attempt 3 has not started, attempt 2 is under way' } });
+    expect(early).toMatchObject({ status: 400, body: { error: 'attempt 3 has not started, attempt 2 is in flight' } });
     for (const attempt of [0, 1.5, '2', null]) {
       expect((await report(verb, id, { ...body, attempt })).status, String(attempt)).toBe(400);
     }
@@ -121,7 +121,7 @@ describe.concurrent('a report that says which attempt it is about', () => {
     await receiver.waitFor(() => receiver.inFlight === 1);
     expect(await report('ack', id, { attempt: 1 })).toMatchObject({
       status: 400,
-      body: { error: 'attempt 1 is over, attempt 2 is under way' },
+      body: { error: 'attempt 1 is over, attempt 2 is in flight' },
     });
     gate.open();
   });

@@ -99,7 +99,7 @@ export function useClockWatch(db: Database, watch: ClockWatch): void {
 }
 
 /** Reads the database's clock for its watch. */
-export async function lookAtClock(db: Database, watch: ClockWatch): Promise<void> {
+export async function checkClock(db: Database, watch: ClockWatch): Promise<void> {
   watch.observe(await databaseTime(db));
 }
 

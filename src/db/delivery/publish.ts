@@ -13,13 +13,13 @@ export interface PublishItem {
   /** The plan's monthly attempts; null without a limit. */
   limit: number | null;
   /** Id of the queue that the payload is encrypted for; undefined when it is not encrypted. */
-  sealedFor?: string | undefined;
+  encryptedFor?: string | undefined;
 }
 
 export type PublishAnswer =
   | { outcome: 'created' | 'existing'; id: string; status: JobStatus; createdAt: number; queueId: string }
-  | { outcome: 'queue_not_found' | 'limit_reached' | 'retry' | 'unseal' }
-  | { outcome: 'seal'; queueId: string };
+  | { outcome: 'queue_not_found' | 'limit_reached' | 'retry' | 'must_not_encrypt' }
+  | { outcome: 'must_encrypt'; queueId: string };
 
 /** As `jobferry_publish` gives them. */
 export interface StoredAnswers {
@@ -31,7 +31,8 @@ export interface StoredAnswers {
 }
 
 interface OtherAnswer {
-  outcome: Exclude<PublishAnswer['outcome'], 'created'>;
+  /** `seal` and `unseal` are `must_encrypt` and `must_not_encrypt`: results that earlier builds read keep their values. */
+  outcome: 'existing' | 'queue_not_found' | 'limit_reached' | 'retry' | 'seal' | 'unseal';
   index: number;
   /** The job that was created with the same key before. */
   id: string;
@@ -72,13 +73,13 @@ export function toPublishAnswers({ createdAt, ids, queueIds, others }: StoredAns
 }
 
 /** Leaves out values that most items share, which need not be serialised and parsed. */
-function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, sealedFor }: PublishItem) {
+function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, encryptedFor }: PublishItem) {
   // Properties by name: objects from a rest pattern survive until a full garbage collection, a fortieth of all memory.
   return {
     accountId,
     queue,
     payload,
-    sealedFor,
+    sealedFor: encryptedFor,
     key: key ?? undefined,
     delayMs: delayMs === 0 ? undefined : delayMs,
     limit: limit ?? undefined,
@@ -87,5 +88,6 @@ function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, seale
 
 function toAnswer({ outcome, id, status, createdAt }: OtherAnswer, queueId: string): PublishAnswer {
   if (outcome === 'existing') return { outcome, id, status, createdAt, queueId };
-  return outcome === 'seal' ? { outcome, queueId } : { outcome };
+  if (outcome === 'seal') return { outcome: 'must_encrypt', queueId };
+  return { outcome: outcome === 'unseal' ? 'must_not_encrypt' : outcome };
 }

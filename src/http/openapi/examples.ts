@@ -176,7 +176,7 @@ export const EXAMPLES: Readonly<Record<OperationId, Examples>> = {
         { status: 'completed', lastError: null, completedAt: '2026-01-31T12:04:30.500Z' },
         { status: 'success' },
       ),
-      400: message('attempt 1 is over, attempt 2 is under way'),
+      400: message('attempt 1 is over, attempt 2 is in flight'),
       404: NO_JOB,
     },
   },

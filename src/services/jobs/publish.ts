@@ -45,8 +45,8 @@ export function createPublish(context: Context) {
   const [small, large] = [createBatcher(), createBatcher()];
 
   // The statement that stores the job knows whether the queue encrypts. If the item has the wrong form, it returns
-  // `seal` or `unseal`, and the item is sent again. So a queue that encrypts sometimes costs a second round, other
-  // queues cost nothing.
+  // `must_encrypt` or `must_not_encrypt`, and the item is sent again. So a queue that encrypts sometimes costs a second
+  // round, other queues cost nothing.
   const encrypting = new Map<string, string>();
 
   return {
@@ -83,11 +83,11 @@ export function createPublish(context: Context) {
             throw limitReached(plan);
           case 'retry':
             continue;
-          case 'seal':
+          case 'must_encrypt':
             if (encrypting.size >= MAX_ENCRYPTING) encrypting.clear();
             encrypting.set(place, answer.queueId);
             continue;
-          case 'unseal':
+          case 'must_not_encrypt':
             encrypting.delete(place);
             continue;
           case 'created':
@@ -115,5 +115,5 @@ function encryptedItem(cipher: Cipher, item: PublishItem, queueId: string | unde
     // started.
     throw unavailable('the queue encrypts payloads, and this process has no ENCRYPTION_KEY', 'nothing');
   }
-  return { ...item, payload: cipher.encrypt(`payload:${queueId}`, item.payload), sealedFor: queueId };
+  return { ...item, payload: cipher.encrypt(`payload:${queueId}`, item.payload), encryptedFor: queueId };
 }

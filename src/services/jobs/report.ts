@@ -90,7 +90,7 @@ export async function findReportable(
   const giveUpAt = performance.now() + SETTLE_GRACE_MS;
   for (;;) {
     const job = await jobs.find(account, jobId);
-    if (attempt !== undefined) assertUnderWay(job, attempt);
+    if (attempt !== undefined) assertInFlight(job, attempt);
     const mayComeSoon = job.state.status === 'processing' && job.rules.mode === 'ack';
     if (!mayComeSoon || performance.now() > giveUpAt) return job;
     await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS));
@@ -98,11 +98,11 @@ export async function findReportable(
 }
 
 /** A late report on an earlier attempt must not end the present one. */
-function assertUnderWay({ state: { status, attempts } }: StoredJob, attempt: number): void {
-  const isUnderWay = status === 'processing' || status === 'awaiting_ack';
-  if (!isUnderWay || attempt === attempts) return;
+function assertInFlight({ state: { status, attempts } }: StoredJob, attempt: number): void {
+  const isInFlight = status === 'processing' || status === 'awaiting_ack';
+  if (!isInFlight || attempt === attempts) return;
   const what = attempt < attempts ? 'is over' : 'has not started';
-  throw new JobferryError('invalid_request', `attempt ${attempt} ${what}, attempt ${attempts} is under way`);
+  throw new JobferryError('invalid_request', `attempt ${attempt} ${what}, attempt ${attempts} is in flight`);
 }
 
 export function notAwaitingAck(mode: string, status: string): JobferryError {

@@ -82,7 +82,7 @@ export function createQueueOperations(context: Context) {
       if (takesOverAt === null) {
         // Either the queue was deleted meanwhile, which `liveQueue` reports, or another rotation is running.
         await liveQueue(account, queueId);
-        throw new JobferryError('conflict', 'another rotation is under way: its secret has not yet taken over');
+        throw new JobferryError('conflict', 'another rotation is in progress: its secret has not yet taken over');
       }
       changed(account, queueId);
       return { queue, signingSecret: secret, takesOverAt };

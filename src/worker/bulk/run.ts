@@ -2,7 +2,7 @@ import * as actions from '../../db/bulk/actions.ts';
 import { nextCancellable, nextPending, nextReplayable } from '../../db/bulk/selection.ts';
 import type { Settlement } from '../../db/delivery/settle.ts';
 import { jobsByIds, type StoredJob } from '../../db/delivery/stored-job.ts';
-import { BULK_BATCH, filterOf, judgeCanary, paceOf } from '../../domain/bulk.ts';
+import { BULK_BATCH, checkCanary, filterOf, paceOf } from '../../domain/bulk.ts';
 import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
 import { transition } from '../../domain/transition.ts';
 import { type Context, limitReached, planOf } from '../../services/context.ts';
@@ -40,9 +40,9 @@ type Action = actions.RunningAction;
 async function replayNext(context: BulkContext, action: Action, share: number): Promise<number | null> {
   const { db, periods } = context;
   if (typeof action.canary === 'object') {
-    const judgement = judgeCanary(action.canary);
-    if (judgement === 'wait') return CANARY_POLL_MS;
-    if (judgement !== 'go') return finish(context, action, judgement.failed);
+    const verdict = checkCanary(action.canary);
+    if (verdict === 'wait') return CANARY_POLL_MS;
+    if (verdict !== 'go') return finish(context, action, verdict.failed);
     await actions.noteCanaryCompleted(db, action.id);
   }
   const { batchSize, intervalMs } = paceOf(action.ratePerSecond);
