@@ -13,7 +13,7 @@ export default defineConfig({
     maxConcurrency: 20,
     hookTimeout: 60_000,
     reporters: ['verbose'],
-    // At once, for whoever waits: a phase lasts minutes.
+    // Printed at once: a phase lasts minutes.
     disableConsoleIntercept: true,
   },
 });

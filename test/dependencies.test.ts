@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
-/** docs/dependencies.md says why each package is there, so it names all of them and no other. */
+/** docs/dependencies.md states why each package is there, so it names all of them and no other. */
 
 type Section = 'dependencies' | 'optionalDependencies' | 'devDependencies' | 'overrides';
 type Manifest = Partial<Record<Section, Record<string, string>>>;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { testFiles } from './support/unit-tests.ts';
 
-/** docs/testing.md says where what is tested: it must name what is there, and miss nothing that one would look for. */
+/** docs/testing.md maps subjects to tests: the files that it names must exist, and no folder of tests may be missing. */
 
 const ROOT = join(import.meta.dirname, '..');
 const named = new Set(

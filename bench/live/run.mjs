@@ -1,4 +1,4 @@
-// What live subscribers cost: how fast a queue empties with and without ten of them.
+// The cost of live subscribers: how fast a queue empties with and without ten of them.
 //
 //   npm run build && node bench/live/run.mjs [jobs] [rounds] [subscribers]     60000 4 10 by default
 //
@@ -137,7 +137,7 @@ async function ask(url, query, variables) {
   return answer.data;
 }
 
-/** Asks a child process. */
+/** Sends a request to a child process. */
 function told(child, what, more = {}) {
   return new Promise((resolve) => {
     child.once('message', resolve);

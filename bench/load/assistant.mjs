@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** A helping process of the benchmark, asked by messages. What it costs is counted apart from the system's cost. */
+/** A helper process of the benchmark, controlled by messages. Its cost is counted apart from the system's. */
 export class Assistant {
   #child;
   #asked = new Map();
@@ -38,7 +38,7 @@ export class Assistant {
   }
 }
 
-/** The other end: what the assistant can be asked for, by name. */
+/** The other end: the assistant's functions, by name. */
 export function serve(methods) {
   process.on('message', async ({ ask, what, input }) => {
     try {

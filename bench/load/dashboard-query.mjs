@@ -1,4 +1,4 @@
-/** What a page with an overview asks for. */
+/** The query of an overview page. */
 export const DASHBOARD = `{
   queues(first: 10) { totalCount nodes {
     id name paused inFlight oldestDueSeconds

@@ -23,7 +23,7 @@ export class HttpConnection {
     });
   }
 
-  /** `answered` hears the status, or 0 when the connection broke. */
+  /** Calls `answered` with the status, or with 0 when the connection broke. */
   send(request, answered) {
     this.#answered = answered;
     if (this.#socket.destroyed) setImmediate(() => this.#end(0));

@@ -133,7 +133,7 @@ serve({
     }
     return run.distinct;
   },
-  /** What has arrived of jobs numbered from `first` on. */
+  /** The arrivals of jobs numbered from `first` on. */
   report: ({ first = 0, length }) => ({
     arrivedAt: run.arrivedAt.slice(first, first + length),
     times: run.times.slice(first, first + length),

@@ -1,4 +1,4 @@
-// People who look at dashboards: each asks again when its time has come, or when the answer was late, at once.
+// Viewers of dashboards: each sends its query again when its time has come, or at once when the answer was late.
 import { setTimeout as pause } from 'node:timers/promises';
 import { serve } from './assistant.mjs';
 import { sharedNow } from './clock.mjs';

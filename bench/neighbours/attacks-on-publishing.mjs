@@ -76,7 +76,7 @@ export const publishing = {
       }),
   },
 
-  /** Keys in the right form, with the right checksum or without, that nobody has. */
+  /** Keys in the right form, with the right checksum or without, that no account has. */
   junkKeys: {
     run: (context) =>
       inLoops(context, 64, async (n, round) => {

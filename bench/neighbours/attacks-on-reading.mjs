@@ -15,7 +15,7 @@ async function pausedQueue(context, jobs, payload) {
   await each(Array.from({ length: jobs }), 8, () => client.publish('attacker', payload));
 }
 
-/** As many aliases of a field as the service takes in one request: the price may forbid thirty. */
+/** As many aliases of a field as the service takes in one request: the price limit may forbid thirty. */
 async function repeated(context, field) {
   for (let aliases = 30; aliases > 1; aliases -= 1) {
     const query = aliased(field, aliases);
@@ -167,7 +167,7 @@ export const reading = {
     },
   },
 
-  /** Subscriptions that come and go: what each watches is told to all processes. */
+  /** Subscriptions that come and go: all processes are notified of what each watches. */
   watches: {
     prepare: (context) => pausedQueue(context, 0),
     async run(context) {

@@ -28,7 +28,7 @@ export class QuietAccount {
       message.on('end', () => {
         const { payload } = JSON.parse(Buffer.concat(chunks));
         if (!account.#arrived.has(payload.n)) account.#arrived.set(payload.n, performance.now());
-        // Each delivery connects anew, as those of an account with little traffic do.
+        // Each delivery opens a new connection, as those of an account with little traffic do.
         response.writeHead(200, { connection: 'close' }).end();
       });
     });

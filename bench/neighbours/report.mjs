@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 /** I-40: p99 beside an attacker at most twice the p99 alone plus 50 ms, and nothing refused. */
 const FACTOR = 2;
 const MARGIN_MS = 50;
-/** What an attacker may make the service keep in memory, on top of what it had. */
+/** The memory that an attacker may make the service use, on top of what it used before. */
 const MEMORY_MB = 300;
 
-/** What is wrong with a row; empty when the quiet account noticed nothing. */
+/** The faults of a row; empty when the quiet account noticed nothing. */
 export function judge({ alone, beside, memory, error }) {
   if (error !== undefined) return [error];
   const faults = [];

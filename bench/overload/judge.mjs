@@ -6,7 +6,7 @@ const NORMAL_P99_MS = 250;
 const MOST_MEMORY_MIB = 300;
 /** As in the experiment with neighbours: the quiet account's p99 beside the load. */
 const [QUIET_FACTOR, QUIET_MARGIN_MS] = [2, 50];
-/** Goodput is judged over so many seconds at a time: a checkpoint of the database takes its part of one. */
+/** Goodput is measured over so many seconds at a time: a checkpoint of the database takes its part of one. */
 const WINDOW_S = 5;
 /** Of what was delivered in a second without an overload, on average over the whole of it. */
 const LEAST_DELIVERIES = 0.5;
@@ -41,7 +41,7 @@ export function summaryOf({ loud, quiet, alone, deliveries }, given) {
   };
 }
 
-/** What was promised, what came of it, and whether that is enough. */
+/** The aims, the measured values, and whether they are met. */
 export function targetsOf(summary) {
   const { memoryBeforeMiB, memoryAtMostMiB, quietP99AloneMs, deliveredBeforePerSecond } = summary;
   const grown = memoryAtMostMiB - memoryBeforeMiB;

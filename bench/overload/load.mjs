@@ -6,7 +6,7 @@ import { HttpConnection } from '../load/http-connection.mjs';
 
 /** An answer that comes later is no good to its caller. */
 const DEADLINE_MS = 1000;
-/** What a 503 tells its client to wait. */
+/** The `Retry-After` of a 503, in milliseconds. */
 const RETRY_AFTER_MS = 1000;
 /** How long the answers to the last requests are waited for. */
 const LAST_ANSWERS_S = 10;
@@ -41,7 +41,7 @@ async function openLoop({ target, connections, rate, seconds, afterRate = 0, aft
   const endsAfter = seconds + afterSeconds;
   let [sent, underWay] = [0, 0];
   const send = async () => {
-    // Each in its turn: one that says nothing for long is cut off.
+    // Each in its turn: the service cuts off a connection that is silent for long.
     const connection = idle.shift();
     underWay += 1;
     const status = await publishOn(connection, request, record);
@@ -85,7 +85,7 @@ function publishOn(connection, request, record) {
   });
 }
 
-/** What came of the requests, by the second in which each was sent; goodput, by the second in which it was answered. */
+/** The outcomes of the requests, by the second in which each was sent; goodput, by the second in which it was answered. */
 class Seconds {
   #startedAt = performance.now();
   #seconds = [];

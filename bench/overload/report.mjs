@@ -1,6 +1,6 @@
 const COLUMNS = ['second', 'sent', 'no connection', '201 in time', 'late', 'refused', 'p50 ms', 'p99 ms', 'quiet 201', 'quiet refused', 'quiet p99 ms'];
 
-/** For people who look on. */
+/** For people who watch the run. */
 export function print(result, summary, targets) {
   const rows = [COLUMNS, ...rowsOf(result)];
   for (const row of rows) console.log(row.map((cell) => String(cell).padStart(14)).join(''));

@@ -1,4 +1,4 @@
-// What becomes of publishes when twice as many come as can be written, and when the load has gone.
+// The outcomes of publishes when twice as many come as can be written, and after that load.
 //
 //   npm run build && node bench/overload/run.mjs [--seconds 60] [--connections 4000] [--factor 2] [--role api] [--obedient]
 //

@@ -1,4 +1,4 @@
-// What a team would write instead: an Express API and a worker on a queue library.
+// The program that a team would write instead: an Express API and a worker on a queue library.
 //
 //   node peers/main.mjs bullmq|pg-boss|graphile-worker|floor api|worker
 //

@@ -1,4 +1,4 @@
-// What making payloads searchable costs on a database that seed.mjs has filled: takes the newest documents
+// The cost of making payloads searchable on a database that seed.mjs has filled: takes the newest documents
 // out of the index, and lets the service put them in again.
 //
 //   DATABASE_URL=postgresql://… node bench/queries/index.mjs [jobs] [batch]

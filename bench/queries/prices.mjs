@@ -1,9 +1,9 @@
-// What GraphQL fields cost on a database that seed.mjs has filled, beside their prices: time of database connections,
+// The cost of GraphQL fields on a database that seed.mjs has filled, beside their prices: time of database connections,
 // and the longest that the service's event loop stood still.
 //
 //   DATABASE_URL=postgresql://… node bench/queries/prices.mjs [rounds]     10 by default
 //
-// Starts the service in this process; a thread asks. Prints a Markdown table.
+// Starts the service in this process; a thread sends the queries. Prints a Markdown table.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 

@@ -53,7 +53,7 @@ export function variantTable({ title, variants, turns, columns = [], notes = [],
   };
 }
 
-/** "met" or "MISSED", for an aim of which a sentence tells what it is. */
+/** "met" or "MISSED", for an aim that a sentence beside it states. */
 export function verdict(isMet) {
   return isMet ? 'met' : 'MISSED';
 }

@@ -6,7 +6,7 @@ import { verdict } from '../report/variants.mjs';
 import { query } from '../stage/postgres.mjs';
 import { variantScenario, WARM_UP_SECONDS } from './variants.mjs';
 
-/** Nobody's ack is answered for so long: it will not be. */
+/** When no ack was answered for so long, the run has stalled. */
 const STALL_MS = 15_000;
 
 /** How long the work takes that an ack ends. An ack at once finds that its delivery has not been noted yet. */

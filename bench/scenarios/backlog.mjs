@@ -53,7 +53,7 @@ async function run(stage, options, kind) {
 
 async function measureRound(stage, sides, options, n) {
   const sample = {};
-  // What the round before has left.
+  // The jobs that the previous round left.
   await query(sides.empty.databaseUrl, 'truncate job cascade');
   // In turns which comes first.
   const order = n % 2 === 1 ? ['empty', 'full'] : ['full', 'empty'];

@@ -44,7 +44,7 @@ async function measure(stage, running) {
   return { usual, released, mostOpen, broken: brokenIn(released, held, mostOpen) };
 }
 
-/** One job in ack mode takes the only slot, so that nothing else starts until it has asked for the hold. */
+/** One job in ack mode takes the only slot, so that no other job starts before its defer holds the queue. */
 async function pileUp(stage, running) {
   const [{ id: queueId, name }] = running.queues;
   await running.rest('PUT', `/v1/queues/${queueId}`, { mode: 'ack', ackTimeout: 600, concurrency: 1 });

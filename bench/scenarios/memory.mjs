@@ -11,12 +11,12 @@ const WARM_UP_SECONDS = 3;
 const CAPACITY_SECONDS = 4;
 const LOAD = 0.3;
 const SAMPLE_MS = 1000;
-/** Of the time; the rest tells the slope. */
+/** Share of the time that is left out; the slope is measured over the rest. */
 const WARM_UP_SHARE = 0.2;
 /** Issue 5. */
 const AIM = { slope: 1, peak: 300 };
 
-/** Once, however many rounds are asked for. */
+/** Once, for any number of rounds. */
 export const memory = {
   about: `memory over 10 minutes (--minutes) at ${LOAD * 100} % load: slope after warm-up, and peak, of each process`,
   async run(stage, options) {
@@ -51,7 +51,7 @@ async function measure(stage, running, { minutes }) {
   return { capacity, load, processes: processes.map((one) => ({ ...one, ...figures(one, minutes) })) };
 }
 
-/** The peak so far belongs to the full load before; Linux starts a new one when told so. */
+/** The peak so far belongs to the full load before; Linux starts a new one on request. */
 function forgetPeak(pid) {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
@@ -73,7 +73,7 @@ function figures({ pid, samples }, minutes) {
   };
 }
 
-/** What stays, without what the garbage collector has not fetched yet. */
+/** The memory that stays in use, without garbage that is not yet collected. */
 function lowestOfMinutes(samples) {
   const lowest = new Map();
   for (const [at, mb] of samples) {

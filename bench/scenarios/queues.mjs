@@ -1,7 +1,7 @@
 import { variantScenario } from './variants.mjs';
 
 const MANY = 200;
-/** What an account may have in all is 1000. */
+/** The sum over an account is at most 1000. */
 const CONCURRENCY = 5;
 
 /** The same load over many queues, used in turn: each of them is hot all the time. */

@@ -2,8 +2,8 @@ import { isFaultless, verify } from '../measure/account.mjs';
 import { untilQuiet } from '../measure/quiet.mjs';
 
 /**
- * Systems take turns in each round, so that a slow minute of the machine hits all of them. Each turn starts the
- * system anew, on an empty store. One that cannot start is reported and left out from then on.
+ * Systems take turns in each round, so that a slow minute of the machine hits all of them. Each turn starts
+ * the system again, on an empty store. One that cannot start is reported and left out from then on.
  *
  * `plan`: rounds; start, for the system; receiver, for the webhook; describe, a turn in a line. A system may have start
  * and receiver of its own in `system.plan`.
@@ -46,7 +46,7 @@ export async function takeTurns(stage, systems, plan, turn) {
   return { turns, absent };
 }
 
-/** `name` tells what the receiver gets of this start from what an earlier one still sends. */
+/** `name` distinguishes deliveries of this start from late ones of an earlier start. */
 export async function startSystem(stage, system, name, { start = {}, receiver = {} } = {}) {
   const webhookUrl = await stage.receiver.ask('begin', { name, ...receiver });
   try {
@@ -59,7 +59,7 @@ export async function startSystem(stage, system, name, { start = {}, receiver = 
   }
 }
 
-/** The service must deliver everything once; of peers it is only told. */
+/** The service must deliver every job once; for other systems, differences are only reported. */
 export function faultsOf(turns) {
   return turns
     .filter(({ isOwn, check }) => isOwn && !isFaultless(check))

@@ -20,7 +20,7 @@ export const throughput = comparing({
   aims: AIMS,
 });
 
-/** Larger jobs. The aims of the issue are about the scenario above; here nothing is judged. */
+/** Larger jobs. The aims of the issue are about the scenario above; here there are none. */
 const noAims = ['There are aims for the default scenario only.'];
 export const payload2k = comparing({ about: 'the same with payloads of 2 KiB', payloadBytes: 2048, notes: noAims });
 export const payload64k = comparing({ about: 'the same with payloads of 64 KiB', payloadBytes: 65_536, notes: noAims });

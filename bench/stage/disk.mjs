@@ -4,7 +4,7 @@ import { percentiles } from '../measure/statistics.mjs';
 
 const WRITES = 100;
 
-/** What a durable write of 8 KiB costs here, in milliseconds: every figure below depends on it. */
+/** The time of a durable write of 8 KiB on this machine, in milliseconds: every figure below depends on it. */
 export async function flushMs(folder) {
   const path = join(folder, 'flush');
   const file = await open(path, 'w');

@@ -7,7 +7,7 @@ import { startChild } from './child.mjs';
 
 /**
  * A Redis server that writes every change to a file and flushes that once a second (`everysec`) or before each
- * answer (`always`). With REDIS_URL that server is told to do so for the time of the run.
+ * answer (`always`). With REDIS_URL that server is set so for the time of the run.
  */
 export async function startRedis(dataDir, appendfsync) {
   return process.env.REDIS_URL ? borrowRedis(process.env.REDIS_URL, appendfsync) : ownRedis(dataDir, appendfsync);
@@ -38,7 +38,7 @@ async function borrowRedis(url, appendfsync) {
     before[name] = (await client.config('GET', name))[1];
     await client.config('SET', name, value);
   }
-  // Asked from time to time, because a sample must not wait for the network.
+  // Queried from time to time, because a sample must not wait for the network.
   let cpu = 0;
   const ask = async () => {
     const info = await client.info('cpu');

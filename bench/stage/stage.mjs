@@ -8,7 +8,7 @@ import { startPostgres } from './postgres.mjs';
 /** `statfs` types of file systems in memory, where a flush costs nothing. */
 const IN_MEMORY = new Set([0x01021994, 0x858458f6]);
 
-/** What all systems share: the database server, the receiver, the load. */
+/** The parts that all systems share: the database server, the receiver, the load. */
 export async function openStage(options) {
   const dataDir = await mkdtemp(join(options.dataDir ?? tmpdir(), 'jobferry-bench-'));
   if (IN_MEMORY.has((await statfs(dataDir)).type)) console.warn(`${dataDir} is in memory: flushing costs nothing there`);

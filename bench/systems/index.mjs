@@ -7,10 +7,10 @@ import { bullmqAlways, bullmqEverysec, floor, graphileWorker, pgBoss } from './p
  *   secrets      signing secret of each queue
  *   cpu()        CPU microseconds so far by part: api, worker, postgres or redis
  *   peakRss()    MB by process
- *   warmedUp()   told before what counts; absent where nobody wants to know
+ *   warmedUp()   called before the measurement; absent where the system does not need it
  *   settled()    resolves when work that was put off is done; absent where nothing is put off
  *   stop()
- *   published, accepted, records   kept by whoever measures
+ *   published, accepted, records   kept by the measuring code
  */
 export const SYSTEMS = [floor, jobferry, bullmqEverysec, bullmqAlways, pgBoss, graphileWorker];
 

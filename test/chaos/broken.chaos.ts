@@ -6,7 +6,7 @@ import { play } from './scenario.ts';
 
 /**
  * The whole harness against a service that is really broken: functions of its database are replaced by ones with a bug
- * each. What planted.test.ts shows with altered records, this shows from the fault to the verdict.
+ * each. planted.test.ts tests the checker with altered records; this tests everything from the fault to the report.
  */
 
 async function apply(rig: Rig, patches: Patch[]): Promise<void> {
@@ -16,7 +16,7 @@ async function apply(rig: Rig, patches: Patch[]): Promise<void> {
       [name],
     );
     const source = row?.source ?? '';
-    if (!source.includes(from)) throw new Error(`${name} no longer says "${from}"`);
+    if (!source.includes(from)) throw new Error(`${name} no longer contains "${from}"`);
     await rig.readings.query(source.replaceAll(from, to));
   }
 }
@@ -24,7 +24,7 @@ async function apply(rig: Rig, patches: Patch[]): Promise<void> {
 it.each(Object.entries(PATCHES))('catches %s', { timeout: 180_000 }, async (name, patches) => {
   const faults = async (rig: Rig) => {
     await apply(rig, patches);
-    // More at once than any limit lets through.
+    // More at once than any limit allows.
     await Promise.all(rig.queues.flatMap((queue) => Array.from({ length: 20 }, () => rig.load.publish(queue))));
     await strike(rig, killWorker, { times: 1, atOnce: 1 });
   };

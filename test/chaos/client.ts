@@ -43,7 +43,7 @@ export function createClient(options: { key: string; baseUrls: () => string[]; r
       const outcome = status < 300 ? 'ok' : status < 500 ? 'fail' : 'indeterminate';
       return { invokedAt, endedAt: Date.now(), outcome, status, body: text === '' ? null : JSON.parse(text) };
     } catch (error) {
-      // Nothing was sent where nobody listens; anything else may have been read.
+      // Without a listener nothing was sent; after any other error the service may have read the request.
       const outcome = codeOf(error) === 'ECONNREFUSED' ? 'fail' : 'indeterminate';
       return { invokedAt, endedAt: Date.now(), outcome, status: null, body: null };
     } finally {

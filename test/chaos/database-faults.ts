@@ -15,7 +15,7 @@ function pairOf({ server }: Rig): ServerPair {
   return server;
 }
 
-/** F-34: the other server has the data, and none of the sessions and locks. Nobody tells the clients, or all. */
+/** F-34: the standby has the data, and none of the sessions and locks. Clients are notified all or not at all. */
 export const failOver: Fault = async (rig) => {
   const pair = pairOf(rig);
   const record = note(rig, 'fail-over', { underWay: underWay(rig) });
@@ -141,7 +141,7 @@ export function fillDisk(folder: string, ms: number): Fault {
     const filler = join(folder, 'filler');
     await fill(filler);
     const until = Date.now() + ms;
-    // What the server clears away is taken as well.
+    // Space that the server frees is filled as well.
     while (Date.now() < until) {
       await wait(1000);
       await fill(filler);
@@ -172,7 +172,7 @@ async function fill(path: string): Promise<void> {
   }
 }
 
-/** F-40: every commit waits for a standby that says nothing. */
+/** F-40: every commit waits for a standby that does not respond. */
 export function hangStandby(ms: number): Fault {
   return async (rig) => {
     const pair = pairOf(rig);

@@ -14,7 +14,7 @@ export interface Evidence {
   counts: Record<string, number>;
   perSecond: number;
   phases: Summary[];
-  /** What was going on when the run was interrupted: nobody has judged it. */
+  /** The phases that ran when the run was interrupted; the checker has not seen them. */
   unfinished: Unfinished[];
 }
 
@@ -83,7 +83,7 @@ function describe(about: About): string {
   const { totals } = about;
   return `# ${about.file === 'chaos' ? 'Chaos run' : 'Chaos run with silence, failovers and wrong clocks'}, ${about.date}
 
-Written by \`npm run chaos\`; [the JSON](${about.date}-${about.file}.json) has all numbers. What the run does and how it is judged:
+Written by \`npm run chaos\`; [the JSON](${about.date}-${about.file}.json) has all numbers. What the run does and how it is checked:
 [delivery promise](../delivery-promise.md), \`test/chaos/\`.
 
 | | |
@@ -141,7 +141,7 @@ function describeUnfinished({ name, seconds, published, deliveries, faults }: Un
   return `
 ## Interrupted: ${name}
 
-Stopped after ${seconds} s with ${published} publishes and ${deliveries} deliveries, which nobody has judged. Faults until
+Stopped after ${seconds} s with ${published} publishes and ${deliveries} deliveries, which were not checked. Faults until
 then: ${struck.join(', ') || 'none'}.
 `;
 }

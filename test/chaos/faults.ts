@@ -38,7 +38,7 @@ export async function withSlot(slots: Slot[], rig: Rig, work: (slot: Slot) => Pr
   }
 }
 
-/** Waits until the worker has something under way, and then a moment more: any point of a delivery may be hit. */
+/** Waits until the worker has jobs in flight, and then a random moment more: the fault may hit any point of a delivery. */
 export async function untilBusy(rig: Rig, { workerId }: Slot): Promise<void> {
   const claims = () => rig.readings.claimsOf(workerId ?? -1).catch(() => []);
   const busy = waitFor(async () => (await claims()).length > 0, { timeoutMs: BUSY_WITHIN_MS, everyMs: 5 });
@@ -98,7 +98,7 @@ export const freezeWorker: Fault = (rig) =>
     }
   });
 
-/** F-23: told to stop while it delivers. Whatever it has under way is its own to finish. */
+/** F-23: gets SIGTERM while it delivers, and finishes the deliveries that it has in flight. */
 export const stopWorker: Fault = (rig) =>
   withSlot(rig.workers, rig, async (slot) => {
     await untilBusy(rig, slot);
@@ -112,7 +112,7 @@ export const stopWorker: Fault = (rig) =>
     record.healedAt = Date.now();
   });
 
-/** Deliveries and calls that nobody has answered yet. */
+/** Number of deliveries and calls without an answer so far. */
 export function underWay(rig: Rig): number {
   return rig.client.underWayAll() + rig.receiver.deliveries.slice(-500).filter(({ end }) => end === 'open').length;
 }
@@ -163,7 +163,7 @@ export const cutConnections: Fault = async (rig) => {
   await untilBusyAgain(rig);
 };
 
-/** F-10: packets are dropped and nobody says so. */
+/** F-10: packets are dropped, and neither end gets an error. */
 export const stallConnections: Fault = async (rig) => {
   const record = note(rig, 'stall-connections', { underWay: underWay(rig) });
   rig.relay.stall();
@@ -184,8 +184,8 @@ export const terminateBackends: Fault = async (rig) => {
 };
 
 /**
- * F-8: nobody gets a new connection, and half of those that there were are gone. It may last long enough for others to
- * take a worker for dead that still has some.
+ * F-8: the server accepts no new connection, and closes half of the open ones. The fault may last long enough that other
+ * workers declare a worker dead that still has connections.
  */
 export const exhaustConnections: Fault = async (rig) => {
   const record = note(rig, 'exhaust-connections', { underWay: underWay(rig) });

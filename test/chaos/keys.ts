@@ -3,7 +3,7 @@ import { createGraphQLClient } from '../support/graphql.ts';
 import type { Random } from './random.ts';
 import type { QueueRecord, RevocationRecord } from './records.ts';
 
-/** Somebody who makes keys, lets them follow the jobs of a queue, and revokes them while they do (I-45). */
+/** A client that creates keys, subscribes with them to the jobs of a queue, and revokes them meanwhile (I-45). */
 export interface KeyHolder {
   revocations: RevocationRecord[];
   stop(): Promise<void>;
@@ -36,7 +36,7 @@ export function holdKeys(options: {
     const listening = (async () => {
       while (isListening) {
         const { errors } = await stream.next(LISTEN_MS);
-        // That the key was revoked is all that it may be told, whenever that is known.
+        // An event with the error that the key was revoked is allowed at any time.
         if (errors === undefined) heard.lastEventAt = Date.now();
       }
     })().catch(() => undefined);

@@ -4,19 +4,19 @@ import type { Readings } from './readings.ts';
 import type { Behaviour } from './receiver.ts';
 import type { PublishRecord, QueueRecord, ReplayRecord, ReportRecord } from './records.ts';
 
-/** What customers do all the while: publish, race one another for a key, report, and replay dead letters. */
+/** The clients' calls during the run: publish, also several with one key at once, report, and replay dead letters. */
 export interface Load {
   publishes: PublishRecord[];
   reports: ReportRecord[];
   replays: ReplayRecord[];
-  /** What the receiver does with a delivery, by the queue that it came from. */
+  /** The receiver's treatment of a delivery, by its queue. */
   mind(envelope: { id: string; queue: string; attempt: number }, before: number): Behaviour;
   publish(queue: QueueRecord, options?: { key?: string; delayMs?: number; baseUrl?: string }): Promise<PublishRecord>;
-  /** Looks for dead letters; the answer has several callers want them back at once, all from one API if it is named. */
+  /** Lists dead letters; then several clients replay them at the same time, all at one API if it is given. */
   prepareReplays(baseUrl?: string): Promise<() => Promise<void>>;
   /** Begins to publish so often in a second. */
   start(perSecond: number): void;
-  /** Nothing new but the reports on what is delivered; resolves when nothing is under way. */
+  /** Publishes no more, but still reports on deliveries; resolves when no call is open. */
   stop(): Promise<void>;
 }
 
@@ -108,11 +108,11 @@ export function createLoad(options: LoadOptions): Load {
     reports.push({ ...call, jobId, kind, reason });
   }
 
-  /** What the worker behind an ack queue says; now and then two of them contradict each other. */
+  /** Sends the reports of an ack queue; now and then two reports that contradict each other. */
   function reportLater(jobId: string, chance: number): void {
     const kinds: ReportRecord['kind'][] =
       chance < 0.6 ? ['ack'] : chance < 0.72 ? ['ack', 'nack', 'defer'] : chance < 0.82 ? ['nack'] : ['defer'];
-    if (chance >= 0.93) return; // says nothing, and times out
+    if (chance >= 0.93) return; // no report: the job times out
     const say = () => {
       for (const kind of kinds) void track(report(jobId, kind, chance < 0.8));
     };
@@ -163,7 +163,7 @@ export function createLoad(options: LoadOptions): Load {
     if (queue.name === 'keyed') void track(race(queue));
     else if (queue.name === 'delayed') void track(publish(queue, { delayMs: Math.round(random.between(1, 3000)) }));
     else if (queue.concurrency > 1 && queue.rateLimitMax === null) void track(publish(queue));
-    // Seldom, since what is slow by design would only pile up; and then more at once than the limit lets through.
+    // Seldom, because slow requests would pile up; and then more at once than the limit allows.
     else if (random.next() < 0.08) for (let n = 0; n < 4; n += 1) void track(publish(queue));
   }
 
@@ -186,7 +186,7 @@ export function createLoad(options: LoadOptions): Load {
   };
 }
 
-/** `error` is a text, or tells what is wrong with which field. */
+/** `error` is a text, or names the wrong fields with their errors. */
 function reasonOf(body: unknown): string | null {
   const { error } = (body ?? {}) as { error?: unknown };
   return error === undefined ? null : typeof error === 'string' ? error : JSON.stringify(error);

@@ -65,7 +65,7 @@ function statusesOf(results: Result[], { test }: Mutant['seenBy']): string[] {
 async function plant({ file, from, to }: Mutant): Promise<() => Promise<void>> {
   const path = join(copy, file);
   const source = await readFile(path, 'utf8');
-  if (source.split(from).length !== 2) throw new Error(`${file} does not say "${from}" exactly once`);
+  if (source.split(from).length !== 2) throw new Error(`${file} does not contain "${from}" exactly once`);
   await writeFile(
     path,
     source.replace(from, () => to),

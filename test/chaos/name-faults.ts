@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type Fault, note, underWay } from './faults.ts';
 import type { NameServer } from './name-server.ts';
 
-/** F-37: of one host's name nothing is heard, or every second time. */
+/** F-37: queries for one host's name get no answer, or every second one gets none. */
 export function dropNames(names: NameServer, hosts: readonly string[]): Fault {
   return async (rig) => {
     const host = rig.random.pick(hosts.filter((name) => !dropped.has(name)));

@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram';
 
-/** A name server on loopback that says `127.0.0.1` to every question for an address, or nothing at all. */
+/** A name server on loopback that answers every query for an address with `127.0.0.1`, or does not answer. */
 export interface NameServer {
-  /** As the service is told of it: `127.0.0.1:port`. */
+  /** The value of `WEBHOOK_DNS_SERVERS`: `127.0.0.1:port`. */
   address: string;
   /** Which questions about a name stay without an answer. Nothing is named: all are answered. */
   drop(host: string, which: 'all' | 'every second' | 'none'): void;
@@ -46,7 +46,7 @@ function readQuestion(message: Buffer): { host: string; type: number; end: numbe
   return { host: labels.join('.').toLowerCase(), type: message.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** With one address for who asks for those of IPv4, and none for the others: the name is there all the same. */
+/** One address for IPv4 queries, none for the others: the name exists all the same. */
 function answerTo(question: Buffer, hasAddress: boolean): Buffer {
   const head = Buffer.from(question.subarray(0, HEADER_BYTES));
   // An answer, with recursion available, without an error.

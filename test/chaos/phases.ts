@@ -9,7 +9,7 @@ export interface Phase extends Omit<Scenario, 'onProgress'> {
 }
 
 export const MINUTES = 60_000;
-/** Of faults of a process, so many must have hit work under way for a run to count. */
+/** Share of the faults of processes that must have hit jobs in flight for a run to count. */
 const HIT_SHARE = 0.8;
 
 /** A number of the run that a variable changes: `CHAOS_` and the name. */

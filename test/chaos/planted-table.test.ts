@@ -27,7 +27,7 @@ it.each(patches)('finds in $name where to plant $id: $what', ({ name, from }) =>
   expect(text).toContain(from);
 });
 
-// `npx vitest run test/chaos/planted-table.test.ts -u` writes it anew.
+// `npx vitest run test/chaos/planted-table.test.ts -u` writes it again.
 it('lists them in docs/evidence', async () => {
   await expect(describePlantedBugs()).toMatchFileSnapshot('../../docs/evidence/planted-bugs.md');
 });

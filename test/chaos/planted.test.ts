@@ -7,10 +7,10 @@ import { BUGS } from './planted/index.ts';
 import type { Run } from './records.ts';
 import { startRig } from './rig.ts';
 
-/** Who judges the judge: for every invariant a run that breaks it, which must be seen, and under its own name. */
+/** Tests the checker: for every invariant a run that breaks it. The checker must report it under the invariant's id. */
 
 const SEED = 7;
-/** What bugs are planted into. */
+/** The recorded run into which bugs are planted. */
 const INGREDIENTS = `select count(*) > 400
     and exists (select from dead_letter where replayed_at is not null)
     and exists (select from attempt where error = 'ack_timeout')

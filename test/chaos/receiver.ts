@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { DeliveryRecord } from './records.ts';
 
-/** What the receiver does with a delivery. `hang`: never answers. `reset`: cuts the connection. */
+/** The receiver's treatment of a delivery. `hang`: never answers. `reset`: cuts the connection. */
 export interface Behaviour {
   thinkMs: number;
   answer: number | 'hang' | 'reset';
@@ -20,7 +20,7 @@ export interface ChaosReceiver {
 /** Decides by the job's id and how many deliveries of it came before. */
 export type Mind = (envelope: { id: string; queue: string; attempt: number }, before: number) => Behaviour;
 
-/** Records every delivery that came in as a whole, and does to it what its mind says. */
+/** Records every delivery that came in as a whole, and treats it as its `Mind` decides. */
 export async function startReceiver(mind: Mind): Promise<ChaosReceiver> {
   const deliveries: DeliveryRecord[] = [];
   const seen = new Map<string, number>();
@@ -29,7 +29,7 @@ export async function startReceiver(mind: Mind): Promise<ChaosReceiver> {
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const at = Date.now();
     const raw = await bodyOf(request);
-    if (raw === null) return; // never came in: nobody can have acted on it
+    if (raw === null) return; // the body never came in, so the receiver did no work
     const record: DeliveryRecord = { at, end: 'open', endedAt: null, status: null, raw, signatures: [] };
     request.rawHeaders.forEach((name, n) => {
       if (n % 2 === 0 && name.toLowerCase() === 'x-service-signature') {
@@ -59,7 +59,7 @@ export async function startReceiver(mind: Mind): Promise<ChaosReceiver> {
     finish('answered', answer);
     response.writeHead(answer, {
       'content-length': '0',
-      // Whoever has a name is looked up for each delivery.
+      // A new connection per delivery, so that the host name of the webhook is looked up for each.
       ...(request.headers.host?.startsWith('127.') ? {} : { connection: 'close' }),
       ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
     });

@@ -1,7 +1,7 @@
 /**
- * What a run leaves behind, and all that the checker gets (docs/invariants.md): the client's log, the
- * receiver's log, the log of faults, and what was read of the database. All moments are milliseconds since the
- * epoch of the machine's one clock. Nothing in here knows the service's code.
+ * The records of a run, the only input of the checker (docs/invariants.md): the client's log, the receiver's
+ * log, the log of faults, and readings of the database. All times are milliseconds since the epoch, of the
+ * machine's one clock. This file imports nothing of the service.
  */
 
 export interface QueueRecord {
@@ -18,15 +18,15 @@ export interface QueueRecord {
   rateLimitWindowMs: number;
   backoffMs: number;
   ackTimeoutMs: number;
-  /** What the receiver asks for with every backpressure, whether by answer or by report. */
+  /** Seconds of `Retry-After` in every backpressure answer, and of `retryAfter` in every defer. */
   retryAfterMs: number;
-  /** Nothing but a fault keeps a due job of it waiting, so recovery can be measured. */
+  /** True if only a fault can delay its due jobs, so that recovery can be measured. */
   unlimited: boolean;
   /** Of its webhook, where that has a name. */
   host: string | null;
 }
 
-/** `fail`: certainly not done. `indeterminate`: nobody answered, so it may or may not have been done. */
+/** `fail`: certainly not done. `indeterminate`: no answer came, so it may or may not have been done. */
 export type Outcome = 'ok' | 'fail' | 'indeterminate';
 
 interface Call {
@@ -44,7 +44,7 @@ export interface PublishRecord extends Call {
   payload: string;
   id: string | null;
   createdAt: number | null;
-  /** What another connection saw right after the answer; null when it was not asked. */
+  /** The job as another connection read it right after the answer; null when it was not read. */
   seenByOthers: boolean | null;
   /** The reason that a refusal gave. */
   said: string | null;
@@ -96,7 +96,7 @@ export type FaultKind =
   | 'lock-table'
   | 'lose-wake-ups'
   | 'term-worker'
-  /** F-31, F-32, F-33: connections that die without both ends being told. */
+  /** F-31, F-32, F-33: connections that die while one or both ends do not notice. */
   | 'server-gone'
   | 'client-gone'
   | 'black-hole'
@@ -110,7 +110,7 @@ export type FaultKind =
   | 'clock'
   | 'disk-full'
   | 'standby-hangs'
-  /** Not ours: a process that ended without being told to. */
+  /** Not caused by the run: a process that ended by itself. */
   | 'unexpected-exit';
 
 export interface FaultRecord {
@@ -119,7 +119,7 @@ export interface FaultRecord {
   /** The number that a worker has in the database. */
   workerId?: number | null;
   at: number;
-  /** When what it broke worked again: ready, thawed, healed. */
+  /** When the part that it broke worked again: ready, thawed, healed. */
   healedAt: number | null;
   /** Jobs that the process had claimed and not settled. */
   interrupted: string[];
@@ -127,7 +127,7 @@ export interface FaultRecord {
   underWay: number;
   /** When its cause had ended; until then nothing can work again. Where it is absent, at once. */
   overAt?: number;
-  /** How long what it broke may take from then on to work again; without it nobody asks. */
+  /** Milliseconds from then on within which what it broke must work again; undefined: not checked. */
   boundMs?: number;
   /** Connections that were silenced, by their application names. */
   connections?: string;
@@ -137,12 +137,12 @@ export interface FaultRecord {
   hosts?: string[];
 }
 
-/** What the endpoints said while the database took no writes. */
+/** An answer of an endpoint while the database took no writes. */
 export interface ProbeRecord {
   at: number;
   kind: 'read' | 'readiness';
   status: number | null;
-  /** Since when it had been so. */
+  /** Since when the database took no writes. */
   since: number;
 }
 
@@ -155,20 +155,20 @@ export interface RemovalRecord {
 
 /** Which lease locks the server had, by the numbers of their workers. */
 export interface LockSnapshot {
-  /** When it was asked for: what it shows was so at some moment between then and `at`. */
+  /** When the snapshot was queried: it shows the state at some moment between then and `at`. */
   askedAt: number;
-  /** When it had arrived. */
+  /** When its result arrived. */
   at: number;
   workerIds: number[];
 }
 
-/** A worker said that it took back what these had claimed. */
+/** A worker logged that it took back the claims of these workers. */
 export interface TakeBackRecord {
   at: number;
   workerIds: number[];
 }
 
-/** A key that was revoked while somebody used it, and when it last heard anything. */
+/** A key that was revoked while a client used it, and the times of its last event and answer. */
 export interface RevocationRecord {
   revokedAt: number;
   lastEventAt: number | null;
@@ -227,13 +227,13 @@ export interface ChangeRow {
   attempts: number;
   deferCount: number;
   token: number;
-  /** Who has claimed it, or had. */
+  /** The worker that has or had the claim. */
   workerId: number | null;
   claimedAt: number | null;
   at: number;
 }
 
-/** What was read of a finished job while the run went on. */
+/** A finished job as it was read during the run. */
 export interface TerminalRead {
   id: string;
   /** All that could change, as text. */
@@ -269,9 +269,9 @@ export interface Run {
   takeBacks: TakeBackRecord[];
   probes: ProbeRecord[];
   revocations: RevocationRecord[];
-  /** The most that were seen of each process. */
+  /** The largest number seen of each process. */
   sessions: SessionCount[];
-  /** What changed in a server of the past after it was one. */
+  /** Changes in a server after it was failed over from. */
   pastWrites: { at: number; what: string }[];
 }
 

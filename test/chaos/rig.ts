@@ -12,7 +12,7 @@ import type { ServerPair } from './server-pair.ts';
 import { type Slot, supervise } from './supervisor.ts';
 import { takeBackIn, watchDatabase } from './watch.ts';
 
-/** Everything of a run: a database server, processes, a receiver and customers, and what was seen of them. */
+/** Everything of a run: a database server, processes, a receiver and clients, and the records of them. */
 export interface Rig {
   random: Random;
   server: ChaosServer | ServerPair;
@@ -35,18 +35,18 @@ export interface Rig {
   probes: ProbeRecord[];
   pastWrites: Run['pastWrites'];
   leaseMs: number;
-  /** What processes said that ended without being told to. */
+  /** The last output of processes that ended by themselves. */
   lastWords: string[];
-  /** Ends the load, heals everything, waits until all work has ended, and reads what became of it. */
+  /** Ends the load, heals everything, waits until all work has ended, and reads the final state. */
   drain(withinMs?: number): Promise<Run>;
   close(): Promise<void>;
 }
 
 const KEY = 'key-of-the-chaos-account';
 const WEBHOOK_TIMEOUT_MS = 1000;
-/** What src/worker adds to the webhook's time. */
+/** The part of the lease that src/worker adds to the webhook's time-out. */
 const LEASE_MARGIN_MS = 5000;
-/** A clock that was moved leaves work for later than anybody waits. */
+/** Work that is due later than this, because a clock was moved, is not waited for. */
 const FAR_MS = 60_000;
 /** A leap takes along what is due so soon after. */
 const LEAP_MS = 5000;
@@ -173,13 +173,13 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     let shiftMs = 0;
     for (;;) {
       const dueMs = await readings.nextDueMs();
-      // What is due and does not end is the checker's to report.
+      // If a due job does not end, the checker reports it.
       if (dueMs === null || dueMs < shiftMs) break;
       shiftMs = Math.ceil(dueMs) + LEAP_MS;
       await leap(shiftMs, async () => (await readings.unfinished(FAR_MS)) === 0);
     }
     if ((await readings.unfinished()) > 0) {
-      // Nobody ends a lifetime by a clock that has just been moved.
+      // Workers end no lifetime by a clock that has just been moved.
       Object.assign(settings, BELIEVING);
       await Promise.all(workerSlots.map((slot) => slot.end('SIGTERM').then(slot.ready)));
       await leap(shiftMs, async () => (await readings.unfinished()) === 0);
@@ -187,7 +187,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     await readings.shiftClock(0);
   }
 
-  // What did not end in time is what the checker looks for.
+  // If work did not end in time, the checker reports it.
   const untilDone = (withinMs: number, isDone = async () => (await readings.unfinished()) === 0) =>
     waitFor(isDone, { timeoutMs: withinMs, everyMs: 200 }).catch(() => undefined);
 

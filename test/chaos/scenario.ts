@@ -13,7 +13,7 @@ export interface Outcome {
 export interface Scenario extends RigOptions {
   name: string;
   perSecond: number;
-  /** What is done to it under load. When it fails, what was done until then is judged all the same. */
+  /** The faults, under load. If this throws, the run until then is checked all the same. */
   faults: (rig: Rig) => Promise<unknown>;
   /** Called again and again while the faults last. */
   onProgress?: (rig: Rig, seconds: number) => void;
@@ -21,7 +21,7 @@ export interface Scenario extends RigOptions {
 
 const PROGRESS_MS = 15_000;
 
-/** One run: load, then faults under it, then quiet, then the verdict. */
+/** One run: load, then faults under load, then no load, then the checks. */
 export async function play({ name, perSecond, faults, onProgress, ...options }: Scenario): Promise<Outcome> {
   const startedAt = Date.now();
   const rig = await startRig({ revoke: true, ...options });

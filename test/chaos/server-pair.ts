@@ -13,7 +13,7 @@ const quiet = { info: () => undefined, warn: () => undefined };
 const DATABASE = 'jobferry';
 const STANDBY = 'standby';
 
-/** What of a data directory does not belong into a copy of it (PostgreSQL manual, "Making a base backup"). */
+/** The parts of a data directory that do not belong into a copy of it (PostgreSQL manual, "Making a base backup"). */
 const NOT_COPIED = [
   'pg_wal/*',
   'postmaster.*',
@@ -38,8 +38,8 @@ export interface ServerPair extends DatabaseServer {
   /** Of the server that is the primary now. */
   readonly url: string;
   /**
-   * Makes the standby the primary, and the process that was it a server of the past: still running if it is kept, and
-   * on the older timeline. Calls `between` when the old one no longer counts and the new one does not answer yet.
+   * Makes the standby the primary. The former primary keeps running on the older timeline if it is kept. Calls `between`
+   * when the old one no longer counts and the new one does not answer yet.
    */
   failOver(options: { keepOld: boolean; between?: () => void }): Promise<void>;
   /** The former primary, if it was kept; a database in which nothing must change any more. */
@@ -111,7 +111,7 @@ export async function startServerPair(): Promise<ServerPair> {
       standby = null;
       if (keepOld) {
         past = old;
-        // It has forgotten that there ever was a standby, and takes writes again.
+        // It no longer waits for a standby, and takes writes again.
         await configure(old.cluster, '');
         await onServer(urlOf(old), 'select pg_reload_conf()');
       } else await rm(old.dataDir, { recursive: true, force: true });
@@ -190,7 +190,7 @@ async function protect(primary: Server): Promise<void> {
 
 const SUPERUSER = 'jobferry';
 
-/** Read after PostgreSQL's own settings, which are written anew at each start. */
+/** Read after PostgreSQL's own settings, which are written again at each start. */
 async function configure(cluster: Cluster, line: string): Promise<void> {
   const lines = ['wal_keep_size = 512MB', 'wal_sender_timeout = 0', 'max_wal_size = 256MB', line, ''];
   await writeAs(cluster, join(cluster.folder, 'local.conf'), lines.join('\n'));

@@ -18,11 +18,11 @@ export interface DatabaseServer {
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL server that a run may break without hurting anybody else's. */
+/** A PostgreSQL server of this run alone, so the run may break it. */
 export interface ChaosServer extends DatabaseServer {
-  /** Kills it as it stands; its keeper brings it back on the same data. Answers the process number. */
+  /** Kills it at once; its keeper starts it again on the same data. Returns the process id. */
   crash(): Promise<number>;
-  /** Stops it in good order, and has it brought back. */
+  /** Stops it in good order; its keeper starts it again. */
   restart(): Promise<number>;
 }
 
@@ -56,7 +56,7 @@ export async function startServer(options: { folder?: string; settings?: string[
       return pid;
     },
     async restart() {
-      // Not by pg_ctl, which would wait for the next server to end when the keeper is quicker than its look.
+      // Not by pg_ctl: if the keeper is faster than its poll, it would wait for the end of the next server.
       const pid = await pidNow();
       process.kill(pid, 'SIGINT');
       await waitFor(() => !isAlive(pid), { timeoutMs: 60_000, message: 'the end of the server' });

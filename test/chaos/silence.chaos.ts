@@ -21,12 +21,12 @@ const COUNTS = {
   clientGone: count('CLIENT_GONE', 100),
   blackHoles: count('BLACK_HOLES', 100),
   failovers: count('FAILOVERS', 100),
-  /** Of them, so many are followed by a return to the server of before (I-44). */
+  /** Number of them that are followed by a return to the former server (I-44). */
   returns: count('RETURNS', 10),
   readOnly: count('READ_ONLY', 100),
   suspensions: count('SUSPENSIONS', 100),
   names: count('NAMES', 100),
-  /** Of each of the three shifts. */
+  /** Number of faults with each of the three shifts. */
   clocks: count('CLOCKS', 20),
   /** Services that they are spread over: more at once than a machine can run would only show its own time-outs. */
   clockServices: count('CLOCK_SERVICES', 5),
@@ -172,7 +172,7 @@ const STANDBY: Phase = {
 const show = async (phase: Phase) => void (await runPhase(evidence, phase));
 const timeout = { timeout: 30 * MINUTES };
 
-describe('what is not told', () => {
+describe('faults that processes do not notice', () => {
   it(SILENCE.name, timeout, () => show(SILENCE));
   it(FAILOVER.name, timeout, () => show(FAILOVER));
   it(SUSPENDED.name, timeout, () => show(SUSPENDED));

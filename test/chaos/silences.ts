@@ -5,11 +5,11 @@ import { claimsOf, type Fault, note, untilBusy, withSlot } from './faults.ts';
 import type { Rig } from './rig.ts';
 import type { Slot } from './supervisor.ts';
 
-/** F-31 to F-33: connections that die without both ends being told; F-36: processes that hear of it late. */
+/** F-31 to F-33: connections that die while one or both ends do not notice; F-36: processes that notice it late. */
 
 /** Each long-lived connection of a process by its application name, and all of them at once. */
 const CONNECTIONS = {
-  'lease lock': /^jobferry (lease lock|life sign)$/,
+  'lease lock': /^jobferry lease lock$/,
   listener: /^jobferry listener$/,
   pool: /^jobferry$/,
   all: /^jobferry/,
@@ -22,13 +22,13 @@ const BREAKS = { 'server-gone': 'server', 'client-gone': 'client', 'black-hole':
 export type Silence = keyof typeof BREAKS;
 
 /**
- * How soon what is silent must be replaced. The lease lock has to be within 2 s of being noticed, which takes as long
- * again; the others are pings of 10 s with a time-out. The rest is for a machine without a free core.
+ * Time within which a silent connection must be replaced. The process notices a lost lease lock within 2 s and replaces it
+ * within another 2 s; other connections are checked by pings every 10 s with a time-out. The rest is for a busy machine.
  */
 const LOCK_BOUND_MS = 6000;
 const OTHER_BOUND_MS = 17_000;
 
-/** The worker's lease lock is that of a session to which it can still talk. */
+/** Whether the session that has the worker's lease lock is one whose connection still works. */
 async function hasLiveLock(rig: Rig, { workerId }: Slot, relay: TcpRelay): Promise<boolean> {
   const ports = workerId === null ? [] : await rig.readings.lockHolders(workerId);
   return relay
@@ -61,15 +61,15 @@ async function strike(rig: Rig, slot: Slot, how: Silence, meant: Meant): Promise
   relay.break(CONNECTIONS[meant], BREAKS[how]);
   const isReplaced = async () =>
     (!hitsLock || (await hasLiveLock(rig, slot, relay))) && (!hitsListener || hasLiveListener(relay));
-  // One that is not replaced is the checker's to report: the run goes on to find what else comes of it.
+  // If it is not replaced, the checker reports it: the run goes on, to find the consequences.
   const replaced = waitFor(isReplaced, { timeoutMs: 2 * OTHER_BOUND_MS, everyMs: 50 });
   await replaced.then(
     () => (record.healedAt = Date.now()),
-    // For whoever has to find out why.
+    // For the report of the violation: the last lines that the process logged.
     () => (record.connections += `, which says ${JSON.stringify(slot.process?.logs.slice(-3))}`),
   );
   await wait(rig.random.between(0, 500));
-  // Or the sessions that nobody uses would fill the server, fault by fault.
+  // Otherwise the abandoned sessions would fill the server, fault by fault.
   relay.reap();
 }
 

@@ -1,7 +1,7 @@
 import type { Verdict } from './checker/index.ts';
 import type { Run } from './records.ts';
 
-/** What a run comes to, in numbers. */
+/** The results of a run, in numbers. */
 export interface Summary {
   name: string;
   seed: number;
@@ -11,7 +11,7 @@ export interface Summary {
   /** From the end of the faults until the last job had ended. */
   drainSeconds: number;
   published: number;
-  /** Publishes of which the client cannot know whether they were kept. */
+  /** Publishes of which the client cannot know whether they were stored. */
   indeterminate: number;
   refused: number;
   delivered: number;

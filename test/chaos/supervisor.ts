@@ -18,7 +18,7 @@ export interface SlotOptions {
   role: 'api' | 'worker';
   databaseUrl: string;
   env: Record<string, string>;
-  /** The process ended and nobody had asked for it. */
+  /** Called when the process ended and the run had not stopped it. */
   onUnexpectedExit(pid: number, said: string): void;
   /** Every line that it logs, some time after it has. */
   onLine(line: LogLine): void;
@@ -36,7 +36,7 @@ export async function supervise(options: SlotOptions): Promise<Slot> {
   async function keepUp(): Promise<void> {
     while (!closed) {
       const { role, databaseUrl, env } = options;
-      // One that cannot start has said so and ended, as it should while the database is away.
+      // A process that cannot start logs the reason and ends, as it should while the database is away.
       const started = await startJobferry({ role, databaseUrl, env, readyWithinMs: START_MS }).catch(() => null);
       if (started === null) continue;
       workerId = (started.logs.find(({ msg }) => msg === 'worker started')?.workerId as number | undefined) ?? null;
@@ -47,7 +47,7 @@ export async function supervise(options: SlotOptions): Promise<Slot> {
       };
       const trim = setInterval(() => {
         readLines();
-        // A run of many minutes writes more lines than anybody will read.
+        // A run of many minutes writes more lines than a report needs.
         const { length } = started.logs.splice(0, Math.max(0, started.logs.length - 100));
         read -= length;
       }, 1000);

@@ -22,7 +22,7 @@ import { play } from './scenario.ts';
 
 /**
  * Tier 1 (docs/invariants.md): a few of each fault under load. `npm run chaos` does hundreds.
- * docs/delivery-promise.md says where the faults are that are not here.
+ * docs/delivery-promise.md names the tests of the other faults.
  */
 
 const SEED = 20_261_121;
@@ -83,7 +83,7 @@ it.skipIf(hasGivenServer)(
     const { summary } = await play({ name: 'no fault', seed: SEED, apis: 1, workers: 4, perSecond: 20, faults });
     expect(summary).toMatchObject({ failure: null, examples: [], lost: 0, indeterminate: 0 });
     expect(summary.delivered).toBeGreaterThan(1000);
-    // What a receiver resets on a connection used before is sent again at once.
+    // A request that the receiver resets on a reused connection is sent again at once.
     expect(summary.duplicates).toBeLessThanOrEqual(summary.resets);
   },
 );

@@ -3,7 +3,7 @@ import type { TcpRelay } from '../support/tcp-relay.ts';
 import type { Readings } from './readings.ts';
 import type { LockSnapshot, SessionCount, Snapshot, TakeBackRecord, TerminalRead } from './records.ts';
 
-/** What is looked at all the while. What cannot be seen while the database is away, is not. */
+/** Readings that are taken during the whole run, except while the database is away. */
 export interface Watch {
   snapshots: Snapshot[];
   finished: TerminalRead[];
@@ -58,7 +58,7 @@ export function watchDatabase(readings: Readings, relays: ReadonlyMap<string, Tc
   };
 }
 
-/** A worker's line about claims that it took back from others. */
+/** A worker's log line about claims that it took back from others. */
 export function takeBackIn({ msg, workers, time }: LogLine): TakeBackRecord | null {
   if (!msg.startsWith('took back the claims of dead workers') || !Array.isArray(workers)) return null;
   return { at: Date.parse(String(time)), workerIds: workers as number[] };

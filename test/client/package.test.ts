@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** In place of `npm install`: only the packages that the client asks for, and Node's types. */
+/** In place of `npm install`: only the packages that the client requires, and Node's types. */
 async function linkDependencies(): Promise<void> {
   for (const name of [...Object.keys((await manifest()).dependencies), '@types/node']) {
     const link = join(project, 'node_modules', name);

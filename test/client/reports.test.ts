@@ -43,7 +43,7 @@ const isCompleted = ({ status }: { status: string }) => status === 'completed';
 describe.concurrent('a report', () => {
   it.each<Fault>(['cut before', 429, 502, 503, 504])('that meets "%s" is sent again', async (fault) => {
     const { proxy, errors, publish } = await createAckQueue(() => undefined);
-    // The report, the look at the job, and the report again.
+    // The report, the read of the job, and the report again.
     proxy.fail(fault, fault, 'none', fault, 'none');
     const job = await waitForJob(client, await publish(), isCompleted);
     expect(job).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });

@@ -121,7 +121,7 @@ describe('a call that is not answered as it should be', () => {
     expect(receiver.requests).toHaveLength(2);
   });
 
-  it('rejects with the cause when nobody listens', async () => {
+  it('rejects with the cause when no server listens', async () => {
     const { receiver, client } = await openServer({});
     await receiver.close();
     const error = await client.queues.list().catch((reason: unknown) => reason);
@@ -177,7 +177,7 @@ describe('a real service behind a connection that is cut', () => {
     expect((await listed()).jobs).toMatchObject([{ id: result.body.id }]);
   });
 
-  it('does not publish twice without one, and says that the answer was lost', async () => {
+  it('does not publish twice without one, and reports that the answer was lost', async () => {
     proxy.fail('cut after');
     const publish = client.jobs.publish({ params: { queueName: queue.name }, body: { payload: {}, delay: 600 } });
     await expect(publish).rejects.toMatchObject({ name: 'JobferryConnectionError', attempts: 1 });

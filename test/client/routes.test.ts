@@ -106,7 +106,7 @@ describe('the client', () => {
       await waitForJob(client, id, ({ status }) => status === 'dead');
     }
     const params = { id: queue.id };
-    // So that what is replayed does not die again, and leave another dead letter.
+    // So that the replayed job does not die again and leave another dead letter.
     await unwrap(client.queues.update({ params, body: { webhookUrl: receiver.url } }));
     const { jobs } = await unwrap(client.deadLetters.list({ params, query: { includeReplayed: false } }));
     expect(jobs).toMatchObject([{ deadAt: DATE_TIME, replayedAt: null }, {}, {}]);
@@ -141,7 +141,7 @@ describe('what is refused', () => {
     expectTypeOf(bad.body.error.fieldErrors).toEqualTypeOf<Record<string, string[]>>();
     expect(Object.keys(bad.body.error.fieldErrors).sort()).toEqual(['name', 'webhookUrl']);
 
-    const stranger = createClient({ baseUrl, apiKey: 'a-key-that-nobody-has' });
+    const stranger = createClient({ baseUrl, apiKey: 'a-key-of-no-account' });
     expect(await stranger.queues.list()).toMatchObject({ status: 401, body: { error: expect.any(String) } });
     expect(await client.jobs.get({ params: { id: UNKNOWN_ID } })).toMatchObject({ status: 404 });
     expect(await client.jobs.get({ params: { id: UNKNOWN_ID }, signal: AbortSignal.timeout(9e6) })).toMatchObject({

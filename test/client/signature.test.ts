@@ -176,7 +176,7 @@ describe('the Express and the fetch handler', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  it('ask a function for the secret at each delivery', async () => {
+  it('call a function for the secret at each delivery', async () => {
     const current = ['old', secret];
     const options = { secret: async () => current.shift() ?? '' };
     const url = await listen(asListener(fetchHandler(options, () => undefined)));

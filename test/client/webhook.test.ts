@@ -183,7 +183,7 @@ describe('a webhook', () => {
     await waited[0];
   });
 
-  it('tells of a report that fails', async () => {
+  it('passes on the error of a report that fails', async () => {
     const errors: unknown[] = [];
     const onError = (error: unknown) => errors.push(error);
     const [, serve] = KINDS[0] as [string, Serve];
@@ -192,7 +192,7 @@ describe('a webhook', () => {
     await expect.poll(() => errors).toMatchObject([{ name: 'JobferryApiError', status: 401 }]);
   });
 
-  it('hears of the queue by whichever secret it has, while the secret is being rotated', async () => {
+  it('accepts deliveries with the old and with the next secret while the secret is rotated', async () => {
     const [, serve] = KINDS[0] as [string, Serve];
     const { queue, publish } = await createQueue(serve, () => undefined);
     const graphql = createGraphQLClient(baseUrl, apiKey);

@@ -59,7 +59,7 @@ export async function startWorker(
     alias,
   });
   await writeFile(join(folder, 'config.capnp'), configuration(variables));
-  // Descriptor 3 tells the port.
+  // workerd writes the port to descriptor 3.
   const child = spawn(workerd, ['serve', '--control-fd=3', join(folder, 'config.capnp')], {
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
   });

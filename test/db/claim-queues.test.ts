@@ -12,7 +12,7 @@ import {
 } from '../support/database-fixture.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
-/** Claims of several queues at once (`jobferry_claim`); what each queue lets go is in claim.test. */
+/** Claims of several queues at once (`jobferry_claim`); which jobs of a queue are claimed is in claim.test. */
 let fixture: Fixture;
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ async function usage(): Promise<number> {
 }
 
 describe('a claim of several queues', () => {
-  it('takes of each what that queue alone would have given, and says so for each', async () => {
+  it('claims the same jobs of each queue as a claim of that queue alone, with the same result for each', async () => {
     const many = await withJobs(5, { concurrency: 3 });
     const few = await withJobs(2);
     const empty = await fixture.createQueue();
@@ -86,7 +86,7 @@ describe('a claim of several queues', () => {
     expect(claims.map(({ jobs, waitMs }) => [jobs.length, waitMs])).toEqual(queues.map(() => [2, 0]));
   });
 
-  it('takes of each queue no more jobs and bytes than it is asked to', async () => {
+  it('claims no more jobs and bytes of each queue than its arguments allow', async () => {
     const [few, small, large] = [await withJobs(5), await withJobs(5), await fixture.createQueue()];
     await fixture.publishJobs(large, 3, { payload: `{"a":"${'x'.repeat(1000)}"}` });
     const claims = await claimWithin([
@@ -102,7 +102,7 @@ describe('a claim of several queues', () => {
     ]);
   });
 
-  it('gives nothing of a queue that somebody holds, and waits for nobody', async () => {
+  it('skips a queue that another transaction has locked, and does not wait', async () => {
     const [held, claimed, free] = [await withJobs(2), await withJobs(2), await withJobs(2)];
     const holder = await fixture.db.pool.connect();
     await holder.query('begin');
@@ -122,7 +122,7 @@ describe('a claim of several queues', () => {
     expect((await claimOfAll(queues)).map(ids)).toEqual([held.jobs, claimed.jobs, []]);
   });
 
-  it('never waits in a circle with others, whatever their order', async () => {
+  it('never runs into a deadlock with other claims, in whatever order they name the queues', async () => {
     const queues = await Promise.all(Array.from({ length: 6 }, () => fixture.createQueue({ concurrency: 2 })));
     const total = 240;
     for (const queue of queues) await fixture.publishJobs(queue, total / queues.length);

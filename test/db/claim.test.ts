@@ -35,7 +35,7 @@ function ids(claimed: { jobs: { id: string }[] }): string[] {
 const NOTHING_LEFT = Number.POSITIVE_INFINITY;
 
 describe('claim', () => {
-  it('takes the due jobs in order of time, and says when the next is due', async () => {
+  it('claims the due jobs in order of time, and returns when the next is due', async () => {
     const queue = await fixture.createQueue();
     const [late] = await fixture.publishJobs(queue, 1, { delayMs: 1500 });
     const early = await fixture.publishJobs(queue, 3);
@@ -50,7 +50,7 @@ describe('claim', () => {
     });
   });
 
-  it('leaves what exceeds the capacity, and says that there is more', async () => {
+  it('leaves jobs above the capacity, and returns that there are more', async () => {
     const queue = await fixture.createQueue();
     const all = await fixture.publishJobs(queue, 5);
     const taken = await fixture.claim(queue, 2);
@@ -58,7 +58,7 @@ describe('claim', () => {
     expect(taken.waitMs).toBe(0);
   });
 
-  it('never exceeds the concurrency, however many ask at once', async () => {
+  it('never exceeds the concurrency, however many claims run at once', async () => {
     const queue = await fixture.createQueue({ concurrency: 7 });
     await fixture.publishJobs(queue, 100);
     const claims = await Promise.all(Array.from({ length: 16 }, (_, worker) => fixture.claim(queue, 100, worker + 1)));
@@ -80,7 +80,7 @@ describe('claim', () => {
     expect(await fixture.db.one(counted, [queue.id, 'awaiting_ack'])).toEqual({ n: 2 });
   });
 
-  it('lets a raised and a lowered concurrency apply to the next claim', async () => {
+  it('applies a raised and a lowered concurrency to the next claim', async () => {
     const queue = await fixture.createQueue({ concurrency: 1 });
     await fixture.publishJobs(queue, 20);
     const set = (concurrency: number) =>
@@ -169,7 +169,7 @@ describe('hold and probe (D14)', () => {
     return queue;
   }
 
-  it('gives nothing while the hold lasts, then exactly one however many ask', async () => {
+  it('gives nothing while the hold lasts, then exactly one however many claims run', async () => {
     const queue = await heldQueue();
     expect(await fixture.claim(queue)).toMatchObject({ jobs: [], waitMs: 5000 });
     await pass(5000);

@@ -26,7 +26,7 @@ function databaseNow(): number {
   return START + passed + database;
 }
 
-/** Time passes, and the watch looks every ten seconds. */
+/** Time passes, and the watch checks the clock every ten seconds. */
 function pass(watch: ClockWatch, ms: number): void {
   const end = passed + ms;
   while (passed < end) {
@@ -55,7 +55,7 @@ describe('the clock of the database', () => {
     const watch = createWatch();
     pass(watch, MINUTE);
     database += jump;
-    // Before the watch has looked, a time that was just read is judged by itself.
+    // Before the first check, a time that was just read is compared with this process's clock alone.
     expect(watch.trusts(databaseNow())).toBe(false);
     pass(watch, 10 * MINUTE);
     expect(watch.now()).toBeNull();
@@ -84,7 +84,7 @@ describe('the clock of the database', () => {
     pass(watch, MINUTE);
     database += 100 * HOUR;
     pass(watch, 30 * MINUTE);
-    // It starts anew with each further jump.
+    // Each further jump starts the time again.
     database += HOUR;
     pass(watch, CLOCK_SETTLES_MS);
     expect(watch.now()).toBeNull();

@@ -26,7 +26,7 @@ const sessions = async (): Promise<number[]> => {
   return (await admin.query<{ pid: number }>(text)).rows.map(({ pid }) => pid);
 };
 
-describe('what an account looks at', () => {
+describe('the reads of an account', () => {
   it('is stopped when its request has used up its time, and others have theirs on the same connection', async () => {
     const db = new Database(url, log);
     db.readingPool.options.max = 1;
@@ -79,7 +79,7 @@ it('sends no claim that waited for a connection until it was no longer allowed',
 });
 
 describe('a connection whose statement was given up', () => {
-  it('counts until the server has let it go, and is replaced then', async () => {
+  it('counts until the server has released it, and is replaced then', async () => {
     const connections = new Connections(url, 2, log, new OriginGuard(log));
     const stopped: number[] = [];
     try {
@@ -101,7 +101,7 @@ describe('a connection whose statement was given up', () => {
       const next = connections.run({ text: 'select 1' }).finally(() => {
         done = true;
       });
-      // Looks of the one that waits for them come and go; none of them is for work.
+      // Polls of the waiting process come and go; none of them does work.
       await waitFor(async () => (await sessions()).length > 2);
       await waitFor(async () => (await sessions()).length === 2);
       expect([(await sessions()).sort(), done]).toEqual([stopped.sort(), false]);
@@ -150,7 +150,7 @@ describe('a connection whose statement was given up', () => {
   });
 });
 
-describe('a server that could not be heard for a while', () => {
+describe('a server that could not be reached for a while', () => {
   it('is used again as soon as it can', async () => {
     const target = new URL(url);
     const relay = await startTcpRelay({ host: target.hostname, port: Number(target.port) });
@@ -183,7 +183,7 @@ describe('what fails while connecting', () => {
   });
 });
 
-describe('what the server says', () => {
+describe('the error texts of the server', () => {
   it.each([
     ['XX000', 'nothing'],
     ['XX001', 'nothing'],

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DELIVERED, type Fixture, openFixture, type TestQueue } from '../support/database-fixture.ts';
 
-/** A delivery must not cost more because of what waits behind it: the server's own counter says how many rows are read. */
+/** A delivery must not cost more because of what waits behind it: the server's own counter shows how many rows are read. */
 const WAITING = 5000;
 
 let fixture: Fixture;
@@ -73,7 +73,7 @@ describe.each(['as it was never analysed', 'analysed'])('a table %s', (state) =>
   });
 });
 
-it('asks again soon while nothing is in time', async () => {
+it('queries again soon while nothing is in time', async () => {
   for (;;) {
     const { jobs, waitMs } = await fixture.claim(late, 50);
     for (const job of jobs) await fixture.settle(job, DELIVERED);

@@ -135,7 +135,7 @@ describe.skipIf(hasGivenServer)('embedded PostgreSQL', () => {
     expect(await ask(database.url, `select to_regclass('left_over') is not null`)).toBe(true);
   });
 
-  it.skipIf(process.platform === 'win32')('does not hear the Ctrl-C of the terminal', async () => {
+  it.skipIf(process.platform === 'win32')('does not get the Ctrl-C of the terminal', async () => {
     const { child, url } = await startInChild();
     const heard = nextLine(child);
     process.kill(-(child.pid ?? 0), 'SIGINT');

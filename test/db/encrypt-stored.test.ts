@@ -28,7 +28,7 @@ async function openDatabase() {
     plain,
     openWith,
     warnings,
-    /** Queues with secrets of their own; every third has a rotation under way. */
+    /** Queues with secrets of their own; every third has a rotation in progress. */
     async createQueues(count: number): Promise<void> {
       await plain.query(
         `insert into queue (id, account_id, name, webhook_url, signing_secret, next_signing_secret, next_signing_secret_at,
@@ -50,7 +50,7 @@ async function openDatabase() {
 
 type Opened = Awaited<ReturnType<typeof openDatabase>>;
 
-/** What the secrets are, and the keys that they are stored with. */
+/** The secrets in plain text, and the ids of the keys that they are stored with. */
 async function readSecrets({ secrets }: Opened, db: Database) {
   const stored = await secrets();
   const all = stored.flatMap(({ id, signing_secret, next_signing_secret }) =>
@@ -123,7 +123,7 @@ describe('the signing secrets', () => {
     await opened.createQueues(4);
     const before = opened.openWith(keys[0]);
     await encryptStored(before, PERIODS);
-    // The secret of another queue, put here by somebody who can write to the database.
+    // The secret of another queue, put here by an attacker who can write to the database.
     await opened.plain.query(
       `update queue set signing_secret = (select signing_secret from queue where id = 'q2') where id = 'q1'`,
     );

@@ -48,7 +48,7 @@ describe('fencing', () => {
     expect(await stored(job.id)).toMatchObject({ entries: 1, history_count: 1 });
   });
 
-  it('answers the ids that were applied, in a batch with late ones', async () => {
+  it('returns the ids that were applied, in a batch with late ones', async () => {
     const queue = await fixture.createQueue();
     await fixture.publishJobs(queue, 3);
     const { jobs } = await fixture.claim(queue);

@@ -28,7 +28,7 @@ import {
 
 /**
  * With a long backlog no statement of the delivery path may read the whole job table. The server's
- * own counter says so: it also sees what runs inside the SQL functions.
+ * own counter shows it: it also sees what runs inside the SQL functions.
  */
 let fixture: Fixture;
 let queue: TestQueue;
@@ -36,7 +36,7 @@ let anyJob = '';
 
 beforeAll(async () => {
   fixture = await openFixture();
-  // Each connection counts for itself and tells the server when it likes, unless it is asked to.
+  // Each connection counts for itself and reports to the server at times of its own, unless it is forced to.
   fixture.db.pool.options.max = 1;
   const { db, accountId } = fixture;
   for (let i = 0; i < 10; i += 1) {
@@ -60,7 +60,7 @@ beforeAll(async () => {
   const other = await fixture.createQueue();
   await fixture.publishJobs(other, 200);
   await fixture.claim(other, 200);
-  // Plans depend on statistics, which must not change while plans are judged.
+  // Plans depend on statistics, which must not change while plans are compared.
   for (const table of ['job', 'attempt', 'dead_letter']) {
     await db.query(`alter table ${table} set (autovacuum_enabled = off)`);
   }

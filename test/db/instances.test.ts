@@ -18,7 +18,7 @@ beforeAll(async () => {
 const report: InstanceReport = { role: 'all', version: '1.2.3', inFlight: 3, capacity: 1000 };
 const rows = () => fixture.db.query<{ id: string; in_flight: number }>('select * from instance order by started_at');
 
-it('is one row per process, as it last said', async () => {
+it('is one row per process, as its last heartbeat wrote it', async () => {
   const identity = await reportInstance(fixture.db, null, report);
   await setClock(START + 5000);
   expect(await reportInstance(fixture.db, identity, { ...report, inFlight: 4 })).toEqual(identity);

@@ -5,7 +5,7 @@ import type { Position } from '../../src/domain/page.ts';
 import type { TestQueue } from '../support/database-fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
 
-/** More jobs than a search looks at in one go, and more than it takes from an index. */
+/** More jobs than a search reads in one step, and more than it takes from an index. */
 const JOBS = 48_000;
 
 let fixture: Awaited<ReturnType<typeof openSearchFixture>>;

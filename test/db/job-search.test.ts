@@ -77,7 +77,7 @@ describe('a filter', () => {
     ['no queue', () => ({ queueIds: [] }), []],
     ['a queue', () => ({ queueIds: [mails.id] }), ['mail']],
     ['a queue that never was', () => ({ queueIds: ['0'.repeat(24), 'nonsense', 'a\0'] }), []],
-    ['a name', () => ({ queueNames: [mails.name, 'nobody'] }), ['mail']],
+    ['a name', () => ({ queueNames: [mails.name, 'unknown'] }), ['mail']],
     ['a name and another id', () => ({ queueNames: [mails.name], queueIds: [orders.id] }), []],
     ['no state', () => ({ states: [] }), []],
     [
@@ -174,7 +174,7 @@ describe('an order', () => {
     }
   });
 
-  /** As the table says, by other means. */
+  /** The expected result, by another query of the table. */
   async function inOrder({ field, descending }: JobOrder): Promise<string[]> {
     const direction = descending ? 'desc' : 'asc';
     const by = field === 'created_at' ? '' : `j.${field} ${direction} nulls last,`;
@@ -233,7 +233,7 @@ describe('an order', () => {
 });
 
 describe('other accounts', () => {
-  it('see nothing of it, by whatever they ask', async () => {
+  it('see nothing of it, by any filter', async () => {
     const other = await fixture.db.one<{ id: string }>(
       `insert into account (name, plan) values ('other', 'pro') returning id`,
     );

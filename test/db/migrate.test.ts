@@ -86,13 +86,13 @@ describe('migrate', () => {
     expect(tables.rowCount).toBe(0);
   });
 
-  it('says why it cannot reach the server', async () => {
-    const url = 'postgresql://nobody@127.0.0.1:1/none';
+  it('reports why it cannot reach the server', async () => {
+    const url = 'postgresql://jobs@127.0.0.1:1/none';
     await expect(migrate({ url, log: quiet })).rejects.toThrow(/ECONNREFUSED/);
   });
 });
 
-/** What `prisma migrate` itself makes of the same database. */
+/** The state of the same database by `prisma migrate` itself. */
 describe("Prisma's own engine", () => {
   const columns = `select column_name, data_type, character_maximum_length, is_nullable, column_default
                      from information_schema.columns where table_name = '_prisma_migrations' order by ordinal_position`;

@@ -42,7 +42,7 @@ async function listen({
   return { listener, heard, listening };
 }
 
-it('hears what is sent on its channels, and says hello when it listens', async () => {
+it('receives what is sent on its channels, and a greeting when it starts to listen', async () => {
   const { heard } = await listen({ channels: ['one', 'greetings'] });
   const large = 'x'.repeat(MAX_MESSAGE_BYTES);
   await notify(db, 'another', ['unheard']);
@@ -60,10 +60,10 @@ it('serves several parts of the process on one connection', async () => {
   for (const into of [heard, second]) both.subscribe({ channels: { one: (message) => void into.push(message) } });
   await both.start();
   await notify(db, 'one', ['to both']);
-  await waitFor(() => heard.includes('to both') && second.includes('to both'), { message: 'both to hear' });
+  await waitFor(() => heard.includes('to both') && second.includes('to both'), { message: 'both to receive it' });
 });
 
-it('listens again after its connection was cut, and says so each time', async () => {
+it('listens again after its connection was cut, and reports it each time', async () => {
   const { heard, listening } = await listen();
   expect(listening).toHaveLength(1);
   await db.query(`select pg_terminate_backend(pid) from (${CONNECTIONS}) as listeners`);

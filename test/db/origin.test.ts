@@ -32,7 +32,7 @@ it('asks the server where it stands, also as a user without rights', async () =>
   client.release();
 });
 
-it('goes on without, and says so once, when the server does not tell', async () => {
+it('goes on without them, and logs it once, when the server does not return them', async () => {
   const said: string[] = [];
   const guard = new OriginGuard({ warn: (_fields, message) => said.push(message) });
   const client = { query: () => Promise.reject(Object.assign(new Error('denied'), { code: '42501' })) };
@@ -41,7 +41,7 @@ it('goes on without, and says so once, when the server does not tell', async () 
   expect(said).toHaveLength(1);
 });
 
-it('refuses what is behind or another, says so once, and takes what is not', async () => {
+it('refuses a server that is behind or another one, logs it once, and accepts the right one', async () => {
   const said: string[] = [];
   const guard = new OriginGuard({
     warn: (_fields, message) => said.push(`warn ${message}`),

@@ -4,7 +4,7 @@ import type { JsonScalar, PayloadCondition } from '../../src/domain/job-filter.t
 import { formatPath } from '../../src/domain/payload-path.ts';
 import { openSearchFixture } from '../support/search-fixture.ts';
 
-/** What a condition means, said once more and in another language than SQL. */
+/** The meaning of a condition, implemented again outside SQL. */
 function holds(condition: PayloadCondition, payload: unknown): boolean {
   switch (condition.kind) {
     case 'and':

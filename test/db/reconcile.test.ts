@@ -68,7 +68,7 @@ it('goes through all queues page by page, live and deleted ones', async () => {
   for await (const page of eachQueuePage(fixture.db, 'deleted', { after: '' })) expect(page).toEqual([deleted.id]);
 });
 
-/** As a worker has it, that has no lease lock here and so finds nobody dead. */
+/** As in a worker. It has no lease lock here, so it finds no dead workers. */
 function maintenanceOf(parts: Record<string, unknown> & { db: Database }): Maintenance {
   return new Maintenance({
     log: createLog({ level: 'fatal' }),

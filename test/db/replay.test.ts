@@ -20,7 +20,7 @@ async function replayed(ids: string[] | null, max: number) {
 }
 
 describe('a replay', () => {
-  it('takes so many large payloads in a call as can be written in time, and says which are left', async () => {
+  it('replays as many large payloads in a call as can be written in time, and returns which are left', async () => {
     const payload = `{"a":"${'x'.repeat(1_048_000)}"}`;
     const ids = await insertDeadLetters(fixture.db, queue.id, 40, { payload });
     const first = await replayed(ids, 0);

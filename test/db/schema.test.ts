@@ -3,7 +3,7 @@ import pg from 'pg';
 import { expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 
-/** Column and whether it may be null, per table, as `schema.prisma` says. */
+/** Column and whether it may be null, per table, as in `schema.prisma`. */
 function modelled(schema: string): Record<string, Record<string, boolean>> {
   const tables: Record<string, Record<string, boolean>> = {};
   for (const [, model = '', body = ''] of schema.matchAll(/^model (\w+) \{\n(.*?)^\}/gms)) {

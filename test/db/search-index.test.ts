@@ -86,7 +86,7 @@ describe('indexing payloads', () => {
     expect(await indexPayloads(fixture.db, 10)).toBe(1);
   });
 
-  it('is not done again within a pause, by whomever', async () => {
+  it('is not done again within a pause, by this process or another', async () => {
     await fixture.insertPayloads(queue, ['{}', '{}']);
     expect(await indexPayloads(fixture.db, 1)).toBe(1);
     expect(await indexPayloads(fixture.db, 1, 600_000)).toBe(0);

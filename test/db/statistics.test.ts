@@ -29,7 +29,7 @@ beforeAll(async () => {
   setClock = await takeOverClock(fixture.db, START);
 });
 
-// Attempts of one test must not be in the sums of the next, which asks for all queues.
+// Attempts of one test must not be in the sums of the next, which reads all queues.
 beforeEach(async () => {
   for (const table of ['attempt', 'queue_stats', 'queue_completed', 'follower']) {
     await fixture.db.query(`delete from ${table}`);
@@ -92,7 +92,7 @@ describe('the roll-up', () => {
     await client.query(`select jobferry_roll_up('3 days')`);
     const seen = await client.query<{ n: string }>('select sum(failed) as n from queue_stats');
     expect(seen.rows[0]?.n).toBe('3');
-    // Nobody waits for it, and nobody counts a second time.
+    // Another roll-up does not wait for it, and does not count a second time.
     expect(await step()).toBe(false);
     expect([await rolledUp(), await position()]).toEqual([0, null]);
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -114,7 +114,7 @@ describe('the roll-up', () => {
       [job?.id, queue.id],
     );
     await pass(1);
-    // Without the five seconds, which are there because not every server lets us see every transaction.
+    // Without the five seconds, which exist because not every server shows all transactions to the service's user.
     const hasty = `select jobferry_roll_up('3 days', 100, '0 s') as more`;
     await fixture.db.query(hasty);
     expect(await position()).toBeLessThan(now - 1);
@@ -129,7 +129,7 @@ describe('the roll-up', () => {
       await fail(4);
       await pass(7 * HOUR);
     }
-    // What is past retention before the first time is nobody's business.
+    // Attempts that are past retention before the first roll-up are left out.
     await pass(RETENTION_MS - 66 * HOUR);
     const left = await fixture.db.one<{ n: number }>(
       `select count(*) as n from attempt where "timestamp" >= jobferry_bucket(jobferry_now() - interval '3 days')`,
@@ -158,7 +158,7 @@ describe('the roll-up', () => {
     expect(await rolledUp()).toBe(9);
   });
 
-  it('leaves out what went past retention while nobody rolled up', async () => {
+  it('leaves out attempts that went past retention while no process rolled up', async () => {
     await fail(1);
     await pass(6000);
     await step();
@@ -225,7 +225,7 @@ describe('indexing attempts', () => {
     expect(await newRanges()).toBe(0);
   });
 
-  it('is put off when somebody else is at the table', async () => {
+  it('is put off when another session has locked the table', async () => {
     await write(3000);
     const client = new pg.Client({ connectionString: fixture.db.pool.options.connectionString });
     await client.connect();

@@ -71,7 +71,7 @@ async function left(): Promise<{ jobs: string[]; attempts: string[] }> {
   return { jobs: jobs.map(({ id }) => id), attempts: attempts.map(({ id }) => id) };
 }
 
-it('removes all that is past retention, batch after batch, and leaves what somebody holds to the next sweep', async () => {
+it('removes all that is past retention, batch after batch, and leaves locked rows to the next sweep', async () => {
   const kept = await jobsOf(3, RETENTION_MS - 60_000);
   const old = await jobsOf(OLD, RETENTION_MS + 60_000);
   const held = [old[0], old[700]] as [string, string];
@@ -120,7 +120,7 @@ it('does not read all that has not ended again and again', async () => {
   const sweepCounted = async () => {
     const before = await rowsRead();
     await sweep();
-    // Each connection tells the server what it read when it likes, unless it is asked to.
+    // Each connection reports its reads to the server at times of its own, unless it is forced to.
     await fixture.flushCounters();
     return (await rowsRead()) - before;
   };
@@ -143,7 +143,7 @@ it('goes by a clock that is trusted, and ends when it no longer is', async () =>
   expect((await left()).jobs).toHaveLength(OLD - 500);
 });
 
-it('is done by one process at a time, however long it takes, and not more often than asked', async () => {
+it('is done by one process at a time, however long it takes, and not more often than its period', async () => {
   await jobsOf(OLD, RETENTION_MS + 60_000);
   const other = createSweeper();
   let others: Promise<void> | null = null;

@@ -26,7 +26,7 @@ import {
  * Every job that is not terminal has a wake-up at or before the moment it can next move, or, when that is
  * now, some seconds after it (docs/decisions/0008).
  * The model runs wake-ups as a worker does, and is stricter: after a settle, a publish or a report
- * nobody remembers the queue, as if the process had been killed right after the commit. Only what
+ * no process remembers the queue, as if the process had been killed right after the commit. Only what
  * is in `graphile_worker.jobs`, and the timers that a wake-up's own claim sets, may move a job.
  */
 const START = Date.UTC(2026, 10, 21, 12);
@@ -45,9 +45,9 @@ beforeAll(async () => {
 
 type Op =
   | { kind: 'publish'; delayMs: number }
-  /** One of the jobs under way ends: by its answer, or by its report when it awaits one. */
+  /** One of the jobs in flight ends: by its answer, or by its report when it awaits one. */
   | { kind: 'end'; pick: number; answer: JobEvent; report: JobEvent }
-  /** Somebody cancels a job, makes it due, or extends its ack deadline. */
+  /** A client cancels a job, makes it due, or extends its ack deadline. */
   | { kind: 'cancel' | 'run now' | 'extend'; pick: number; ms: number }
   | { kind: 'pause' }
   | { kind: 'resume' }
@@ -99,7 +99,7 @@ class Model {
   readonly queue: TestQueue;
   readonly settings: QueueColumns;
   now: number;
-  /** Moments on the database clock at which this process looks again by itself. */
+  /** Times of the database clock at which this process polls again by itself. */
   deliverTimer = Number.POSITIVE_INFINITY;
   timeoutTimer = Number.POSITIVE_INFINITY;
 
@@ -209,7 +209,7 @@ class Model {
       'select from queue where id = $1 and (probe_job_id is not null or paused_at is not null)',
       [this.queue.id],
     );
-    // These wait for another job to move, and that one is checked itself; or for somebody to resume.
+    // These wait for another job, which is checked itself, or for a client to resume the queue.
     const isBlocked = stopped !== null || inFlight.length >= (this.settings.concurrency ?? 1);
     const first = {
       deliver: Math.min(...jobs.filter((job) => job.status === 'pending' && !isBlocked).map((job) => job.due)),
@@ -217,7 +217,7 @@ class Model {
     };
     for (const task of ['deliver', 'timeout'] as const) {
       if (first[task] === Number.POSITIVE_INFINITY) continue;
-      // For what is due at once, workers are called; the wake-up is for the case that nobody hears it.
+      // For jobs that are due at once, workers are notified; the wake-up is for the case that no worker receives that.
       const mayBeLate = task === 'deliver' && first[task] < this.now + LEAD_MS;
       const due = Math.max(first[task], this.now) + (mayBeLate ? LATE_MS : 0);
       expect(await this.#wakeUp(task), `${task} wake-up by ${due - this.now} ms from now`).toBeLessThanOrEqual(due);

@@ -39,7 +39,7 @@ function toEntry(address: string): LookupAddress {
 }
 
 /**
- * Asks the connector for this URL with a dry dialler, which resolves as `net.connect` does and then only
+ * Calls the connector for this URL with a dry dialler, which resolves as `net.connect` does and then only
  * notes where it would have gone: a broken guard fails a test here, and must not reach a real network.
  */
 async function tryConnect(url: string): Promise<{ error: Error | null; dialled: string[] }> {

@@ -45,7 +45,7 @@ function post(sender: Sender, url: string, stillMine?: (remainingMs: number) => 
 }
 
 afterEach(async () => {
-  // Receivers first: a sender waits for what is under way.
+  // Receivers first: a sender waits for open requests.
   for (const part of opened.splice(0).reverse()) await part.close();
 });
 
@@ -331,7 +331,7 @@ describe('a claim that is gone', () => {
 });
 
 describe('closing', () => {
-  it('waits for what is under way', async () => {
+  it('waits for open requests', async () => {
     let release = () => {};
     const receiver = await receiverWith(async () => {
       await new Promise<void>((resolve) => {

@@ -25,7 +25,7 @@ afterEach(() => {
 const HERE = [{ address: '127.0.0.1', family: 4 }];
 const names = () => asked.map(({ name }) => name);
 
-/** What came back, in time. */
+/** The results, in order of time. */
 function ask(by: string, hostname: string): string[] {
   const said: string[] = [];
   account = by;
@@ -70,7 +70,7 @@ describe('look-ups that are never answered', () => {
     vi.advanceTimersByTime(3000);
     const said = all.map((each) => each[0]);
     expect(said.filter((each) => each === '127.0.0.1')).toHaveLength(1);
-    // Those that wait, and not those that are under way.
+    // Those that wait, and not those that are running.
     expect(said.filter((each) => each === 'EAI_AGAIN')).toHaveLength(60 - begun - 1);
     for (const { answer } of asked.slice(1)) answer(null, HERE);
     expect(askMany('greedy', 60)).toHaveLength(60);

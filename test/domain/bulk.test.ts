@@ -65,7 +65,7 @@ describe('assertKeepable', () => {
     expect(() => assertKeepable(filter)).toThrow(JobferryError);
   });
 
-  it('lets everything else through', () => {
+  it('accepts everything else', () => {
     const payload = { kind: 'test', path: 'a', op: 'EQ', value: null };
     assertKeepable({ queueIds: ['a'], dead: { from: new Date(), to: undefined }, replayed: false, payload });
   });

@@ -43,7 +43,7 @@ describe('warnings', () => {
     expect(warnings.map(({ warning }) => warning)).toEqual(expected);
   });
 
-  it('say what was seen and what to do', () => {
+  it('state the finding and what to do', () => {
     const totals = { ...NO_ATTEMPTS, failed: 20, unauthorized: 20, durations: histogramOf([9000]) };
     const { warnings } = healthOf(totals, TIMEOUT_MS);
     const [rejected, slow, failing] = warnings.map(({ message }) => message);

@@ -62,7 +62,7 @@ const anyStep = fc.record({
   random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
   pause: wait,
   untilDue: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
-  // What suits the job's state, and now and then what may not.
+  // Events that fit the job's state, and now and then one that may not.
   ofProcessing,
   ofAwaitingAck,
   stray: fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: anyEvent }),
@@ -97,12 +97,12 @@ const anyJob: fc.Arbitrary<JobState> = fc
     webhookStatusCode: null,
   }));
 
-/** What the claim does in SQL. */
+/** The effect of the claim in SQL. */
 function claimed(job: Stored, rules: DeliveryRules): Stored {
   return { ...job, rules, state: { ...job.state, status: 'processing', attempts: job.state.attempts + 1 } };
 }
 
-/** What settling does in SQL. */
+/** The effect of a settle in SQL. */
 function settled(job: Stored, event: JobEvent, t: Transition, now: number): Stored {
   const { status, attempts, deferCount, shortHolds, interruptions, lastError } = t;
   const asked = holdAskedFor(event);

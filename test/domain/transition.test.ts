@@ -153,7 +153,7 @@ const CASES: Case[] = [
     ackTimedOut,
     { status: 'dead', deadReason: 'ack_timeout', lastError: 'ack_timeout' },
   ],
-  // What the spec leaves open.
+  // Cases that the spec leaves open.
   [
     'D7: the last hold of the budget is allowed',
     job({ deferCount: 1 }),

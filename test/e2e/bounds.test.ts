@@ -5,7 +5,7 @@ import { insertDeadLetters } from '../support/bulk.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
 import { openServices } from '../support/services.ts';
 
-/** What one call or one queue may take from the others (I-27, I-38). */
+/** How much one call or one queue may delay the others (I-27, I-38). */
 let api: Api;
 let databaseUrl: string;
 
@@ -57,7 +57,7 @@ describe('a receiver that hangs on all slots of its queue', () => {
   });
 });
 
-describe('a transaction that somebody has forgotten, with queues locked', () => {
+describe('a forgotten transaction that has queues locked', () => {
   it('keeps no other queue waiting', async () => {
     const receiver = await openReceiver();
     const create = () => api.createQueue({ webhookUrl: receiver.url, concurrency: 1 });

@@ -10,7 +10,7 @@ import { CLOCK_SLACK_MS, createGate, openReceiver } from '../support/service.ts'
 import { openServices, type TestServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Real workers, and the test's own process as the one that asks. */
+/** Real workers; the test's own process requests the actions. */
 let cluster: Cluster;
 let op: TestServices;
 let account: Account;
@@ -26,7 +26,7 @@ beforeEach(async () => {
   receiver = await openReceiver();
 });
 
-/** After this much silence another worker takes over, and it looks every 5 s. */
+/** After this much silence another worker takes over, and it polls every 5 s. */
 const TAKEN_OVER_MS = 25_000;
 
 async function createQueue(deadLetters: number, settings: Partial<ApiQueue> = {}): Promise<ApiQueue> {
@@ -49,7 +49,7 @@ async function workerAt(actionId: string, processed: number): Promise<Jobferry> 
     const last = logs.findLast((line) => line.actionId === actionId);
     return last?.msg === 'bulk action taken';
   };
-  return waitFor(() => cluster.workers.find(isAt), { message: 'the worker that is at it' });
+  return waitFor(() => cluster.workers.find(isAt), { message: 'the worker that runs it' });
 }
 
 async function kill(worker: Jobferry): Promise<void> {
@@ -58,7 +58,7 @@ async function kill(worker: Jobferry): Promise<void> {
 }
 
 describe('a bulk replay', () => {
-  it('replays each dead letter exactly once, whoever is killed on the way', { timeout: 60_000 }, async () => {
+  it('replays each dead letter exactly once, whichever worker is killed on the way', { timeout: 60_000 }, async () => {
     const queue = await createQueue(2500);
     const id = await startReplay(queue, { ratePerSecond: 1000 });
     await kill(await workerAt(id, 800));

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { openServices } from '../support/services.ts';
 import { ID, UNKNOWN_ID } from '../support/shapes.ts';
 
-/** The commands beside `serve`: one JSON object on stdout, or one line on stderr that says what was wrong. */
+/** The commands beside `serve`: one JSON object on stdout, or one line on stderr with the error. */
 
 let databaseUrl: string;
 

@@ -45,7 +45,7 @@ async function openInstallation() {
 
 const HEADER = 'x-service-signature';
 
-/** Publishes one job, and says whose signatures its delivery has: that of the contract, and that to come. */
+/** Publishes one job, and returns by whose secrets its delivery is signed: the present header, and the `-next` one. */
 async function signers(api: Api, receiver: Receiver, queue: ApiQueue, secrets: Record<string, string>) {
   const { id } = await api.publish(queue.name, { payload: { n: 1 } });
   const found = await receiver.waitFor((all) => all.some((request) => request.json().id === id));
@@ -56,7 +56,7 @@ async function signers(api: Api, receiver: Receiver, queue: ApiQueue, secrets: R
       ? null
       : (Object.keys(secrets).find((name) =>
           verifySignature(request.raw, request.headers[header], secrets[name] ?? ''),
-        ) ?? 'nobody');
+        ) ?? 'none');
   return [by(HEADER), by(`${HEADER}-next`)];
 }
 
@@ -96,7 +96,7 @@ describe('signing secrets', LONG, () => {
       [`${two},${one}`, two],
       [two, two],
     ] as const) {
-      // What waits at the restart is signed like everything else.
+      // Deliveries of jobs that waited over the restart are signed like all others.
       const waiting = await api.publish(rotating.name, { payload: {}, delay: 1 });
       ({ api, graphql } = await installation.start(variable));
       expect(await installation.keyIds()).toEqual([idOf(expected)]);
@@ -139,7 +139,7 @@ describe('signing secrets', LONG, () => {
     const env = { BOOTSTRAP_API_KEY: API_KEY, WEBHOOK_TIMEOUT_SECONDS: '0.5' };
     const key = newKey();
     const without = await startJobferry({ databaseUrl, role: 'worker', env });
-    // Encrypts from now on; the worker, started before, was not told.
+    // Encrypts from now on; the worker was started before and does not know it.
     const front = await startJobferry({ databaseUrl, role: 'api', env: { ...env, ENCRYPTION_KEY: key } });
     const api = createApi(front.baseUrl, API_KEY);
     const receiver = await openReceiver();
@@ -209,14 +209,14 @@ describe('a start', LONG, () => {
 });
 
 describe('a queue that encrypts its payloads', LONG, () => {
-  const PAYLOAD = '{"big":9007199254740993,"a":1,"a":1e400,"text":"nobody-may-read-this \\u0000"}';
+  const PAYLOAD = '{"big":9007199254740993,"a":1,"a":1e400,"text":"to-be-encrypted \\u0000"}';
 
   it('delivers and shows what was published, and the database has it nowhere', async () => {
     const installation = await openInstallation();
     const { api, graphql } = await installation.start(newKey());
     const receiver = await openReceiver((request) => ({
       status: request.json().attempt === 1 ? 500 : 200,
-      body: 'nobody-may-read-this-answer',
+      body: 'to-be-encrypted-answer',
     }));
     const queue = await api.createQueue({ webhookUrl: receiver.url, backoffDelay: 0 });
     expect(await graphql.query(ENCRYPT, { id: queue.id, enabled: true })).toEqual({
@@ -238,9 +238,9 @@ describe('a queue that encrypts its payloads', LONG, () => {
       { id },
     );
     expect(job).toMatchObject({
-      payload: { text: 'nobody-may-read-this \0' },
+      payload: { text: 'to-be-encrypted \0' },
       payloadText: PAYLOAD,
-      attempts: Array(2).fill({ responseBody: 'nobody-may-read-this-answer' }),
+      attempts: Array(2).fill({ responseBody: 'to-be-encrypted-answer' }),
       queue: { payloadsEncrypted: true },
     });
     const listed = await api.call('GET', '/v1/queues');
@@ -249,7 +249,7 @@ describe('a queue that encrypts its payloads', LONG, () => {
     await installation.stop();
     const dump = await dumpDatabase(installation.databaseUrl);
     expect(dump.some((line) => line.includes(id))).toBe(true);
-    expect(dump.filter((line) => line.includes('nobody-may-read-this'))).toEqual([]);
+    expect(dump.filter((line) => line.includes('to-be-encrypted'))).toEqual([]);
   });
 
   it('is refused by a service without a key', async () => {

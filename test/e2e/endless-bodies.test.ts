@@ -90,7 +90,7 @@ async function startFlood(): Promise<Flood> {
   return state;
 }
 
-/** Publishes 100 jobs and answers the most memory that the worker had until all were done. */
+/** Publishes 100 jobs and returns the most memory that the worker had until all were done. */
 async function deliverRound(done: number): Promise<number> {
   let peak = 0;
   const look = () => {
@@ -108,7 +108,7 @@ async function deliverRound(done: number): Promise<number> {
 }
 
 it('cost a worker at most 10 MB', { timeout: 60_000 }, async () => {
-  // Compiled code, buffers and connections that any 100 deliveries take are not what is asked about.
+  // Compiled code, buffers and connections that any 100 deliveries take are not measured here.
   for (let round = 0; round < WARM_UP_ROUNDS; round += 1) await deliverRound(round * AT_ONCE);
   const before = residentBytes(worker.pid);
   flood.endless = true;

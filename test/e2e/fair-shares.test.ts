@@ -5,7 +5,7 @@ import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
 
 /**
- * What accounts share in a worker: delivery slots, payload bytes and name look-ups (I-40, F-37). Beside an
+ * The resources that accounts share in a worker: delivery slots, payload bytes and name look-ups (I-40, F-37). Beside an
  * account that takes all it can get, each job of another one has to come through while nothing of the first moves.
  */
 const CAPACITY = 40;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   names = await startDnsServer(({ name }) => (name.endsWith('.slow.test') ? 'drop' : ['127.0.0.1']));
   const { api, jobferry, databaseUrl } = await startService({
     ...{ WORKER_CAPACITY: String(CAPACITY), WEBHOOK_DNS_SERVERS: names.address },
-    // Nothing of what hangs ends by itself, however busy the machine is.
+    // No hanging delivery ends by itself, however busy the machine is.
     WEBHOOK_TIMEOUT_SECONDS: '120',
   });
   greedy = api;
@@ -28,7 +28,7 @@ afterAll(() => names.close());
 
 const gates: { open(): void }[] = [];
 
-// What one test left hanging must not fail the next.
+// Deliveries that one test left hanging must not fail the next.
 afterEach(() => {
   for (const gate of gates.splice(0)) gate.open();
 });
@@ -58,7 +58,7 @@ describe('an account whose receivers hang', () => {
     for (const { name } of stuck) {
       ids.push(...(await Promise.all(Array.from({ length: 60 }, () => greedy.publish(name)))).map(({ id }) => id));
     }
-    // With nobody else at work it has most of the capacity.
+    // While no other account has work, it has most of the capacity.
     await receiver.waitFor(CAPACITY * 0.6);
     const own = await greedy.createQueue({ webhookUrl: healthy.url, concurrency: 5 });
     const flowing = await quiet.createQueue({ webhookUrl: healthy.url, concurrency: 5 });
@@ -92,7 +92,7 @@ describe('an account whose receivers hang', () => {
 });
 
 describe('an account whose names are never answered', () => {
-  it('keeps nobody else from looking up theirs', async () => {
+  it('does not delay the look-ups of other accounts', async () => {
     const healthy = await openReceiver({ headers: { connection: 'close' } });
     const stuck = await Promise.all(
       Array.from({ length: 30 }, (_, n) =>
@@ -107,7 +107,7 @@ describe('an account whose names are never answered', () => {
       const job = await quiet.waitForStatus((await quiet.publish(flowing.name)).id, 'completed');
       expect(job.attempts).toBe(1);
     }
-    // Each on a connection of its own, and each asked for again (S56).
+    // Each on a connection of its own, and each queried again (S56).
     expect(names.queries.filter(({ name }) => name === 'hooks.fast.test').length).toBeGreaterThanOrEqual(10);
   });
 });

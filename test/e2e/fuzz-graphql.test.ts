@@ -131,7 +131,7 @@ describe('generated operations', { timeout: FUZZ_TIMEOUT_MS }, () => {
     });
     const all = Object.keys(schema.getMutationType()?.getFields() ?? {});
     expect([...seen.reached].sort()).toEqual(all.sort());
-    // Nearly all did what they were asked for at least once; a bulk action that can be stopped is hard to guess.
+    // Nearly all operations succeeded at least once; a bulk action that can be stopped is hard to guess.
     expect(all.filter((field) => !seen.done.has(field) && field !== 'cancelBulkAction')).toEqual([]);
     expect(seen.refused).toBeGreaterThan(100);
   });

@@ -19,13 +19,13 @@ import { waitFor } from '../support/wait-for.ts';
 /**
  * Generated input for every route of the contract (I-39): whatever comes, the answer is JSON
  * below 500 in the shape that the OpenAPI document has for it, from the same process, which logs no
- * error. A failure says its seed and the smallest input that fails. GraphQL is in fuzz-graphql.
+ * error. A failure names its seed and the smallest input that fails. GraphQL is in fuzz-graphql.
  */
 
 const victim = startVictim({ MAX_BODY_BYTES: '65536' });
 let client: FuzzClient;
 
-/** H36: two that never come to the end of what they say, while everything else in this file is at work. */
+/** H36: two requests with an endless body, while all other tests of this file run. */
 let slow: { headers: RawConnection; body: RawConnection };
 let drip: NodeJS.Timeout;
 
@@ -48,7 +48,7 @@ afterAll(async () => {
   await client.close();
 });
 
-/** What a route takes: values of each member that it knows, and which members it cannot do without. */
+/** The input of a route: values of each member that it knows, and which members it cannot do without. */
 interface Members {
   required?: Record<string, readonly string[]>;
   optional: Record<string, readonly string[]>;
@@ -193,7 +193,7 @@ async function awaitingAck(api: Api, count: number): Promise<string[]> {
   return jobs.map(({ id }) => id);
 }
 
-/** With so many dead letters: nobody listens on port 9. */
+/** With so many dead letters: no server listens on port 9. */
 async function deadLetters(api: Api, count: number): Promise<{ queue: ApiQueue; ids: string[] }> {
   const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/', concurrency: 50, maxAttempts: 1 });
   await Promise.all(Array.from({ length: count }, () => api.publish(queue.name)));

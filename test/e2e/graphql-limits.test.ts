@@ -29,13 +29,13 @@ const DOCUMENTS: [name: string, code: string, document: string, variables?: obje
   ['G4 more directives than the limit', 'TOO_COMPLEX', `{ me { label ${'@skip(if: false) '.repeat(60)} } }`],
   ['G5 more than 3000 tokens', 'TOO_COMPLEX', `{ ${'me { label } '.repeat(1000)} }`],
   [
-    'G6 fragments in a circle',
+    'G6 circular fragments',
     'GRAPHQL_VALIDATION_FAILED',
     '{ me { ...A } } fragment A on Me { ...B } fragment B on Me { ...A }',
   ],
   ['G16 no query', 'GRAPHQL_PARSE_FAILED', ''],
   ['G16 a malformed query', 'GRAPHQL_PARSE_FAILED', '{ me { label }'],
-  ['G16 an unknown field', 'GRAPHQL_VALIDATION_FAILED', '{ nobody }'],
+  ['G16 an unknown field', 'GRAPHQL_VALIDATION_FAILED', '{ unknown }'],
   ['G16 a missing variable', 'BAD_USER_INPUT', 'query Q($id: ID!) { job(id: $id) { id } }'],
   [
     'G16 a variable of the wrong type',
@@ -100,7 +100,7 @@ describe('a hostile value', () => {
       'query Q($f: JobFilter) { jobs(filter: $f) { totalCount } }',
       { f: { payload: { path: 'a', value: {} } } },
     ],
-    ['a cursor of somebody’s making', '{ jobs(after: "nonsense") { nodes { id } } }'],
+    ['a made-up cursor', '{ jobs(after: "nonsense") { nodes { id } } }'],
     ['first and last at once', '{ jobs(first: 1, last: 1) { nodes { id } } }'],
     ['a page above 100', '{ jobs(first: 101) { nodes { id } } }'],
     ['a negative page', '{ jobs(first: -1) { nodes { id } } }'],
@@ -131,7 +131,7 @@ describe('the way in', () => {
     [
       'a wrong key',
       401,
-      { method: 'POST', headers: { ...json, authorization: 'Bearer wrong-key-of-nobody' }, body: '{}' },
+      { method: 'POST', headers: { ...json, authorization: 'Bearer wrong-key-of-no-account' }, body: '{}' },
     ],
     ['G7 a batch', 400, { method: 'POST', headers: json, body: '[{"query":"{me{label}}"}]' }],
     ['G11 a form', 415, { method: 'POST', headers: auth, body: new URLSearchParams({ query: mutation }) }],
@@ -209,7 +209,7 @@ describe('the way in', () => {
   });
 
   it('G18 shows nothing of an error of ours', async () => {
-    // The database is gone: what the driver says stays in the log.
+    // The database is gone: the driver's error text stays in the log.
     const victim = await startService({ BOOTSTRAP_API_KEY: KEY });
     const client = createGraphQLClient(victim.jobferry.baseUrl, KEY);
     await client.query('{ me { label } }');

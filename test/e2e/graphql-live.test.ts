@@ -99,7 +99,7 @@ describe('a subscription', () => {
     type Event = { bulkActionProgress: { action: { status: string; succeeded: number } } };
     const seen = await subscription.until(({ bulkActionProgress: { action } }: Event) => action.status !== 'RUNNING');
     expect(seen.at(-1)?.bulkActionProgress.action).toEqual({ status: 'COMPLETED', succeeded: 1 });
-    // An event has the state of the moment when it is sent, so the end may be told twice.
+    // An event has the state of the moment when it is sent, so the end may be sent twice.
     const rest = async () => {
       for (;;) {
         const { bulkActionProgress } = (await subscription.next()).data as Event;
@@ -148,7 +148,7 @@ describe('a subscription', () => {
     expect(errors?.[0]?.extensions?.code).toBe('BAD_USER_INPUT');
   });
 
-  it('ends when the process is told to stop, which it does at once', async () => {
+  it('ends at once when the process is stopped', async () => {
     const leaving = await startJobferry({ databaseUrl, env });
     const client = createGraphQLClient(leaving.baseUrl, KEY);
     const subscriptions = [
@@ -158,7 +158,7 @@ describe('a subscription', () => {
     for (const subscription of subscriptions) await subscription.next();
     const startedAt = performance.now();
     expect(await leaving.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-    // Far below the grace of 10 s that requests under way get.
+    // Far below the grace of 10 s that open requests get.
     expect(performance.now() - startedAt).toBeLessThan(8000);
     for (const subscription of subscriptions) await expect(subscription.next()).rejects.toThrow();
   });

@@ -13,7 +13,7 @@ const { api, jobferry } = await startService({ BOOTSTRAP_API_KEY: KEY });
 const graphql = createGraphQLClient(jobferry.baseUrl, KEY);
 const receiver = await openReceiver();
 
-/** What a call came to, whichever way it went. */
+/** The result of a call, by REST or by GraphQL. */
 interface Result {
   /** REST's status of a refusal, or 2xx. */
   status: number;
@@ -82,7 +82,7 @@ describe('create', () => {
     ],
     ['no rate limit', { name: 'no-limit', webhookUrl: url, rateLimitMax: null }, ok()],
     ['a template', { name: 'template', webhookUrl: url, template: 'anthropic' }, ok()],
-    ['an unknown template', { name: 'no-template', webhookUrl: url, template: 'nobody' }, bad('template')],
+    ['an unknown template', { name: 'no-template', webhookUrl: url, template: 'unknown' }, bad('template')],
     ['a bad name', { name: 'A b', webhookUrl: url }, bad('name')],
     ['an empty name', { name: '', webhookUrl: url }, bad('name')],
     ['a name of 65 characters', { name: 'x'.repeat(65), webhookUrl: url }, bad('name')],

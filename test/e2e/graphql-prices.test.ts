@@ -6,7 +6,7 @@ import { createGraphQLClient } from '../support/graphql.ts';
 import { startJobferry } from '../support/process.ts';
 import { openReceiver, startService } from '../support/service.ts';
 
-/** What a request costs is known before it runs, and what no price can know is bounded while it runs. */
+/** The price of a request is known before it runs; costs that a price cannot know are bounded while it runs. */
 
 const KEY = 'key-of-the-bootstrap-account';
 const { api, jobferry, databaseUrl } = await startService({ BOOTSTRAP_API_KEY: KEY });
@@ -73,7 +73,7 @@ describe('payloads', () => {
   });
 });
 
-describe('an answer says what it knows', () => {
+describe('an answer states', () => {
   it('whether a total is all there is', async () => {
     const client = new pg.Client({ connectionString: databaseUrl });
     await client.connect();
@@ -105,7 +105,7 @@ describe('an answer says what it knows', () => {
 });
 
 describe('a plan that PLANS does not name', () => {
-  it('is told at the start, and is as strict as the strictest', async () => {
+  it('is logged at the start, and is as strict as the strictest', async () => {
     const { key } = await createAccount(databaseUrl, 'gold');
     const { baseUrl, logs } = await startJobferry({ databaseUrl, role: 'api' });
     expect(logs.filter(({ msg }) => msg.includes('PLANS'))).toEqual([

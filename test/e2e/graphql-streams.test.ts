@@ -7,7 +7,7 @@ import { startJobferry } from '../support/process.ts';
 import { openReceiver } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What open subscriptions may take and when they end, over two processes that share a database. */
+/** The limits of open subscriptions and when they end, over two processes that share a database. */
 
 const KEY = 'key-of-the-bootstrap-account';
 const { url: databaseUrl } = await createTestDatabase();
@@ -94,7 +94,7 @@ describe('an account', () => {
 
 describe('what is refused before a subscription runs', () => {
   const DOCUMENTS = {
-    'an unknown field': 'subscription { nobody }',
+    'an unknown field': 'subscription { unknown }',
     'a price above the limit':
       'subscription { queueStats { queues { jobs(first: 100) { nodes { attempts { error } } } } } }',
     'nothing that GraphQL knows': 'subscription {',

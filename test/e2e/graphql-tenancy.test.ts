@@ -57,7 +57,7 @@ beforeAll(async () => {
   );
   const { replayDeadLetters } = await owner.query(
     `mutation M($id: ID!) {
-      replayDeadLetters(queueId: $id, filter: { fingerprints: ["nobody"] }) {
+      replayDeadLetters(queueId: $id, filter: { fingerprints: ["unknown"] }) {
         ... on BulkActionPayload { action { id } } ... on Error { message }
       }
     }`,

@@ -79,7 +79,7 @@ describe.concurrent('a held queue', () => {
     expect(probe.arrivedAt).toBeGreaterThanOrEqual(heldUntil - CLOCK_SLACK_MS);
 
     await api.waitForStatus(probe.id, 'awaiting_ack');
-    // Each publish makes the service look again for what it may deliver.
+    // Each publish makes the service claim again.
     for (let n = 0; n < 5; n += 1) await api.publish(queue.name);
     const before = Date.now();
     expect(receiver.requests).toHaveLength(5);
@@ -114,7 +114,7 @@ describe.concurrent('a held queue', () => {
     },
   );
 
-  it('is held too when the budget of the job that asked is spent', async () => {
+  it('is held too when the defer budget of the job that deferred is spent', async () => {
     const busy = await busyQueue({ concurrency: 2, waiting: 1 }, { maxDefers: 0 });
     const { deferred, probe } = await holdUntilProbe(busy, 0.5);
     expect(deferred).toMatchObject({ status: 'dead', lastError: 'defer_cap_exhausted' });
@@ -179,7 +179,7 @@ describe.concurrent('a probe that ends in another way', () => {
     await waitFor(async () => (await awaitingIds(busy.queue)).length === 3);
   });
 
-  it('lets the queue resume: a failed delivery', async () => {
+  it('releases the queue: a failed delivery', async () => {
     const busy = await busyQueue({ concurrency: 3, waiting: 8 });
     busy.receiver.respondWith(() => {
       busy.receiver.respondWith(CONFIRM);
@@ -190,7 +190,7 @@ describe.concurrent('a probe that ends in another way', () => {
     expect((await api.getJob(probe.id)).history[0]).toMatchObject({ status: 'failed', error: 'HTTP 500' });
   });
 
-  it('lets the queue resume: an ack timeout', async () => {
+  it('releases the queue: an ack timeout', async () => {
     const busy = await busyQueue({ concurrency: 3, waiting: 8 }, { ackTimeoutAction: 'dead' });
     const [first = '', ...others] = busy.inFlight;
     // From the next delivery on, which is the probe's.

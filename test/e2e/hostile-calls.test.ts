@@ -151,7 +151,7 @@ describe('lists', () => {
 });
 
 describe('actions', () => {
-  it('H98 400 for a report that nobody awaits', async () => {
+  it('H98 400 for a report on a job that awaits none', async () => {
     const { api } = victim;
     const standard = await api.createQueue({ name: 'standard', webhookUrl: (await openReceiver()).url });
     const { id: done } = await api.publish(standard.name);

@@ -65,7 +65,7 @@ describe.concurrent('authorization', () => {
     ['H43 nothing after Bearer', 'Bearer '],
     ['H44 a wrong prefix', `xx_${'0'.repeat(46)}`],
     ['H45 a wrong checksum', `Bearer jf_${'0'.repeat(46)}`],
-    ['H46 an unknown key', 'Bearer some-key-that-nobody-has'],
+    ['H46 an unknown key', 'Bearer some-key-of-no-account'],
     ['H48 8 kB', `Bearer ${'k'.repeat(8192)}`],
     ['H49 not ASCII', 'Bearer kl\u00e9-der-nicht-geht'],
     ['a key and more', `Bearer ${KEY} ${KEY}`],

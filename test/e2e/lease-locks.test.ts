@@ -43,7 +43,7 @@ const sessions = async () => {
   return rows;
 };
 
-/** Waits until both processes have said for the `n`th time that they hold their lock again. */
+/** Waits until both processes have logged for the `n`th time that they hold their lock again. */
 const renewed = (n: number) =>
   waitFor(() => workers.every(({ logs }) => logs.filter(({ msg }) => msg === 'lease lock held again').length >= n), {
     message: `renewed locks (${n})`,

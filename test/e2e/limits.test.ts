@@ -5,7 +5,7 @@ import type { Jobferry } from '../support/process.ts';
 import { monotonicNow, type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Limits over two worker processes: neither can know what the other has under way but by the database. */
+/** Limits over two worker processes: each knows only by the database what the other has in flight. */
 let cluster: Cluster;
 let receiver: Receiver;
 
@@ -123,7 +123,7 @@ describe('rate limit', () => {
   });
 });
 
-/** What a receiver can see: any span of n windows holds at most (n + 1) limits, but for the way there. */
+/** The receiver's view: any span of n windows holds at most (n + 1) limits, but for the way there. */
 function expectSpans(arrivals: number[], limit: number): void {
   const onTheWay = 400;
   for (let spans = 1; spans <= 6; spans += 1) {
@@ -145,7 +145,7 @@ describe('a hold of the whole queue', () => {
       const body = action === 'defer' ? { retryAfter: 1.5 } : undefined;
       expect((await cluster.api.call('POST', `/v1/jobs/${id}/${action}`, body)).status).toBe(200);
     };
-    /** Holds the queue, does what frees its slots, and answers the one job that is released then. */
+    /** Holds the queue, does what frees its slots, and returns the one job that is released then. */
     const probeAfterDefer = async (id: string | undefined, meanwhile: () => Promise<void>) => {
       const before = deliveriesOf(queue).length;
       const heldAt = monotonicNow();

@@ -47,7 +47,7 @@ describe('a subscriber of another process', () => {
     accountId = account?.id ?? '';
   });
 
-  /** What a page shows of a job: its state is read whenever there is news of it, and at no other time. */
+  /** The job as a page shows it: its state is read after each event about it, and at no other time. */
   async function follow(queueId: string) {
     const seen = new Map<string, string[]>();
     let caughtUp = false;
@@ -68,7 +68,7 @@ describe('a subscriber of another process', () => {
         caughtUp = true;
       }
     })();
-    // From then on everybody knows that it watches.
+    // From then on all processes know what it watches.
     await waitFor(() => caughtUp, { message: 'the first look' });
     return {
       seen,
@@ -160,7 +160,7 @@ it.skipIf(hasGivenServer)(
         { timeoutMs: 25_000, message: `news of ${jobId}` },
       );
     await hearsOf('1'.repeat(24));
-    // It may have come together with the news; then the next one is that of a quiet time.
+    // It may have come together with the event; then the next one is that of a quiet time.
     await waitFor(() => rounds.some(({ jobIds }) => jobIds.size === 0), { timeoutMs: 25_000, message: 'a first look' });
 
     rounds.length = 0;

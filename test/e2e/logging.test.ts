@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 const attemptLines = (jobId: string) => jobferry.logs.filter((line) => line.msg === 'attempt' && line.jobId === jobId);
 
-const PAYLOAD = 'payload-that-nobody-may-read';
+const PAYLOAD = 'payload-that-stays-secret';
 const WRONG_KEY = 'jf_000-wrong-but-a-secret-all-the-same';
 
 describe('an attempt', () => {
@@ -57,7 +57,7 @@ describe('an attempt', () => {
     }
   });
 
-  it('that kills a job says so', async () => {
+  it('that ends a job is logged with that', async () => {
     const receiver = await openReceiver({ status: 500 });
     const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
     const { id } = await api.publish(queue.name, { payload: { text: PAYLOAD } });

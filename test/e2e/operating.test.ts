@@ -6,7 +6,7 @@ import { at, CLOCK_SLACK_MS, openReceiver } from '../support/service.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What GraphQL can do to jobs and keys, with real workers and receivers. */
+/** Changes of jobs and keys by GraphQL, with real workers and receivers. */
 let cluster: Cluster;
 let api: Api;
 let op: TestServices;
@@ -38,7 +38,7 @@ describe.concurrent('a cancelled job', () => {
     expect((await api.listDeadLetters(queue.id)).total).toBe(0);
   });
 
-  it('that awaited its report lets the next one go', async () => {
+  it('that awaited its report frees its slot for the next one', async () => {
     const { receiver, queue } = await ackQueue({ concurrency: 1 });
     const first = await api.publish(queue.name);
     await api.waitForStatus(first.id, 'awaiting_ack');
@@ -49,7 +49,7 @@ describe.concurrent('a cancelled job', () => {
     expect((await api.call('POST', `/v1/jobs/${first.id}/ack`)).status).toBe(400);
   });
 
-  it('that was the probe of a held queue lets all go', async () => {
+  it('that was the probe of a held queue releases the queue', async () => {
     const { receiver, queue } = await ackQueue({ concurrency: 3 });
     const first = await api.publish(queue.name);
     await api.waitForStatus(first.id, 'awaiting_ack');
@@ -135,7 +135,7 @@ describe.concurrent('a revoked key', () => {
 });
 
 describe.concurrent('changes by REST', () => {
-  it('are in the audit log with the key that asked', async () => {
+  it('are in the audit log with the key of the request', async () => {
     const { id: keyId, key } = await op.accounts.createApiKey(account, 'rest');
     const client = createApi(cluster.apiProcesses[1]?.baseUrl ?? '', key);
     const receiver = await openReceiver({ status: 500 });

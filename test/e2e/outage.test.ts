@@ -47,7 +47,7 @@ afterEach(async () => {
   await waitFor(async () => (await fetch(`${jobferry.baseUrl}/readyz`)).ok, { message: 'readiness' });
 });
 
-/** What a caller may wait for an answer (I-37), and what a busy machine may add. */
+/** Milliseconds that a client may wait for an answer (I-37), with those that a busy machine may add. */
 const PATIENCE_MS = 5000 + 1500;
 
 const health = async (path: '/healthz' | '/readyz') => {
@@ -95,7 +95,7 @@ async function expectResumed(): Promise<void> {
 }
 
 describe('health', () => {
-  it('is told in JSON without a key', async () => {
+  it('is reported in JSON without a key', async () => {
     expect(await health('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
     const ready = { status: 'ready', checks: { database: 'ok', schema: 'ok', worker: 'ok' } };
     expect(await health('/readyz')).toEqual({ status: 200, body: ready });
@@ -103,9 +103,9 @@ describe('health', () => {
 });
 
 describe('a database that is gone', () => {
-  it('is said so: not ready but alive, 503 for every call, and no query for a key that is none', async () => {
+  it('is reported: not ready but alive, 503 for every call, and no query for a key that is none', async () => {
     await relay.cut();
-    // What was found is remembered for a second.
+    // The result is cached for a second.
     const unready = await waitFor(async () => {
       const { status, body } = await health('/readyz');
       return status === 503 && body;
@@ -131,7 +131,7 @@ describe('a database that is gone', () => {
     const mistyped = `${account.key.slice(0, -1)}${account.key.endsWith('0') ? '1' : '0'}`;
     const status = async (key: string) => (await createApi(jobferry.baseUrl, key).call('GET', '/v1/queues')).status;
     expect(await status(mistyped)).toBe(401);
-    expect(await status('nobody-has-this-key')).toBe(503);
+    expect(await status('a-key-of-no-account')).toBe(503);
     await expectResumed();
   });
 
@@ -177,8 +177,8 @@ describe('a database that is gone', () => {
 });
 
 describe('a database that no longer answers', () => {
-  it('is given up on in time, however many ask', async () => {
-    // What is said into a stalled connection may arrive when it goes on.
+  it('is given up on in time, however many requests there are', async () => {
+    // Data sent into a stalled connection may arrive when the stall ends.
     const doomed = await api.createQueue({ webhookUrl: receiver.url });
     relay.stall();
     const other = ['GET', 'PUT', 'GET', 'DELETE'].flatMap((method, n) =>
@@ -196,7 +196,7 @@ describe('a database that no longer answers', () => {
     await expectResumed();
   });
 
-  it('makes the process not ready, which is told within a second however many ask', async () => {
+  it('makes the process not ready, which /readyz answers within a second however many requests there are', async () => {
     relay.stall();
     const answers = await waitFor(async () => {
       const asked = await Promise.all(Array.from({ length: 50 }, () => timed(() => health('/readyz'))));

@@ -8,7 +8,7 @@ import { createGate, openReceiver, startService } from '../support/service.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Who pauses is a process of its own here; the workers learn of it by way of the database. */
+/** The pausing process is another one than the workers; they learn of the pause through the database. */
 let cluster: Cluster;
 let api: Api;
 let op: TestServices;
@@ -29,7 +29,7 @@ async function workersWentOn(through: Api, seconds: number): Promise<void> {
   await through.waitForStatus(id, 'completed');
 }
 
-/** Longer than the reconciler's period: whatever could let a job go by itself has had its turn. */
+/** Longer than the reconciler's period: whatever could release a job without a client has had its turn. */
 const LONG_SECONDS = 5.5;
 
 describe.concurrent('a paused queue', () => {
@@ -68,7 +68,7 @@ describe.concurrent('a paused queue', () => {
     expect(receiver.requests).toHaveLength(400);
   });
 
-  it('lets what is under way finish, and what failed wait', async () => {
+  it('lets jobs in flight finish, and failed ones wait', async () => {
     const gate = createGate();
     const receiver = await openReceiver(async (request) => {
       if (request.json().attempt === 1) await gate.opened;

@@ -44,7 +44,7 @@ describe('concurrency summed over an account', () => {
     expect(await sum()).toBe(1000);
 
     const queues = created.filter(({ status }) => status === 201).map(({ body }) => body);
-    // Ten make room for 900; ten ask for 399 more each.
+    // Ten make room for 900; ten request 399 more each.
     const updates = await Promise.all(
       [...queues, ...queues].map(({ id }, index) =>
         api.call<{ error: string }>('PUT', `/v1/queues/${id}`, { concurrency: index < 10 ? 10 : 499 }),

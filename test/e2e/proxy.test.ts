@@ -26,7 +26,7 @@ afterAll(() => {
 });
 
 describe('a proxy', () => {
-  it('in the usual variables is not asked', async () => {
+  it('in the usual variables is not used', async () => {
     const names = ['http_proxy', 'https_proxy', 'all_proxy', 'npm_config_proxy', 'npm_config_https_proxy'];
     const env = Object.fromEntries(names.flatMap((name) => [name, name.toUpperCase()]).map((name) => [name, url]));
     // What newer versions of Node need to heed them by themselves.
@@ -40,7 +40,7 @@ describe('a proxy', () => {
     expect(received).toEqual([]);
   });
 
-  it('that the operator names is asked for everything, and said loudly without its password', async () => {
+  it('that the operator names is used for everything, and logged as a warning without its password', async () => {
     const { api, jobferry } = await startService({ WEBHOOK_PROXY_URL: url });
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });

@@ -66,7 +66,7 @@ describe.concurrent('the next delivery goes by the new', () => {
     expect(moved.requests.find((request) => request.json().id === first.id)?.json().attempt).toBe(2);
   });
 
-  it('mode, while the one under way ends by the old', async () => {
+  it('mode, while the job in flight ends by the old', async () => {
     const { queue, gate, first, second } = await oneAtTheWebhook();
     await api.updateQueue(queue.id, { mode: 'ack' });
     gate.open();
@@ -173,7 +173,7 @@ describe.concurrent('a rate limit', () => {
     await api.updateQueue(queue.id, { rateLimitMax: 2, rateLimitWindow });
     await Promise.all([1, 2, 3, 4, 5].map(() => api.publish(queue.name)));
     await waitFor(async () => (await awaitingIds(queue)).length === 5);
-    // A finished job is a reason to look for the next one, and so is a published one.
+    // A finished job makes the worker claim the next one, and so does a published one.
     await Promise.all((await awaitingIds(queue)).map(ack));
     for (let n = 0; n < 3; n += 1) await api.publish(queue.name);
     const before = Date.now();
@@ -188,7 +188,7 @@ describe.concurrent('a rate limit', () => {
 });
 
 describe.concurrent('a deleted queue', () => {
-  it('buries what was not delivered, and lets finish what was under way', async () => {
+  it('makes undelivered jobs dead, and lets jobs in flight finish', async () => {
     const { receiver, queue, gate, first, second } = await oneAtTheWebhook();
     const delayed = await api.publish(queue.name, { payload: { late: true }, delay: 1000 });
     const deleted = await api.call('DELETE', `/v1/queues/${queue.id}`);

@@ -172,7 +172,7 @@ describe('replay', () => {
     expect((await cluster.api.listJobs(queue.id)).total).toBe(40);
   });
 
-  it('of a list skips what cannot be replayed, says why, and how many are left', async () => {
+  it('of a list skips what cannot be replayed, with the reasons, and answers how many are left', async () => {
     const { letters, path } = await deadLetters(4);
     const other = await deadLetters(1);
     const [a, b, c] = letters.map((letter) => letter.id);

@@ -10,7 +10,7 @@ const env = { WEBHOOK_TIMEOUT_SECONDS: '2' };
 /** A killed worker's claims come back within 5 s, a frozen one's when the lease ends. */
 const TAKEN_BACK_MS = 8000;
 const LEASE_MS = 7000;
-/** What a lost wake-up may cost (I-36), and the machine's own slowness. */
+/** The delay by a lost wake-up (I-36), and by a busy machine. */
 const RECONCILED_MS = 8000;
 
 let cluster: Cluster;
@@ -40,7 +40,7 @@ function deliveriesOf(jobId: string): ReceivedRequest[] {
   return receiver.requests.filter((request) => request.json().id === jobId);
 }
 
-/** Answers the first requests only when told so, and every later one at once. */
+/** Answers the first requests only when the test releases them, and every later one at once. */
 function stall(count: number): () => void {
   let release: () => void = () => undefined;
   const released = new Promise<void>((resolve) => {
@@ -112,7 +112,7 @@ describe('a worker that is killed', () => {
   });
 });
 
-describe('a worker that is told to stop', () => {
+describe('a worker that is stopped', () => {
   it('finishes and settles what it delivers, claims nothing more, and exits with 0', async () => {
     const { queue, job, worker, release } = await publishStalled({ concurrency: 1 });
     const waiting = await publishMany(cluster.api, queue.name, 5);
@@ -139,7 +139,7 @@ describe('a worker that is frozen past its lease', () => {
     expect(deliveriesOf(job.id).map((request) => request.json().attempt)).toEqual([1, 1]);
     release();
     process.kill(worker.pid, 'SIGCONT');
-    // It says itself that its result came too late.
+    // It logs itself that its result came too late.
     const late = await waitFor(() => worker.logs.find(({ msg, jobId }) => msg === 'attempt' && jobId === job.id));
     expect(late).toMatchObject({ applied: false });
     expect(await cluster.api.getJob(job.id)).toEqual(completed);
@@ -154,7 +154,7 @@ describe('the database', () => {
     const ack = await cluster.api.createQueue({ webhookUrl: receiver.url, mode: 'ack', ackTimeout: 3, maxAttempts: 1 });
     const reported = await cluster.api.publish(ack.name);
     await cluster.api.waitForStatus(reported.id, 'awaiting_ack');
-    // One more job, of which no worker hears: it is published and its wake-up lost in one commit.
+    // No worker is notified of one more job: it is published and its wake-up lost in one commit.
     await cluster.query(`do $$ begin
       perform ${publishInSql(queue.id, 1)};
       delete from graphile_worker._private_jobs;
@@ -164,7 +164,7 @@ describe('the database', () => {
     await cluster.api.waitForStatus(reported.id, 'dead', 3000 + RECONCILED_MS);
   });
 
-  it('may cut every connection: nothing is lost and nobody needs a restart', { timeout: 60_000 }, async () => {
+  it('may cut every connection: nothing is lost and no process needs a restart', { timeout: 60_000 }, async () => {
     receiver.respondWith({ delayMs: 5 });
     const queue = await cluster.api.createQueue({ webhookUrl: receiver.url, concurrency: 20 });
     const processes: Jobferry[] = [];

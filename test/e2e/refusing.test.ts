@@ -6,7 +6,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { startJobferry } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What a 503 says of what it refuses (I-43), and what goes on meanwhile (F-35). */
+/** Whether the refused request was stored, as the 503 states it (I-43), and what works meanwhile (F-35). */
 
 let api: Api;
 let admin: pg.Client;
@@ -39,7 +39,7 @@ async function setReadOnly(value: 'on' | 'off'): Promise<void> {
 }
 
 describe('a database that is read-only', () => {
-  it('answers what is read, and refuses what is written, saying that nothing was stored', async () => {
+  it('answers reads, and refuses writes with the statement that nothing was stored', async () => {
     await setReadOnly('on');
     try {
       const refused = await waitFor(async () => {
@@ -73,7 +73,7 @@ describe('a database that is read-only', () => {
 });
 
 describe('a commit that does not end', () => {
-  it('may have been stored, and says how to find out', async () => {
+  it('may have been stored, and the answer states how to find out', async () => {
     // As a synchronous standby that hangs: the statement is done, and its commit is not.
     await admin.query(`
       create function wait_in_commit() returns trigger language plpgsql as
@@ -94,7 +94,7 @@ describe('a commit that does not end', () => {
     expect(body.error).toContain('idempotencyKey');
     expect(headers.get('retry-after')).toBe('1');
     await admin.query('select pg_advisory_unlock(1)');
-    // A key makes it safe to ask again, whichever it was.
+    // An idempotency key makes it safe to send the request again in both cases.
     await waitFor(async () => [200, 201].includes((await publish('the-same')).status));
     expect((await api.listJobs(queue.id, '?idempotencyKey=the-same')).total).toBe(1);
   });

@@ -86,7 +86,7 @@ describe.concurrent('nack', () => {
   });
 });
 
-describe.concurrent('a report that says which attempt it is about', () => {
+describe.concurrent('a report that names its attempt', () => {
   it.each<[verb: Verb, body: object]>([
     ['ack', {}],
     ['nack', {}],
@@ -192,7 +192,7 @@ describe.concurrent.each(['job', 'queue'])('a defer of scope %s that cannot be g
   });
 });
 
-describe.concurrent('a report that nobody awaits', () => {
+describe.concurrent('a report on a job that awaits none', () => {
   const REPORTS: [Verb, object?][] = [['ack'], ['nack', {}], ['defer', { retryAfter: 1 }]];
 
   it.each(REPORTS)('%s is refused in every other state', async (verb, body) => {

@@ -51,7 +51,7 @@ describe.concurrent('retention', () => {
     const publishedAt = new Date((await api.getJob(ids[0] ?? '')).createdAt).getTime();
     const deadlineOfLast = new Date((await api.getJob(ids[2] ?? '')).createdAt).getTime() + RETENTION_MS;
 
-    // What was there and what was not, with the database's time before and after each look.
+    // The rows that were there and that were not, with the database's time before and after each read.
     const clock = async () =>
       (await cluster.query<{ ms: number }>('select (extract(epoch from jobferry_now()) * 1000)::float8 as ms'))[0]
         ?.ms ?? 0;
@@ -216,7 +216,7 @@ describe('the database clock', () => {
 
   const move = (hours: number) => moveClock(cluster, hours);
 
-  it('clamps lists to the window of the plan, and says so', async () => {
+  it('clamps lists to the window of the plan, and answers that it did', async () => {
     await move(0);
     const api = await cluster.addAccount('free');
     const queue = await api.createQueue({ webhookUrl: receiver.url });

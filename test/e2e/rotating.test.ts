@@ -24,7 +24,7 @@ function signer(request: ReceivedRequest, header: string, secrets: Record<string
   const value = request.headers[header];
   if (value === undefined) return null;
   const isOf = (secret: string) => value === `sha256=${createHmac('sha256', secret).update(request.raw).digest('hex')}`;
-  return Object.keys(secrets).find((name) => isOf(secrets[name] ?? '')) ?? 'nobody';
+  return Object.keys(secrets).find((name) => isOf(secrets[name] ?? '')) ?? 'none';
 }
 
 /** When the delivery of each job was claimed, in milliseconds. */

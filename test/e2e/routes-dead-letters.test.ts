@@ -142,7 +142,7 @@ describe('POST /v1/queues/{id}/dlq/replay', () => {
   const replay = (queue: ApiQueue, body: unknown) =>
     api.call<BulkReplay>('POST', `/v1/queues/${queue.id}/dlq/replay`, body);
 
-  it('replays what is named, and says why the rest is skipped', async () => {
+  it('replays what is named, and answers why the rest is skipped', async () => {
     const { queue, letters } = await queueWithDeadLetters(4);
     const other = await queueWithDeadLetters(1);
     await api.updateQueue(queue.id, { webhookUrl: (await openReceiver()).url });

@@ -137,7 +137,7 @@ async function queueWithJobs(keys: (string | undefined)[]): Promise<{ queue: Api
 }
 
 describe('GET /v1/queues/{id}/jobs', () => {
-  it('answers pages, newest first, 25 jobs unless asked otherwise', async () => {
+  it('answers pages, newest first, 25 jobs by default', async () => {
     const { queue, jobs } = await queueWithJobs(Array(27).fill(undefined));
     const newestFirst = jobs.map(({ id }) => id).reverse();
     const page = async (query: string) => {

@@ -8,7 +8,7 @@ import { DATE_TIME, fieldRefusal, ID, refusal } from '../support/shapes.ts';
 
 let api: Api;
 let free: Api;
-/** What refused updates are tried on. */
+/** The queue of the refused updates. */
 let untouched: ApiQueue;
 
 beforeAll(async () => {

@@ -32,7 +32,7 @@ function is(path: string, value: string | number): PayloadCondition {
   return { kind: 'test', path, op: 'EQ', value };
 }
 
-/** What the index itself says, without a look at the jobs. */
+/** The ids in the index itself, without a check of the jobs. */
 async function indexed(shape: object): Promise<string[]> {
   const rows = await cluster.query<{ job_id: string }>(
     'select s.job_id from job_search s join queue q on q.id = s.queue_id where s.doc @> jsonb_build_object(q.id, $1::jsonb)',

@@ -12,11 +12,11 @@ import { relayDatabase } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /**
- * Does everything that makes or uses a key or a secret, also in wrong ways, and then looks for each of
+ * Does everything that makes or uses a key or a secret, also in wrong ways, and then searches for each of
  * them in every row of the database, every line of the logs and every answer (I-32).
  */
 
-/** Every answer that this process was given, in whatever way it asked. */
+/** Every answer that this process got, by REST and by GraphQL. */
 const answers: string[] = [];
 const plainFetch = globalThis.fetch;
 globalThis.fetch = async (...args) => {
@@ -32,15 +32,15 @@ interface Made {
   /** By what made them. */
   apiKeys: Map<string, string>;
   signingSecrets: Map<string, string>;
-  /** Sent by somebody who has no right to anything. */
+  /** Keys that give no access, and were sent all the same. */
   wrongKeys: Map<string, string>;
 }
 
-const PAYLOAD = 'payload-that-nobody-may-read';
-const ANSWER = 'answer-that-nobody-may-read';
+const PAYLOAD = 'payload-that-stays-secret';
+const ANSWER = 'answer-that-stays-secret';
 const OVERLAP_SECONDS = 0.5;
 
-/** What somebody could recognise a secret by: all of it, most of it, or another way to write it. */
+/** The texts by which a secret could be recognised: all of it, most of it, or another way to write it. */
 function traces(secret: string): string[] {
   const core = secret.replace(/^(jf_|whsec_)/, '');
   const bytes = /^[0-9a-f]{64}$/.test(core) ? [Buffer.from(core, 'hex').toString('base64')] : [];
@@ -118,7 +118,7 @@ async function sendWrongKeys({ baseUrl, made }: Service): Promise<void> {
   await fetch(`${baseUrl}/v1/queues`, { headers: { authorization: `Bearer ${good} ${good}` } });
 }
 
-/** Queues by both ways, with rotations under way, carried out and refused; and what they do. */
+/** Queues by both ways, with rotations in progress, carried out and refused; and what they do. */
 async function useQueues({ api, graphql, made, env }: Service): Promise<void> {
   const receiver = await openReceiver((request) => {
     const status = request.json().queue.includes('failing') ? 500 : 200;
@@ -249,7 +249,7 @@ describe.each([
       }
     }
 
-    // What was made over the network was told in the one answer, and what was not never.
+    // A secret that was created over the network is in that one answer, and other secrets are in none.
     expect(answers.length).toBeGreaterThan(50);
     for (const [what, secret] of [...made.apiKeys, ...made.wrongKeys, ...made.signingSecrets]) {
       const told = made.signingSecrets.has(what) || what.startsWith('by GraphQL') ? 1 : 0;

@@ -6,7 +6,7 @@ import { openReceiver } from '../support/service.ts';
 import { openServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What a running service makes of signals; SIGTERM and Ctrl-C are elsewhere. */
+/** The reactions of a running service to signals; SIGTERM and Ctrl-C are elsewhere. */
 
 const KEY = 'key-of-the-bootstrap-account';
 let databaseUrl: string;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   databaseUrl = (await createTestDatabase()).url;
 });
 
-it('opens no debugger on SIGUSR1, and finishes what is under way when its terminal is closed', async () => {
+it('opens no debugger on SIGUSR1, and finishes its deliveries when its terminal is closed', async () => {
   const jobferry = await startJobferry({ databaseUrl, env: { BOOTSTRAP_API_KEY: KEY, PROT: '1' } });
   expect(jobferry.logs).toContainEqual(
     expect.objectContaining({ level: 'warn', msg: 'Jobferry does not read PROT: did you mean PORT?' }),

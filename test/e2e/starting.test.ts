@@ -8,7 +8,7 @@ import { openReceiver } from '../support/service.ts';
 import { refusal } from '../support/shapes.ts';
 import { startTcpRelay } from '../support/tcp-relay.ts';
 
-/** What stops a start says why in one line for the operator; roles share one database. */
+/** A start that fails logs the reason in one line for the operator; roles share one database. */
 
 let databaseUrl: string;
 
@@ -22,7 +22,7 @@ async function onDatabase(url: string, statement: string): Promise<void> {
   await client.query(statement).finally(() => client.end());
 }
 
-/** It ended by itself with 1, and said so in words that are no stack. */
+/** It ended by itself with 1, and logged the reason without a stack. */
 function expectRefused(result: CommandResult, said: RegExp): void {
   expect(result.code).toBe(1);
   expect(result.stdout).toBe('');
@@ -53,7 +53,7 @@ describe.concurrent('a wrong variable', () => {
 describe.concurrent('a database that will not do', () => {
   it('is named when it cannot be reached, without its password', async () => {
     const relay = await startTcpRelay({ host: '127.0.0.1', port: 1 });
-    await relay.cut(); // nobody listens on its port any more
+    await relay.cut(); // no server listens on its port any more
     const url = `postgres://someone:secret-word@127.0.0.1:${relay.port}/jobs`;
     const result = await runJobferry(['serve'], { DATABASE_URL: url });
     expectRefused(result, /DATABASE_URL cannot be reached: /);
@@ -112,7 +112,7 @@ describe.concurrent('the roles', () => {
     }
     expect((await fetch(`${back.baseUrl}/healthz`)).status).toBe(200);
 
-    // Both end when they are told to, with nothing left under way.
+    // Both end on their signal, with no delivery open.
     const exits = await Promise.all([front.kill('SIGTERM'), back.kill('SIGTERM')]);
     expect(exits).toEqual(Array(2).fill({ code: 0, signal: null }));
   });

@@ -139,9 +139,9 @@ async function callWith(authorization: string | null, method: string, path: stri
 }
 
 describe('keys', () => {
-  it.each(everyRoute(NEVER_MADE))('are asked for by %s %s', async (method, path, body) => {
+  it.each(everyRoute(NEVER_MADE))('are required by %s %s', async (method, path, body) => {
     const changed = `${account.key.slice(0, -1)}${account.key.endsWith('0') ? '1' : '0'}`;
-    for (const authorization of [null, `Bearer ${changed}`, 'Bearer key-of-nobody-at-all', `Basic ${account.key}`]) {
+    for (const authorization of [null, `Bearer ${changed}`, 'Bearer key-of-no-account', `Basic ${account.key}`]) {
       const { status, text, challenge } = await callWith(authorization, method, path, body);
       expect({ status, challenge, body: JSON.parse(text) }).toEqual({
         status: 401,

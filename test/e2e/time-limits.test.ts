@@ -49,7 +49,7 @@ describe.concurrent('a delivery lifetime', () => {
     const { jobs: letters } = await api.listDeadLetters(queue.id);
     expect(letters).toMatchObject([{ originalJobId: id, history: [] }]);
     expect(at(letters[0]?.deadAt) - at(createdAt)).toBeGreaterThanOrEqual(LIFETIME_MS);
-    // What was delivered in time may be reported on later.
+    // A job that was delivered in time may get its report later.
     const acked = await api.call('POST', `/v1/jobs/${first.id}/ack`);
     expect(acked).toMatchObject({ status: 200, body: { status: 'completed' } });
     expect(receiver.requests).toHaveLength(1);

@@ -7,7 +7,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 /** D26: the source text of a payload goes everywhere byte for byte. Texts are compared, never values. */
 
-// Its types say an ES module, but it is one JSON file.
+// Its types declare an ES module, but it is one JSON file.
 const events = createRequire(import.meta.url)('@octokit/webhooks-examples') as { examples: object[] }[];
 
 let api: Api;
@@ -16,7 +16,7 @@ beforeAll(async () => {
   ({ api } = await startService());
 });
 
-/** What a parse and a second serialisation would change, or a database could not store. */
+/** Values that a parse and a second serialisation would change, or that a database could not store. */
 const EDGE_CASES: [string, string][] = [
   ['empty', '{}'],
   ['an integer above 2^53', '{"id":9007199254740993,"far":123456789012345678901234567890}'],

@@ -10,7 +10,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
 import { openServices } from '../support/services.ts';
 
-/** No N+1: however many queues and jobs are shown, the database is asked the same few times. */
+/** No N+1: however many queues and jobs are shown, the number of statements is the same. */
 
 /** Of the key and of the clock, for all requests together; a busy machine meets it at any query. */
 const ONCE_A_SECOND = /^\s*(select account\.id, account\.name|update api_key|select jobferry_now\(\) as now$)/;
@@ -21,7 +21,7 @@ let statements: string[] = [];
 beforeAll(async () => {
   const { url } = await createTestDatabase();
   const { db, context } = openServices(url);
-  // Every statement goes over a connection of a pool, whoever sends it.
+  // Every statement goes over a connection of a pool, whichever part of the code sends it.
   const watch = (client: pg.PoolClient) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
     client.query = ((...args: unknown[]) => {
@@ -110,7 +110,7 @@ async function count(variables: object): Promise<number> {
   return statements.length;
 }
 
-it('asks the database at most 14 times for the heaviest dashboard, and no more for more of it', async () => {
+it('sends at most 14 statements for the heaviest dashboard, and no more for more of it', async () => {
   const few = await count({ queues: 2, jobs: 2 });
   const many = await count({ queues: 20, jobs: 50 });
   // Queues that are on the page need not be read again for its jobs.
@@ -118,7 +118,7 @@ it('asks the database at most 14 times for the heaviest dashboard, and no more f
   expect(many, statements.join('\n')).toBeLessThanOrEqual(14);
 });
 
-it('asks at most 12 times for the dashboard of the issue: depth, timeline and jobs with attempts', async () => {
+it('sends at most 12 statements for the dashboard of the issue: depth, timeline and jobs with attempts', async () => {
   const document = `{
     queues(first: 10) { totalCount nodes {
       id name paused inFlight oldestDueSeconds

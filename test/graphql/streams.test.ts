@@ -43,7 +43,7 @@ describe('a stream', () => {
     expect(inner.map(({ aborted }) => aborted)).toEqual(Array(20).fill(false));
   });
 
-  it('looks at its key again when an event was made, which may have taken seconds', async () => {
+  it('checks its key again when an event was made, which may have taken seconds', async () => {
     const happened: string[] = [];
     const keys = {
       follow: () => () => undefined,

@@ -76,7 +76,7 @@ describe.each([
 });
 
 describe('replay', () => {
-  it('answers the new job', async () => {
+  it('answers with the new job', async () => {
     const api = await testApi();
     const answer = await api.send('POST', `/v1/queues/${ID}/dlq/${'f'.repeat(24)}/replay`);
     expect(answer).toMatchObject({

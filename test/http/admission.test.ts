@@ -30,7 +30,7 @@ class Client {
     }
   }
 
-  /** Ends the oldest that are under way. */
+  /** Ends the oldest running publishes. */
   finish(times: number): void {
     for (const publish of this.underWay.splice(0, times)) this.#admission.end(publish);
   }
@@ -78,7 +78,7 @@ describe('admission', () => {
     expect(client.refused).toBe(0);
   });
 
-  it('has a bounded number under way, and refuses what is too much', async () => {
+  it('runs a bounded number at once, and refuses the rest', async () => {
     const client = new Client(new Admission(), 'a');
     await pass(5, { come: [[client, 6000]], answered: 2000 });
     expect(client.underWay.length).toBeLessThanOrEqual(256);
@@ -106,7 +106,7 @@ describe('admission', () => {
     expect(client.refused).toBe(before);
   });
 
-  it('lets an account proceed at once if it has less than its share under way', async () => {
+  it('lets an account proceed at once if it runs less than its share', async () => {
     const admission = new Admission();
     const loud = new Client(admission, 'loud');
     loud.publish(1000);

@@ -12,7 +12,7 @@ const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 
 describe('/docs', () => {
-  it('is a page for everybody that may load nothing from elsewhere', async () => {
+  it('is a page that needs no key and may load nothing from elsewhere', async () => {
     const { status, headers, text, calls } = await get('/docs');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');

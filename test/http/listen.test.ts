@@ -46,7 +46,7 @@ describe('what never reaches the app', () => {
     expect(json).toEqual({ error: expect.any(String) });
   });
 
-  it('H36 is not waited for longer than the limits say', async () => {
+  it('H36 is not waited for longer than the limits allow', async () => {
     const api = await testApi({ timeouts: { headers: 50, request: 100, check: 20 } });
     const head = lastAnswer(await api.raw(LIST).received);
     expect(head).toMatchObject({
@@ -126,7 +126,7 @@ describe('connections', () => {
 });
 
 describe('closing', () => {
-  it('ends idle and silent connections and lets a request under way finish', async () => {
+  it('ends idle and silent connections and lets an open request finish', async () => {
     const started = signal();
     const finish = signal();
     const api = await testApi({

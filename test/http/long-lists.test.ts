@@ -44,7 +44,7 @@ beforeAll(async () => {
   return api.close;
 });
 
-/** Asks for a list and does not read the answer. */
+/** Requests a list and does not read the answer. */
 function ask(path: string): Socket {
   const socket = connect(Number(api.url.port), api.url.hostname);
   onTestFinished(() => {

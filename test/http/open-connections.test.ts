@@ -36,7 +36,7 @@ it.each([
   for (const socket of [...loud, ...quiet]) socket.destroy();
 });
 
-it('turns new ones away while all have a request under way, and takes them again when one has ended', async () => {
+it('turns new ones away while all have an open request, and takes them again when one has ended', async () => {
   let finish = () => {};
   const held = new Promise<void>((resolve) => {
     finish = resolve;

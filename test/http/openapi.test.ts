@@ -40,7 +40,7 @@ function check(schema: object, value: unknown): string[] {
 }
 
 describe('the document', () => {
-  it('is what /openapi.json answers, to everybody', async () => {
+  it('is what /openapi.json answers, without a key', async () => {
     const api = await testApi({ config: { templates: { anthropic: {}, openai: {} } } });
     const answer = await api.send('GET', '/openapi.json', { headers: { authorization: undefined } });
     expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } });
@@ -84,7 +84,7 @@ describe('the document', () => {
     expect(parameters.filter((parameter) => !('description' in parameter))).toEqual([]);
   });
 
-  it('says what is configured', () => {
+  it('has the configured values', () => {
     const other = openApiDocument({ signatureHeader: 'x-my-signature', templates: { mine: {} } });
     expect(other).toMatchObject({
       components: { schemas: { QueueCreate: { properties: { template: { type: 'string', enum: ['mine'] } } } } },
@@ -102,7 +102,7 @@ describe('the operations', () => {
     expect(contracted).toHaveLength(14);
   });
 
-  it.each(operations)('ask for the key: $method $path', ({ operation }) => {
+  it.each(operations)('require the key: $method $path', ({ operation }) => {
     expect(operation.security).toEqual([{ apiKey: [] }]);
     expect(operation.responses['401']?.headers).toHaveProperty('WWW-Authenticate');
     expect(operation.responses['503']?.headers).toHaveProperty('Retry-After');

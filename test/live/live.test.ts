@@ -113,7 +113,7 @@ async function overhear(): Promise<{ messages: string[]; close(): Promise<void> 
   return {
     messages,
     async close() {
-      // What was sent before this has come in when it is answered.
+      // Events that were sent before this have arrived when it is answered.
       await client.query('select 1');
       await client.end();
     },
@@ -293,7 +293,7 @@ describe('a subscriber', () => {
     const queueId = id();
     hub.changes.changed({ accountId: ACCOUNT, queueId });
     await other.close();
-    // What the subscriptions announced while they were open may come late.
+    // Announcements of the subscriptions while they were open may come late.
     expect(other.messages.filter((message) => message.includes(queueId))).toEqual([]);
   });
 
@@ -385,7 +385,7 @@ describe('the database', () => {
     expect(subscriber.rounds).toMatchObject([{ jobIds: new Set(['job']), moreJobs: 1 }]);
   });
 
-  it('may lose connections: subscribers look at everything, and go on', async () => {
+  it('may lose connections: subscribers read everything again, and go on', async () => {
     const [near, far] = [await openHub(), await openHub()];
     const watch = { queueIds: [id()], jobIds: [id()], actionIds: [id()] };
     const subscriber = follow(near, watch);

@@ -62,7 +62,7 @@ describe('Batcher', () => {
     expect(await Promise.all([first, second])).toEqual([1, 2]);
   });
 
-  it('lets what arrives together ride together, up to the bound, each with its own answer', async () => {
+  it('puts items that arrive together into one batch, up to the bound, each with its own result', async () => {
     const { batcher, batches } = doubling();
     expect(await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.add('a', item)))).toEqual([2, 4, 6, 8, 10]);
     expect(batches).toEqual([

@@ -38,7 +38,7 @@ it('runs a round out of turn', async () => {
   ends[1]?.();
 });
 
-it('runs one more round after the running one, however often it is asked for, and never two at a time', async () => {
+it('runs one more round after the running one, however often it is requested, and never two at a time', async () => {
   const { loop, ends, rounds, isIdle } = openLoop();
   loop.runSoon();
   loop.runSoon();

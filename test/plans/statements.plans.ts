@@ -35,7 +35,7 @@ import { JOBS, type Seeded, seed } from './seed.ts';
 /**
  * Every statement of the service against a large database, ten times on one connection and ten times with the plan that a
  * connection keeps. The server counts the rows and index entries that were read, also by the SQL functions; a statement
- * that reads more than its answer needs fails. Counting plans says nothing of a quadratic comparison in memory, so the kept
+ * that reads more than its answer needs fails. Counting plans does not show a quadratic comparison in memory, so the kept
  * plan must not take much longer than the others either.
  */
 let fixture: Fixture;
@@ -132,7 +132,7 @@ const CASES: Case[] = [
   ['list by a frequent key', JOBS * 1.5 + 25_000, () => listed('completed', { idempotencyKey: 'key-' })],
   ['where a list begins', 100, () => listStart(db, q.paused.id, periods)],
   ['where a list of young jobs begins', 100, () => listStart(db, q.completed.id, periods)],
-  // Each is read, to count it; and again up to the page that is asked for.
+  // Each is read, to count it; and again up to the requested page.
   ['list kept jobs', JOBS * 0.3 + 5000, () => listedWithKept({})],
   ['list kept jobs, far page', JOBS * 0.5 + 5000, () => listedWithKept({}, { limit: 25, offset: JOBS * 0.09 })],
   ['list kept dead jobs', JOBS * 0.3 + 5000, () => listedWithKept({ status: 'dead' })],

@@ -55,7 +55,7 @@ function actions(rows: AuditRow[]): string[] {
 }
 
 describe('the audit log', () => {
-  it('says who asked, and about what', async () => {
+  it('names the actor and the target', async () => {
     const queue = await createQueue();
     const { id, label } = account.actor;
     const said = { actor_type: 'api_key', actor_id: id, actor_label: label, target_type: 'queue', target_id: queue.id };

@@ -8,7 +8,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { openServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** What a request's key costs the database. */
+/** The cost of a request's key for the database. */
 
 let url: string;
 let account: TestAccount;
@@ -62,7 +62,7 @@ it('a key that was made elsewhere costs one query', async () => {
   expect(statements).toHaveLength(1);
 });
 
-it('asks for a hash, and the database holds nothing else', async () => {
+it('looks up a hash, and the database holds nothing else', async () => {
   await authenticate(account.key);
   expect(JSON.stringify(statements)).not.toContain(account.key.slice(3, -6));
   const rows = await op.db.query<{ row: object }>('select row_to_json(api_key) as row from api_key');
@@ -122,7 +122,7 @@ it('strangers take two look-ups at once, and keep no known key waiting', async (
   free();
   const outcomes = await strangers;
   expect(most).toBe(2);
-  // What is more than may wait is told to come back.
+  // Requests above the number that may wait are refused for now.
   expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(600 - 502);
 });
 

@@ -44,7 +44,7 @@ function input(queueId: string, changes: Partial<BulkReplayInput> = {}): BulkRep
 
 const row = (actionId: string) => bulkRow(op.db, actionId);
 
-/** Takes steps until the action has ended, or so many; answers what each of them said. */
+/** Takes steps until the action has ended, or so many; returns the result of each. */
 async function run(actionId: string, steps = 50): Promise<(number | null)[]> {
   const said: (number | null)[] = [];
   while (said.length < steps && said.at(-1) !== null) said.push(await runBulkAction(op.context, actionId));
@@ -133,7 +133,7 @@ describe('startReplay', () => {
     expect(await refused(op.bulk.countReplay(account, input(id, changes)))).toMatch(message);
   });
 
-  it("does not know another account's queue, and says that a deleted one is gone", async () => {
+  it("does not know another account's queue, and reports that a deleted one is gone", async () => {
     const theirs = await createQueue({}, foreign);
     expect(await refused(op.bulk.startReplay(account, input(theirs.id)))).toBe('not_found: queue not found');
     expect(await refused(op.bulk.startPurge(account, theirs.id))).toBe('not_found: queue not found');
@@ -241,7 +241,7 @@ describe('a replay', () => {
     expect(await row(actionId)).toMatchObject({ status: 'completed', succeeded: 20 });
   });
 
-  it('keeps to its rate, also when it is asked too early by another process', async () => {
+  it('keeps to its rate, also when another process polls it too early', async () => {
     const { id } = await createQueue();
     await insertDeadLetters(op.db, id, 100);
     const actionId = await op.bulk.startReplay(account, input(id, { ratePerSecond: 50 }));
@@ -441,7 +441,7 @@ describe('startCancel', () => {
     expect(cancelled.map(({ size }) => size)).toEqual(sizes.filter((size) => size % 2 === 0 && size < 550));
   });
 
-  it('leaves what has ended alone, also when that is asked for', async () => {
+  it('leaves jobs that have ended unchanged, also when the filter selects them', async () => {
     const queue = await createQueue();
     await publish(queue.name, 2);
     await deliver(queue.id);
@@ -467,7 +467,7 @@ describe('startCancel', () => {
     expect(await statuses(queue.id)).toEqual({ dead: 1300 });
   });
 
-  it('has to be asked for everything', async () => {
+  it('has to select everything explicitly', async () => {
     expect(await refused(op.bulk.startCancel(account, {}, false))).toMatch(/^invalid_request: .*all: true/);
     expect(await refused(op.bulk.countCancel(account, { states: [], created: {} }, false))).toMatch(/all: true/);
     const { url } = await createTestDatabase();

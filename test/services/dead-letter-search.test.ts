@@ -172,7 +172,7 @@ describe('error groups', () => {
     ]);
   });
 
-  it('are as old as their oldest member, also when only the latest time is asked for', async () => {
+  it('are as old as their oldest member, also when only the latest time is selected', async () => {
     const dead = { from: new Date(START + 3 * MINUTE) };
     const groups = await insight.deadLetters.errorGroups(insight.account, { queueIds: [orders.id], dead }, 10);
     // The one that died at minutes 0, 1 and 3, and the one of minute 4; not the timeout of minute 2.
@@ -186,7 +186,7 @@ describe('error groups', () => {
     ]);
   });
 
-  it('are of the asked queues and dead letters, and no more than asked for', async () => {
+  it('are of the selected queues and dead letters, and no more than `first`', async () => {
     const open = await insight.deadLetters.errorGroups(insight.account, { queueIds: [orders.id], replayed: false }, 1);
     expect([...open.entries()].map(([id, groups]) => [id, groups.map(({ count }) => count)])).toEqual([
       [orders.id, [2]],

@@ -149,7 +149,7 @@ describe.concurrent('cancelJob', () => {
     expect((await op.deadLetters.list(account, queue.id, { page: 1, limit: 10 })).total).toBe(0);
   });
 
-  it('of a probe lets the held queue go on', async () => {
+  it('of a probe releases the held queue', async () => {
     const { queue, ids } = await awaiting(1, { concurrency: 5 });
     const [probe = ''] = ids;
     for (let n = 0; n < 3; n += 1) await publish(queue.name);
@@ -162,7 +162,7 @@ describe.concurrent('cancelJob', () => {
     expect((await take(queue.id)).jobs).toHaveLength(3);
   });
 
-  it('tells that a delivery cannot be called back, and that what has ended has ended', async () => {
+  it('refuses for a running delivery, and for a job that has ended, with the reason', async () => {
     const queue = await createQueue();
     const id = await publish(queue.name);
     const [job] = (await take(queue.id)).jobs;
@@ -188,7 +188,7 @@ describe.concurrent('cancelJob', () => {
         ['success', () => other.jobs.ack(account, id)],
         ['nacked', () => other.jobs.nack(account, id, { retryable: false, reason: null })],
       ];
-      // Whoever is called first is likely to win, so all take turns; the timeout is sometimes among them.
+      // The first call is likely to win, so all take turns; the timeout is sometimes among them.
       const turn = Math.floor(Math.random() * calls.length);
       const ordered = [...calls.slice(turn), ...calls.slice(0, turn)];
       if (Math.random() < 0.3) ordered.splice(Math.floor(Math.random() * 3), 0, ['', () => expireOne(queue.id, id)]);
@@ -222,7 +222,7 @@ describe.concurrent('cancelJob', () => {
   });
 });
 
-/** What the timeout task does, for one job. */
+/** The effect of the timeout task, for one job. */
 async function expireOne(queueId: string, id: string): Promise<void> {
   const job = (await overdueJobs(op.db, queueId, 100)).find((overdue) => overdue.id === id);
   if (job !== undefined) await settleOverdue(op.db, [settlementOf(job, { type: 'ack_timed_out' }, Date.now())]);
@@ -296,7 +296,7 @@ describe.concurrent('runNow', () => {
 });
 
 describe.concurrent('extendAck', () => {
-  it('puts the deadline off, with a wake-up there, and keeps what the worker says', async () => {
+  it('puts the deadline off, with a wake-up there, and keeps what the worker reports', async () => {
     const { queue, ids } = await awaiting(1, { ackTimeout: 1 });
     const [id = ''] = ids;
     await forget(queue.id);
@@ -322,7 +322,7 @@ describe.concurrent('extendAck', () => {
   it('holds against the old deadline, and not beyond the new one', async () => {
     const { queue, ids } = await awaiting(2, { ackTimeout: 0.001, ackTimeoutAction: 'dead' });
     const [kept = '', ended = ''] = ids;
-    // Overdue, and nobody has noticed: it still awaits its report.
+    // Overdue, but no process has timed it out: it still awaits its report.
     await op.jobs.extendAck(account, kept, 600, null);
     await expireDeadlines(op.db, queue.id);
     expect(await stored(kept)).toMatchObject({ status: 'awaiting_ack' });
@@ -357,7 +357,7 @@ describe.concurrent('extendAck', () => {
     for (const id of ids) expect(await stored(id)).toMatchObject({ status: 'completed', history_count: 1 });
   });
 
-  it('starts anew with the next delivery', async () => {
+  it('starts again with the next delivery', async () => {
     const { queue, ids } = await awaiting(1, { backoffType: 'fixed', backoffDelay: 0 });
     const [id = ''] = ids;
     await op.jobs.extendAck(account, id, 600, 'half');
@@ -449,7 +449,9 @@ describe.concurrent('publishJobs', () => {
     expect(await op.jobs.publishMany(account, [])).toEqual([]);
   });
 
-  it('fills no line so that it is refused, however many ask for a thousand at once', { timeout: 60_000 }, async () => {
+  it('fills no waiting line so that it is refused, however many requests publish a thousand at once', {
+    timeout: 60_000,
+  }, async () => {
     const queue = await createQueue();
     const jobs = Array.from({ length: 1000 }, () => ({ queueName: queue.name, payload: '{}' }));
     const answers = await Promise.all(Array.from({ length: 8 }, () => op.jobs.publishMany(account, jobs)));

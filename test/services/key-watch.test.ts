@@ -5,12 +5,12 @@ import { KeyWatch } from '../../src/services/accounts/key-watch.ts';
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** A database in which these keys are in force, and how often it was asked. */
+/** A database in which these keys are in force, and the number of its queries. */
 function databaseWith(...inForce: string[]) {
   const asked: string[][] = [];
   const query = async (_statement: unknown, [ids]: [string[]]) => {
     asked.push(ids);
-    // Answers take a moment: a loop that asks again and again would otherwise never let this test go on.
+    // Answers take a moment: a loop that queries without a pause would otherwise never let this test go on.
     await new Promise((resolve) => setTimeout(resolve, 1));
     return inForce.filter((id) => ids.includes(id)).map((id) => ({ id }));
   };
@@ -37,7 +37,7 @@ describe('the watch of keys', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('asks again for a key that came while it looked', async () => {
+  it('queries again for a key that was added during its query', async () => {
     const { db, asked } = databaseWith('one', 'two');
     const keys = new KeyWatch(db);
     const leave = [keys.follow('one', () => expect.unreachable())];

@@ -40,7 +40,7 @@ function isKept({ createdAt, endedAt }: Made): boolean {
   return endedAt >= Math.max(createdAt + RETENTION_MS, NOW - LIFETIME_MS);
 }
 
-/** What a queue may have that was paused for days, and that no sweep has looked at since. Oldest first. */
+/** Jobs as in a queue that was paused for days, before any sweep. Oldest first. */
 function madeJobs(young: number): Made[] {
   const jobs: Made[] = [];
   for (let n = 0; n < 60; n += 1) {
@@ -75,7 +75,7 @@ async function insert(queueId: string, jobs: Made[]): Promise<void> {
   );
 }
 
-// So many young ones are each looked at, or found by the indexes.
+// So many young ones are each read, or found by the indexes.
 describe.each([[40], [20_010]])('the list of a paused queue with %i young jobs', (young) => {
   let queueId: string;
   const all = madeJobs(young);
@@ -148,7 +148,7 @@ describe.each([[40], [20_010]])('the list of a paused queue with %i young jobs',
     }
   });
 
-  it('begins where it is asked to', async () => {
+  it('begins where the request names', async () => {
     const from = new Date(NOW - RETENTION_MS - 20 * HOUR);
     const expected = kept.filter(({ createdAt }) => createdAt >= from.getTime());
     const { keys, total, from: applied } = await list({ from, page: Math.ceil(expected.length / 10) });

@@ -62,7 +62,7 @@ describe('suggestions', () => {
     // Each request has parsed its sample once, for both fields.
     expect(total).toBeGreaterThan(4 * 60 * 20_000);
     expect(total).toBeLessThan(5 * 60 * 20_100);
-    // A slice is 64 KiB and the payload that fills it; two may fall between two looks.
+    // A slice is 64 KiB and the payload that fills it; two may fall between two checks.
     expect(most).toBeLessThan(200_000);
   });
 
@@ -98,7 +98,7 @@ describe('the searches of one request', () => {
     await createJobSearch(context, { budget: new SearchBudget() }).search(account, {}, NEWEST_FIRST, slice);
   });
 
-  it('end when nobody waits for them any more', async () => {
+  it('end when no client waits for them any more', async () => {
     const gone = new AbortController();
     const search = createJobSearch(context, { budget: new SearchBudget(gone.signal) });
     await search.search(account, {}, NEWEST_FIRST, slice);
@@ -106,7 +106,7 @@ describe('the searches of one request', () => {
     await expect(search.search(account, {}, NEWEST_FIRST, slice)).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
-  it('are not made when nobody waits for them by the time their turn comes', async () => {
+  it('are not made when no client waits for them by the time their turn comes', async () => {
     const gone = new AbortController();
     const search = createJobSearch(context, { budget: new SearchBudget(gone.signal) });
     const letGo = occupyTurns(context.db, account);

@@ -3,7 +3,7 @@ import type { Database } from '../../src/db/connection/database.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createPublish } from '../../src/services/jobs/publish.ts';
 
-/** Found by the simulation: a publish that has to be asked again got all of its time again (I-37). */
+/** Found by the simulation: a publish that needed another round got all of its time again (I-37). */
 it('has one deadline for all rounds', async () => {
   let rounds = 0;
   const db = {

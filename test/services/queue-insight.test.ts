@@ -46,7 +46,7 @@ async function depthOf(queue: TestQueue): Promise<QueueDepth | undefined> {
   return (await insight.depths(insight.account, [queue.id])).get(queue.id);
 }
 
-/** What a timeline must say, by the attempts themselves. */
+/** The expected timeline, from the attempts themselves. */
 async function plainTimeline(queue: TestQueue, from: number, to: number, bucketMs: number, deaths: Death[]) {
   const rows = await insight.db.query<{
     at: number;
@@ -84,7 +84,7 @@ async function plainTimeline(queue: TestQueue, from: number, to: number, bucketM
   return points;
 }
 
-/** What a depth must say, by the jobs themselves. */
+/** The expected depth, from the jobs themselves. */
 async function plainDepth(queue: TestQueue): Promise<QueueDepth | null> {
   const { oldest, ...counts } = (await insight.db.one<Omit<QueueDepth, 'oldestDueAt'> & { oldest: Date | null }>(
     `select count(*) filter (where status = 'pending' and scheduled_for <= n.now) as due,
@@ -131,7 +131,7 @@ async function liveThroughHalfAnHour(seed: number): Promise<{ queues: TestQueue[
 }
 
 describe('timelines and depths', () => {
-  it.each([1, 2, 3])('say what the rows say, however far the statistics are (%s)', async (seed) => {
+  it.each([1, 2, 3])('agree with the rows, however far the roll-up is (%s)', async (seed) => {
     const from = now;
     const { queues, deaths } = await liveThroughHalfAnHour(seed);
     const to = Math.ceil(now / (10 * MINUTE)) * 10 * MINUTE;
@@ -150,7 +150,7 @@ describe('timelines and depths', () => {
     expect(await insight.db.one(left)).toEqual({ n: 0 });
   });
 
-  it('are asked for many queues at once, and zero where nothing happened', async () => {
+  it('are read for many queues at once, and zero where nothing happened', async () => {
     const [busy, idle] = [await insight.createQueue(), await insight.createQueue()];
     await insight.publishJobs(busy, 2);
     await deliverSome(insight, busy, now, () => 0.2);
@@ -223,7 +223,7 @@ describe('retention', () => {
       const depth = await depthOf(queue);
       expect(depth).toEqual(await plainDepth(queue));
       const { oldestDueAt: _oldest, ...counts } = depth ?? { oldestDueAt: null };
-      // What has not ended stays: the third, the fourth and the fifth.
+      // Jobs that have not ended stay: the third, the fourth and the fifth.
       expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(Math.max(5 - gone, 3));
       await pass(1);
       expect(await depthOf(queue)).toEqual(await plainDepth(queue));
@@ -291,7 +291,7 @@ describe('uses', () => {
 });
 
 describe('healths', () => {
-  it('say how the receiver answered in the last hour', async () => {
+  it('show how the receiver answered in the last hour', async () => {
     const queue = await insight.createQueue({ max_attempts: 25 });
     const health = async () => (await insight.healths(insight.account, [queue.id])).get(queue.id);
     const answer = (statusCode: number | null) =>
@@ -334,7 +334,7 @@ describe('waitings', () => {
   const on = (queue: TestQueue, change: string) =>
     insight.db.query(`update queue set ${change} where id = $1`, [queue.id]);
 
-  it('say what claiming would say', async () => {
+  it('agree with what a claim would do', async () => {
     const queue = await insight.createQueue({ backoff_delay: 30, concurrency: 2 });
     const [delayed] = await insight.publishJobs(queue, 1, { delayMs: 5000 });
     expect(await waitingOf(delayed)).toMatchObject({ reason: 'delayed', earliestAt: new Date(now + 5000) });

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  // Nothing of one test is due in the next.
+  // No job of one test is due in the next.
   await op.db.query('delete from job');
 });
 
@@ -128,7 +128,7 @@ it('an account that has 1000 deleted queues with jobs gets no further one until 
 });
 
 describe('a paused queue', () => {
-  it('says since when, and by whom; asked again it stays as it is', async () => {
+  it('has its time and its actor; a second pause changes nothing', async () => {
     const { signingSecret: _, ...queue } = await createQueue();
     expect(await op.queues.pause(account, queue.id)).toEqual(queue);
     const paused = { paused_at: new Date(now), paused_by: account.actor.label };
@@ -140,7 +140,7 @@ describe('a paused queue', () => {
     expect(op.changes.filter((change) => change.queueId === queue.id)).toHaveLength(2); // created, paused
   });
 
-  it('gives nothing to any claim, asks for none, and everything again when it is resumed', async () => {
+  it('gives no job to any claim, causes no claims, and gives all jobs again when it is resumed', async () => {
     const queue = await createQueue();
     const before = await publish(queue.name);
     await op.queues.pause(account, queue.id);
@@ -156,7 +156,7 @@ describe('a paused queue', () => {
     expect((await take(queue.id)).jobs.map((job) => job.id)).toEqual([before, during]);
   });
 
-  it('lets no lifetime end, whenever its jobs were published, and gives each its full one again', async () => {
+  it('ends no lifetime, whenever its jobs were published, and gives each its full one again', async () => {
     const queue = await createQueue();
     const other = await createQueue();
     const [early, lost] = [await publish(queue.name), await publish(other.name)];
@@ -241,7 +241,7 @@ describe('a paused queue', () => {
     expect(others).toEqual([]);
     if (probe === undefined) throw new Error('no probe');
     expect(probe.rules.isProbe).toBe(true);
-    // A probe that ends while the queue is paused lets it go on, but not before it is resumed.
+    // A probe that ends while the queue is paused ends the hold, but the queue stays paused.
     await op.queues.pause(account, queue.id);
     await settle(op.db, [settlementOf(probe, DELIVERED, now)]);
     await op.jobs.ack(account, probe.id);
@@ -263,7 +263,7 @@ describe('a paused queue', () => {
 });
 
 describe('a hold that is ended', () => {
-  it('lets all its jobs go, with the one that asked for it', async () => {
+  it('makes all its jobs due, with the one whose defer caused it', async () => {
     const queue = await createQueue({ mode: 'ack', ackTimeout: 3600 });
     for (let n = 0; n < 4; n += 1) await publish(queue.name);
     const [first] = (await take(queue.id, 1)).jobs;
@@ -290,7 +290,7 @@ describe('a hold that is ended', () => {
     ]);
   });
 
-  it('does not wait for a probe that is under way', async () => {
+  it('does not wait for a probe that is in flight', async () => {
     const queue = await createQueue({ mode: 'ack', ackTimeout: 3600 });
     for (let n = 0; n < 3; n += 1) await publish(queue.name);
     const [first] = (await take(queue.id, 1)).jobs;
@@ -336,7 +336,7 @@ describe('a rotation', () => {
     expect(await signedWith(queue)).toEqual([next, null]);
   });
 
-  it('is refused while another is under way, and not after', async () => {
+  it('is refused while another is in progress, and not after', async () => {
     const queue = await createQueue();
     const { signingSecret: second } = await op.queues.rotateSigningSecret(account, queue.id, 60);
     await pass(MINUTE - 1);
@@ -377,7 +377,7 @@ describe('a rotation', () => {
     ]);
   });
 
-  it('is given to one of several who ask at once', async () => {
+  it('is given to one of several concurrent requests', async () => {
     const queue = await createQueue();
     const asked = await Promise.allSettled(
       Array.from({ length: 8 }, () => op.queues.rotateSigningSecret(account, queue.id, 60)),

@@ -46,7 +46,7 @@ async function replayed(queueId: string): Promise<number> {
 }
 
 describe('a bulk replay whose second commit fails', () => {
-  it('does not say that nothing was stored', async () => {
+  it('does not report that nothing was stored', async () => {
     const { queueId, ids } = await deadLetters();
     plant(() => {
       throw unavailable('the database is not available', 'nothing');
@@ -60,7 +60,7 @@ describe('a bulk replay whose second commit fails', () => {
     expect(await replayed(queueId)).toBeGreaterThan(0);
   });
 
-  it('answers what was replayed when the plan allows no more', async () => {
+  it('returns what was replayed when the plan allows no more', async () => {
     const { queueId, ids } = await deadLetters();
     plant(() => [{ answer: { outcome: 'limit_reached' } }]);
     const answer = await op.deadLetters.replayMany(account, queueId, ids);

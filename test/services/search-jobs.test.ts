@@ -43,7 +43,7 @@ describe('searching jobs', () => {
     expect(await search.count(accountOf('free'), { created }, 100)).toEqual({ count: 3, exact: true });
   });
 
-  it('says whether a count is exact', async () => {
+  it('returns whether a count is exact', async () => {
     expect(await search.count(accountOf('pro'), {}, 4)).toEqual({ count: 4, exact: true });
     expect(await search.count(accountOf('pro'), {}, 3)).toEqual({ count: 3, exact: false });
   });
@@ -80,7 +80,7 @@ describe('searching jobs', () => {
 });
 
 describe('the newest jobs of queues', () => {
-  it('are those of the queues asked for that the filter lets in, and that are the account’s', async () => {
+  it('are those of the selected queues that match the filter and belong to the account', async () => {
     const account = accountOf('pro');
     const asked = [orders.id, mails.id, '0'.repeat(24), 'nonsense'];
     const counts = async (filter = {}) =>

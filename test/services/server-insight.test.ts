@@ -12,7 +12,7 @@ beforeAll(async () => {
   setClock = await takeOverClock(insight.db, START);
 });
 
-it('tells what an account uses', async () => {
+it('returns the usage of an account', async () => {
   const nothing = { month: '2026-11', attempts: 0, inFlight: 0, concurrency: 0, queues: 0 };
   expect(await insight.usage(insight.account)).toEqual(nothing);
   const one = await insight.createQueue({ concurrency: 7, mode: 'ack' });
@@ -23,17 +23,17 @@ it('tells what an account uses', async () => {
   const used = { month: '2026-11', attempts: 5, inFlight: 5, concurrency: 11, queues: 2 };
   expect(await insight.usage(insight.account)).toEqual(used);
   await insight.db.query('update queue set deleted_at = jobferry_now() where id = $1', [two.id]);
-  // What is under way of a deleted queue is still under way.
+  // Jobs in flight of a deleted queue are still in flight.
   expect(await insight.usage(insight.account)).toEqual({ ...used, concurrency: 7, queues: 1 });
   expect(await insight.usage(insight.other)).toEqual(nothing);
   await setClock(START + 60_000);
   expect(await insight.usage(insight.account)).toMatchObject({ month: '2026-12', attempts: 0, inFlight: 5 });
 });
 
-it('tells what the server is, by the database clock', async () => {
+it('returns the facts of the server, by the database clock', async () => {
   await setClock(START + 1);
   const { now, ...server } = await insight.facts();
-  // Asked for once a second, and counted on in between.
+  // Queried once a second, and counted on in between.
   expect(now.getTime() - START).toBeGreaterThanOrEqual(1);
   expect(now.getTime() - START).toBeLessThan(60_000);
   expect(server).toEqual({

@@ -16,7 +16,7 @@ function insight(fails = false) {
   return { asked, shared: sharingStatistics({ timelines } as QueueInsight) };
 }
 
-it('asks once a second for the same timelines, and for each account by itself', async () => {
+it('queries the same timelines once a second, and for each account by itself', async () => {
   vi.useFakeTimers();
   try {
     const { asked, shared } = insight();
@@ -34,7 +34,7 @@ it('asks once a second for the same timelines, and for each account by itself', 
   }
 });
 
-it('asks again at once when that failed', async () => {
+it('queries again at once when that failed', async () => {
   const { asked, shared } = insight(true);
   for (let again = 0; again < 2; again += 1) {
     await expect(shared.timelines(account('a'), ['1'], RANGE)).rejects.toThrow('not now');

@@ -15,16 +15,16 @@ const MOVES: Record<JobStatus, readonly JobStatus[]> = {
   dead: [],
 };
 const SETTLES = new Set(['settle', 'settle-overdue', 'settle-lost', 'settle-cancelled']);
-/** So many in a row count as a failed attempt. */
+/** Interruptions in a row that count as a failed attempt. */
 const MAX_INTERRUPTIONS = 10;
 /** After the database was away, processes have their locks again within this time. */
 const TAKEN_AGAIN_MS = 2000;
-/** A process may believe for so long in what it last heard of its lease lock, and so long it may not count as dead. */
+/** Milliseconds for which a process may rely on the last confirmation of its lease lock; until then it is not dead. */
 const CONFIRMED_MS = 2000;
 
 /**
- * Looks at every commit and at every request that arrives, and tells of the first that breaks a
- * promise. It keeps its own account of what happened, and takes nothing from `src` but types.
+ * Checks every commit and every request that arrives, and reports the first that breaks an invariant.
+ * It keeps its own record of events, and imports only types from `src`.
  */
 export class Checker {
   readonly #tables: Tables;
@@ -39,10 +39,10 @@ export class Checker {
   open = 0;
   #arrivals = 0;
   #clockHasJumped = false;
-  /** Of simulated time. */
+  /** In simulated time. */
   #databaseBackAt = Number.NEGATIVE_INFINITY;
 
-  /** @param violated told the number of the invariant in docs/invariants.md; must not throw, for `src` would catch it */
+  /** @param violated gets the invariant's id of docs/invariants.md; must not throw, because `src` would catch it */
   constructor(
     tables: Tables,
     processes: readonly Process[],
@@ -68,7 +68,7 @@ export class Checker {
 
   onCommit(name: string, values: unknown[], rows: object[], by: Process): void {
     const now = this.#tables.clock();
-    // What is applied that should not be breaks more than one promise: the first that is told is the cause.
+    // A result that should not be applied breaks several invariants: the first one reported is the cause.
     if (SETTLES.has(name)) this.#settled(values, (rows[0] as { applied: string[] }).applied, now);
     for (const [job, before] of this.#tables.before) {
       if (before === null) this.#isNew(job);
@@ -151,7 +151,7 @@ export class Checker {
     }
     if (before.status === 'processing' && name === 'settle' && before.workerId === by.workerId) return;
     if (before.status === 'processing' && name !== 'settle-overdue') {
-      const isHeld = before.workerId !== null && this.#tables.lifeSigns.has(before.workerId);
+      const isHeld = before.workerId !== null && this.#tables.leaseLocks.has(before.workerId);
       this.#check(!isHeld, 'I-41 LeaseKnown', `${where} is taken back from ${before.workerId}, whose lock is there`);
       const worker = this.#processes[(before.workerId ?? 0) - 1];
       const mayClaim = worker?.dead === false && worker.lock.hasReason;
@@ -183,7 +183,7 @@ export class Checker {
       if (job === undefined) continue;
       const before = this.#tables.before.get(job);
       const isCurrent = before?.status === item.expected && String(before.token) === item.token;
-      // A batch may have results of several claims of a job; its id says only that one was applied.
+      // A batch may have results of several claims of a job; its id shows only that one was applied.
       if (isCurrent && touched.delete(item.id)) this.#hasEnded(job, item, now);
       else {
         this.#reached('a late result changes nothing');
@@ -223,12 +223,12 @@ export class Checker {
     }
   }
 
-  /** Somebody has got a 201 or a 200 for the job. */
+  /** A client has got a 201 or a 200 for the job. */
   onAcknowledged(jobId: string): void {
     this.#check(this.#tables.jobs.has(jobId), 'I-3 CommitBeforeAck', `${jobId} is not there`);
   }
 
-  /** Somebody has asked to publish and has heard nothing, from a process that ran all the time. */
+  /** A client has got no answer to its publish, from a process that ran all the time. */
   onPublishUnanswered(process: Process): void {
     this.#violated('I-37 HonestOutage', `a publish that ${process.name} has not answered`);
   }
@@ -255,7 +255,7 @@ export class Checker {
     shadow.lastAttempt = Math.max(attempt, lastAttempt);
     const { inFlight } = process.dispatcher;
     this.#check(inFlight <= process.capacity, 'capacity', `${process.name} delivers ${inFlight} at once`);
-    // Whose life sign was lost may have been declared dead while it goes on; duplicates are the price.
+    // A worker that lost its lease lock may have been declared dead while it goes on; duplicates are the price.
     if (process.everSilent || this.#clockHasJumped) return;
     this.#check(attempt >= lastAttempt, 'I-6 Envelope', `${jobId}: attempt ${attempt} after ${lastAttempt}`);
     const isOwn = job.status === 'processing' && job.workerId === process.workerId && job.attempts === attempt;
@@ -271,13 +271,13 @@ export class Checker {
     this.#shadow(jobId).answers.push({ attempt, answer });
   }
 
-  /** Leases end when the database's clock says so, and it has said so too soon. */
+  /** Leases end by the database's clock, and that clock was fast. */
   onClockJump(): void {
     this.#clockHasJumped = true;
     for (const queue of this.#queues.values()) queue.clockJumps();
   }
 
-  /** A claim may be asked for only by who has heard of its lock within the last two seconds. */
+  /** Only a process whose lock was confirmed within the last two seconds may send a claim. */
   onAsk(name: string, { name: who, lock }: Process, now: number): void {
     if (name !== 'claim' || lock.lostAt === null) return;
     this.#check(now - lock.lostAt <= CONFIRMED_MS, 'I-41 LeaseKnown', `${who} claims without its lease lock`);
@@ -300,7 +300,7 @@ export class Checker {
     this.#check(!(isWell && isEarly), 'I-35 Recovery', `process ${workerId} is declared dead after an outage of all`);
   }
 
-  /** When all is over. */
+  /** At the end of the sequence. */
   onEnd(acknowledged: ReadonlySet<string>, isFaultless: boolean): void {
     const usage = [...this.#tables.usage.values()].reduce((sum, used) => sum + used, 0);
     this.#check(usage >= this.#arrivals, 'I-29 Usage', `${this.#arrivals} deliveries, of which ${usage} are counted`);
@@ -317,7 +317,7 @@ export class Checker {
         const wasAccepted = answers.some(
           ({ answer }) => (answer.statusCode ?? 0) >= 200 && (answer.statusCode ?? 0) < 300,
         );
-        this.#check(wasAccepted, 'I-1 NoLoss', `${job.id} is completed and nobody has accepted it`);
+        this.#check(wasAccepted, 'I-1 NoLoss', `${job.id} is completed and no webhook has accepted it`);
       }
       if (isFaultless) {
         this.#check(

@@ -4,15 +4,15 @@ import type { Arrival } from './receiver.ts';
 import type { Simulation } from './simulation.ts';
 
 /**
- * After this a client gives up waiting, and does not know what became of its call. A publish must have
+ * After this a client gives up waiting, and does not know the result of its call. A publish must have
  * been answered by then (I-37); the rest is for timers, which are late here.
  */
 const PATIENCE_MS = 5050;
 const MAX_TRIES = 6;
 
-/** Those who publish, report and intervene, each through whichever process answers. */
+/** Clients that publish, report and intervene, each through any process that answers. */
 export class Clients {
-  /** Ids that a publish was answered with: promises. */
+  /** Ids that were answered to publishes: these jobs must not be lost. */
   readonly acknowledged = new Set<string>();
   /** Publishes that are neither answered nor given up. */
   open = 0;
@@ -63,7 +63,7 @@ export class Clients {
     );
   }
 
-  /** The webhook has confirmed receipt; in ack mode somebody reports, perhaps before that is noted. */
+  /** The webhook has answered 2xx; in ack mode a client reports, perhaps before that answer is settled. */
   accepted({ jobId }: Arrival): void {
     const { tables, random, options, isHealed } = this.#simulation;
     const job = tables.jobs.get(jobId);
@@ -105,7 +105,7 @@ export class Clients {
     this.#call('cancel', (process) => {
       const job = tables.jobs.get(jobId);
       if (job?.status === 'awaiting_ack' && checker.queue(job.queueId).probe === jobId) {
-        this.#reached('somebody cancels the probe');
+        this.#reached('a client cancels the probe');
       }
       return process.jobs.cancel(ACCOUNT, jobId);
     });
@@ -149,7 +149,7 @@ export class Clients {
     this.#simulation.scheduler.after(ms, null, label, run);
   }
 
-  /** A call to some process. Answers `done`, the kind of the refusal, or `silence` when nothing comes back. */
+  /** A call to some process. Returns `done`, the kind of the refusal, or `silence` when no answer comes. */
   #call(
     label: string,
     run: (process: Process) => Promise<unknown>,
@@ -168,7 +168,7 @@ export class Clients {
       onEnd(outcome);
     };
     const patience = scheduler.after(PATIENCE_MS, null, `${label} gives up`, () => {
-      this.#reached('a client hears nothing');
+      this.#reached('a client gets no answer');
       const isHealthy = runs && !process.dead && process.freezes === freezes;
       if (label === 'publish' && isHealthy) this.#simulation.checker.onPublishUnanswered(process);
       end('silence');

@@ -7,12 +7,12 @@ import type { Faults } from './options.ts';
 import type { Process } from './process.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** What a client waits for an answer at most, as `db/connection/database` sets it. */
+/** Milliseconds that a client waits for an answer at most, as `db/connection/database` sets it. */
 const ANSWER_TIMEOUT_MS = 4500;
 /** After this the server itself ends a statement. */
 const STATEMENT_TIMEOUT_MS = 4000;
 
-/** The server: executes statements one by one, can be gone, and then knows no connection of before. */
+/** The server: executes statements one by one, can be gone, and then has lost all earlier connections. */
 export class Server {
   readonly tables: Tables;
   /** Changes with every restart: statements of before that have not been carried out are lost. */
@@ -33,7 +33,7 @@ export class Server {
     faults: Faults;
     latencyMs: number;
     onCommit: (name: string, values: unknown[], rows: object[], host: Process) => void;
-    /** A process sends a statement, whatever becomes of it. */
+    /** Called when a process sends a statement, whether it is executed or not. */
     onAsk: (name: string, host: Process) => void;
     reached: (state: string) => void;
   }) {
@@ -51,14 +51,14 @@ export class Server {
   restart({ isCrash }: { isCrash: boolean }): void {
     this.isUp = false;
     this.epoch += 1;
-    this.tables.lifeSigns.clear();
+    this.tables.leaseLocks.clear();
     if (isCrash) this.tables.confirmations.clear();
   }
 
-  /** Another server has taken over that has the data, and neither the sessions nor the statements under way. */
+  /** A failover: the new server has the data, but neither the sessions nor the running statements. */
   failOver(): void {
     this.epoch += 1;
-    this.tables.lifeSigns.clear();
+    this.tables.leaseLocks.clear();
     this.tables.confirmations.clear();
   }
 
@@ -122,7 +122,7 @@ export class Server {
     });
   }
 
-  /** The connection breaks before the commit or after it, and the caller cannot tell which. */
+  /** The connection breaks before the commit or after it, and the caller cannot know which. */
   #break(host: Process, name: string, values: unknown[]): Promise<{ rows: object[] }> {
     if (this.#scheduler.random.chance(0.5)) {
       this.#run(host, name, values);

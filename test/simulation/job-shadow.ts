@@ -4,9 +4,9 @@ import type { Answer } from './receiver.ts';
 
 const IN_FLIGHT: readonly JobStatus[] = ['processing', 'awaiting_ack'];
 
-/** The checker's own account of a job: what it was told about, and what the webhook saw and said. */
+/** The checker's own record of a job: its commits, and the requests and answers of the webhook. */
 export class JobShadow {
-  /** Episodes that have ended, by status and token: nobody may end one again. */
+  /** Episodes that have ended, by status and token: none may end again. */
   readonly ended = new Set<string>();
   /** Number of the last attempt that arrived. */
   lastAttempt = 0;
@@ -50,7 +50,7 @@ export class JobShadow {
     this.#check(job.deferCount === deferred - killing, 'I-23 Counts', `${where}: deferCount ${job.deferCount}`);
   }
 
-  /** The entry says what the webhook answered, and the wait is as long as it asked. */
+  /** The entry has the webhook's answer, and the wait is as long as its `Retry-After`. */
   #isTrue(where: string, job: JobRow, entry: HistoryRow): void {
     const statusCode = entry.webhookStatusCode;
     if (statusCode === null) return;
@@ -64,7 +64,7 @@ export class JobShadow {
     this.#check(entry.status === expected, 'I-22 History', `${where}: ${statusCode} became ${entry.status}`);
     if (pushesBack && job.status === 'pending') {
       const least = Math.min(...told.map(({ answer }) => answer.retryAfterMs ?? 0));
-      // A date is a moment, and the wait is counted from when it was heard.
+      // A date is a point in time, and the wait counts from the receipt of the answer.
       const wait = least > 1e12 ? 0 : least;
       this.#check(
         job.scheduledFor >= entry.timestamp + wait,

@@ -9,15 +9,15 @@ const RETRY_MS = 250;
 const RECOVERY_MS = { atStart: 1600, afterLoss: 5500 };
 
 /**
- * What became of the connection that the lock is on. `client-gone`: the process knows, and the server does not.
- * `server-gone`: the server knows, and the process does not. `black-hole`: nobody does.
+ * The state of the connection that the lock is on. `client-gone`: the process knows, and the server does not.
+ * `server-gone`: the server knows, and the process does not. `black-hole`: neither knows.
  */
 type Line = 'open' | 'server-gone' | 'client-gone' | 'black-hole';
 
 /**
- * A process's lease lock and what the process knows of it. It does what `worker/lease/liveness` and `db/delivery/lease-locks` do, which
- * stand on sockets: asks again and again, believes in nothing but an answer, and takes the lock anew on another
- * connection. test/worker/liveness.test.ts holds the real one against a real server.
+ * A process's lease lock and what the process knows of it. It models `worker/lease/liveness` and
+ * `db/delivery/lease-locks`, which need sockets: it queries repeatedly, trusts confirmations only, and takes the lock
+ * again on another connection. test/worker/liveness.test.ts tests the real code on a real server.
  */
 export class LeaseLock {
   /** When the server lost it; null while it has it. */
@@ -25,7 +25,7 @@ export class LeaseLock {
   readonly #host: Host & { readonly workerId: number };
   readonly #scheduler: Scheduler;
   readonly #server: Server;
-  /** Planted: an open socket is taken for a lock that is held. */
+  /** A planted bug: the process takes an open socket for a held lock. */
   readonly #believesInSocket: boolean;
   readonly #onConfirmedAgain: () => void;
   /** Whether its connection was ever lost without the database having gone. */
@@ -69,7 +69,7 @@ export class LeaseLock {
     return !this.#isLost && this.#scheduler.now - this.#confirmedAt < CONFIRMED_FOR_MS;
   }
 
-  /** Of the process's own clock. */
+  /** By the process's own clock. */
   get recoveringUntil(): number {
     return this.#host.clockOrigin + this.#recoveringUntil;
   }
@@ -79,7 +79,7 @@ export class LeaseLock {
     return this.#believesInSocket || (this.confirmed && claimedAt - this.#host.clockOrigin >= this.#heldSince);
   }
 
-  /** The connection dies, and not both ends are told. */
+  /** The connection dies, and one or both ends do not notice. */
   silence(line: Exclude<Line, 'open'>): void {
     if (this.#host.dead || this.#line !== 'open') return;
     this.#line = line;
@@ -92,10 +92,10 @@ export class LeaseLock {
   /** The server drops the session: it, or its machine, or the process is gone. */
   serverLosesIt(): void {
     if (this.#line === 'open') this.#line = 'server-gone';
-    if (this.#server.tables.lifeSigns.delete(this.#host.workerId)) this.lostAt = this.#scheduler.now;
+    if (this.#server.tables.leaseLocks.delete(this.#host.workerId)) this.lostAt = this.#scheduler.now;
   }
 
-  /** The process ends: a server that is not told keeps the lock until its lease ends, or for ever. */
+  /** The process ends. A server that does not notice keeps the lock until its lease ends, or for ever. */
   processEnds(): void {
     const isTold = this.#line === 'open' || this.#line === 'server-gone';
     if (isTold) this.serverLosesIt();
@@ -115,17 +115,17 @@ export class LeaseLock {
       this.#scheduler.after(ms, this.#host, what, () => {
         if (asking === this.#asking && !this.#isLost) run();
       });
-    // What silence answers is nothing at all.
+    // On a dead connection no answer comes.
     after(ANSWER_MS, 'has no answer about its lock', () => {
       if (this.#believesInSocket) this.#askLater();
       else this.#lose();
     });
     if (this.#line !== 'open' || !this.#server.isUp) return;
     const { epoch } = this.#server;
-    after(this.#scheduler.random.next() * latencyMs, 'hears about its lock', () => {
+    after(this.#scheduler.random.next() * latencyMs, 'gets the confirmation of its lock', () => {
       if (this.#line !== 'open' || epoch !== this.#server.epoch) return;
       this.#asking += 1;
-      if (!this.#server.tables.lifeSigns.has(this.#host.workerId)) return this.#lose();
+      if (!this.#server.tables.leaseLocks.has(this.#host.workerId)) return this.#lose();
       this.#serverHasIt();
       const was = this.confirmed;
       this.#confirmedAt = asked;
@@ -134,10 +134,10 @@ export class LeaseLock {
     });
   }
 
-  /** And notes that it said so. */
+  /** The server has the lock, and stores the time of this confirmation. */
   #serverHasIt(): void {
     const { tables } = this.#server;
-    tables.lifeSigns.add(this.#host.workerId);
+    tables.leaseLocks.add(this.#host.workerId);
     tables.confirmations.set(this.#host.workerId, tables.clock());
   }
 

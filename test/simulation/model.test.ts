@@ -10,8 +10,8 @@ import { type QueueRow, Tables } from './model/tables.ts';
 import { Random } from './random.ts';
 
 /**
- * The simulation is worth as much as its database is honest. Random sequences of statements run here
- * on the SQL functions and on the model, which must answer alike and hold the same rows after each.
+ * The simulation is only as good as its model of the database. Random sequences of statements run here
+ * on the SQL functions and on the model, which must return the same and have the same rows after each.
  */
 
 const SEQUENCES = 200;
@@ -62,7 +62,7 @@ async function runSequence(seed: number, ofModel: Execute, reached: Set<string>)
   const random = new Random(seed);
   const queueNames = [`q${seed}-0`, `q${seed}-1`];
   const tables = new Tables(() => now);
-  tables.lifeSigns.add(LOCK_HOLDER);
+  tables.leaseLocks.add(LOCK_HOLDER);
   await fixture.db.query('delete from lease_confirmation');
   const sql = sideOf(fixture.db, queueNames);
   const query: Parameters<typeof databaseOn>[0] = async ({ name = '', values = [] }) => {
@@ -145,10 +145,10 @@ function seeds(count: number): number[] {
   return only === undefined ? Array.from({ length: count }, (_, n) => n + 1) : [Number(only)];
 }
 
-it('answers as the SQL does, and holds the same rows', { timeout: 600_000 }, async () => {
+it('returns the same as the SQL, and has the same rows', { timeout: 600_000 }, async () => {
   const reached = await compare(seeds(SEQUENCES));
   if (process.env.MODEL_SEED !== undefined) return;
-  // Otherwise the two would agree because little happened.
+  // Otherwise the two could agree because little happened.
   const states = ['pending', 'processing', 'awaiting_ack', 'completed', 'dead', 'backoff', 'hold'];
   const ofQueues = ['held', 'probe', 'paused', 'window'];
   const reasons = ['attempts_exhausted', 'nacked', 'ack_timeout', 'cancelled', 'queue_deleted'];
@@ -197,7 +197,7 @@ const WRONG: readonly [string, Execute][] = [
   ],
 ];
 
-// Else the comparison might be one of nothing with nothing.
+// Otherwise the comparison might compare nothing with nothing.
 it.each(WRONG)('does not pass a model that %s', { timeout: 600_000 }, async (_what, wrong) => {
   await expect(compare(seeds(SEQUENCES), wrong)).rejects.toThrow(/seed \d+, step \d+/);
 });

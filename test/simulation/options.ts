@@ -1,7 +1,7 @@
 import type { QueueSettings } from '../../src/domain/queue.ts';
 import { Random } from './random.ts';
 
-/** Share of each kind of behaviour of a webhook, and of those who report on its jobs. */
+/** Share of each kind of behaviour of a webhook, and of the clients that report on its jobs. */
 export interface Behaviour {
   /** 2xx. */
   accepts: number;
@@ -18,7 +18,7 @@ export interface Behaviour {
 
 export const HEALTHY: Behaviour = { accepts: 1, fails: 0, pushesBack: 0, hangs: 0, breaks: 0, late: 0 };
 
-/** What goes wrong, per sequence. Rates are per operation of the kind, counts per sequence. */
+/** The faults of a sequence. Rates are per operation of the kind, counts per sequence. */
 export interface Faults {
   crashes: number;
   /** How likely it is that something that begins is hit by a crash or a freeze, while there are any left. */
@@ -26,9 +26,9 @@ export interface Faults {
   freezes: number;
   /** Longest freeze, in leases. */
   freezeLeases: number;
-  /** The connection of the lease lock breaks while the process goes on, and not both ends are told. */
+  /** The connection of the lease lock breaks while the process goes on, and one or both ends do not notice. */
   silences: number;
-  /** Another server takes over that has the data and none of the locks. */
+  /** Failovers to a server that has the data and none of the locks. */
   failovers: number;
   /** A process stands still past its lease, and its connections are ended by the server meanwhile. */
   suspensions: number;
@@ -42,7 +42,7 @@ export interface Faults {
   deadlocks: number;
   lostWakeUps: number;
   doubledWakeUps: number;
-  /** Processes that are told to stop and may finish what is under way. */
+  /** Processes that are stopped in good order and may finish their deliveries. */
   stops: number;
 }
 
@@ -65,11 +65,11 @@ export interface Options {
   heldMs: number;
   behaviour: Behaviour;
   faults: Faults;
-  /** What people do meanwhile: so many of each. */
+  /** Numbers of clients' actions of each kind. */
   actions: { pauses: number; edits: number; deletions: number; cancels: number; runNows: number };
-  /** In ack mode: who reports, and how often twice at once. */
+  /** In ack mode: shares of the reports, and of two reports at once. */
   reports: { silent: number; doubled: number; defers: number; nacks: number; extensions: number };
-  /** Off: wake-ups alone must do. Only without faults, since a process that dies takes wake-ups with it. */
+  /** False: wake-ups alone must suffice. Only without faults, because the wake-ups of a process that dies are lost. */
   reconciler: boolean;
 }
 
@@ -93,12 +93,12 @@ const NO_FAULTS: Faults = {
 
 /** Whether nothing goes wrong, or only these. */
 export function hasOnly(faults: Faults, ...kinds: (keyof Faults)[]): boolean {
-  // They say how the others come.
+  // These are not faults; they control how faults come.
   const ignored: string[] = [...kinds, 'strikes', 'freezeLeases'];
   return Object.entries(faults).every(([kind, count]) => count === 0 || ignored.includes(kind));
 }
 
-/** What a seed stands for. Faults come alone, together, or not at all. */
+/** The options of a seed. Faults come alone, together, or not at all. */
 export function expand(seed: number): Options {
   const random = new Random(seed);
   // Long enough for a lease to end, now and then; mostly short, since short sequences are many.

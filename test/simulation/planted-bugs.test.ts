@@ -33,9 +33,9 @@ import { runSeeds } from './run.ts';
 import type { Planted } from './simulation.ts';
 
 /**
- * A green simulation says that it saw nothing wrong, not that it would have. So each promise is broken
- * here on purpose, in the code under test or in the statements below it, and the simulation must say
- * which one, within so many sequences.
+ * A green simulation shows that it found nothing wrong, not that it would find a bug. So each invariant is
+ * broken here on purpose, in the code under test or in the statements below it, and the simulation must
+ * report which one, within so many sequences.
  */
 
 /** A transition in place of the right one, which may be "refused". */
@@ -46,7 +46,7 @@ type Bend = (
   real: (job: JobState) => Transition | null,
 ) => Transition | null;
 
-/** What the pure functions of `src` are bent to; null: as they are. */
+/** The replacements of the pure functions of `src`; null: unchanged. */
 const bent = vi.hoisted(() => ({
   transition: null as Bend | null,
   backoff: null as (() => number) | null,
@@ -155,11 +155,11 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
       return rows.map((row) => ({ ...row, claim_token: 0 }));
     }),
   ],
-  ['gives a process more than it asked for', 'capacity', claimAsked(withManyJobs)],
-  ['lets claims go to others before the webhook has answered', 'I-13 I-22 I-24', claimAsked(withShortLease)],
-  ['delivers what nobody has published', 'I-2', claimAnswering((row) => ({ ...row, id: 'f'.repeat(24) }))],
+  ['claims more jobs than the process has capacity for', 'capacity', claimAsked(withManyJobs)],
+  ['ends leases before the webhook has answered', 'I-13 I-22 I-24', claimAsked(withShortLease)],
+  ['delivers what no client has published', 'I-2', claimAnswering((row) => ({ ...row, id: 'f'.repeat(24) }))],
   [
-    'tells the webhook of more attempts than there are',
+    'sends the webhook a higher maxAttempts than the job has',
     'I-6',
     claimAnswering((row) => ({ ...row, max_attempts: row.max_attempts + 1 })),
   ],

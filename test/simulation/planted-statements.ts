@@ -20,7 +20,7 @@ export function inStatement(statement: string | RegExp, around: Around): () => P
   return () => ({ execute: bad });
 }
 
-/** The claim sees queues that are not as they are. */
+/** Runs the claim on changed queues. */
 export function claimSeeing(change: (queue: QueueRow, tables: Tables) => Partial<QueueRow>): () => Planted {
   return inStatement('claim', (tables, _name, values, run) => {
     const restores = (values[0] as string[]).map((queueId) => {
@@ -29,7 +29,7 @@ export function claimSeeing(change: (queue: QueueRow, tables: Tables) => Partial
       const fields = Object.keys(seen) as (keyof QueueRow)[];
       const kept = Object.fromEntries(fields.map((field) => [field, queue[field]]));
       Object.assign(queue, seen);
-      // What the claim itself has written stays.
+      // The claim's own writes stay.
       return () => {
         for (const field of fields) if (queue[field] === seen[field]) Object.assign(queue, { [field]: kept[field] });
       };
@@ -40,7 +40,7 @@ export function claimSeeing(change: (queue: QueueRow, tables: Tables) => Partial
   });
 }
 
-/** The settlement is asked for other things than it was. */
+/** Changes the items of a settle before it runs. */
 export function settleAsked(change: (item: SettleItem, tables: Tables) => Partial<SettleItem>): () => Planted {
   return inStatement(/^settle/, (tables, _name, values, run) => {
     const items = JSON.parse(values[0] as string) as SettleItem[];
@@ -78,13 +78,13 @@ export const never = answering(() => []);
 
 /** As if all others had none. */
 export function newestLock(tables: Tables): object[] {
-  return [...tables.lifeSigns].slice(-1).map((worker_id) => ({ worker_id, held: true }));
+  return [...tables.leaseLocks].slice(-1).map((worker_id) => ({ worker_id, held: true }));
 }
 
 /** As if a worker without a lock had stopped claiming at once. */
 export function silentAtOnce(tables: Tables): object[] {
-  const numbers = new Set([...tables.lifeSigns, ...tables.confirmations.keys()]);
-  return [...numbers].map((worker_id) => ({ worker_id, held: tables.lifeSigns.has(worker_id) }));
+  const numbers = new Set([...tables.leaseLocks, ...tables.confirmations.keys()]);
+  return [...numbers].map((worker_id) => ({ worker_id, held: tables.leaseLocks.has(worker_id) }));
 }
 
 export function notOverdue(tables: Tables, _name: string, values: unknown[]): object[] {
@@ -108,7 +108,7 @@ export function forgetting(tables: Tables, _name: string, _values: unknown[], ru
   return rows;
 }
 
-/** The claim is asked for other things than it was. */
+/** Changes the arguments of a claim before it runs. */
 export function claimAsked(change: (values: unknown[]) => unknown[]): () => Planted {
   return inStatement('claim', (_tables, _name, values, run) => run(change(values)));
 }
@@ -123,7 +123,7 @@ export function withShortLease([queueIds, jobs, bytes, workerId, leaseMs]: unkno
   return [queueIds, jobs, bytes, workerId, (leaseMs as number) - 5000 - 250];
 }
 
-/** The claim says something else than it has done. */
+/** Changes the result of a claim. */
 export function claimAnswering(change: (row: { max_attempts: number }) => object): () => Planted {
   return inStatement('claim', (_tables, _name, _values, run) => {
     const rows = run() as { id: string | null; max_attempts: number }[];

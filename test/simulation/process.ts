@@ -43,9 +43,9 @@ export interface ProcessSetup {
   senderOf(process: Process): Sender;
   /** A bug: an open socket is taken for a lock that is held. */
   believesInSocket: boolean;
-  /** What `WakeNotifier` does: tells the workers of all other processes. */
+  /** As `WakeNotifier`: notifies the workers of all other processes. */
   callOthers(process: Process, queueId: string, reason: WakeReason): void;
-  /** Of a worker whose claims are taken back because it gives no life sign. */
+  /** Called when claims of workers are taken back because they have lost their lease locks. */
   onDeclaredDead(workerIds: readonly number[]): void;
 }
 
@@ -73,7 +73,7 @@ export class Process implements Host {
   freezes = 0;
   dead = false;
   stopping = false;
-  /** When it gave no life sign for the first time; null if that never happened. */
+  /** When it lost its lease lock for the first time; null if that never happened. */
   firstSilentAt: number | null = null;
   readonly db: Database;
   readonly jobs: ReturnType<typeof createJobs>;
@@ -150,7 +150,7 @@ export class Process implements Host {
     );
   }
 
-  /** Takes no more work, and is gone when what is under way has been settled. */
+  /** Claims no more jobs, and ends when the jobs in flight are settled. */
   stop(onStopped: () => void): void {
     this.stopping = true;
     for (const loop of this.#loops) void loop.stop();
@@ -167,7 +167,7 @@ export class Process implements Host {
     this.notesSilence();
   }
 
-  /** Others may not see its lock from now on, and take it for dead. */
+  /** From now on other processes may not see its lock, and may declare it dead. */
   notesSilence(): void {
     this.firstSilentAt ??= this.#setup.scheduler.now;
   }

@@ -2,7 +2,7 @@ import type { SettleItem } from './model/settle.ts';
 import type { JobRow, QueueRow } from './model/tables.ts';
 import type { Arrival } from './receiver.ts';
 
-/** The checker's own account of a queue: what may be claimed of it, and what is on the wire. */
+/** The checker's own record of a queue: what may be claimed of it, and which requests are open. */
 export class QueueShadow {
   paused = false;
   /** When the last pause began. */
@@ -16,7 +16,7 @@ export class QueueShadow {
   #heldUntil: number | null = null;
   #probe: string | null = null;
   readonly #claims: number[] = [];
-  /** The highest that was in force: a lowered one takes effect when what is under way has ended. */
+  /** The highest concurrency that was in force: a lower one takes effect when the jobs in flight have ended. */
   #concurrency: number;
   readonly #arrivals: Arrival[] = [];
 
@@ -90,7 +90,7 @@ export class QueueShadow {
     if (effect === 'hold') {
       this.#heldUntil = Math.max(this.#heldUntil ?? 0, now + (effectMs ?? 0));
       if (this.#probe === id) this.#reached('the probe meets backpressure');
-      if (this.#probe !== null && this.#probe !== id) this.#reached('a hold is asked for while the probe is under way');
+      if (this.#probe !== null && this.#probe !== id) this.#reached('a hold is requested while the probe is in flight');
     } else if (effect === 'resume' && this.#probe === id) {
       if (this.#heldUntil !== null && this.#heldUntil <= now) this.#heldUntil = null;
       else this.#reached('the probe succeeds and a later hold goes on');
@@ -98,7 +98,7 @@ export class QueueShadow {
     if (effect !== undefined && this.#probe === id) this.#probe = null;
   }
 
-  /** @param timeoutMs what is older than this counts as not answered, even if its process is frozen and cannot say so */
+  /** @param timeoutMs an older request counts as not answered, even if its process is frozen and has not reported it */
   arrived(arrival: Arrival, timeoutMs: number): void {
     this.#arrivals.push(arrival);
     const since = arrival.at - timeoutMs;

@@ -17,7 +17,7 @@ export interface Arrival {
   open: boolean;
 }
 
-/** What a webhook may write, and how long that is at least, from the moment at which it is said. */
+/** A `Retry-After` that a webhook may send, and its least wait in milliseconds from the answer on. */
 const DATE = 'Fri, 01 Jan 2100 00:00:00 GMT';
 const RETRY_AFTERS: readonly [header: string | null, ms: (now: number) => number][] = [
   ['0', () => 0],
@@ -47,12 +47,12 @@ export interface ReceiverSetup {
   options: Pick<Options, 'webhookTimeoutMs' | 'connectMs' | 'thinkMs'>;
   /** Database time. */
   clock(): number;
-  /** Whether the sender asks, right before the first byte, if the job is still its own. */
+  /** Whether the sender checks, right before the first byte, that the job is still claimed by its process. */
   asks: boolean;
   /** A send has ended that was not abandoned. */
   onSent(jobId: string): void;
   onArrival(arrival: Arrival): void;
-  /** Whatever the process makes of it, and whether it hears it at all. */
+  /** Called for each answer, whether the process receives it or not. */
   onAnswer(arrival: Arrival, answer: Answer): void;
   reached(state: string): void;
 }
@@ -60,7 +60,7 @@ export interface ReceiverSetup {
 /** The webhook, and the way to it. In place of `delivery/send`: same interface, same single deadline. */
 export class Receiver {
   behaviour: Behaviour;
-  /** Sends that have not ended, as far as a living process can tell. */
+  /** Sends that have not ended, as far as a running process can know. */
   underWay = 0;
   readonly #setup: ReceiverSetup;
 
@@ -92,7 +92,7 @@ export class Receiver {
         end({ kind: 'no_answer', error: 'timeout' }),
       );
       const connecting = scheduler.after(scheduler.random.next() * options.connectMs, process, 'connected', () => {
-        // The last look before the first byte is written.
+        // The last check before the first byte is written.
         const remainingMs = startedAt + options.webhookTimeoutMs - scheduler.now;
         if (this.#setup.asks && (remainingMs <= 0 || request.stillMine?.(remainingMs) === false)) {
           timeout.cancelled = true;
@@ -121,12 +121,12 @@ export class Receiver {
     const breaks = this.#draws('breaks');
     const pushesBack = !breaks && this.#draws('pushesBack');
     const fails = !breaks && !pushesBack && this.#draws('fails');
-    // The webhook does its work and answers, whether anybody is there to hear it or not.
+    // The webhook does its work and answers, whether a process still waits for it or not.
     scheduler.after(think, null, `webhook answers about ${arrival.jobId}`, () => {
       const [line, meant] = breaks ? [null, null] : this.#statusLine(pushesBack, fails, this.#setup.clock());
       this.#setup.onAnswer(arrival, { statusCode: line?.statusCode ?? null, retryAfterMs: meant });
-      // Heard by a process that still waits for it: a timer that came first has closed the socket.
-      scheduler.after(0, arrival.process, 'hears the answer', () => {
+      // Received by a process that still waits for it: a timer that came first has closed the socket.
+      scheduler.after(0, arrival.process, 'receives the answer', () => {
         if (!arrival.open) this.#setup.reached('an answer comes after the time-out');
         else if (line === null) end({ kind: 'no_answer', error: random.pick(REFUSALS) });
         else end({ kind: 'answered', ...line });

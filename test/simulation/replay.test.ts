@@ -16,12 +16,12 @@ it('does the same with a trace and without, and after other seeds', async () => 
     const { events } = await runSeeds(seed, 1);
     await runSeeds(seed + 1, 5);
     const { trace } = await traceOf(seed);
-    // What is indented tells more of an event.
+    // Indented lines are details of an event.
     expect(trace.filter((line) => !/^ *[\d.]+ {2,}/.test(line))).toHaveLength(events);
   }
 });
 
-it('tells of a failure what it takes to find its cause', async () => {
+it('reports with a failure what is needed to find its cause', async () => {
   const planted: Planted = {
     execute: (tables, name, values) => {
       const rows = execute(tables, name, values);

@@ -19,7 +19,7 @@ export interface Summary {
 export async function runSeeds(first: number, count: number, planted: Planted = {}, step = 1): Promise<Summary> {
   const summary: Summary = { sequences: 0, events: 0, reached: new Map(), failure: null };
   const { stackTraceLimit } = Error;
-  // Outages are simulated by the million, and nobody looks at where they come from.
+  // Outages are simulated by the million, and their stack traces are never read.
   Error.stackTraceLimit = 0;
   for (let n = 0; n < count && summary.failure === null; n += 1) {
     await runSeed(first + n * step, summary, null, planted);
@@ -54,7 +54,7 @@ function now(simulation: Simulation | null): string {
   return (simulation?.scheduler.now ?? 0).toFixed(1).padStart(9);
 }
 
-/** Runs a seed again and answers every event of it. */
+/** Runs a seed again and returns its events. */
 export async function traceOf(
   seed: number,
   planted: Planted = {},
@@ -68,7 +68,7 @@ export async function traceOf(
 /** How much of a trace fits into a test's message; the whole of it comes with SIM_SEED. */
 const LAST_LINES = 150;
 
-/** What a developer needs to know of a seed that failed. */
+/** The report of a seed that failed, for a developer. */
 export async function report({ seed, message }: Failure, planted: Planted = {}): Promise<string> {
   const { trace } = await traceOf(seed, planted);
   return [

@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-/** Who an event happens to: a process, or null for the world around the processes. */
+/** The process that an event belongs to; null for the world around the processes. */
 export interface Host {
   readonly name: string;
   /** Its events wait, as timers and answers do for a stopped process. */
@@ -9,7 +9,7 @@ export interface Host {
   freezes: number;
   /** Its events never come any more. */
   dead: boolean;
-  /** What its `performance.now()` says at time 0: the clocks of processes have nothing in common. */
+  /** Its `performance.now()` at time 0: the clocks of processes have nothing in common. */
   readonly clockOrigin: number;
   /** Events that came while it was frozen. */
   readonly stash: Event[];
@@ -26,7 +26,7 @@ export interface Event {
 
 export type Timer = Pick<Event, 'cancelled'>;
 
-// What tests of other kinds, and vitest itself, go on using.
+// The real clock and timers, which other tests and vitest itself go on using.
 const real = {
   setTimeout: globalThis.setTimeout,
   clearTimeout: globalThis.clearTimeout,
@@ -35,8 +35,8 @@ const real = {
 };
 
 /**
- * Simulated time: a queue of events, run one by one in the order of their moments, with everything
- * that a promise lets go in between. While it runs, the clocks, timers and chance of this process are
+ * Simulated time: a queue of events, run one by one in the order of their moments. Before the next event, all
+ * continuations of settled promises run. While it runs, the clocks, timers and chance of this process are
  * the scheduler's, so the code of `src` runs on them unchanged. A timer belongs to the process whose
  * event set it.
  */
@@ -73,7 +73,7 @@ export class Scheduler {
     host.freezes += 1;
   }
 
-  /** What came meanwhile comes now, in any order. */
+  /** Events that came while it was frozen come now, in any order. */
   thaw(host: Host): void {
     host.frozen = false;
     for (const event of host.stash.splice(0)) {
@@ -174,12 +174,12 @@ function isBefore(a: Event, b: Event): boolean {
 }
 
 /**
- * Lets everything run that settled promises have let go. Node has no public call for that; this one has
- * been there since its first versions. Without it a turn of the event loop does the same, more slowly.
+ * Runs all continuations of settled promises. Node has no public function for that; this one exists since
+ * its first versions. Without it a turn of the event loop does the same, more slowly.
  */
 const drain = (process as { _tickCallback?: () => void })._tickCallback;
 
-/** Takes step after step until `step` says that it was the last. */
+/** Calls `step` until it returns that it was the last one. */
 export function drive(step: () => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const turn = () => {
@@ -192,7 +192,7 @@ export function drive(step: () => boolean): Promise<void> {
         }
         real.setImmediate(resolve);
       } catch (error) {
-        // What is left must not go on under another run's clock.
+        // Remaining work must not go on under another run's clock.
         drain?.();
         real.setImmediate(reject, error);
       }

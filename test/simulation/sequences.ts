@@ -7,20 +7,20 @@ import { report, runSeeds, traceOf } from './run.ts';
  * of its jobs. So it is many events, and nothing is carried over from one
  * sequence to the next.
  *
- * This is one half of the seeds: two files, because vitest runs files side by side. SIM_SEQUENCES asks
- * for more, and SIM_BASE for others.
+ * This is one half of the seeds: two files, because vitest runs files side by side. SIM_SEQUENCES
+ * sets their number, and SIM_BASE the first one.
  */
 const SEQUENCES = Number(process.env.SIM_SEQUENCES ?? 100_000) / 2;
 /** Even, so that a seed stays in the file that replays it. */
 const BASE = 2 * Number(process.env.SIM_BASE ?? 0);
 
 /**
- * What must have happened, or the green run would say little. Each comes about in one of some thousand
- * sequences or more often.
+ * The rare states that must have been reached, or the green run would prove little. Each is reached in
+ * one of some thousand sequences or more often.
  */
 const REACHED = [
-  'a crash while a delivery is under way',
-  'a crash while the probe is under way',
+  'a crash while a delivery is running',
+  'a crash while the probe is in flight',
   'a statement of a dead process is carried out',
   'a freeze longer than the lease',
   'a frozen process is killed',
@@ -35,7 +35,7 @@ const REACHED = [
   'the clock jumps back',
   'a process is suspended past its lease',
   'a claim is asked for in the two seconds after the lock was lost',
-  'a process stops while deliveries are under way',
+  'a process stops while deliveries are running',
   'a stopping process is killed',
   'a claim is taken back',
   'a late result changes nothing',
@@ -58,11 +58,11 @@ const REACHED = [
   'the others wait for the probe',
   'the probe meets backpressure',
   'the probe is taken back',
-  'somebody cancels the probe',
+  'a client cancels the probe',
   'a queue is held and paused',
   'the rate window is full while the queue is held',
   'the concurrency is lowered below what is in flight',
-  'a queue is deleted while deliveries are under way',
+  'a queue is deleted while jobs are in flight',
   'an ack deadline is extended',
   'a report wins: ack',
   'a report wins: nack',

@@ -17,7 +17,7 @@ export interface Planted {
   execute?: Execute;
   /** A process takes an open socket for a lease lock that the server has. */
   believesInSocket?: boolean;
-  /** The webhook's end does not ask whether the claim is still ours. */
+  /** The sender does not check whether the process still has the claim. */
   sendsAlways?: boolean;
 }
 
@@ -27,14 +27,14 @@ export class Violation extends Error {
   override readonly name = 'Violation';
 }
 
-/** Nobody is simulated that patiently: something goes round in circles. */
+/** A sequence with more events has an endless loop. */
 const MAX_EVENTS = 60_000;
-/** From a fault to the end of it: lease, two looks for the dead, reconciler, and retries of each. */
+/** From a fault to the end of its effects: lease, two polls for dead workers, reconciler, and retries of each. */
 const RECOVERY_MS = 40_000;
 
 /**
- * One sequence of events: a few jobs, and people, processes, a database and a webhook that do all kinds
- * of things to them. After the storm nothing goes wrong any more, and everything must come to its end.
+ * One sequence of events: a few jobs, and the clients, processes, database and webhook that act on them.
+ * After the storm there are no more faults, and every job must end.
  */
 export class Simulation {
   readonly options: Options;
@@ -95,7 +95,7 @@ export class Simulation {
     return this.#isHealed;
   }
 
-  /** The share of hints that nobody hears. */
+  /** The share of hints that no process receives. */
   get lostWakeUps(): number {
     return this.#isHealed ? 0 : this.options.faults.lostWakeUps;
   }
@@ -134,7 +134,7 @@ export class Simulation {
   #isOver(): boolean {
     if (!this.#isHealed || this.checker.open > 0 || this.clients.open > 0) return false;
     const { now } = this.scheduler;
-    // What is late may still come.
+    // Late events may still come.
     this.#overAt ??= now + (this.receiver.underWay > 0 ? this.options.webhookTimeoutMs + 100 : 0);
     if (now < this.#overAt) return false;
     this.checker.onEnd(this.clients.acknowledged, hasOnly(this.options.faults));

@@ -6,7 +6,7 @@ import { expand, hasOnly } from './options.ts';
 import { ACCOUNT, type Process } from './process.ts';
 import type { Simulation } from './simulation.ts';
 
-/** What goes wrong with processes and the database, and what people do to queues meanwhile. */
+/** The faults of processes and of the database, and the clients' changes of queues meanwhile. */
 export class Storm {
   /** The last freeze ends then; it may outlast the storm. */
   thawedBy = 0;
@@ -36,15 +36,15 @@ export class Storm {
     times(faults.suspensions, 'a process is suspended', () => this.#suspend());
     times(faults.databaseRestarts, 'the database goes', () => this.#restartDatabase());
     times(faults.clockJumps, 'the clock jumps', () => this.#jump());
-    times(faults.stops, 'a process is told to stop', () => this.#stopAny());
-    times(actions.pauses, 'somebody pauses', () => this.#pause());
-    times(actions.edits, 'somebody edits', () => this.#edit());
-    times(actions.deletions, 'somebody deletes', () => this.#delete());
-    times(actions.cancels, 'somebody cancels', () => clients.cancel());
-    times(actions.runNows, 'somebody is in a hurry', () => clients.runNow());
+    times(faults.stops, 'a process is stopped', () => this.#stopAny());
+    times(actions.pauses, 'a client pauses', () => this.#pause());
+    times(actions.edits, 'a client edits', () => this.#edit());
+    times(actions.deletions, 'a client deletes', () => this.#delete());
+    times(actions.cancels, 'a client cancels', () => clients.cancel());
+    times(actions.runNows, 'a client runs a job now', () => clients.runNow());
   }
 
-  /** Crashes and freezes come by themselves or, mostly, when something is under way. */
+  /** Crashes and freezes come at random times or, mostly, while a statement or a delivery runs. */
   strike(process: Process, withinMs: number): void {
     const { scheduler, random, options, isHealed } = this.#simulation;
     const { strikes } = options.faults;
@@ -58,7 +58,7 @@ export class Storm {
     });
   }
 
-  /** The worst moment to wake up: somebody else has just claimed what was ours. */
+  /** The worst moment to wake up: another process has just claimed the jobs of a frozen one. */
   thawRivals(claimant: Process): void {
     const { scheduler, random, processes } = this.#simulation;
     for (const process of processes) {
@@ -67,7 +67,7 @@ export class Storm {
     }
   }
 
-  /** When nothing shall go wrong any more: lets all queues go on, also those whose pause is still on its way. */
+  /** At the end of the faults: resumes all queues, also those whose pause is still on its way. */
   endPauses(rounds = 6): void {
     const { scheduler, tables } = this.#simulation;
     const isPaused = ({ pausedAt, deletedAt }: QueueRow) => pausedAt !== null && deletedAt === null;
@@ -93,9 +93,9 @@ export class Storm {
 
   #noteWhatIsHit(process: Process): void {
     const claimed = this.#claimsOf(process);
-    if (claimed.length > 0) this.#reached('a crash while a delivery is under way');
+    if (claimed.length > 0) this.#reached('a crash while a delivery is running');
     const isProbe = ({ id, queueId }: JobRow) => this.#simulation.checker.queue(queueId).probe === id;
-    if (claimed.some(isProbe)) this.#reached('a crash while the probe is under way');
+    if (claimed.some(isProbe)) this.#reached('a crash while the probe is in flight');
     if (process.frozen) this.#reached('a frozen process is killed');
     if (process.stopping) this.#reached('a stopping process is killed');
   }
@@ -159,7 +159,7 @@ export class Storm {
     });
   }
 
-  /** As `#freeze`, but nobody tells it what has become of its connections. */
+  /** As `#freeze`, but the process gets no error from its broken connections. */
   #suspend(): void {
     const { scheduler, random } = this.#simulation;
     const process = this.#simulation.anyProcess();
@@ -197,7 +197,7 @@ export class Storm {
     // An event of its own, so that what it does is the process's doing.
     scheduler.after(0, process, 'is told to stop', () => {
       this.#simulation.startProcess(500);
-      if (process.dispatcher.inFlight > 0) this.#reached('a process stops while deliveries are under way');
+      if (process.dispatcher.inFlight > 0) this.#reached('a process stops while deliveries are running');
       process.stop(() => {
         const mayLeave = !hasOnly(options.faults, 'stops', 'lostWakeUps', 'doubledWakeUps');
         if (mayLeave || this.#claimsOf(process).length === 0) return;
@@ -219,7 +219,7 @@ export class Storm {
       if (!this.#simulation.isHealed) pauseQueue(process.db, authorOf(ACCOUNT), id).catch(ignored);
     });
     if (random.chance(0.3)) return;
-    scheduler.after(random.skewed(options.stormMs), null, 'somebody resumes', () => this.#resume(id));
+    scheduler.after(random.skewed(options.stormMs), null, 'a client resumes', () => this.#resume(id));
   }
 
   #resume(queueId: string): void {
@@ -249,7 +249,7 @@ export class Storm {
     const process = this.#simulation.anyProcess();
     const { id } = this.#anyQueue();
     if (process === null) return;
-    if (tables.inFlight(id) > 0) this.#reached('a queue is deleted while deliveries are under way');
+    if (tables.inFlight(id) > 0) this.#reached('a queue is deleted while jobs are in flight');
     scheduler.after(0, process, `deletes ${id}`, () => {
       deleteQueue(process.db, authorOf(ACCOUNT), id).then(() => process.dispatcher.wake(id), ignored);
     });
@@ -257,5 +257,5 @@ export class Storm {
 }
 
 function ignored(): void {
-  // Whoever asked hears "unavailable", and may ask again.
+  // The client gets "unavailable", and may send the request again.
 }

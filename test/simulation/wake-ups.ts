@@ -2,8 +2,8 @@ import type { WakeRow } from './model/tables.ts';
 import type { Simulation } from './simulation.ts';
 
 /**
- * What carries the wake-ups, in place of graphile-worker: some process takes a row within the second in
- * which it is due. A row may be lost, found twice, or taken by a process that dies before it does anything.
+ * The wake-ups, in place of graphile-worker: some process takes a row within the second in which it is
+ * due. A row may be lost, found twice, or taken by a process that dies before it does anything.
  */
 export class WakeUps {
   readonly #simulation: Simulation;

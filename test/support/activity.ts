@@ -7,7 +7,7 @@ import type { Insight } from './insight.ts';
 
 type Chance = () => number;
 
-/** A death that an attempt brought. */
+/** A death that an attempt caused. */
 export interface Death {
   queueId: string;
   at: number;
@@ -28,7 +28,7 @@ const REPORTS: JobEvent[] = [
   { type: 'cancelled' },
 ];
 
-/** Claims what is due and lets chance decide what comes of it; some jobs stay in flight. Answers who died. */
+/** Claims due jobs and draws their outcomes; some jobs stay in flight. Returns the jobs that died. */
 export async function deliverSome(insight: Insight, queue: TestQueue, now: number, chance: Chance): Promise<Death[]> {
   const deaths: Death[] = [];
   const { jobs } = await insight.claim(queue, 40);
@@ -59,7 +59,7 @@ export function awaiting(job: ClaimedJob): ClaimedJob {
 }
 
 /**
- * Settles a job by an event; answers its new status.
+ * Settles a job by an event; returns its new status.
  * @param durationMs null for what is not a delivery
  */
 export async function settleAs(

@@ -112,7 +112,7 @@ export function createApi(baseUrl: string, key: string) {
     return { status: response.status, body: parsed, text, headers: response.headers };
   }
 
-  /** For calls that are steps of a test and not its subject: another status ends it, with what was said. */
+  /** For calls that are steps of a test and not its subject: another status fails the test, with the answer's body. */
   async function must<Body>(statuses: number[], method: string, path: string, body?: unknown): Promise<Body> {
     const answer = await call<Body>(method, path, body);
     if (statuses.includes(answer.status)) return answer.body;

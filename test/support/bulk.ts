@@ -1,7 +1,7 @@
 import type { Database } from '../../src/db/connection/database.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Rows that would take long to come about by themselves, and what bulk actions leave. */
+/** Rows that real deliveries would take long to create, and the rows that bulk actions leave. */
 
 export interface DeadLetterColumns {
   reason?: string;
@@ -10,7 +10,7 @@ export interface DeadLetterColumns {
   payload?: string;
 }
 
-/** Dead letters of a queue, made in one statement; answers their ids, oldest first. */
+/** Dead letters of a queue, made in one statement; returns their ids, oldest first. */
 export async function insertDeadLetters(
   db: Database,
   queueId: string,
@@ -61,7 +61,7 @@ export async function bulkRow(db: Database, actionId: string): Promise<BulkRow> 
   return row;
 }
 
-/** Waits until an action has ended, and answers it. */
+/** Waits until an action has ended, and returns it. */
 export function bulkEnded(db: Database, actionId: string, timeoutMs = 20_000): Promise<BulkRow> {
   let last: BulkRow | undefined;
   const ended = async () => {

@@ -65,7 +65,7 @@ export async function startCluster({ apis = 1, workers = 2, env = {} }: ClusterO
       return createApi(apiProcesses[0]?.baseUrl ?? '', key);
     },
 
-    /** The worker that has the job under way. */
+    /** The worker that has the job in flight. */
     async workerOf(jobId: string): Promise<Jobferry> {
       const [row] = await query<{ worker_id: number }>('select worker_id from job where id = $1', [jobId]);
       const isIts = (worker: Jobferry) => worker.logs.some(({ workerId }) => workerId === row?.worker_id);
@@ -92,7 +92,7 @@ export async function startCluster({ apis = 1, workers = 2, env = {} }: ClusterO
   };
 }
 
-/** Publishes so many jobs with so many requests under way at once; answers their ids. */
+/** Publishes so many jobs with so many requests open at once; returns their ids. */
 export async function publishMany(
   api: Api,
   queueName: string,

@@ -32,7 +32,7 @@ export async function runJobferry(
   return { code, stdout, stderr };
 }
 
-/** Runs an admin command, which answers one JSON object on stdout. */
+/** Runs an admin command, which prints one JSON object on stdout. */
 export async function runAdmin<Result>(databaseUrl: string, ...args: string[]): Promise<Result> {
   const { code, stdout, stderr } = await runJobferry(args, { DATABASE_URL: databaseUrl });
   if (code !== 0) throw new Error(`jobferry ${args.join(' ')} ended with ${code}: ${stderr}`);

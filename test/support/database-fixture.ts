@@ -88,7 +88,7 @@ export async function openFixture() {
     createQueue,
     publishAll,
 
-    /** Publishes so many jobs and answers their ids, oldest first. */
+    /** Publishes so many jobs and returns their ids, oldest first. */
     async publishJobs(queue: TestQueue, count: number, item: Partial<PublishItem> = {}): Promise<string[]> {
       const answers = await publishAll(
         queue,
@@ -113,7 +113,7 @@ export async function openFixture() {
       );
     },
 
-    /** Rows of jobs that a piece of work read. Each connection counts for itself, so there must be one only. */
+    /** Number of rows of `job` that a function read. Each connection counts for itself, so there must be one only. */
     async rowsRead(work: () => Promise<unknown>): Promise<number> {
       const read = async () => {
         await db.query('select pg_stat_force_next_flush()');
@@ -125,7 +125,7 @@ export async function openFixture() {
       return (await read()) - before;
     },
 
-    /** Makes every connection tell the server what it read, which it does when it likes otherwise. */
+    /** Makes every connection report its reads to the server, which it otherwise does at times of its own. */
     async flushCounters(): Promise<void> {
       const clients = await Promise.all(Array.from({ length: db.pool.totalCount }, () => db.pool.connect()));
       for (const client of clients) await client.query('select pg_stat_force_next_flush()');
@@ -138,7 +138,7 @@ export async function openFixture() {
       await Promise.all(Array.from({ length: 16 }, () => db.query('select pg_sleep(0.1)')));
     },
 
-    /** Settles a claim by an event; false when somebody else was first. */
+    /** Settles a claim by an event; false when another result was first. */
     async settle(job: ClaimedJob, event: JobEvent, now = Date.now()): Promise<boolean> {
       return (await settle(db, [settlementOf(job, event, now)])).has(job.id);
     },
@@ -152,7 +152,7 @@ export function backpressure(retryAfterMs: number): JobEvent {
   return { type: 'answered', outcome: { kind: 'backpressure', statusCode: 429, retryAfterMs } };
 }
 
-/** What an event makes of a job as it was read: a claim, or a row that `db/delivery/stored-job` answered. */
+/** The settlement of an event for a job as it was read: a claim, or a row of `db/delivery/stored-job`. */
 export function settlementOf(
   job: Pick<ClaimedJob, 'id' | 'token' | 'state' | 'rules'>,
   event: JobEvent,
@@ -165,7 +165,7 @@ export function settlementOf(
 }
 
 /**
- * Makes the database's clock stand still, and answers a function that sets it. In a table and not
+ * Stops the database's clock, and returns a function that sets it. In a table and not
  * in the function's text: replacing a function makes every session plan its statements again.
  */
 export async function takeOverClock(db: Database, startAt: number): Promise<(ms: number) => Promise<void>> {

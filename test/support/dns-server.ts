@@ -24,7 +24,7 @@ const TYPES = new Map([
 ] as const);
 const [NO_ERROR, SERVER_FAILURE, NO_SUCH_NAME] = [0, 2, 3];
 
-/** A name server on loopback that answers A and AAAA as it is told to. */
+/** A name server on loopback that answers A and AAAA as the test sets it. */
 export async function startDnsServer(answer: (query: DnsQuery) => DnsAnswer): Promise<DnsServer> {
   const socket = createSocket('udp4');
   const queries: DnsQuery[] = [];

@@ -3,16 +3,16 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { afterAll } from 'vitest';
 
-/** `before`: the service never hears of it. `after`: it does, and its answer is lost. A number is what somebody else answers. */
+/** `before`: the service never gets the request. `after`: it does, and its answer is lost. A number: the proxy answers it. */
 export type Fault = 'cut before' | 'cut after' | 'none' | 429 | 502 | 503 | 504;
 
 export interface FlakyProxy {
   readonly url: string;
   /** Method and path of every request. */
   readonly requests: string[];
-  /** What happens to the next requests, in turn; then there are no more faults. */
+  /** The faults of the next requests, in turn; then there are no more. */
   fail(...faults: Fault[]): void;
-  /** What happens to every request from now on. */
+  /** The fault of every request from now on. */
   failAlways(fault: Fault): void;
 }
 
@@ -39,7 +39,7 @@ export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
       headers: { authorization: req.headers.authorization ?? '', 'content-type': 'application/json' },
       ...(body.length === 0 ? {} : { body }),
     }).catch(() => null);
-    // The service is gone: a test file has ended with requests under way.
+    // The service is gone: a test file has ended with requests open.
     if (answer === null) return res.destroy();
     const text = await answer.text();
     if (fault === 'cut after') return res.destroy();

@@ -5,7 +5,7 @@ import { Pool } from 'undici';
 /**
  * Thousands of generated inputs in seconds: fast-check runs one case after the other, so the cases are
  * drawn from it here and sent several at a time. A case that fails is given back to fast-check, which
- * shrinks it and says its seed.
+ * shrinks it and reports its seed.
  */
 
 /** Per route. More for evidence: `FUZZ_CASES=50000 npx vitest run fuzz`. */
@@ -85,14 +85,14 @@ export interface FuzzClient {
   close(): Promise<void>;
 }
 
-/** Says that the database did not answer in time. */
+/** The answer that the database did not respond in time. */
 const NOT_NOW = /"UNAVAILABLE"|"UnavailableError"/;
 const TRIES = 5;
 
 /**
- * Connections that are kept, and paths that are sent as they are: `fetch` would tidy them up. "Not now" is
- * taken at its word, since a machine that has too much to do may say so; what an input brings about comes again
- * every time, and is answered to the caller in the end.
+ * Connections that are kept, and paths that are sent as they are: `fetch` would tidy them up. A 503 is
+ * repeated, because a busy machine may cause it; a 503 that the input causes comes every time, and is returned in the
+ * end.
  */
 export function openClient(baseUrl: string): FuzzClient {
   const pool = new Pool(baseUrl, { connections: IN_FLIGHT });

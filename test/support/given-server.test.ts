@@ -19,7 +19,7 @@ async function roleThat(may: string): Promise<string> {
   return given.href;
 }
 
-it('takes the server of the tests, and tells its version', async () => {
+it('accepts the server of the tests, and returns its version', async () => {
   expect(await checkGivenServer(await roleThat('superuser'))).toMatch(/^\d+\.\d+$/);
 });
 

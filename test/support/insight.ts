@@ -10,7 +10,7 @@ import { createQueueInsight } from '../../src/services/insight/queues.ts';
 import { createServerFacts } from '../../src/services/server/facts.ts';
 import { LIFETIME_MS, openFixture, RETENTION_MS } from './database-fixture.ts';
 
-/** What dashboards ask, on the SQL functions of the fixture and without any process around them. */
+/** The queries of dashboards, on the SQL functions of the fixture and without any process around them. */
 export async function openInsight() {
   const fixture = await openFixture();
   const { db, accountId } = fixture;

@@ -48,5 +48,5 @@ export function deferred(retryAfterMs: number, scope: 'queue' | 'job' = 'queue',
   return { type: 'deferred', retryAfterMs, scope, reason } as const;
 }
 
-/** What a case expects, without the fields it does not talk about. */
+/** The expected values of a case, without fields that it leaves open. */
 export type Expected = Partial<Transition>;

@@ -35,7 +35,7 @@ export function startLanguageServer() {
   };
   const receive = ({ id, method, result }: Message) => {
     if (id === undefined) return;
-    // The server asks as well, and goes on with any result.
+    // The server sends requests as well, and goes on with any result.
     if (method !== undefined) send({ id, result: null });
     else waiting.get(id)?.(result);
   };

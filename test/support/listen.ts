@@ -9,7 +9,7 @@ afterAll(() => {
   for (const close of closers) close();
 });
 
-/** Answers its address. Closes by itself when the test file is done. */
+/** Returns its address. Closes by itself when the test file is done. */
 export async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -20,7 +20,7 @@ export async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What a framework does for a Fetch API handler on Node. */
+/** Serves a Fetch API handler on Node, as a framework does. */
 export function asListener(handle: (request: Request) => Promise<Response>): RequestListener {
   return async (req, res) => {
     const response = await handle(toRequest(req));

@@ -119,7 +119,7 @@ export function foundContradictions(): string[] {
 
 /**
  * Fails the test, and its file at the latest, when the REST API answered anything that its own OpenAPI
- * document does not say: an undocumented status, a wrong type, a body beside its schema, or a missing
+ * document does not have: an undocumented status, a wrong type, a body beside its schema, or a missing
  * header. Or when it took a body that it should not take.
  * @param sent the body of the request
  */
@@ -157,7 +157,7 @@ function parsedOrUndefined(text: string): unknown {
 
 function problemsOf(method: string, pathname: string, answer: LiveAnswer): string[] {
   const operation = operationOf(method, pathname);
-  // What no operation is about is told in the description: a path that is unknown, or not UTF-8.
+  // Answers that belong to no operation are in the description: a path that is unknown, or not UTF-8.
   const documented = isDecodable(pathname) ? operation?.responses : { 400: REFUSAL, 404: REFUSAL };
   const response = (documented ?? { 404: REFUSAL })[answer.status];
   if (response === undefined) return ['the status is not documented'];

@@ -5,9 +5,9 @@ export interface RawServer {
   port: number;
   /** Connections accepted so far. */
   readonly connections: number;
-  /** What came in on each connection. */
+  /** The data received on each connection. */
   received: string[];
-  /** What was handed to the kernel on each connection, in bytes; filled in when it closes. */
+  /** Bytes handed to the kernel on each connection; set when it closes. */
   sent: number[];
   waitForClosed(connections: number): Promise<void>;
   close(): Promise<void>;

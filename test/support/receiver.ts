@@ -70,7 +70,7 @@ export interface Receiver {
   /** Changes the script for requests that come in from now on. */
   respondWith(script: Reply | ReplyHandler): void;
   /**
-   * Resolves once so many requests have come in, or once the predicate holds. It is asked again at
+   * Resolves once so many requests have come in, or once the predicate holds. It is evaluated at
    * every arrival and every finished answer. Rejects after `timeoutMs` (10 s by default).
    */
   waitFor(
@@ -81,7 +81,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** A real HTTP server in the customer's place: it records everything and answers as the script says. */
+/** A real HTTP server in the customer's place: it records everything and answers as the script defines. */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const server = options.tls === undefined ? createServer() : createTlsServer(options.tls);
   if (options.keepAliveTimeoutMs !== undefined) server.keepAliveTimeout = options.keepAliveTimeoutMs;

@@ -1,6 +1,6 @@
 import { UNKNOWN_ID } from './shapes.ts';
 
-/** What the paths of a call name. */
+/** The ids and names in the paths of calls. */
 export interface Named {
   queueId: string;
   queueName: string;
@@ -19,7 +19,7 @@ export function everyRoute({ queueId, queueName, jobId, deadLetterId }: Named): 
   ];
 }
 
-/** The routes whose path names something that belongs to somebody. */
+/** The routes whose path names an object of an account. */
 export function routesOfNamed({ queueId, queueName, jobId, deadLetterId }: Named): Call[] {
   return [
     ['GET', `/v1/queues/${queueId}`],

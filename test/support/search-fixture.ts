@@ -6,7 +6,7 @@ import { openFixture, PERIODS, RETENTION_MS, type TestQueue, takeOverClock } fro
 
 export const NEWEST_FIRST: JobOrder = { field: 'created_at', descending: true };
 
-/** What a test may choose of a job that it puts into the table. */
+/** The columns of an inserted job that a test may choose. */
 export interface JobRow {
   queue: TestQueue;
   /** JSON source text. */
@@ -20,7 +20,7 @@ export interface JobRow {
   attempts?: number;
   key?: string | null;
   lastError?: string | null;
-  /** What the webhook answered to each attempt. */
+  /** The webhook's answers, one per attempt. */
   answers?: (number | null)[];
 }
 
@@ -81,7 +81,7 @@ export async function openSearchFixture() {
       for (const payload of payloads) ids.push(await insertJob({ queue, payload }));
       return ids;
     },
-    /** Indexes everything that was created more than 5 s before now; answers how many jobs that were. */
+    /** Indexes everything that was created more than 5 s before now; returns how many jobs that were. */
     async indexAll(): Promise<number> {
       for (let total = 0; ; ) {
         const turn = { max: 500, bytes: 1_048_576, pauseMs: 0, giveUp: false };
@@ -93,7 +93,7 @@ export async function openSearchFixture() {
     async find(filter: JobFilter, order = NEWEST_FIRST, limit = 1000): Promise<string[]> {
       return (await searchJobs(db, select(filter), order, { limit, inverted: false })).map(({ id }) => id);
     },
-    /** Newest first walks, counting and ordering by time ask an index first: all must come to the same. */
+    /** Newest first walks the jobs; counting and ordering by time use an index first. All must give the same result. */
     async findEveryWay(filter: JobFilter): Promise<Set<string>> {
       const walked = await this.find(filter);
       const looked = await this.find(filter, { field: 'scheduled_for', descending: false });

@@ -63,7 +63,7 @@ export function openServices(
   return {
     db,
     context,
-    /** What live subscribers would have been told so far. */
+    /** The changes that live subscribers would have received so far. */
     changes,
     ...createServices(context),
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** Matchers for what the spec says of the shape of answers. */
+/** Matchers for the shapes of answers in the spec. */
 
 export const ID = expect.stringMatching(/^[0-9a-f]{24}$/);
 /** An id of the right form that nothing has. */

@@ -3,10 +3,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { type Break, startTcpRelay, type TcpRelay } from './tcp-relay.ts';
 import { waitFor } from './wait-for.ts';
 
-/** What the fault tests rely on: which side hears of the end of a connection, and which does not. */
+/** The fault tests rely on this: which side notices the end of a connection, and which does not. */
 
 function startupMessage(applicationName: string): Buffer {
-  const texts = Buffer.from(`user\0somebody\0application_name\0${applicationName}\0\0`);
+  const texts = Buffer.from(`user\0jobs\0application_name\0${applicationName}\0\0`);
   const head = Buffer.alloc(8);
   head.writeUInt32BE(8 + texts.length, 0);
   head.writeUInt32BE(196_608, 4);
@@ -55,7 +55,7 @@ async function open(name: string): Promise<{ client: Side; server: Side }> {
   return { client, server: target.sides[before] as Side };
 }
 
-/** Whether what was said before `after` has had the time to come through: another connection has. */
+/** Resolves when data sent before has had the time to arrive: another connection's round trip is over. */
 async function aRoundTripLater(): Promise<void> {
   const { client, server } = await open('another');
   server.socket.write('echo');
@@ -65,9 +65,9 @@ async function aRoundTripLater(): Promise<void> {
 
 describe('a relay', () => {
   it('knows connections by the name that PostgreSQL clients give', async () => {
-    await open('life sign');
+    await open('lease lock');
     await open('pool');
-    expect(relay.connections().map(({ applicationName }) => applicationName)).toEqual(['life sign', 'pool']);
+    expect(relay.connections().map(({ applicationName }) => applicationName)).toEqual(['lease lock', 'pool']);
     expect(relay.connections().every(({ serverSeesPort }) => relay.portsEver.has(serverSeesPort ?? 0))).toBe(true);
   });
 
@@ -76,9 +76,9 @@ describe('a relay', () => {
     ['client', true, false],
     ['both', false, false],
   ])('breaks what is meant: %s', async (what, clientHears, serverHears) => {
-    const meant = await open('life sign');
+    const meant = await open('lease lock');
     const other = await open('pool');
-    expect(relay.break(/^life sign$/, what)).toBe(1);
+    expect(relay.break(/^lease lock$/, what)).toBe(1);
     meant.client.socket.write('from the client');
     meant.server.socket.write('from the server');
     if (clientHears) await waitFor(() => meant.client.closed);
@@ -86,7 +86,7 @@ describe('a relay', () => {
     await aRoundTripLater();
     expect([meant.client.closed, meant.server.closed]).toEqual([clientHears, serverHears]);
     expect(meant.client.heard + meant.server.heard).not.toMatch(/from the/);
-    // Whoever gives up tells nobody.
+    // A side that gives up does not inform the other.
     meant.client.socket.destroy();
     await aRoundTripLater();
     expect(meant.server.closed).toBe(serverHears);
@@ -94,7 +94,7 @@ describe('a relay', () => {
     await waitFor(() => other.server.heard.includes('still here'));
   });
 
-  it('takes new connections to another server, and tells those of before or does not', async () => {
+  it('sends new connections to another server, and resets the earlier ones or leaves them silent', async () => {
     const reset = await open('first');
     const next = await startTarget();
     relay.pointTo({ host: '127.0.0.1', port: next.port }, 'reset');

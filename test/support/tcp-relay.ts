@@ -3,7 +3,7 @@ import { afterAll } from 'vitest';
 import { applicationNameIn } from './startup-message.ts';
 
 /**
- * How a connection can die without both ends being told. In each of them the relay goes on taking what is said to it
+ * Ways in which a connection can die while one or both ends do not notice. In each the relay still reads what it gets,
  * and passes nothing on; new connections work.
  *
  * - `server`: the server's side is reset; the client's socket stays open and is silent (a host that lost power).
@@ -14,17 +14,17 @@ export type Break = 'server' | 'client' | 'both';
 
 /** One connection through a relay, while at least one of its sides is open. */
 export interface RelayedConnection {
-  /** As the client's first message told it; null before that, and where it is not PostgreSQL that is spoken. */
+  /** From the client's first message; null before that, and for protocols other than PostgreSQL's. */
   readonly applicationName: string | null;
   /** The port from which the server sees it: `client_port` of `pg_stat_activity`. Null until it is connected. */
   readonly serverSeesPort: number | null;
   /** When it was accepted, in milliseconds since the epoch. */
   readonly since: number;
-  /** What was done to it; null while it passes everything on. */
+  /** How it was broken; null while it passes everything on. */
   readonly broken: Break | null;
 }
 
-/** A network between two processes that a test can break: what they say goes through here. */
+/** A network between two processes that a test can break: all their data passes through here. */
 export interface TcpRelay {
   readonly port: number;
   /** Those of which some side is open. */
@@ -33,7 +33,7 @@ export interface TcpRelay {
   readonly portsEver: ReadonlySet<number>;
   /** Resets what is open and refuses what comes, as when the other side's machine is gone. */
   cut(): Promise<void>;
-  /** Lets nothing through and says nothing about it, as when packets are dropped on the way. */
+  /** Passes nothing on, without an error, as when packets are dropped on the way. */
   stall(): void;
   /** Ends a cut or a stall. What was broken stays so. */
   heal(): Promise<void>;
@@ -95,7 +95,7 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
       });
       socket.on('error', () => undefined); // it closes, which is what counts
       socket.once('close', () => {
-        // Of a broken connection, neither side ever learns what became of the other.
+        // A side of a broken connection never learns the state of the other side.
         if (pair.broken === null) other.destroy();
         if (client.destroyed && upstream.destroyed) pairs.delete(pair);
       });

@@ -4,13 +4,13 @@ export interface WaitOptions {
   /** Generous by default: it only ends tests that fail anyway. */
   timeoutMs?: number;
   everyMs?: number;
-  /** What is waited for. */
+  /** The awaited condition, for the error text. */
   message?: string;
 }
 
 type Truthy<T> = Exclude<T, false | 0 | '' | null | undefined>;
 
-/** Asks until the answer is truthy, and returns it. A condition that throws is one not yet met. */
+/** Calls the condition until it returns a truthy value, and returns that. A condition that throws is not yet met. */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
   { timeoutMs = 15_000, everyMs = 20, message = 'the condition' }: WaitOptions = {},

@@ -108,7 +108,7 @@ describe('payload bytes', () => {
     expect(planner.hasRoom('greedy-0', queueOf('greedy-0'))).toBe(count === 1);
   });
 
-  it('never keep an account with nothing under way from one job, however large', () => {
+  it('never keep an account with nothing in flight from one job, however large', () => {
     const greedy = Array.from({ length: 3 }, (_, n) => queueOf(`greedy-${n}`));
     hang(greedy, 64 * MIB);
     expect(greedy.map(({ slots }) => slots)).toEqual([1, 1, 1]);

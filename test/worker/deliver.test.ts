@@ -7,7 +7,7 @@ import { thisMoment } from '../../src/worker/moment.ts';
 import { job, rules } from '../support/job-states.ts';
 import { startRawServer } from '../support/raw-server.ts';
 
-/** A claim is asked about once more on the monotonic clock, right before its request is written (I-13). */
+/** A claim is checked once more on the monotonic clock, right before its request is written (I-13). */
 
 const opened: { close(): Promise<void> }[] = [];
 

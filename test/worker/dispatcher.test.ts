@@ -21,7 +21,7 @@ class FakeDatabase {
   readonly due = new Map<string, number>();
   readonly claims: { queueIds: string[]; jobs: number[] }[] = [];
   readonly settled: { id: string; status: string }[] = [];
-  /** What `wait_ms` says after a claim of this queue: null when its slots are taken, infinity when no job is left. */
+  /** `wait_ms` after a claim of this queue: null when its slots are taken, infinity when no job is left. */
   waitAfter = (queueId: string): number | null => (this.due.get(queueId) === 0 ? Number.POSITIVE_INFINITY : 0);
   /** Runs before each claim returns; may reject. */
   duringClaim: () => Promise<void> = async () => undefined;
@@ -95,7 +95,7 @@ class FakeDatabase {
 
 const accountOf = (queueId: string) => `account of ${queueId.replace(/-.*/, '')}`;
 
-/** Ends each delivery when the test says so. */
+/** Ends each delivery when the test decides. */
 class FakeSender implements Sender {
   readonly underWay: ((answer: SendResult) => void)[] = [];
   highest = 0;
@@ -205,7 +205,7 @@ describe('a wake', () => {
 });
 
 describe('capacity', () => {
-  it('bounds the deliveries under way of any number of queues', async () => {
+  it('bounds the running deliveries of any number of queues', async () => {
     const { db, sender, dispatcher } = setup({ capacity: 10 });
     const queueIds = Array.from({ length: 20 }, (_, n) => `q${n}`);
     for (const queueId of queueIds) {
@@ -234,7 +234,7 @@ describe('capacity', () => {
 });
 
 describe('a process that may not', () => {
-  it('claim asks for nothing, and goes on when it may again', async () => {
+  it('claim sends no claim, and goes on when it may again', async () => {
     let mayClaim = false;
     const { db, sender, dispatcher } = setup({ mayClaim: () => mayClaim });
     db.due.set('mails', 1);
@@ -257,7 +257,7 @@ describe('a process that may not', () => {
 });
 
 describe('the database', () => {
-  it('that fails a claim is asked again, and the problem is told until then', async () => {
+  it('that fails a claim gets another one, and the problem is reported until then', async () => {
     const { db, sender, dispatcher } = setup();
     db.due.set('mails', 1);
     db.duringClaim = () => Promise.reject(new Error('no'));
@@ -268,7 +268,7 @@ describe('the database', () => {
     expect(dispatcher.problem).toBeNull();
   });
 
-  it('that refuses an outcome within its lease is told to who watches the lease', async () => {
+  it('that refuses an outcome within its lease is reported to the watch of the lease', async () => {
     const refused: number[] = [];
     const before = performance.now();
     const { db, sender, dispatcher } = setup({ onRefused: (claimedAt) => refused.push(claimedAt) });
@@ -283,7 +283,7 @@ describe('the database', () => {
 });
 
 describe('drain', () => {
-  it('claims nothing more, and resolves when what is under way was settled', async () => {
+  it('claims nothing more, and resolves when the running deliveries are settled', async () => {
     const { db, sender, dispatcher } = setup();
     db.due.set('mails', 1);
     dispatcher.wake('mails');

@@ -69,7 +69,7 @@ describe('a worker', () => {
     expect((await start()).liveness.workerId).toBe(first.liveness.workerId + 1);
   });
 
-  it('that hears that its claims were taken back stops, renews its lock, and says so', async () => {
+  it('that gets the notification that its claims were taken back stops, renews its lock, and logs that', async () => {
     const db = await open();
     const { liveness, reasons, renewed, calls } = await start();
     const claimedAt = performance.now();
@@ -95,7 +95,7 @@ describe('a worker', () => {
     expect(reasons()).toEqual(['an outcome was refused, so our claims were taken back']);
   });
 
-  it('of which the server of its claims has no lock does the same, but not for a look of before', async () => {
+  it('of which the server of its claims has no lock does the same, but not for an earlier poll', async () => {
     const before = performance.now();
     const { liveness, reasons, renewed } = await start();
     liveness.wasNotSeen(before);

@@ -5,7 +5,7 @@ import { LockWatch } from '../../src/worker/lease/lock-watch.ts';
 import { takeBack } from '../../src/worker/maintenance/recover.ts';
 import { type Fixture, openFixture } from '../support/database-fixture.ts';
 
-/** What may be concluded from a missing lease lock. */
+/** The conclusions that a missing lease lock allows. */
 
 const SELF = 1001;
 /** Absent locks prove something from the start. */

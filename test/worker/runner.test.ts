@@ -6,7 +6,7 @@ import { WakeUpRunner } from '../../src/worker/wake-ups/runner.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** A logger that says everything to the test, and fails where graphile-worker does not expect it. */
+/** A logger that passes everything to the test, and throws where graphile-worker does not expect it. */
 function logThat(fails: (message: string) => boolean) {
   const messages: string[] = [];
   const log = createLog({ level: 'fatal' });
@@ -21,7 +21,7 @@ function logThat(fails: (message: string) => boolean) {
 it('graphile-worker dying by itself is noticed, and another takes over', async () => {
   const { url } = await createTestDatabase();
   // An error between a task's end and its release makes each worker of graphile-worker give up, and the
-  // first takes the others with it: the runner's promise settles though nobody stopped it.
+  // first takes the others with it: the runner's promise settles although no code stopped it.
   const { log, messages } = logThat((message) => message.startsWith('Failed task'));
   const trace = vi.spyOn(console, 'trace').mockReturnValue(undefined);
   const db = new Database(url, { warn: () => undefined }, new Cipher([]));

@@ -3,7 +3,7 @@ import { Cipher } from '../../src/db/connection/cipher.ts';
 import type { Database } from '../../src/db/connection/database.ts';
 import { SettleBatcher, type SettledDelivery } from '../../src/worker/dispatch/settle-batcher.ts';
 
-/** Notes what each statement carries, and says that all of it was applied. */
+/** Records the items of each statement, and returns that all of them were applied. */
 function recordingDatabase() {
   const batches: string[][] = [];
   const db = {

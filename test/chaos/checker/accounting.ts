@@ -2,9 +2,9 @@ import type { HistoryRow } from '../records.ts';
 import { type Arrival, type Facts, groupBy, isTerminal } from './facts.ts';
 import { isLeftOut } from './leases.ts';
 
-/** What the database says about a job agrees with what was seen of it. */
+/** The rows of a job agree with its deliveries, reports and changes as the run recorded them. */
 
-/** I-8: backpressure costs no attempt: the next delivery has the same number, and the job one hold more. */
+/** I-8: backpressure costs no attempt: the next delivery has the same number, and the job has one hold more. */
 export function checkBackpressureFree(facts: Facts): string[] {
   const { arrivals, history } = facts;
   const found: string[] = [];
@@ -24,7 +24,7 @@ export function checkBackpressureFree(facts: Facts): string[] {
   return found;
 }
 
-/** I-9: a job has at most its holds, and the one too many ends it with that reason. */
+/** I-9: a job has at most `maxDefers` holds; one hold more ends it with that reason. */
 export function checkDeferCap({ run, queues, history }: Facts): string[] {
   const found: string[] = [];
   for (const { id, queueId, deferCount, deadReason, status } of run.jobs) {
@@ -32,7 +32,7 @@ export function checkDeferCap({ run, queues, history }: Facts): string[] {
     const last = history.get(id)?.at(-1);
     if (deferCount > max) found.push(`${id} was held ${deferCount} times of ${max}`);
     if (deadReason === 'defer_cap_exhausted' && deferCount !== max) found.push(`${id} died of ${deferCount} holds`);
-    // A hold that was reckoned by a wrong clock may be longer than the lifetime, which nobody refuses by such a clock.
+    // A hold that was computed with a wrong clock may be longer than the lifetime; the service cannot detect that.
     const isMisled = run.faults.some(({ kind, at, healedAt }) => {
       return (
         kind === 'clock' && last !== undefined && at <= last.at && last.at <= (healedAt ?? Number.POSITIVE_INFINITY)
@@ -67,7 +67,7 @@ export function checkSlotCap({ run, queues }: Facts): string[] {
   return found;
 }
 
-/** What docs/state-machine.md draws. */
+/** The transitions of docs/state-machine.md. */
 const ALLOWED = new Set([
   'null>pending',
   'pending>processing',
@@ -81,14 +81,14 @@ const ALLOWED = new Set([
   'awaiting_ack>dead',
 ]);
 
-/** I-19: a job makes only the moves of the state machine, one after the other. */
+/** I-19: a job makes only transitions of the state machine, one after the other. */
 export function checkTransitions({ changes }: Facts): string[] {
   const found: string[] = [];
   for (const [id, list] of changes) {
     let status: string | null = null;
     for (const { from, to } of list) {
       const move = `${from}>${to}`;
-      // Moves out of an end are I-18's.
+      // I-18 checks transitions out of a final state.
       if (!ALLOWED.has(move) && !(from !== null && isTerminal(from))) found.push(`${id} made the move ${move}`);
       if (from !== status) found.push(`${id} went on from ${from} and was ${status}`);
       status = to;
@@ -97,13 +97,13 @@ export function checkTransitions({ changes }: Facts): string[] {
   return found;
 }
 
-/** I-20: of the reports on a delivery one counts; every one that was accepted left exactly one entry. */
+/** I-20: one report on a delivery counts; each accepted report left exactly one entry. */
 export function checkOneReport({ reports, history, jobs }: Facts): string[] {
   const found: string[] = [];
   for (const [id, list] of reports) {
     const entries = history.get(id) ?? [];
     for (const { kind, reason, outcome, status } of list) {
-      // The entry of a hold that ended the job says so instead of the reason.
+      // If a hold ended the job, its entry has the reason of the death, not that of the report.
       if (kind === 'ack' || jobs.get(id)?.deadReason === 'defer_cap_exhausted') continue;
       const count = entries.filter(({ error }) => error === reason).length;
       if (outcome === 'ok' && count !== 1) found.push(`${kind} ${reason} was accepted and left ${count} entries`);
@@ -173,7 +173,7 @@ function unexplained(entries: HistoryRow[], arrivals: Arrival[]): { unseen: stri
   for (const { attempt, code } of entries) {
     if (code === null) continue;
     if (!take(({ envelope, status, end }) => envelope.attempt === attempt && status === code && end === 'answered')) {
-      unseen.push(`entry with ${code} for attempt ${attempt}, which nobody answered`);
+      unseen.push(`entry with ${code} for attempt ${attempt}, which the webhook did not answer`);
     }
   }
   for (const { attempt } of entries.filter(({ code }) => code === null)) {
@@ -183,7 +183,7 @@ function unexplained(entries: HistoryRow[], arrivals: Arrival[]): { unseen: stri
   return { unseen, answers: left.filter(({ end }) => end === 'answered').length };
 }
 
-/** Claims that came to nothing: the attempt was given back, and there was no entry. */
+/** Interrupted claims: the attempt was given back, and there is no entry. */
 function interruptionsOf({ changes, jobs, history }: Facts, id: string): number {
   const list = changes.get(id) ?? [];
   const claims = list.filter(({ to }) => to === 'processing').length;
@@ -192,13 +192,13 @@ function interruptionsOf({ changes, jobs, history }: Facts, id: string): number 
   return claims - open - (history.get(id)?.length ?? 0) + lost;
 }
 
-/** I-23: attempts and holds are what the history counts. */
+/** I-23: the job's counts of attempts and holds agree with its history. */
 export function checkCounts({ run, history }: Facts): string[] {
   const found: string[] = [];
   for (const { id, attempts, deferCount, status, deadReason } of run.jobs) {
     const entries = history.get(id) ?? [];
     const counted = entries.filter((entry) => entry.status !== 'deferred').length;
-    // The hold that is one too many has an entry and is not counted as a hold.
+    // The hold above `maxDefers` has an entry and is not counted as a hold.
     const holds = entries.length - counted - (deadReason === 'defer_cap_exhausted' ? 1 : 0);
     const underWay = status === 'processing' || status === 'awaiting_ack' ? 1 : 0;
     if (attempts !== counted + underWay) found.push(`${id} has ${attempts} attempts and ${counted} entries`);
@@ -236,7 +236,7 @@ export function checkDeadLetters({ run, queues, deadLetters, jobs }: Facts): str
   return found;
 }
 
-/** I-26: a dead letter is replayed once, whoever asked how often; the others are told so. */
+/** I-26: a dead letter is replayed once, however often and by which clients; the other requests are answered so. */
 export function checkReplayOnce({ run, replays, jobs }: Facts): string[] {
   const found: string[] = [];
   const made = groupBy(run.jobs, ({ replayOf }) => replayOf);
@@ -247,15 +247,16 @@ export function checkReplayOnce({ run, replays, jobs }: Facts): string[] {
       found.push(`dead letter ${id} names ${replayedJobId}, which is no replay of it`);
     }
     const won = (replays.get(id) ?? []).filter(({ outcome, replayedJobId: job }) => outcome === 'ok' && job !== null);
-    if (won.length > 1) found.push(`${won.length} calls were told that they replayed ${id}`);
-    if (won.some((call) => call.replayedJobId !== replayedJobId)) found.push(`${id} was replayed as somebody else`);
+    if (won.length > 1) found.push(`${won.length} calls were answered that they replayed ${id}`);
+    if (won.some((call) => call.replayedJobId !== replayedJobId)) found.push(`${id} was replayed as another job`);
   }
   return found;
 }
 
 /**
- * I-29: the account is billed for every request that came, and else only for claims that were interrupted. Not billed is
- * the second try of a request that the receiver reset on a connection that it had used before (delivery/exchange.ts).
+ * I-29: the account is billed for every request that reached the receiver, and otherwise only for interrupted claims. If
+ * the receiver resets a request on a reused connection, the request is sent again and not billed again
+ * (delivery/exchange.ts).
  */
 export function checkUsage(facts: Facts): string[] {
   const { run } = facts;

@@ -1,9 +1,9 @@
 import type { FaultRecord, Run } from '../records.ts';
 
-/** What happens within it of a shift cannot be said to be before or after it. */
+/** Events within this time of a shift may be before or after it. */
 const NEAR_MS = 100;
 
-/** A run told by one clock: the machine's, which all processes have, or the database's, which a fault may have moved. */
+/** A run with all times of one clock: the machine's, which all processes share, or the database's, which faults move. */
 export function byMachineClock(run: Run): Run {
   const shifts = shiftsOf(run);
   if (shifts.length === 0) return run;
@@ -36,7 +36,7 @@ export function byDatabaseClock(run: Run): Run {
   };
 }
 
-/** Whether the database's clock was moved by more than so much while this lasted. */
+/** Whether the database's clock was moved by more than this between the two times. */
 export function isMoved(run: Run, from: number, to: number, byMs: number): boolean {
   return shiftsOf(run).some((shift) => Math.abs(shift.ms) > byMs && shift.from <= to && shift.to >= from);
 }

@@ -4,9 +4,9 @@ import { isMoved } from './clocks.ts';
 import { type Arrival, type Facts, groupBy, isTerminal } from './facts.ts';
 import { isLeftOut } from './leases.ts';
 
-/** What each delivery looks like, and when it may come. */
+/** The content of each delivery, and when it may arrive. */
 
-/** Moments have whole milliseconds in the database, so one can look that much too late. */
+/** The database stores whole milliseconds, so a time may appear this much too late. */
 const ROUNDING_MS = 1;
 
 /** I-4: the payload's bytes are those that were published, in every delivery and in the database. */
@@ -18,7 +18,7 @@ export function checkVerbatim({ run, arrivals, publishes, jobs }: Facts): string
   };
   for (const [id, list] of arrivals) {
     const source = sourceOf(id);
-    if (source === undefined) continue; // published by nobody who knows: I-2
+    if (source === undefined) continue; // no recorded publish: I-2
     if (list.some(({ envelope }) => envelope.payloadText !== source)) found.push(`payload of ${id} was changed`);
   }
   for (const { id, payload } of run.jobs) {
@@ -60,7 +60,7 @@ export function checkEnvelope(facts: Facts): string[] {
   return found;
 }
 
-/** I-7: no job has more attempts than it may have, in whatever was read of it. */
+/** I-7: no job has more attempts than it may have, in any row or document that was read. */
 export function checkAttemptCap({ run, arrivals, jobs }: Facts): string[] {
   const found: string[] = [];
   const maxOf = (id: string) => jobs.get(id)?.maxAttempts ?? Number.POSITIVE_INFINITY;
@@ -104,7 +104,7 @@ export function checkLifetime({ changes, jobs }: Facts): string[] {
   });
 }
 
-/** When deliveries began, as the database says and as the receiver saw. */
+/** The starts of deliveries in the database and at the receiver. */
 function startsOf(facts: Facts, id: string): number[] {
   const claims = (facts.changes.get(id) ?? []).flatMap(({ to, claimedAt }) =>
     to === 'processing' && claimedAt !== null ? [claimedAt] : [],
@@ -114,8 +114,8 @@ function startsOf(facts: Facts, id: string): number[] {
 }
 
 /**
- * I-13: at no instant are more requests of a queue open than its concurrency. One that is older than the webhook's
- * time is not counted: nobody waits for it any longer, unless a frozen process that has lost the job.
+ * I-13: at no instant are more requests of a queue open than its concurrency. A request that is
+ * older than the webhook's time-out is not counted: only a frozen process that has lost the job may still wait for it.
  */
 export function checkWireCap(facts: Facts): string[] {
   const { run, arrivals, queuesByName } = facts;
@@ -130,7 +130,7 @@ export function checkWireCap(facts: Facts): string[] {
         { at: end, by: -1 },
       ];
     });
-    // What ends in the same instant has made room.
+    // A request that ends in the same instant has freed its slot.
     moves.sort((a, b) => a.at - b.at || a.by - b.by);
     let open = 0;
     let most = 0;
@@ -197,7 +197,7 @@ export function checkTerminalFinal(facts: Facts): string[] {
   return found;
 }
 
-/** What of a finished job could change, as text. The harness reads the same. */
+/** The columns of a finished job that could change, as text. The harness reads the same ones. */
 export function stateOf(job: TerminalState): string {
   return [job.status, job.attempts, job.deferCount, job.historyCount, job.completedAt, job.deadReason].join(' ');
 }

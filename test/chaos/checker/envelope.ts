@@ -11,7 +11,7 @@ export interface Envelope {
 }
 
 /**
- * Reads a delivery's body, or answers null when it is no envelope. The payload is cut out of the text, because
+ * Reads a delivery's body; null when it is no envelope. The payload is cut out of the text, because
  * parsing and writing it again would hide exactly the differences that count (I-4).
  */
 export function readEnvelope({ raw }: Pick<DeliveryRecord, 'raw'>): Envelope | null {
@@ -27,7 +27,7 @@ export function readEnvelope({ raw }: Pick<DeliveryRecord, 'raw'>): Envelope | n
   }
 }
 
-/** The source text of a member of a JSON object, of which `JSON.parse` has shown that it is well formed. */
+/** The source text of a member of a JSON object that `JSON.parse` has accepted. */
 function memberText(text: string, name: string): string | null {
   let depth = 0;
   let key: string | null = null;

@@ -12,12 +12,12 @@ import type {
 } from '../records.ts';
 import { type Envelope, readEnvelope } from './envelope.ts';
 
-/** A delivery with what its body said. */
+/** A delivery with its parsed body. */
 export interface Arrival extends DeliveryRecord {
   envelope: Envelope;
 }
 
-/** A run, looked up by what the checks ask for. Each list is in the order of time. */
+/** A run, indexed for the checks. Each list is in the order of time. */
 export interface Facts {
   run: Run;
   queues: Map<string, QueueRecord>;
@@ -74,7 +74,7 @@ export function isTerminal(status: string): boolean {
   return status === 'completed' || status === 'dead';
 }
 
-/** What happened to a job, for whoever has to find out why. */
+/** The history of a job in one text, for the report of a violation. */
 export function story({ run, history, arrivals, changes }: Facts, id: string): string {
   const moves = (changes.get(id) ?? []).map(({ to, at, workerId }) => ({ at, what: `${to} ${workerId ?? ''}`.trim() }));
   const entries = (history.get(id) ?? []).map((entry) => ({
@@ -97,7 +97,7 @@ export function story({ run, history, arrivals, changes }: Facts, id: string): s
 
 /**
  * Whether the receiver was too slow to see a request before its sender had given it up: the attempt had already ended
- * as one without an answer. On a machine without a free core that happens, and says nothing about when it was sent.
+ * as one without an answer. On a busy machine that happens, and then the arrival does not show when the request was sent.
  */
 export function isSeenLate({ history }: Facts, { at, end, envelope }: Arrival): boolean {
   const ended = (history.get(envelope.id) ?? []).filter((entry) => entry.at <= at && entry.code === null);

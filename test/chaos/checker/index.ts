@@ -8,7 +8,7 @@ import * as losing from './losing.ts';
 import { checkRecovery, type Recovery, recoveries } from './recovering.ts';
 import * as telling from './telling.ts';
 
-/** Every invariant that can be judged from outside (docs/invariants.md), by its id. */
+/** Every invariant that can be checked from outside (docs/invariants.md), by its id. */
 export const CHECKS: Readonly<Record<string, (facts: Facts) => string[]>> = {
   'I-1': losing.checkNoLoss,
   'I-2': losing.checkNoPhantom,
@@ -45,7 +45,7 @@ export const CHECKS: Readonly<Record<string, (facts: Facts) => string[]>> = {
   'I-45': telling.checkRevokedEnds,
 };
 
-/** What is measured in the database's time. All else is judged in the machine's, which has no gaps. */
+/** Checks that use the database's time. All others use the machine's, which has no gaps. */
 const BY_DATABASE_CLOCK = new Set(['I-10', 'I-11', 'I-14', 'I-21']);
 
 export interface Verdict {
@@ -58,7 +58,7 @@ export interface Verdict {
   duplicates: number;
 }
 
-/** Judges a run. Imports nothing of the service, and believes nothing that it says of itself alone. */
+/** Checks a run. Imports nothing of the service, and relies on no statement of the service about itself alone. */
 export function check(run: Run): Verdict {
   const facts = establish(byMachineClock(run));
   const databaseFacts = establish(byDatabaseClock(run));
@@ -80,7 +80,7 @@ export function check(run: Run): Verdict {
   };
 }
 
-/** What happened to the job that it is about, if it names one. */
+/** The history of the job that the violation names, if it names one. */
 function withStory(facts: Facts, what: string): string {
   const id = what.match(/[0-9a-f]{24}/g)?.find((candidate) => facts.jobs.has(candidate));
   return id === undefined ? what : `${what}: ${story(facts, id)}`;

@@ -1,11 +1,11 @@
 import type { ChangeRow, FaultKind, FaultRecord, Run } from '../records.ts';
 import { type Arrival, type Facts, groupBy, isSeenLate } from './facts.ts';
 
-/** I-41: who may claim, whose claims may be taken back, and how often a job may come because of it. */
+/** I-41: which workers may claim, whose claims may be taken back, and how often a job may be delivered because of it. */
 
-/** A worker may claim for so long after the server has confirmed its lease lock for the last time. */
+/** Milliseconds for which a worker may claim after the server's last confirmation of its lease lock. */
 const CONFIRMED_MS = 2000;
-/** A claim that had been asked for in time may still be carried out; and snapshots are taken every 200 ms. */
+/** A claim that was sent in time may be executed later; and snapshots are taken every 200 ms. */
 const SLACK_MS = 1000;
 /** Between two snapshots of the locks; when the database was away there are none. */
 const SNAPSHOT_GAP_MS = 700;
@@ -27,7 +27,7 @@ export function checkLeases(facts: Facts): string[] {
   return [...countDeliveries(facts), ...explainTakeBacks(facts), ...checkClaims(facts), ...checkTakers(facts)];
 }
 
-/** A job is delivered once for each claim; what the receiver has reset is sent again on purpose. */
+/** A job is delivered once for each claim; a request that the receiver reset is sent again on purpose. */
 function countDeliveries({ arrivals, changes, history, jobs }: Facts): string[] {
   const found: string[] = [];
   for (const [id, list] of arrivals) {
@@ -45,7 +45,7 @@ function countDeliveries({ arrivals, changes, history, jobs }: Facts): string[] 
   return found;
 }
 
-/** A claim that is taken back gives its attempt back, and is no hold; the last of many in a row counts as one. */
+/** A claim that was taken back: its attempt is given back, without a hold. After several in a row an attempt counts. */
 function takenBack(moves: readonly ChangeRow[]): TakenBack[] {
   const found: TakenBack[] = [];
   let claim: ChangeRow | null = null;
@@ -61,8 +61,8 @@ function takenBack(moves: readonly ChangeRow[]): TakenBack[] {
 }
 
 /**
- * Nobody's claims are taken back, unless something was wrong with its worker when it claimed or afterwards. What was not
- * yet delivered may be given back by the worker itself, which was too slow to begin in time.
+ * The claims of a worker are taken back only if a fault hit the worker when it claimed or afterwards. A worker that was too
+ * slow to begin a delivery in time may give that job back itself.
  */
 function explainTakeBacks({ run, changes, arrivals }: Facts): string[] {
   const found: string[] = [];
@@ -71,19 +71,19 @@ function explainTakeBacks({ run, changes, arrivals }: Facts): string[] {
     for (const { claim, at } of takenBack(moves)) {
       if (!delivered.some((arrival) => arrival.at >= claim.at && arrival.at <= at)) continue;
       if (run.faults.some((fault) => explains(fault, claim, at))) continue;
-      found.push(`${id} was taken back from worker ${claim.workerId}, with which nothing was wrong`);
+      found.push(`${id} was taken back from worker ${claim.workerId}, which no fault had hit`);
     }
   }
   return found;
 }
 
-/** Faults that leave a worker at work which others cannot tell from a dead one. */
+/** Faults after which a worker runs that other processes cannot distinguish from a dead one. */
 const CUTS_OFF: readonly FaultKind[] = ['server-gone', 'client-gone', 'black-hole', 'fail-over', 'went-back'];
 const cutOff = new WeakMap<Facts, Map<string, { from: number; to: number }[]>>();
 
 /**
  * Whether a delivery may be one of a worker that is cut off from the database: it goes on to its end while another
- * takes the job over, which docs/delivery-promise.md does not promise away. Only where the fault explains it.
+ * takes the job over; docs/delivery-promise.md allows that. Only where the fault explains it.
  */
 function isCutOff(facts: Facts, { at, envelope }: Arrival): boolean {
   let spans = cutOff.get(facts);
@@ -104,18 +104,21 @@ function spansOf({ faults, webhookTimeoutMs }: Run, moves: ChangeRow[]): { from:
 function explains(fault: FaultRecord, claim: ChangeRow, takenAt: number): boolean {
   if (HARMLESS.includes(fault.kind)) return false;
   if (OF_ONE_WORKER.includes(fault.kind) && fault.workerId !== claim.workerId) return false;
-  // What is silent is never healed; the worker must find out by itself, and stop.
+  // A silent connection is never healed; the worker must detect it by itself, and stop.
   const isSilent = fault.kind.endsWith('-gone') || fault.kind === 'black-hole';
   const until = isSilent ? fault.at : (fault.healedAt ?? Number.POSITIVE_INFINITY);
   return fault.at <= takenAt && (claim.claimedAt ?? claim.at) <= until + CONFIRMED_MS + SLACK_MS;
 }
 
-/** Whether the moment of a delivery says nothing about what the service does. */
+/** Whether the arrival of a delivery does not show when the service sent it. */
 export function isLeftOut(facts: Facts, arrival: Arrival): boolean {
   return isSeenLate(facts, arrival) || isCutOff(facts, arrival);
 }
 
-/** Nobody claims whose lease lock the server has not had for longer than it may believe in it, nor gets just then. */
+/**
+ * No worker claims when the server has not had its lease lock for longer than the worker may rely on its last
+ * confirmation, unless the worker takes the lock at that moment.
+ */
 function checkClaims({ run }: Facts): string[] {
   const found: string[] = [];
   const sightings = new Sightings(run);
@@ -146,7 +149,7 @@ function isRightAfter(fault: FaultRecord, at: number): boolean {
   return fault.at >= at - SNAPSHOT_GAP_MS / 2 && fault.at <= at + SNAPSHOT_GAP_MS / 2;
 }
 
-/** Nobody says that it took back the claims of one whose lease lock the server had all the time. */
+/** No worker reports that it took back the claims of a worker whose lease lock the server had all the time. */
 function checkTakers({ run }: Facts): string[] {
   const sightings = new Sightings(run);
   return run.takeBacks.flatMap(({ at, workerIds }) =>
@@ -167,7 +170,7 @@ class Sightings {
   }
 
   /**
-   * Whether there were snapshots from `from` on without a gap, the last of which was asked for after `past`, and in each
+   * Whether there were snapshots from `from` on without a gap, the last of which was queried after `past`, and in each
    * the lock was there, or was not. Those that had arrived after `to` do not count.
    */
   allSay(isHeld: boolean, workerId: number, { from, past, to }: { from: number; past: number; to: number }): boolean {

@@ -3,11 +3,11 @@ import { isMoved } from './clocks.ts';
 import { type Facts, groupBy, isTerminal } from './facts.ts';
 
 const HOUR_MS = 3_600_000;
-/** As at the defaults: a clock that is moved by more ends lifetimes, and the time in which a key finds its job. */
+/** The defaults. A clock that is moved by more ends lifetimes, and the 72 h in which a key finds its job. */
 const LIFETIME_MS = 24 * HOUR_MS;
 const KEY_MS = 72 * HOUR_MS;
 
-/** What was accepted is delivered, and nothing else is. Each function answers what it found wrong. */
+/** Accepted jobs are delivered, and no others. Each function returns the violations that it found. */
 
 /** I-1: every id that was answered exists, came to an end and reached the receiver. */
 export function checkNoLoss({ run, jobs, arrivals }: Facts): string[] {
@@ -37,7 +37,7 @@ function outlived(run: Run, { deadReason }: JobRow): boolean {
   return deadReason === 'delivery_lifetime_exceeded' && isMoved(run, 0, Number.POSITIVE_INFINITY, LIFETIME_MS);
 }
 
-/** I-2: what was delivered had been published, or nobody knows whether it had. */
+/** I-2: a delivered job had been published, or the outcome of its publish is unknown. */
 export function checkNoPhantom({ run, arrivals, publishes }: Facts): string[] {
   const uncertain = new Set(
     run.publishes.filter(({ outcome }) => outcome === 'indeterminate').map(({ payload }) => payload),
@@ -57,7 +57,7 @@ export function checkCommitBeforeAck({ run }: Facts): string[] {
     .map(({ id }) => `job ${id} was answered before others could see it`);
 }
 
-/** I-17: one key, one job, whoever asked how often; the first is told 201 and the others 200. */
+/** I-17: one key, one job, however often and by which clients; the first publish gets 201 and the others 200. */
 export function checkIdempotent({ run, arrivals }: Facts): string[] {
   const found: string[] = [];
   const rows = groupBy(run.jobs, ({ queueId, key }) => (key === null ? null : `${queueId} ${key}`));

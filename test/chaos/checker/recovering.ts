@@ -1,18 +1,18 @@
 import { type Arrival, type Facts, isTerminal } from './facts.ts';
 
-/** How long an interrupted job may stay so: the lease, and the 5 s of the reconciler (I-35). */
+/** Milliseconds until an interrupted job must be pending again: the lease, and the 5 s of the reconciler (I-35). */
 const RECONCILED_MS = 5000;
 
 export interface Recovery {
   jobId: string;
   kind: string;
-  /** Of the fault. */
+  /** The time of the fault. */
   at: number;
-  /** From the fault to the next delivery of the job. */
+  /** Milliseconds from the fault to the next delivery of the job. */
   ms: number;
 }
 
-/** Redeliveries of jobs that a killed or frozen process had under way, in queues where nothing else keeps them back. */
+/** Redeliveries of jobs that a killed or frozen process had in flight, in queues where nothing else delays them. */
 export function recoveries(facts: Facts): Recovery[] {
   const { run, jobs, queues } = facts;
   return run.faults.flatMap(({ kind, at, interrupted }) =>
@@ -37,7 +37,7 @@ function redelivery({ arrivals, changes }: Facts, jobId: string, after: number):
   return arrivals.get(jobId)?.find(({ at }) => at >= claimedAt);
 }
 
-/** I-35: what a fault interrupted is delivered again in time, all work ends, and nobody restarts anything by hand. */
+/** I-35: a delivery that a fault interrupted is repeated in time, all work ends, and no process needs a restart by hand. */
 export function checkRecovery(facts: Facts): string[] {
   const { run, jobs, queues, changes } = facts;
   const boundMs = run.leaseMs + RECONCILED_MS;
@@ -71,7 +71,7 @@ export function checkRecovery(facts: Facts): string[] {
   return found;
 }
 
-/** Whether another fault struck before the recovery from this one was over: then its time starts anew. */
+/** Whether another fault struck before the recovery from this one was over: then its time starts again. */
 function disturbed({ run }: Facts, from: number, to: number): boolean {
   return run.faults.some(({ at, healedAt }) => (healedAt ?? at) > from + 1 && at < to && at !== from);
 }

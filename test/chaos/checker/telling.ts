@@ -1,17 +1,17 @@
 import { type Facts, groupBy, isTerminal } from './facts.ts';
 
-/** What is said to customers and operators is true, and what is removed may be. */
+/** Answers to clients and operators are true, and only rows that may be removed are removed. */
 
-/** Of a pool and the connections beside it, per process, with those that are just being replaced. */
+/** The pool and the connections beside it, with those that are just being replaced. */
 const SESSIONS_OF_A_PROCESS = 30;
-/** A revoked key hears nothing after a second; the rest is a busy machine, and events that were under way. */
+/** A revoked key gets no event after a second; the other second is for a busy machine and for events already sent. */
 const REVOKED_MS = 1000 + 1000;
-/** Readiness is remembered for a second, and asks for at most another. */
+/** Readiness is cached for a second, and its query takes at most another. */
 const READINESS_MS = 2000 + 500;
 
 /**
  * I-40, as far as such a run can see it: an account whose webhook's name is answered has neither refusals nor failures
- * because somebody else's is not; and no process has more sessions than its bound.
+ * because another account's name is not; and no process has more sessions than its bound.
  */
 export function checkFairShare(facts: Facts): string[] {
   const { run, queues, queuesByName, jobs, history } = facts;
@@ -45,7 +45,7 @@ export function checkFairShare(facts: Facts): string[] {
 }
 
 function after(healedAt: number | null): number {
-  /** An attempt may last its time after the fault has ended: nobody holds it against the name server's victims. */
+  /** An attempt that began during the fault may last until its time-out after the end of the fault. */
   return (healedAt ?? Number.POSITIVE_INFINITY) + 15_000;
 }
 
@@ -56,7 +56,7 @@ export function checkOnlyEnded({ run }: Facts): string[] {
     .map(({ jobId, status }) => `${jobId} was removed while it was ${status}`);
 }
 
-/** I-43: a 503 that says that nothing was stored was not stored; every other one says that it may have been. */
+/** I-43: if a 503 states that nothing was stored, nothing was; every other 503 states that it may have been. */
 export function checkHonestRefusal({ run }: Facts): string[] {
   const found: string[] = [];
   const replays = new Set(run.deadLetters.map(({ replayedJobId }) => replayedJobId));
@@ -81,12 +81,12 @@ function saysPerhaps(said: string | null): boolean {
   return said?.includes('may have been stored') ?? false;
 }
 
-/** I-44: in a database that another one has taken over from, nothing changes any more. */
+/** I-44: in a server that was failed over from, nothing changes any more. */
 export function checkNoPast({ run }: Facts): string[] {
   return run.pastWrites.map(({ what }) => `${what} in a server of the past`);
 }
 
-/** I-45: a revoked key hears nothing any more, on streams that were open as well. */
+/** I-45: a revoked key gets no event and no answer any more, on streams that were open as well. */
 export function checkRevokedEnds({ run }: Facts): string[] {
   return run.revocations.flatMap(({ revokedAt, lastEventAt, lastAnswerAt }) => {
     const late = (what: string, at: number | null) =>
@@ -95,7 +95,7 @@ export function checkRevokedEnds({ run }: Facts): string[] {
   });
 }
 
-/** I-37, for a database that takes no writes: reads go on, and readiness says so. */
+/** I-37, for a database that takes no writes: reads succeed, and /readyz answers 503. */
 export function checkProbes({ run }: Facts): string[] {
   return run.probes.flatMap(({ kind, status, at, since }) => {
     if (kind === 'read' && status !== 200) return [`a read answered ${status} while the database took no writes`];

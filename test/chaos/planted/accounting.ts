@@ -48,7 +48,7 @@ export const ACCOUNTING: Bug[] = [
   },
   {
     id: 'I-19',
-    what: 'a job is completed that nobody delivers',
+    what: 'a job is completed that no process delivers',
     plant(run) {
       const end = first(run.changes, ({ from, to }) => from === 'awaiting_ack' && to === 'completed', 'ack');
       const at = run.changes.indexOf(end);

@@ -20,7 +20,7 @@ export function queueNamed(run: Run, name: string): QueueRecord {
   return first(run.queues, (queue) => queue.name === name, `queue ${name}`);
 }
 
-/** A finished job of the queue that nothing special happened to; nobody looked at it in between. */
+/** A finished job of the queue with one ordinary delivery, which no client read in between. */
 export function ordinaryJob(run: Run, queueName = 'plain'): JobRow {
   const { id: queueId } = queueNamed(run, queueName);
   const interrupted = new Set(run.faults.flatMap((fault) => fault.interrupted));

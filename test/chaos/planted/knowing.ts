@@ -1,7 +1,7 @@
 import type { FaultRecord, Run } from '../records.ts';
 import { type Bug, changesOf, deliveryOf, first, ordinaryJob } from './bug.ts';
 
-/** Bugs of what processes know of themselves and of each other, and of what they say of it. */
+/** Bugs in what processes know of themselves and of each other, and in what they answer and log about it. */
 export const KNOWING: Bug[] = [
   {
     id: 'I-11',
@@ -15,7 +15,7 @@ export const KNOWING: Bug[] = [
     id: 'I-35',
     what: 'a connection that is silent is never replaced',
     plant(run) {
-      run.faults.push({ ...faultOf('server-gone', 0), connections: 'life sign', boundMs: 5000, healedAt: null });
+      run.faults.push({ ...faultOf('server-gone', 0), connections: 'lease lock', boundMs: 5000, healedAt: null });
     },
   },
   {
@@ -34,7 +34,7 @@ export const KNOWING: Bug[] = [
   },
   {
     id: 'I-40',
-    what: "a publish is refused because somebody else's name is not answered",
+    what: "a publish is refused because the name of another account's webhook is not answered",
     plant(run) {
       const call = first(run.publishes, ({ outcome }) => outcome === 'ok', 'publish');
       // Long after all other faults.

@@ -21,7 +21,7 @@ export const LOSING: Bug[] = [
   },
   {
     id: 'I-2',
-    what: 'a job is delivered that nobody published',
+    what: 'a job is delivered that no client published',
     plant(run) {
       const { id } = ordinaryJob(run);
       run.publishes = run.publishes.filter((publish) => publish.id !== id);

@@ -52,7 +52,7 @@ export const MUTANTS: Mutant[] = [
     file: PICK,
     from: 'is_deleted := q.deleted_at is not null;',
     to: 'is_deleted := false;',
-    seenBy: { file: 'test/e2e/queue-edits.test.ts', test: 'buries what was not delivered' },
+    seenBy: { file: 'test/e2e/queue-edits.test.ts', test: 'makes undelivered jobs dead' },
   },
   {
     id: 'I-28',
@@ -106,7 +106,7 @@ export const MUTANTS: Mutant[] = [
   },
   {
     id: 'I-36',
-    what: 'nobody looks for work that has no wake-up',
+    what: 'no process looks for work that has no wake-up',
     file: 'src/worker/maintenance/maintenance.ts',
     from: 'const RECONCILE_MS = 5000;',
     to: 'const RECONCILE_MS = 3_600_000;',

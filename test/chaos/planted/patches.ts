@@ -4,14 +4,14 @@ export interface Patch {
   id: string;
   what: string;
   name: string;
-  /** What the function's text says, and what it says with the bug. */
+  /** A part of the function's text, and that part with the bug. */
   from: string;
   to: string;
 }
 
 /** Bugs that do not get into each other's way share a run. */
 export const PATCHES: Record<string, Patch[]> = {
-  'limits that nobody keeps': [
+  'limits that are not kept': [
     {
       id: 'I-12',
       what: 'a claim does not count what is in flight',

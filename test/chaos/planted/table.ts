@@ -23,7 +23,7 @@ export function describePlantedBugs(): string {
   rows.sort((a, b) => numberOf(a) - numberOf(b));
   return `# Planted bugs
 
-Who judges the judges: for every invariant at least one bug that breaks it, and what has to notice. ${rows.length} bugs for
+Tests of the tests: for every invariant at least one bug that breaks it, and the check that has to notice it. ${rows.length} bugs for
 ${new Set(rows.map(({ id }) => id)).size} invariants ([their wording](../invariants.md)). A run fails when a bug goes unnoticed.
 
 - **Records of a run**: \`npm test\`, \`test/chaos/planted.test.ts\`. A real run's records are altered; the checker must

@@ -23,7 +23,7 @@ const LEASE_MS = 4000;
 export const LOCK_HOLDER = 99;
 const PERIODS = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
 
-/** One of the two databases, and the ids that it gave, in the order of their making. */
+/** One of the two databases, and the ids that it created, in order. */
 export interface Side {
   db: Database;
   accountId: string;
@@ -36,7 +36,7 @@ export interface Side {
   claims: ClaimedJob[];
 }
 
-/** Something that `src` does with a database; drawn once and run on both, it must answer alike. */
+/** An operation of `src` on a database; drawn once and run on both, with the same result. */
 export type Operation = (side: Side) => Promise<unknown>;
 
 function by({ accountId }: Side): Author {
@@ -55,13 +55,13 @@ function publishSome(random: Random): Operation {
       (item): PublishItem => ({
         ...item,
         accountId: side.accountId,
-        queue: side.queueNames[item.queue] ?? 'nobody',
+        queue: side.queueNames[item.queue] ?? 'unknown',
         payload: '{}',
       }),
     );
     const answers = await publish(side.db, complete, PERIODS);
     for (const answer of answers) if (answer.outcome === 'created') side.jobIds.push(answer.id);
-    // Of a refusal, only the outcome means something.
+    // Of a refusal, only the outcome is compared.
     return answers.map((answer) => ('id' in answer && answer.id !== null ? answer : answer.outcome));
   };
 }
@@ -104,7 +104,7 @@ function settleClaims(random: Random): Operation {
   };
 }
 
-/** Reads a job and settles what an event makes of it: reports, timeouts, cancellations. */
+/** Reads a job and settles the outcome of an event: reports, timeouts, cancellations. */
 function settleStored(random: Random): Operation {
   const read = anyJob(random, RETENTION_MS);
   const event: JobEvent = random.chance(0.2)

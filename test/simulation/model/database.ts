@@ -7,10 +7,10 @@ export interface NamedQuery {
   values?: unknown[];
 }
 
-/** The service's own `Database`, with its judgement of errors, on something that answers statements by their names. */
+/** The service's own `Database`, with its classification of errors, on a model that runs statements by their names. */
 export function databaseOn(query: (query: NamedQuery) => Promise<{ rows: object[] }>): Database {
   const run = async (statement: NamedQuery) => (await query(statement)).rows;
-  // Nobody has to wait: what a sequence is about is not who comes first at a connection.
+  // No statement waits for a connection: the sequences do not test the order of statements at a connection.
   const changingTurns = new FairTurns({ atOnce: 1e6, atOnceOfOne: 1e6, waiting: 0, waitingOfOne: 0, maxWaitMs: 0 });
   const connections = {
     run: (statement: NamedQuery, { assertMaySend }: { assertMaySend?: () => void } = {}) => {

@@ -10,7 +10,7 @@ export function publish(tables: Tables, [json, , retentionMs, lifetimeMs]: unkno
     const old = withKey(tables, queue, item.key);
     if (old !== undefined && old.createdAt <= now - (retentionMs as number)) tables.updateJob(old, { key: null });
   }
-  // Who is there already is asked for all before any is inserted.
+  // Existing jobs are looked up for all items before any is inserted.
   const existing = resolved.map(({ item, queue }) => withKey(tables, queue, item.key));
   const dues = new Map<string, { queueId: string; due: number }>();
   const answers = resolved.map(({ item, queue }, n): PublishAnswer => {

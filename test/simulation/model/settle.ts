@@ -26,7 +26,7 @@ export interface SettleItem {
 let lastJson = '';
 let lastItems: SettleItem[] = [];
 
-/** What a statement was asked to settle; remembers the last one, which is asked for twice. */
+/** The items of a settle statement; caches those of the last one, because they are read twice. */
 export function itemsOf(json: unknown): SettleItem[] {
   if (json !== lastJson) {
     lastJson = json as string;
@@ -41,10 +41,10 @@ interface Applied {
   item: SettleItem;
 }
 
-/** `jobferry_settle`: answers the ids that were applied. */
+/** `jobferry_settle`: returns the ids that were applied. */
 export function settle(tables: Tables, items: readonly SettleItem[]): string[] {
   const now = tables.clock();
-  // All are judged by what was before the statement.
+  // All items are compared with the rows before the statement.
   const decided = items.flatMap((item): Applied[] => {
     const job = tables.jobs.get(item.id);
     const queue = job && tables.queues.get(job.queueId);

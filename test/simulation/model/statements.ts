@@ -4,8 +4,8 @@ import { itemsOf, settle } from './settle.ts';
 import type { JobRow, Tables } from './tables.ts';
 
 /**
- * What the named statements of `src/db` do, by name. So `src` runs on the model as it is, from the
- * dispatcher to the functions of `src/db`, and only PostgreSQL is replaced.
+ * The effects of the named statements of `src/db`, by name. So `src` runs on the model unchanged, from
+ * the dispatcher to the functions of `src/db`, and only PostgreSQL is replaced.
  */
 export type Execute = (tables: Tables, name: string, values: unknown[]) => object[];
 
@@ -25,9 +25,9 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
     const isLost = ({ id }: { id: string }) => {
       const worker = tables.jobs.get(id)?.workerId ?? -1;
       const confirmedAt = tables.confirmations.get(worker) ?? Number.NEGATIVE_INFINITY;
-      return !tables.lifeSigns.has(worker) && (confirmedAt < now - 3000 || confirmedAt > now);
+      return !tables.leaseLocks.has(worker) && (confirmedAt < now - 3000 || confirmedAt > now);
     };
-    const lost = tables.lifeSigns.has(self as number) ? itemsOf(json).filter(isLost) : [];
+    const lost = tables.leaseLocks.has(self as number) ? itemsOf(json).filter(isLost) : [];
     return [{ applied: settle(tables, lost) }];
   },
 
@@ -102,9 +102,9 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
 
   'lease-locks': (tables) => {
     const now = tables.clock();
-    const held = [...tables.lifeSigns].map((worker_id) => ({ worker_id, held: true }));
+    const held = [...tables.leaseLocks].map((worker_id) => ({ worker_id, held: true }));
     const silent = [...tables.confirmations].flatMap(([worker_id, at]) =>
-      !tables.lifeSigns.has(worker_id) && at <= now - 3000 && at >= now - 30_000 ? [{ worker_id, held: false }] : [],
+      !tables.leaseLocks.has(worker_id) && at <= now - 3000 && at >= now - 30_000 ? [{ worker_id, held: false }] : [],
     );
     return [...held, ...silent];
   },

@@ -3,8 +3,8 @@ import type { QueueSettings } from '../../../src/domain/queue.ts';
 
 /**
  * The database of the simulation: the tables that deliveries use, in memory, one statement at a time.
- * What the statements do is written down once more in TypeScript in this folder, and `model.test.ts`
- * holds that against the SQL. Times are milliseconds of the database's clock.
+ * This folder implements the statements again in TypeScript, and `model.test.ts` compares them with
+ * the SQL. Times are milliseconds of the database's clock.
  */
 
 export interface QueueRow extends QueueSettings {
@@ -90,12 +90,12 @@ export class Tables {
   /** Deliveries by account; the model knows one month. */
   readonly usage = new Map<string, number>();
   /** Numbers of the workers that hold their advisory lock. */
-  readonly lifeSigns = new Set<number>();
+  readonly leaseLocks = new Set<number>();
   /** When the lock of a worker was last confirmed to it. */
   readonly confirmations = new Map<number, number>();
-  /** Jobs that the statement under way has touched, as they were before it; null for new ones. */
+  /** Jobs that the running statement has touched, as they were before it; null for new ones. */
   readonly before = new Map<JobRow, JobRow | null>();
-  /** Told of every row that may fire. */
+  /** Called with every wake-up that is written. */
   onWake: (row: WakeRow) => void = () => undefined;
   #ids = 0;
   #tokens = 0;
