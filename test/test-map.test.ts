@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { testFiles } from './support/unit-tests.ts';
 
-/** docs/testing.md maps subjects to tests: the files that it names must exist, and no folder of tests may be missing. */
+/** docs/testing.md maps subjects to tests: the paths that it names exist, and it names every folder and e2e test. */
 
 const ROOT = join(import.meta.dirname, '..');
 const named = new Set(

@@ -9,7 +9,7 @@ export interface Answered {
   body: unknown;
 }
 
-/** A customer's side: calls whichever API is there, and is honest about what it does not know. */
+/** A client: calls any API process that runs, and records unknown outcomes as such. */
 export interface Client {
   call(method: string, path: string, body?: string, baseUrl?: string): Promise<Answered>;
   /** Calls to this API without an answer yet. */
@@ -39,7 +39,7 @@ export function createClient(options: { key: string; baseUrls: () => string[]; r
       });
       const text = await response.text();
       const { status } = response;
-      // A 5xx can come of a connection that broke just after the commit.
+      // A 5xx may follow from a database connection that broke just after the commit.
       const outcome = status < 300 ? 'ok' : status < 500 ? 'fail' : 'indeterminate';
       return { invokedAt, endedAt: Date.now(), outcome, status, body: text === '' ? null : JSON.parse(text) };
     } catch (error) {

@@ -8,7 +8,7 @@ import type { FaultRecord } from './records.ts';
 import type { Rig } from './rig.ts';
 import type { ServerPair } from './server-pair.ts';
 
-/** F-34, F-35 and F-38 to F-40: what databases do beside crashing. */
+/** F-34, F-35 and F-38 to F-40: faults of databases other than crashes. */
 
 function pairOf({ server }: Rig): ServerPair {
   if (!('failOver' in server)) throw new Error('this server has no standby');
@@ -25,7 +25,7 @@ export const failOver: Fault = async (rig) => {
   await pair.failOver({
     keepOld: false,
     between: () => {
-      for (const relay of rig.relays) relay.pointTo(NOBODY, how);
+      for (const relay of rig.relays) relay.pointTo(NOWHERE, how);
     },
   });
   leadTo(rig, pair.url);
@@ -41,23 +41,22 @@ function leadTo(rig: Rig, url: string): void {
   for (const relay of rig.relays) relay.pointTo(addressOf(url), 'reset');
 }
 
-const NOBODY = { host: '127.0.0.1', port: 1 };
+const NOWHERE = { host: '127.0.0.1', port: 1 };
 
 /**
- * I-44: after a failover, connections lead back to the server of before for a while, which takes writes as if nothing
- * had happened.
+ * I-44: after a failover, connections lead back to the former server for a while, which still takes writes.
  */
 export const goBack: Fault = async (rig) => {
   const pair = pairOf(rig);
   await pair.failOver({
     keepOld: true,
     between: () => {
-      for (const relay of rig.relays) relay.pointTo(NOBODY, 'reset');
+      for (const relay of rig.relays) relay.pointTo(NOWHERE, 'reset');
     },
   });
   const failedOver = note(rig, 'fail-over', { underWay: underWay(rig) });
   leadTo(rig, pair.url);
-  // A process that has not yet seen the new one cannot know which of both is of the past.
+  // A process that has not yet connected to the new one cannot know which of both is the former one.
   await untilWorking(rig, Date.now());
   await untilBusyAgain(rig);
   failedOver.healedAt = Date.now();
@@ -122,7 +121,7 @@ async function probe(rig: Rig, baseUrl: string, since: number): Promise<void> {
   rig.probes.push({ at: asked, kind: 'readiness', status: ready?.status ?? null, since });
 }
 
-/** F-38: a clock that is wrong for a while. What it has made wait for then is waited for when all is over. */
+/** F-38: a clock that is wrong for a while. At the end the run waits for jobs that got late due times from it. */
 export function moveClock(shiftMs: number, forMs: number): Fault {
   return async (rig) => {
     const record = note(rig, 'clock', { underWay: underWay(rig), shiftMs });
@@ -134,7 +133,7 @@ export function moveClock(shiftMs: number, forMs: number): Fault {
   };
 }
 
-/** F-39: the file system that the database's data is on has not a byte left. */
+/** F-39: the file system of the database's data is full. */
 export function fillDisk(folder: string, ms: number): Fault {
   return async (rig) => {
     const record = note(rig, 'disk-full', { underWay: underWay(rig), boundMs: RECOVERED_MS });
@@ -154,7 +153,7 @@ export function fillDisk(folder: string, ms: number): Fault {
   };
 }
 
-/** Once there is room again, or a standby, work goes on within this. */
+/** Once there is room again, or a standby, work goes on within this time. */
 const RECOVERED_MS = 10_000;
 
 function heal(record: FaultRecord, overAt: number): void {

@@ -30,7 +30,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Within the repository, unless it is an absolute path; a trial run writes elsewhere. */
 const FOLDER = process.env.CHAOS_EVIDENCE ?? 'docs/evidence';
 
-/** Writes down what a run has shown, for people and for programs. It names no path and no machine. */
+/** Writes the results of a run, for people and for programs. It names no path and no machine. */
 export async function writeEvidence(evidence: Evidence): Promise<void> {
   const date = new Date().toISOString().slice(0, 10);
   const about = { date, ...(await versions()), ...evidence, totals: totalsOf(evidence.phases) };

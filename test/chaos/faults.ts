@@ -5,10 +5,10 @@ import type { Rig } from './rig.ts';
 import type { ChaosServer } from './server.ts';
 import type { Slot } from './supervisor.ts';
 
-/** One fault, from the blow to the moment when what it broke works again. */
+/** One fault, from its start until the part that it broke works again. */
 export type Fault = (rig: Rig) => Promise<void>;
 
-/** A process must be busy to be worth a blow, but it is struck anyway when nothing comes. */
+/** A fault waits for a busy process, but strikes an idle one after this time. */
 const BUSY_WITHIN_MS = 3000;
 
 /** A server without a standby. */
@@ -23,7 +23,7 @@ export function note(rig: Rig, kind: FaultKind, fields: Partial<FaultRecord> = {
   return record;
 }
 
-/** Slots that a fault is at work on: two of them must not want the same process. */
+/** Slots that a fault uses at the moment: two faults must not use the same process. */
 const struck = new WeakSet<Slot>();
 
 export async function withSlot(slots: Slot[], rig: Rig, work: (slot: Slot) => Promise<void>): Promise<void> {
@@ -117,7 +117,7 @@ export function underWay(rig: Rig): number {
   return rig.client.underWayAll() + rig.receiver.deliveries.slice(-500).filter(({ end }) => end === 'open').length;
 }
 
-/** It is over when a publish is accepted again and a delivery of after the blow has come. */
+/** Resolves when a publish was accepted and a delivery has arrived since then. */
 export async function untilWorking(rig: Rig, since: number): Promise<void> {
   const accepted = () =>
     rig.load.publishes.slice(-300).some(({ invokedAt, outcome }) => outcome === 'ok' && invokedAt > since);
@@ -125,7 +125,7 @@ export async function untilWorking(rig: Rig, since: number): Promise<void> {
   await waitFor(() => accepted() && delivered(), { timeoutMs: 60_000, message: 'work to go on' });
 }
 
-/** The next blow must find work to hit again. */
+/** Resolves when there is work again that the next fault can hit. */
 export async function untilBusyAgain(rig: Rig): Promise<void> {
   const target = rig.receiver.deliveries.length + 30;
   const isBusy = () => rig.receiver.deliveries.length >= target && underWay(rig) > 0;
@@ -176,7 +176,7 @@ export const stallConnections: Fault = async (rig) => {
 const TERMINATE_HALF = `select pg_terminate_backend(pid) from pg_stat_activity
   where application_name like 'jobferry%' and datname = current_database() and random() < 0.5`;
 
-/** F-7: some of the connections end, whatever they were doing. */
+/** F-7: some of the connections end, in any state. */
 export const terminateBackends: Fault = async (rig) => {
   const record = note(rig, 'terminate-backends', { underWay: underWay(rig) });
   await rig.readings.query(TERMINATE_HALF).catch(() => undefined);
@@ -215,14 +215,14 @@ export const loseWakeUps: Fault = async (rig) => {
   record.healedAt = Date.now();
 };
 
-/** The quick ones more often: while the database is away, nothing else can be seen. */
+/** The short ones more often: while the database is away, other faults have no effect. */
 const SOUP: Fault[] = [
   ...[killWorker, killWorker, killWorker, killApi, killApi, killApi, freezeWorker, freezeWorker, stopWorker],
   ...[crashPostgres, restartPostgres, cutConnections, stallConnections, terminateBackends],
   ...[exhaustConnections, lockTable, loseWakeUps],
 ];
 
-/** Strikes so often, at most so many at a time, unless the time for it is over before. */
+/** Runs the fault `times` times, `atOnce` of them at a time, but starts none after `until`. */
 export async function strike(
   rig: Rig,
   fault: Fault,
@@ -238,10 +238,10 @@ export async function strike(
   await Promise.all(Array.from({ length: atOnce }, hand));
 }
 
-/** F-30: anything at any time, for so long. */
+/** F-30: random faults at random times, for `ms`. */
 export async function soup(rig: Rig, { ms, hands }: { ms: number; hands: number }): Promise<void> {
   const until = Date.now() + ms;
-  // What there is only one of can be broken once at a time.
+  // A part that exists only once can be broken by one fault at a time.
   const shared = new Set([
     crashPostgres,
     restartPostgres,

@@ -12,7 +12,7 @@ export interface KeyHolder {
 const FOLLOW = `subscription S($id: ID) { jobUpdated(queueId: $id) { jobs { id } } }`;
 const CREATE = `mutation { createApiKey(name: "chaos") { ... on CreateApiKeyPayload { key apiKey { id } } } }`;
 const REVOKE = `mutation R($id: ID!) { revokeApiKey(id: $id) { ... on RevokeApiKeyPayload { id } } }`;
-/** How long the key's holder listens after the revocation. */
+/** Milliseconds for which the client listens after the revocation. */
 const LISTEN_MS = 4000;
 
 export function holdKeys(options: {
@@ -25,7 +25,7 @@ export function holdKeys(options: {
   const revocations: RevocationRecord[] = [];
   let stopped = false;
 
-  /** One key from its making to its end. Throws when the service is away just then. */
+  /** One key from its creation to its revocation. Throws when the service is away then. */
   async function holdOne(baseUrl: string): Promise<void> {
     const owner = createGraphQLClient(baseUrl, key);
     const made = (await owner.query(CREATE)).createApiKey as { key: string; apiKey: { id: string } };

@@ -29,7 +29,7 @@ export interface LoadOptions {
 }
 
 const MAX_UNDER_WAY = 150;
-/** Racing publishers of one key. */
+/** Clients that publish with one key at the same time. */
 const RACERS = 3;
 
 export function createLoad(options: LoadOptions): Load {
@@ -86,7 +86,7 @@ export function createLoad(options: LoadOptions): Load {
     record.seenByOthers = rows === null ? null : rows.length === 1;
   }
 
-  /** Clients that want the same thing once, each until it has an answer. */
+  /** Several clients publish with one key; each repeats its request until it has an answer. */
   async function race(queue: QueueRecord): Promise<void> {
     numbers += 1;
     const sending = { payload: payloadOf(numbers, random), key: `key-${numbers}`, delayMs: 0, baseUrl: undefined };
@@ -133,7 +133,7 @@ export function createLoad(options: LoadOptions): Load {
     return { thinkMs: webhookTimeoutMs, answer: 'hang' };
   }
 
-  /** Dead letters of a queue that several callers are going to want at once: each one of them, and one all of them. */
+  /** Replays of a queue's dead letters that run at once: several of each single one, and one of all of them. */
   async function racesFor(queue: QueueRecord, baseUrl?: string): Promise<(() => Promise<void>)[]> {
     const path = `/v1/queues/${queue.id}/dlq`;
     const list = await client.call('GET', `${path}?limit=5&includeReplayed=false`);

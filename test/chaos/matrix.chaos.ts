@@ -16,7 +16,7 @@ const COUNTS = {
 };
 const SEED = count('SEED', Date.now() % 2 ** 31);
 const PER_SECOND = count('PER_SECOND', 40);
-/** A phase that has not done its count by then ends, and fails for it: the whole is to take 45 minutes at most. */
+/** A phase that has not reached its count by then ends and fails, so that all phases take 45 minutes at most. */
 const PATIENCE_MS = { kills: 16 * MINUTES, freezes: 8 * MINUTES, crashes: 8 * MINUTES };
 /** A killed worker's jobs go on within this, the worst of them as well. */
 const RECOVERED_MS = 5000;

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { MUTANTS, type Mutant } from './planted/mutants.ts';
 
-/** Tests that own an invariant, run against a copy of the repository with one bug in it: each has to fail. */
+/** Runs the test of an invariant in a copy of the repository with one bug in it: each has to fail. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const COPIED = ['src', 'test', 'prisma', 'scripts', 'schema.graphql', 'package.json', 'vitest.config.ts'];
@@ -34,7 +34,7 @@ interface Result {
 async function run(tests: Mutant['seenBy'][]): Promise<Result[]> {
   const node = (...args: string[]) =>
     promisify(execFile)(process.execPath, args, { cwd: copy, maxBuffer: 2 ** 26, timeout: 500_000 });
-  // A bug may leave something without use.
+  // A bug may leave a variable unused.
   await node(
     'node_modules/typescript/bin/tsc',
     '-p',

@@ -19,7 +19,7 @@ export function count(name: string, usual: number): number {
 
 export const within = (ms: number) => Date.now() + ms;
 
-/** Plays a phase, writes down what it has shown, and fails for what it must not show. */
+/** Runs a phase, writes its evidence, and fails if there are losses or violations. */
 export async function runPhase(evidence: Evidence, { least, ...phase }: Phase): Promise<Summary> {
   const { name } = phase;
   const others = () => evidence.unfinished.filter((unfinished) => unfinished.name !== name);

@@ -1,4 +1,4 @@
-/** The same choices for the same seed. What real processes make of them is up to the machine. */
+/** The same choices for the same seed. The timing of real processes still differs. */
 export interface Random {
   readonly seed: number;
   /** In [0, 1). */
@@ -27,7 +27,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** A number in [0, 1) that depends on nothing but the text: a receiver's mind that is made up in advance. */
+/** A number in [0, 1) that depends on the text only, so that the receiver's answers are the same in each run. */
 export function chanceOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

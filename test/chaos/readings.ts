@@ -23,10 +23,10 @@ const JOBS = `select id, queue_id as "queueId", status, attempts, max_attempts a
 /** Reads the database from outside, on connections of its own that no fault cuts on purpose. */
 export interface Readings {
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Has every change of a job written down. Only tests do so. */
+  /** Installs a trigger that records every change of a job. Only tests do so. */
   installTrigger(): Promise<void>;
   claimsOf(workerId: number): Promise<string[]>;
-  /** @param dueWithinMs without those that wait for longer, or whose lifetime is over by the database's clock */
+  /** @param dueWithinMs leaves out jobs that are due later, or whose lifetime is over by the database's clock */
   unfinished(dueWithinMs?: number): Promise<number>;
   /** How far from the machine's clock the next pending job is due whose lifetime is not over; null without one. */
   nextDueMs(): Promise<number | null>;
@@ -40,15 +40,15 @@ export interface Readings {
   removals(): Promise<RemovalRecord[]>;
   /** The lease locks that the server has at this moment. */
   locks(): Promise<LockSnapshot>;
-  /** From which ports those are connected who hold the worker's lease lock: perhaps old sessions as well. */
+  /** Client ports of the sessions that hold the worker's lease lock, old sessions included. */
   lockHolders(workerId: number): Promise<number[]>;
-  /** Ports from which the service's sessions are connected. */
+  /** Client ports of the service's sessions. */
   sessionPorts(): Promise<number[]>;
-  /** Ends sessions by the ports from which they are connected. */
+  /** Ends sessions by their client ports. */
   terminate(ports: readonly number[]): Promise<void>;
-  /** Moves the clock of the database by so much against the real one. */
+  /** Moves the clock of the database by `ms` against the real one. */
   shiftClock(ms: number): Promise<void>;
-  /** Takes every connection that the server still gives; the answer gives them back. */
+  /** Opens all connections that the server still accepts; returns a function that closes them. */
   takeConnections(): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }

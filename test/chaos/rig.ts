@@ -48,9 +48,9 @@ const WEBHOOK_TIMEOUT_MS = 1000;
 const LEASE_MARGIN_MS = 5000;
 /** Work that is due later than this, because a clock was moved, is not waited for. */
 const FAR_MS = 60_000;
-/** A leap takes along what is due so soon after. */
+/** A leap of the clock covers jobs that are due within this time after it. */
 const LEAP_MS = 5000;
-/** Of processes that believe in such a clock, as they would had the time really passed; what has ended is still read. */
+/** Settings of processes that trust a clock after a leap, and keep ended jobs so that they can be read. */
 const BELIEVING = { MAX_CLOCK_JUMP_SECONDS: '1000000', JOB_RETENTION_SECONDS: '1000000' };
 
 const PLAIN = {
@@ -157,8 +157,8 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   const pastWrites: Run['pastWrites'] = [];
 
   /**
-   * Work that waits for a moment which the database's clock has been at and gone back from: moves the clock from one such
-   * moment to the next, because a job of an hour ahead would not live to see one of a hundred.
+   * For jobs whose due time is ahead because the database's clock was ahead and was set back: moves the clock to one due
+   * time after the other. One leap to the last due time would end the lifetimes of the other jobs.
    */
   async function catchUp(withinMs: number): Promise<void> {
     const leap = async (shiftMs: number, isDone: () => Promise<boolean>) => {

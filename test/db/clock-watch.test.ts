@@ -79,7 +79,7 @@ describe('the clock of the database', () => {
     expect(said).toEqual([]);
   });
 
-  it('is believed where it is when it has been steady there for an hour', () => {
+  it('is trusted with its new time when it has been steady for an hour', () => {
     const watch = createWatch();
     pass(watch, MINUTE);
     database += 100 * HOUR;

@@ -37,7 +37,7 @@ it('is one row per process, as its last heartbeat wrote it', async () => {
   expect(await rows()).toEqual([]);
 });
 
-it('removes who has been silent for five minutes, who comes back as it was', async () => {
+it('removes a process without a heartbeat for five minutes; its next heartbeat restores the row', async () => {
   await setClock(START);
   const frozen = await reportInstance(fixture.db, null, report);
   await setClock(START + MINUTE);

@@ -83,7 +83,7 @@ it('starts without a database, and listens when there is one', async () => {
   await waitFor(() => heard.includes('one: at last'));
 });
 
-it('notices a line that swallows everything', async () => {
+it('notices a connection that passes nothing on', async () => {
   const { relay, url: relayed } = await relayDatabase(url);
   const warnings: string[] = [];
   const { listening } = await listen({

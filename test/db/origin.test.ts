@@ -58,7 +58,7 @@ it('refuses a server that is behind or another one, logs it once, and accepts th
   await expect(at(SEEN)).rejects.toThrow('from timeline 12 to 11');
 });
 
-it('closes connections to the server of before when another has taken over, also one that waits for an answer', async () => {
+it('closes connections to the former server when another has taken over, also one that waits for an answer', async () => {
   const { url } = await createTestDatabase();
   const db = new Database(url, { warn: () => undefined });
   await Promise.all([db.query('select 1'), db.query('select pg_sleep(0.1)')]);

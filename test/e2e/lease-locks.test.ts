@@ -9,8 +9,8 @@ import { type Break, relayDatabase, type TcpRelay } from '../support/tcp-relay.t
 import { waitFor } from '../support/wait-for.ts';
 
 /**
- * Connections of which only one side is gone, or that swallow everything (F-31 to F-33): two real
- * workers behind a relay, whose lease locks break without a word.
+ * Connections of which only one side is gone, or that pass nothing on (F-31 to F-33): two real workers
+ * behind a relay, whose lease locks are lost without an error.
  */
 
 const LEASE_LOCK = /^jobferry lease lock$/;

@@ -255,7 +255,7 @@ describe('the check of live answers', () => {
     ['200 for an unknown path', 'GET', 'http://127.0.0.1/v1/nothing', live(200, {}), /status is not documented/],
   ])('fails for %s', (_name, method, url, answer, said) => {
     expect(() => assertDocumented(method, url, answer)).toThrow(said);
-    // What a test swallows, its file does not.
+    // A test may catch the error; its file fails all the same.
     expect(foundContradictions()).toEqual([expect.stringMatching(said)]);
   });
 

@@ -15,7 +15,7 @@ const STATEMENT_TIMEOUT_MS = 4000;
 /** The server: executes statements one by one, can be gone, and then has lost all earlier connections. */
 export class Server {
   readonly tables: Tables;
-  /** Changes with every restart: statements of before that have not been carried out are lost. */
+  /** Changes with every restart: earlier statements that were not executed are lost. */
   epoch = 0;
   isUp = true;
   faults: Pick<Faults, 'brokenStatements' | 'stalledStatements' | 'deadlocks'>;

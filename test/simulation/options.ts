@@ -30,7 +30,7 @@ export interface Faults {
   silences: number;
   /** Failovers to a server that has the data and none of the locks. */
   failovers: number;
-  /** A process stands still past its lease, and its connections are ended by the server meanwhile. */
+  /** A process is suspended past its lease, and the server ends its connections meanwhile. */
   suspensions: number;
   /** The database's clock jumps by a minute, either way, and back. */
   clockJumps: number;
@@ -51,7 +51,7 @@ export interface Options {
   processes: number;
   capacity: number;
   jobs: number;
-  /** Events of the storm happen within so many milliseconds; after that nothing goes wrong any more. */
+  /** Events of the storm happen within so many milliseconds; after that there are no more faults. */
   stormMs: number;
   webhookTimeoutMs: number;
   lifetimeMs: number;

@@ -81,7 +81,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** A real HTTP server in the customer's place: it records everything and answers as the script defines. */
+/** A real HTTP server as the webhook: it records everything and answers as the script defines. */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const server = options.tls === undefined ? createServer() : createTlsServer(options.tls);
   if (options.keepAliveTimeoutMs !== undefined) server.keepAliveTimeout = options.keepAliveTimeoutMs;

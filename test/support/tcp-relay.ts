@@ -108,7 +108,7 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
     pair.broken = what;
     if (what === 'server') pair.upstream.resetAndDestroy();
     if (what === 'client') pair.client.resetAndDestroy();
-    // It swallows what comes, as a network does, rather than leave it in the sender's buffer.
+    // It reads and drops the data, as a network does, and does not leave it in the sender's buffer.
     pair.client.resume();
     pair.upstream.resume();
   }

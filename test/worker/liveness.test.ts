@@ -78,7 +78,7 @@ describe('a worker', () => {
     await notifyDead(db, [liveness.workerId + 1000, liveness.workerId]);
     await renewed();
     expect(reasons()).toEqual(['another worker has taken back our claims']);
-    expect(await liveness.covers(claimedAt)).toBe(false); // those of before may be with others
+    expect(await liveness.covers(claimedAt)).toBe(false); // other workers may have the earlier claims
     expect(await liveness.covers(performance.now())).toBe(true);
     expect(calls).toEqual(['claims again']);
     expect(await holders(db, liveness.workerId)).toHaveLength(1);
