@@ -6,7 +6,6 @@
 // installed one that the script starts for the run.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -36,10 +35,11 @@ process.on('exit', () => {
 });
 
 const nodes = values.node.split(',').map((major) => ({ major, path: nodeOf(major) }));
-const servers = [];
-for (const name of values.postgres.split(',')) servers.push({ name, url: await urlOf(name) });
 for (const script of ['build', 'build:client'])
   execFileSync('npm', ['run', '--silent', script], { cwd: ROOT, stdio: 'inherit' });
+const { freePort } = await import('../dist/db/embedded/free-port.js');
+const servers = [];
+for (const name of values.postgres.split(',')) servers.push({ name, url: await urlOf(name) });
 
 const results = [];
 for (const node of nodes) for (const server of servers) results.push(run(node, server));
@@ -98,16 +98,6 @@ function serverUser() {
   if (uid === undefined)
     throw new Error('This runs as root, and there is no user "postgres" or "nobody" for the server');
   return { uid: Number(uid), gid: Number(gid) };
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 function run(node, server) {

@@ -106,6 +106,26 @@ function isAllowed(from: string, target: string): boolean {
   return (ARROWS[from] ?? []).some((arrow) => arrow === '*' || target === arrow || target.startsWith(`${arrow}/`));
 }
 
+/** Returns the first chain of files found in which each imports the next, and the last the first; null if there is none. */
+function circleIn(imports: ReadonlyMap<string, readonly string[]>): string[] | null {
+  const done = new Set<string>();
+  const walk = (path: string, chain: readonly string[]): string[] | null => {
+    if (chain.includes(path)) return [...chain.slice(chain.indexOf(path)), path];
+    if (done.has(path)) return null;
+    for (const target of imports.get(path) ?? []) {
+      const circle = walk(target, [...chain, path]);
+      if (circle !== null) return circle;
+    }
+    done.add(path);
+    return null;
+  };
+  for (const path of imports.keys()) {
+    const circle = walk(path, []);
+    if (circle !== null) return circle;
+  }
+  return null;
+}
+
 function violations(find: (source: Source) => string[]): string[] {
   return sources.flatMap((source) => find(source).map((what) => `${source.path}: ${what}`));
 }
@@ -123,6 +143,18 @@ describe('architecture', () => {
         .filter((target) => !isAllowed(source.part, target)),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('has no files that import each other in a circle', () => {
+    const imports = new Map(
+      sources.map((source) => [
+        source.path.replace(/\.ts$/, ''),
+        importsOf(source.text)
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => targetOf(source, specifier)),
+      ]),
+    );
+    expect(circleIn(imports)).toBeNull();
   });
 
   it('keeps libraries where they belong', () => {

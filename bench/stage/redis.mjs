@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { freePort } from '../../dist/db/embedded/free-port.js';
 import { cpuOfFamily } from '../measure/processes.mjs';
 import { startChild } from './child.mjs';
 
@@ -56,15 +56,4 @@ async function borrowRedis(url, appendfsync) {
       client.disconnect();
     },
   };
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
 }

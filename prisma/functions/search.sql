@@ -72,11 +72,14 @@ begin
   ), batch as materialized (
     select id, queue_id, payload, account_id, not (in_share and p_parse) as waits from counted
      where id <= (select max(id) from counted where in_share and n <= 2 * p_max and sum_bytes <= 2097152)
+  ), parsed as materialized (
+    -- Materialized, because the document is used twice and would be parsed twice.
+    select id, queue_id, case when waits then account_id end as waiting_account,
+           case when not waits then jobferry_searchable(payload) end as document from batch
   ), written as (
     insert into job_search (job_id, queue_id, doc, waiting_account)
-    select id, queue_id, case when document is not null then jsonb_build_object(queue_id, document) end,
-           case when waits then account_id end
-      from (select *, case when not waits then jobferry_searchable(payload) end as document from batch) parsed
+    select id, queue_id, case when document is not null then jsonb_build_object(queue_id, document) end, waiting_account
+      from parsed
      order by id
         on conflict (job_id) do nothing
   )

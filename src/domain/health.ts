@@ -4,17 +4,17 @@ import type { AttemptTotals } from './statistics.ts';
 export const QUEUE_WARNINGS = ['signature_rejected', 'slow_receiver', 'failing', 'backpressure'] as const;
 type QueueWarning = (typeof QUEUE_WARNINGS)[number];
 
+type CountedAnswer =
+  | 'answered2xx'
+  | 'answered3xx'
+  | 'answered4xx'
+  | 'answered5xx'
+  | 'unauthorized'
+  | 'backpressure'
+  | 'unanswered';
+
 /** The attempts of the last hour, counted by the receiver's answer. */
-export interface QueueHealth {
-  answered2xx: number;
-  answered3xx: number;
-  answered4xx: number;
-  answered5xx: number;
-  /** 401: the receiver most likely rejects the signature. */
-  unauthorized: number;
-  /** 429, 503 and 529. */
-  backpressure: number;
-  unanswered: number;
+export interface QueueHealth extends Pick<AttemptTotals, CountedAnswer> {
   duration: Percentiles;
   warnings: readonly { warning: QueueWarning; message: string }[];
 }

@@ -14,7 +14,9 @@ export interface AttemptTotals {
   answered4xx: number;
   /** Without 503 and 529. */
   answered5xx: number;
+  /** 401: the receiver most likely rejects the signature. */
   unauthorized: number;
+  /** 429, 503 and 529. */
   backpressure: number;
   unanswered: number;
   durations: Histogram;

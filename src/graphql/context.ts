@@ -6,7 +6,7 @@ import { planOf } from '../services/context.ts';
 import type { StoredText } from '../services/jobs/stored-text.ts';
 import type { Services, ServicesOfRequest } from '../services/services.ts';
 import { AnswerTexts } from './answer-texts.ts';
-import type { Streams } from './live/streams.ts';
+import type { Connection, Streams } from './live/streams.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
 
 /** The services that the GraphQL shell uses; the same for every request. */
@@ -30,14 +30,6 @@ export interface GraphQLContext extends Omit<GraphQLServices, 'services'>, Answe
   connection: Connection;
   /** Starts the next event of a subscription: with new caches, because the old ones are out of date, and new limits. */
   renew(): void;
-}
-
-/** The connection to the client. */
-export interface Connection {
-  /** Whether the process still buffers sent data that the client has not read. */
-  hasUnread(): boolean;
-  /** Closes the connection at once and discards buffered data. */
-  cut(): void;
 }
 
 /** The objects that belong to one response, or to one event of a subscription. */

@@ -6,11 +6,11 @@ import { createYoga, type Plugin } from 'graphql-yoga';
 import type { Account } from '../domain/account.ts';
 import type { KeyWatch } from '../services/accounts/key-watch.ts';
 import { acceptable, wantsEvents } from './acceptable.ts';
-import { type Connection, createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
+import { createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
 import { documentLimits } from './document-limits.ts';
 import { exposed } from './errors.ts';
 import { explorerPage } from './explorer/page.ts';
-import { Streams } from './live/streams.ts';
+import { type Connection, Streams } from './live/streams.ts';
 import { tooExpensive } from './price.ts';
 import { schema } from './schema.ts';
 

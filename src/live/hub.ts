@@ -36,8 +36,8 @@ const TIMINGS = {
   interestLife: 12_000,
   /** A new subscriber re-reads everything after this: by then every process knows of it and sends it changes. */
   catchUp: 1000,
-  /** A subscriber without changes for this long re-reads its jobs and actions. */
-  quiet: 10_000,
+  /** A subscriber re-reads everything this often: a killed process does not send its last changes. */
+  reread: 10_000,
 };
 
 export interface LiveOptions {
@@ -237,7 +237,7 @@ class LiveHub implements Live, ChangeFeed {
   #tick(): void {
     this.#remote.removeExpired();
     this.#announce(this.#byId.keys());
-    for (const subscriber of this.#subscribers) subscriber.refreshIfQuiet(this.#timings.quiet);
+    for (const subscriber of this.#subscribers) subscriber.rereadIfDue(this.#timings.reread);
     this.#interestsChanged();
   }
 

@@ -21,7 +21,8 @@ export class Subscriber {
   #actionIds = new Set<string>();
   #moreJobs = 0;
   #anyQueue = false;
-  #lastAt = performance.now();
+  /** The `performance.now()` when everything was last marked as changed, at first the start. */
+  #rereadAt = performance.now();
   #mayTakeAt = 0;
   #timer: NodeJS.Timeout | null = null;
   #waiting: ((more: boolean) => void) | null = null;
@@ -67,14 +68,17 @@ export class Subscriber {
 
   /** Changes may have been missed: everything that is watched counts as changed. */
   missed(): void {
+    this.#rereadAt = performance.now();
     for (const id of this.#watch.queueIds) this.#queueIds.add(id);
+    for (const id of this.#watch.jobIds) this.#jobIds.add(id);
+    for (const id of this.#watch.actionIds) this.#actionIds.add(id);
     this.#anyQueue = this.#allQueues;
-    this.#refresh();
+    this.#scheduleYield();
   }
 
-  /** Refreshes jobs and actions after a time without changes: a killed process does not send its last changes. */
-  refreshIfQuiet(quietMs: number): void {
-    if (performance.now() - this.#lastAt >= quietMs) this.#refresh();
+  /** Re-reads everything if that was last done so long ago. */
+  rereadIfDue(afterMs: number): void {
+    if (performance.now() - this.#rereadAt >= afterMs) this.missed();
   }
 
   close(): void {
@@ -116,12 +120,6 @@ export class Subscriber {
     this.#moreJobs += 1;
   }
 
-  #refresh(): void {
-    for (const id of this.#watch.jobIds) this.#jobIds.add(id);
-    for (const id of this.#watch.actionIds) this.#actionIds.add(id);
-    this.#scheduleYield();
-  }
-
   get #isEmpty(): boolean {
     const size = this.#queueIds.size + this.#jobIds.size + this.#jobsNamed + this.#actionIds.size;
     return size === 0 && this.#moreJobs === 0 && !this.#anyQueue;
@@ -155,8 +153,7 @@ export class Subscriber {
 
   #take(): Changes {
     for (const jobs of this.#jobsOfQueues.values()) for (const jobId of jobs) this.#jobIds.add(jobId);
-    this.#lastAt = performance.now();
-    this.#mayTakeAt = this.#lastAt + this.#minIntervalMs;
+    this.#mayTakeAt = performance.now() + this.#minIntervalMs;
     const changes: Changes = {
       queueIds: this.#queueIds,
       jobIds: this.#jobIds,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
+import { freePort } from '../../src/db/embedded/free-port.ts';
 import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/send.ts';
 import { type RawServer, startRawServer } from '../support/raw-server.ts';
@@ -288,11 +288,7 @@ describe('F-14: broken answers', () => {
 
 describe('no receiver', () => {
   it('is a refused connection', async () => {
-    const server = createServer();
-    const port = await new Promise<number>((resolve) => {
-      server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
-    });
-    await new Promise((resolve) => server.close(resolve));
+    const port = await freePort();
     const sender = setup({ lookup: (_name, _options, callback) => callback(null, [LOOPBACK, OTHER_LOOPBACK]) });
     expect(await post(sender, `http://127.0.0.1:${port}/`)).toMatchObject({ answer: noAnswer('connection_refused') });
     expect(await post(sender, `http://two.test:${port}/`)).toMatchObject({ answer: noAnswer('connection_refused') });

@@ -5,6 +5,7 @@ import type { ApiQueue } from '../support/api.ts';
 import { bulkEnded, bulkRow, insertDeadLetters, replaysOf } from '../support/bulk.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import type { Jobferry } from '../support/process.ts';
+import { publishInSql } from '../support/publish-in-sql.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { CLOCK_SLACK_MS, createGate, openReceiver } from '../support/service.ts';
 import { openServices, type TestServices } from '../support/services.ts';
@@ -164,12 +165,7 @@ describe('a purge', () => {
   it('cancels what was published before, while publishing goes on', { timeout: 60_000 }, async () => {
     const queue = await createQueue(0);
     await op.queues.pause(account, queue.id);
-    await cluster.query(
-      `select jobferry_publish((select json_agg(json_build_object(
-          'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0))
-        from queue, generate_series(1, 3000) where id = $1), true, '3 d', '1 d')`,
-      [queue.id],
-    );
+    await cluster.query(`select ${publishInSql(queue.id, 3000)}`);
     const earlier = await cluster.query<{ id: string }>('select id from job where queue_id = $1', [queue.id]);
     const later: string[] = [];
     let started = false;

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ApiQueue } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import type { Jobferry } from '../support/process.ts';
+import { publishInSql } from '../support/publish-in-sql.ts';
 import { monotonicNow, type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -23,12 +24,7 @@ beforeAll(async () => {
 /** A queue with so many jobs that are all due at once: published in one commit. */
 async function createBacklog(count: number, settings: Partial<ApiQueue>): Promise<ApiQueue> {
   const queue = await cluster.api.createQueue({ webhookUrl: receiver.url, ...settings });
-  const items = Array.from({ length: count }, () => ({ queue: queue.name, payload: '{}', key: null, delayMs: 0 }));
-  await cluster.query(
-    `select jobferry_publish((select json_agg(item || jsonb_build_object('accountId', q.account_id))
-                                from queue q, jsonb_array_elements($2) as item where q.id = $1), true, '3 d', '1 d')`,
-    [queue.id, JSON.stringify(items)],
-  );
+  await cluster.query(`select ${publishInSql(queue.id, count)}`);
   return queue;
 }
 

@@ -2,6 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ApiQueue } from '../support/api.ts';
 import { type Cluster, publishMany, startCluster } from '../support/cluster.ts';
 import type { Jobferry } from '../support/process.ts';
+import { publishInSql, publishUnnoticed } from '../support/publish-in-sql.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -55,13 +56,6 @@ function stall(count: number): () => void {
   return release;
 }
 
-/** The call that publishes so many jobs in one commit. */
-function publishInSql(queueId: string, count: number): string {
-  return `jobferry_publish((select json_agg(json_build_object(
-      'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0))
-    from queue, generate_series(1, ${count}) where id = '${queueId}'), true, '3 d', '1 d')`;
-}
-
 /** Publishes one job, and waits until a worker waits for the webhook's answer. */
 async function publishStalled(settings: Partial<ApiQueue> = {}) {
   const release = stall(1);
@@ -77,9 +71,7 @@ describe('a worker that is killed', () => {
     const settings = { maxAttempts: 2, backoffType: 'fixed', backoffDelay: 0 };
     const queue = await cluster.api.createQueue({ webhookUrl: receiver.url, ...settings });
     // Two that are due in the same instant are claimed together, so one worker has both.
-    await cluster.query(`do $$ begin
-      perform ${publishInSql(queue.id, 2)};
-    end $$`);
+    await cluster.query(`select ${publishInSql(queue.id, 2)}`);
     await receiver.waitFor(2);
     const [lost = '', poison = ''] = receiver.requests.map((request) => request.json().id);
     // The tenth lost claim of a job counts as a failed attempt: it may be what kills the workers.
@@ -155,10 +147,7 @@ describe('the database', () => {
     const reported = await cluster.api.publish(ack.name);
     await cluster.api.waitForStatus(reported.id, 'awaiting_ack');
     // No worker is notified of one more job: it is published and its wake-up lost in one commit.
-    await cluster.query(`do $$ begin
-      perform ${publishInSql(queue.id, 1)};
-      delete from graphile_worker._private_jobs;
-    end $$`);
+    await cluster.query(publishUnnoticed(queue.id, 1));
     await cluster.waitForCount(queue.id, 'completed', 2, 2000 + RECONCILED_MS);
     expect(deliveriesOf(later.id)).toHaveLength(1);
     await cluster.api.waitForStatus(reported.id, 'dead', 3000 + RECONCILED_MS);

@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for.ts';
 const log = { warn: () => undefined };
 /** Longer than a test: what is not its subject does not happen. */
 const NEVER = 600_000;
-const QUIET: LiveOptions['timings'] = { catchUp: NEVER, quiet: NEVER };
+const QUIET: LiveOptions['timings'] = { catchUp: NEVER, reread: NEVER };
 
 let url: string;
 let db: Database;
@@ -254,16 +254,20 @@ describe('a subscriber', () => {
     await slow.return();
   });
 
-  it('sees all that it watches a moment after it has begun, and its jobs and actions when all is quiet', async () => {
-    const hub = await openHub({ timings: { catchUp: 300, quiet: 1000, announce: 100 } });
-    const watch = { queueIds: [id()], jobIds: [id()], actionIds: [id()] };
+  it('sees all that it watches a moment after it has begun, and then repeatedly, also while something changes', async () => {
+    const hub = await openHub({ timings: { catchUp: 300, reread: 1000, announce: 100 } });
+    const [busy, still] = [id(), id()];
+    const watch = { queueIds: [id()], jobIds: [busy, still], actionIds: [id()] };
     const subscriber = follow(hub, watch);
-    await waitFor(() => subscriber.rounds.length === 2, { message: 'two rounds' });
-    const sets = { jobIds: new Set(watch.jobIds), actionIds: new Set(watch.actionIds), moreJobs: 0 };
-    expect(subscriber.rounds).toMatchObject([
-      { queueIds: new Set(watch.queueIds), ...sets },
-      { queueIds: new Set(), ...sets },
-    ]);
+    const rereads = () => subscriber.rounds.filter(({ jobIds }) => jobIds.has(still));
+    await changeUntil(hub, { jobId: busy }, () => rereads().length >= 3);
+    const everything = {
+      queueIds: new Set(watch.queueIds),
+      jobIds: new Set(watch.jobIds),
+      actionIds: new Set(watch.actionIds),
+    };
+    expect(rereads().slice(0, 3)).toMatchObject([everything, everything, everything]);
+    expect(subscriber.rounds.length).toBeGreaterThan(3);
   });
 
   it.each([

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
+import { freePort } from '../../src/db/embedded/free-port.ts';
 import { pack, ROOT } from '../support/checkout.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -84,15 +84,6 @@ async function serve(cwd: string, program: string, args: string[], env: Record<s
 function stop(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null) return;
   process.kill(-child.pid, 'SIGKILL');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
 }
 
 /** Writes a file of this text into the project. */

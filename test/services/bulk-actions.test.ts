@@ -14,6 +14,7 @@ import { bulkRow, insertDeadLetters, replaysOf } from '../support/bulk.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { DELIVERED, FAILED, settlementOf } from '../support/database-fixture.ts';
+import { publishInSql } from '../support/publish-in-sql.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
 
@@ -454,12 +455,7 @@ describe('startCancel', () => {
 
   it('works in batches, of which two processes do each once', async () => {
     const queue = await createQueue();
-    await op.db.query(
-      `select jobferry_publish((select json_agg(json_build_object(
-          'accountId', account_id, 'queue', name, 'payload', '{}', 'delayMs', 0))
-        from queue, generate_series(1, 1300) where id = $1), true, '3 d', '1 d')`,
-      [queue.id],
-    );
+    await op.db.query(`select ${publishInSql(queue.id, 1300)}`);
     const id = await op.bulk.startCancel(account, { queueIds: [queue.id] }, false);
     await Promise.all([run(id), run(id)]);
     await run(id);

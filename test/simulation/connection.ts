@@ -23,7 +23,7 @@ export class Server {
   readonly #execute: Execute;
   readonly #scheduler: Scheduler;
   readonly #onCommit: (name: string, values: unknown[], rows: object[], host: Process) => void;
-  readonly #onAsk: (name: string, host: Process) => void;
+  readonly #onAsk: (name: string, values: unknown[], host: Process) => void;
   readonly #reached: (state: string) => void;
 
   constructor(setup: {
@@ -34,7 +34,7 @@ export class Server {
     latencyMs: number;
     onCommit: (name: string, values: unknown[], rows: object[], host: Process) => void;
     /** Called when a process sends a statement, whether it is executed or not. */
-    onAsk: (name: string, host: Process) => void;
+    onAsk: (name: string, values: unknown[], host: Process) => void;
     reached: (state: string) => void;
   }) {
     this.tables = setup.tables;
@@ -69,7 +69,7 @@ export class Server {
 
   #query(host: Process, name: string, values: unknown[]): Promise<{ rows: object[] }> {
     const { random } = this.#scheduler;
-    this.#onAsk(name, host);
+    this.#onAsk(name, values, host);
     const { deadlocks, stalledStatements, brokenStatements } = this.faults;
     if (!this.isUp) return this.#answer(host, name, () => Promise.reject(new Error('connect ECONNREFUSED')));
     if (random.chance(deadlocks)) return Promise.reject(deadlock());

@@ -74,6 +74,13 @@ export class LeaseLock {
     return this.#host.clockOrigin + this.#recoveringUntil;
   }
 
+  get workerId(): number {
+    return this.#host.workerId;
+  }
+
+  /** Without effect, unlike `Liveness.wasNotSeen`: here a process learns of a lost lock only by its own queries. */
+  wasNotSeen(): void {}
+
   /** @param claimedAt of the process's own clock */
   covers(claimedAt: number): boolean {
     return this.#believesInSocket || (this.confirmed && claimedAt - this.#host.clockOrigin >= this.#heldSince);

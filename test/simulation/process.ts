@@ -1,6 +1,5 @@
 import type { Database } from '../../src/db/connection/database.ts';
-import { forgetConfirmations } from '../../src/db/delivery/lease-locks.ts';
-import { eachQueuePage, queuesWithWork, type WakeReason } from '../../src/db/delivery/wake-ups.ts';
+import type { WakeReason } from '../../src/db/delivery/wake-ups.ts';
 import type { Sender } from '../../src/delivery/send.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
@@ -12,11 +11,10 @@ import { createJobChanges } from '../../src/services/jobs/change.ts';
 import { createExtendAck } from '../../src/services/jobs/extend-ack.ts';
 import { createPublish } from '../../src/services/jobs/publish.ts';
 import { createReports } from '../../src/services/jobs/report.ts';
-
 import { Dispatcher } from '../../src/worker/dispatch/dispatcher.ts';
-import { LockWatch } from '../../src/worker/lease/lock-watch.ts';
+import { DeadWorkers } from '../../src/worker/maintenance/dead-workers.ts';
 import { Deadlines } from '../../src/worker/maintenance/deadlines.ts';
-import { endLifetimes, takeBack } from '../../src/worker/maintenance/recover.ts';
+import { Reconciler } from '../../src/worker/maintenance/reconcile.ts';
 import type { Server } from './connection.ts';
 import { LeaseLock } from './lease-lock.ts';
 import type { Event, Host, Scheduler } from './scheduler.ts';
@@ -45,8 +43,6 @@ export interface ProcessSetup {
   believesInSocket: boolean;
   /** As `WakeNotifier`: notifies the workers of all other processes. */
   callOthers(process: Process, queueId: string, reason: WakeReason): void;
-  /** Called when claims of workers are taken back because they have lost their lease locks. */
-  onDeclaredDead(workerIds: readonly number[]): void;
 }
 
 /** The use cases of jobs that clients of the simulation call. */
@@ -82,6 +78,8 @@ export class Process implements Host {
   readonly lock: LeaseLock;
   readonly #setup: ProcessSetup;
   readonly #log: Logger;
+  readonly #deadWorkers: DeadWorkers;
+  readonly #reconciler: Reconciler;
   #loops: Repeated[] = [];
 
   constructor(setup: ProcessSetup) {
@@ -109,6 +107,9 @@ export class Process implements Host {
       ...{ host: this, scheduler, server, believesInSocket: setup.believesInSocket },
       onConfirmedAgain: () => this.dispatcher.resume(),
     });
+    const parts = { db: this.db, log: this.#log, changes: NO_CHANGES, wake };
+    this.#deadWorkers = new DeadWorkers({ ...parts, liveness: this.lock });
+    this.#reconciler = new Reconciler({ ...parts, deadlines: this.deadlines });
   }
 
   get everSilent(): boolean {
@@ -117,35 +118,20 @@ export class Process implements Host {
 
   /** Must run as an event of this process, so that its timers are its own. */
   start(): void {
-    const watch = new LockWatch(this.db, this.workerId, () => this.lock.recoveringUntil);
+    const deadWorkers = this.#deadWorkers;
+    const reconciler = this.#reconciler;
     this.#loops.push(
       repeat(
-        () => watch.nextMs,
+        () => deadWorkers.nextMs,
         this.#log,
-        'looking for dead workers',
-        async () => {
-          const { dead } = await watch.poll();
-          if (dead.length === 0) return;
-          this.#setup.onDeclaredDead(dead);
-          for (const queueId of await takeBack(this.db, dead, this.workerId, NO_CHANGES)) this.dispatcher.wake(queueId);
-          await forgetConfirmations(this.db, dead);
-          for (const id of dead) watch.forget(id);
-        },
+        'finding dead workers',
+        () => deadWorkers.round(),
       ),
-    );
-    this.#loops.push(
       repeat(RECONCILE_MS, this.#log, 'reconciling', async () => {
-        for await (const queueIds of eachQueuePage(this.db, 'live', { after: '' })) {
-          for (const queueId of await endLifetimes(this.db, NO_CHANGES, queueIds)) this.dispatcher.wake(queueId);
-        }
+        await reconciler.endLifetimes();
         if (!this.#setup.reconciler) return;
-        for (const kind of ['live', 'deleted'] as const) {
-          for await (const queueIds of eachQueuePage(this.db, kind, { after: '' })) {
-            const { due, overdue } = await queuesWithWork(this.db, queueIds);
-            for (const queueId of due) this.dispatcher.wake(queueId);
-            for (const queueId of overdue) await this.deadlines.check(queueId);
-          }
-        }
+        await reconciler.findWork('live');
+        await reconciler.findWork('deleted');
       }),
     );
   }
@@ -154,6 +140,7 @@ export class Process implements Host {
   stop(onStopped: () => void): void {
     this.stopping = true;
     for (const loop of this.#loops) void loop.stop();
+    this.#reconciler.stop();
     this.deadlines.stop();
     void this.dispatcher.drain().then(() => {
       onStopped();

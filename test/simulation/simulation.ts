@@ -71,7 +71,7 @@ export class Simulation {
     this.server = new Server({
       ...{ tables: this.tables, execute: planted.execute ?? execute, scheduler, faults: { ...options.faults } },
       ...{ latencyMs: options.latencyMs, reached, onCommit: this.#committed.bind(this) },
-      onAsk: (name, process) => this.checker.onAsk(name, process, scheduler.now),
+      onAsk: this.#asked.bind(this),
     });
     const { webhookTimeoutMs, connectMs, thinkMs } = options;
     this.#path = { webhookTimeoutMs, connectMs, thinkMs };
@@ -183,9 +183,6 @@ export class Simulation {
           scheduler.after(this.random.next() * 20, other, 'is called', () => other.dispatcher.wake(queueId, reason));
         }
       },
-      onDeclaredDead: (workerIds) => {
-        for (const id of workerIds) this.checker.onDeclaredDead(id, this.processes[id - 1], scheduler.now);
-      },
     });
     this.processes.push(process);
     scheduler.after(this.random.next() * inMs, process, 'starts', () => process.start());
@@ -193,6 +190,14 @@ export class Simulation {
       process.notesSilence();
       process.lock.serverLosesIt();
     }
+  }
+
+  #asked(name: string, values: unknown[], process: Process): void {
+    const { now } = this.scheduler;
+    this.checker.onAsk(name, process, now);
+    // The first statement of `takeBack`: its sender has just concluded that these workers are dead.
+    if (name !== 'stored-jobs-of-workers') return;
+    for (const id of values[0] as number[]) this.checker.onDeclaredDead(id, this.processes[id - 1], now);
   }
 
   #committed(name: string, values: unknown[], rows: object[], process: Process): void {

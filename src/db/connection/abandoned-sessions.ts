@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import type { DatabaseLog } from './connections.ts';
+import type { DatabaseLog } from './database-log.ts';
 
 interface Abandoned {
   pid: number;

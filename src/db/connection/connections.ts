@@ -1,14 +1,9 @@
 import pg from 'pg';
 import { JobferryError, unavailable } from '../../domain/errors.ts';
 import { AbandonedSessions } from './abandoned-sessions.ts';
+import type { DatabaseLog } from './database-log.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import type { OriginGuard } from './origin.ts';
-
-/** The part of a logger that the database needs. */
-export interface DatabaseLog {
-  warn(fields: object, message: string): void;
-  error?(fields: object, message: string): void;
-}
 
 /**
  * Time limit of every statement of the service. If the database stalls, the caller must receive "unavailable" within 5 s

@@ -2,11 +2,12 @@ import pg from 'pg';
 import { JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
 import type { SearchBudget } from '../search/budget.ts';
 import { Cipher } from './cipher.ts';
-import { CANCELLED, Connections, type DatabaseLog } from './connections.ts';
+import { CANCELLED, Connections } from './connections.ts';
+import type { DatabaseLog } from './database-log.ts';
 import { FairTurns } from './fair-turns.ts';
 import { OriginGuard } from './origin.ts';
 
-export type { DatabaseLog } from './connections.ts';
+export type { DatabaseLog } from './database-log.ts';
 
 /** A named statement. It is prepared once per connection, and `pg_stat_statements` lists it by its text. */
 export interface Statement {

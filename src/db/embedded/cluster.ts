@@ -15,9 +15,9 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
 import { copyBinaries, findBinaries, POSTGRES_MAJOR, programIn } from './binaries.ts';
+import { freePort } from './free-port.ts';
 import { canEnter, chooseServerUser, runAs, type ServerUser } from './server-user.ts';
 
 export interface EmbeddedLog {
@@ -219,16 +219,3 @@ timezone = 'UTC'
 log_timezone = 'UTC'
 include_if_exists = 'local.conf'
 `;
-
-function freePort(): Promise<number> {
-  return new Promise((done, fail) => {
-    const probe = createServer();
-    probe.once('error', fail);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() =>
-        typeof address === 'object' && address !== null ? done(address.port) : fail(new Error('no port')),
-      );
-    });
-  });
-}

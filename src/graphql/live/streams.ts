@@ -1,11 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import type { KeyWatch } from '../../services/accounts/key-watch.ts';
-import type { Connection, GraphQLContext } from '../context.ts';
 
 /** A stream rests four times as long as its last event took, so it keeps a connection busy at most a fifth of the time. */
 const REST = 4;
 const MAX_REST_MS = 60_000;
+
+/** The connection to the client. */
+export interface Connection {
+  /** Whether the process still buffers sent data that the client has not read. */
+  hasUnread(): boolean;
+  /** Closes the connection at once and discards buffered data. */
+  cut(): void;
+}
+
+/** The parts of a request's context that its subscription needs. */
+export interface StreamContext {
+  account: Account;
+  /** Aborted when the client disconnects. */
+  signal: AbortSignal;
+  connection: Connection;
+}
 
 /** The subscriptions of this process. */
 export class Streams {
@@ -27,7 +43,7 @@ export class Streams {
    * Resolves when the key is known to be valid, or the stream has ended. Call it before the result of an event is sent:
    * producing the result may have taken seconds since the last check of the key.
    */
-  async confirmed({ connection, signal }: Pick<GraphQLContext, 'connection' | 'signal'>): Promise<void> {
+  async confirmed({ connection, signal }: Pick<StreamContext, 'connection' | 'signal'>): Promise<void> {
     await this.#keys.confirmed(this.#endOf.get(connection) ?? signal);
   }
 
@@ -37,7 +53,7 @@ export class Streams {
    * @param events receives a signal that is aborted in the last three cases
    */
   async *follow<Event>(
-    context: Pick<GraphQLContext, 'account' | 'signal' | 'connection'>,
+    context: StreamContext,
     events: (signal: AbortSignal) => AsyncIterable<Event>,
   ): AsyncGenerator<Event, void, undefined> {
     const ending = new AbortController();

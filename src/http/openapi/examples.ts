@@ -1,4 +1,5 @@
 import type { contract } from '../../contract/index.ts';
+import { QUEUE_DEFAULTS } from '../../domain/queue.ts';
 
 type Contract = typeof contract;
 
@@ -25,17 +26,8 @@ const queue = {
   id: QUEUE_ID,
   name: 'emails',
   webhookUrl: 'https://hooks.example.com/emails',
-  maxAttempts: 3,
-  maxDefers: 50,
+  ...QUEUE_DEFAULTS,
   concurrency: 20,
-  dlqEnabled: true,
-  mode: 'standard',
-  rateLimitMax: null,
-  rateLimitWindow: 60,
-  ackTimeout: 300,
-  ackTimeoutAction: 'retry',
-  backoffType: 'exponential',
-  backoffDelay: 2,
   createdAt: '2026-01-30T09:15:12.345Z',
 };
 const ackQueue = { ...queue, mode: 'ack', ackTimeout: 600, rateLimitMax: 100 };

@@ -13,7 +13,10 @@ const DEAD_AFTER_MS = 3000;
 const MIN_POLLS = 4;
 /** After a longer gap between two polls, the polls before it do not count: this process was held up. */
 const LONGEST_GAP_MS = 2000;
-/** If our own lock was absent, all workers may have lost theirs. Absences count only after this time. */
+/**
+ * If our own lock was absent, all workers may have lost theirs. Absences count only after this time.
+ * `Liveness.recoveringUntil` does not cover it: a lock that was unconfirmed at that poll need not be taken again.
+ */
 const RECOVERY_MS = 3000;
 /** Interval of the search for claims of workers never seen here: from before our start, or written after their death. */
 const CLAIMS_EVERY_MS = 10_000;

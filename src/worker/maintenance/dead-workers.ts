@@ -9,7 +9,7 @@ import { takeBack } from './recover.ts';
 interface Parts {
   db: Database;
   log: Logger;
-  liveness: Liveness;
+  liveness: Pick<Liveness, 'workerId' | 'recoveringUntil' | 'wasNotSeen'>;
   changes: ChangeFeed;
   wake: (queueId: string) => void;
 }
