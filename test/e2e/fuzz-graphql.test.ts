@@ -36,10 +36,11 @@ beforeAll(async () => {
   const letters = (await api.listDeadLetters(failing.id, '?limit=100')).jobs.map(({ id }) => id);
   const ack = await api.createQueue({ webhookUrl: receiver.url, mode: 'ack', concurrency: 100, ackTimeout: 86_400 });
   const waiting = await Promise.all(Array.from({ length: 100 }, () => api.publish(ack.name)));
-  const later = await Promise.all(
-    Array.from({ length: 60 }, () => api.publish(queue.name, { payload: { a: 1 }, delay: 3600 })),
-  );
-  const delayed = later.map(({ id }) => id);
+  const publishLater = async ({ name }: ApiQueue) => (await api.publish(name, { payload: { a: 1 }, delay: 3600 })).id;
+  const delayed = await Promise.all(Array.from({ length: 60 }, () => publishLater(queue)));
+  // Of a queue that no operation names, so no purge takes them.
+  const unnamed = await api.createQueue({ webhookUrl: receiver.url });
+  const runnable = await Promise.all(Array.from({ length: 60 }, () => publishLater(unnamed)));
   await Promise.all(waiting.map(({ id }) => api.waitForStatus(id, 'awaiting_ack')));
   const graphql = createGraphQLClient(victim.jobferry.baseUrl, KEY);
   const key = await graphql.query('mutation { createApiKey { ... on CreateApiKeyPayload { apiKey { id } } } }');
@@ -64,8 +65,8 @@ beforeAll(async () => {
         quoted([...jobs, jobId]),
       ]),
     ),
-    // Other jobs have nothing to run, and a cancelled one has not either: few may be left when one is hit by chance.
-    'runNow.id': quoted([...delayed, jobId]),
+    // Other jobs have nothing to run.
+    'runNow.id': quoted([...delayed, ...runnable, jobId]),
     queue: quoted([queue.name, ...named.map(({ name }) => name)]),
     name: quoted([queue.name, 'fresh', 'fresher', '-']),
     webhookUrl: quoted([receiver.url, 'https://example.com/', 'http:127.0.0.1', 'ftp://x/']),

@@ -43,6 +43,8 @@ export interface Jobferry {
 }
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** Only ends tests that fail anyway: the longest stop of the service takes 30 s. */
+const STOP_WITHIN_MS = 60_000;
 const running = new Set<Pick<Jobferry, 'kill'>>();
 
 afterAll(async () => {
@@ -64,8 +66,7 @@ export async function startJobferry(options: JobferryOptions = {}): Promise<Jobf
     ]);
   } catch (error) {
     await jobferry.kill('SIGKILL');
-    const said = [...jobferry.logs.map((line) => JSON.stringify(line)), ...jobferry.output].join('\n');
-    throw new Error(`jobferry did not become ready: ${String(error)}\n${said}`, { cause: error });
+    throw new Error(`jobferry did not become ready: ${String(error)}\n${said(jobferry)}`, { cause: error });
   }
   return jobferry;
 }
@@ -102,12 +103,21 @@ function spawnJobferry({ databaseUrl, role = 'all', env = {}, main = MAIN }: Job
     exited,
     kill: async (signal = 'SIGTERM') => {
       child.kill(signal);
-      return exited;
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
+      const exit = await exited.finally(() => clearTimeout(timer));
+      if (exit.signal === 'SIGKILL' && signal !== 'SIGKILL')
+        throw new Error(`jobferry did not stop:\n${said(jobferry)}`);
+      return exit;
     },
   };
   running.add(jobferry);
   void exited.finally(() => running.delete(jobferry)).catch(() => undefined);
   return jobferry;
+}
+
+/** Everything that the process has printed so far. */
+function said({ logs, output }: Jobferry): string {
+  return [...logs.map((line) => JSON.stringify(line)), ...output].join('\n');
 }
 
 async function becomesReady(jobferry: Jobferry, timeoutMs: number): Promise<void> {
