@@ -56,6 +56,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
     ...{ db, sender, log, changes, workerId, capacity, leaseMs },
     mayClaim: () => liveness.confirmed,
     mayStart: (claimedAt) => liveness.covers(claimedAt),
+    stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),
     onRefused: (claimedAt) => liveness.wasRefused(claimedAt),
   });
   dispatcher = dispatching;

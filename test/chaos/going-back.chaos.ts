@@ -62,6 +62,9 @@ it('a database that went back to an older timeline is refused until the process 
   const second = await copyOf(first, copy);
   await startServer(second, port);
   cleanUp.push(() => stopServer(second));
+  // A connection that was opened now would survive the promotion, and would hide the new timeline.
+  const standby = 'the server is a standby';
+  await waitFor(async () => (await readiness()).text.includes(standby), { timeoutMs: 30_000, message: 'the standby' });
   await promote(databaseUrl);
   await waitFor(async () => (await readiness()).status === 200, { timeoutMs: 30_000, message: 'the failover' });
   expect((await publish(api)).status).toBe(201);

@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait-for.ts';
 const SEEN: Origin = { system: '7', timeline: 11 };
 
 /** As if another connection of the process led to such a server. */
-async function sees(guard: OriginGuard, origin: Origin): Promise<void> {
+async function sees(guard: OriginGuard, origin: { system: string; timeline: number | null }): Promise<void> {
   const connection = { stream: { destroy: () => undefined } };
   const query = () => Promise.resolve({ rows: [origin] });
   await guard.check({ query, connection, once: () => undefined } as never);
@@ -56,6 +56,18 @@ it('refuses a server that is behind or another one, logs it once, and accepts th
   await at({ ...SEEN, timeline: 12 });
   expect(guard.refusal).toBeNull();
   await expect(at(SEEN)).rejects.toThrow('from timeline 12 to 11');
+});
+
+it('refuses a standby, whose promotion its connections would survive, until it has been promoted', async () => {
+  const said: string[] = [];
+  const guard = new OriginGuard({ warn: (_fields, message) => said.push(message) });
+  await sees(guard, SEEN);
+  const problem = 'the server is a standby, which cannot be written to';
+  for (let n = 0; n < 2; n += 1) await expect(sees(guard, { ...SEEN, timeline: null })).rejects.toThrow(problem);
+  expect(guard.refusal).toBe(problem);
+  expect(said).toEqual([`${problem}: it is not used until it has been promoted`]);
+  await sees(guard, { ...SEEN, timeline: 12 });
+  expect(guard).toMatchObject({ refusal: null, highest: { timeline: 12 } });
 });
 
 it('closes connections to the former server when another has taken over, also one that waits for an answer', async () => {

@@ -99,7 +99,9 @@ async function deliverDue(queueId: string, statusCode: number, by = op) {
   } as Partial<Sender> as Sender;
   const { jobs, now } = await claimOf(by.db, queueId, 100);
   const at = { now, startedAt: thisMoment() };
-  const deliveries = await Promise.all(jobs.map((job: ClaimedJob) => deliver(sender, job, at, LEASE_MS)));
+  const deliveries = await Promise.all(
+    jobs.map((job: ClaimedJob) => deliver(sender, job, at, { leaseMs: LEASE_MS, isHeld: () => true })),
+  );
   await settle(
     by.db,
     deliveries.map(({ settlement }) => settlement),

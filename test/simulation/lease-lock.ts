@@ -5,6 +5,7 @@ import type { Host, Scheduler } from './scheduler.ts';
 const CONFIRM_EVERY_MS = 500;
 const ANSWER_MS = 1000;
 const CONFIRMED_FOR_MS = 2000;
+const TAKEN_BACK_AFTER_MS = 3000;
 const RETRY_MS = 250;
 const RECOVERY_MS = { atStart: 1600, afterLoss: 5500 };
 
@@ -84,6 +85,13 @@ export class LeaseLock {
   /** @param claimedAt of the process's own clock */
   covers(claimedAt: number): boolean {
     return this.#believesInSocket || (this.confirmed && claimedAt - this.#host.clockOrigin >= this.#heldSince);
+  }
+
+  /** As `Liveness.stillHolds`. @param claimedAt of the process's own clock */
+  stillHolds(claimedAt: number): boolean {
+    if (this.#believesInSocket) return true;
+    const isCovered = claimedAt - this.#host.clockOrigin >= this.#heldSince;
+    return isCovered && this.#scheduler.now - this.#confirmedAt < TAKEN_BACK_AFTER_MS;
   }
 
   /** The connection dies, and one or both ends do not notice. */

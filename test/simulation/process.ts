@@ -99,6 +99,7 @@ export class Process implements Host {
       ...{ workerId, capacity, leaseMs: this.leaseMs },
       mayClaim: () => this.lock.confirmed,
       mayStart: (claimedAt) => Promise.resolve(this.lock.covers(claimedAt)),
+      stillHolds: (claimedAt) => this.lock.stillHolds(claimedAt),
       onRefused: () => undefined,
     });
     const wake = (queueId: string) => this.dispatcher.wake(queueId);

@@ -46,6 +46,7 @@ const TIMEOUT_MS = 5000;
 const SETTLE_MS = 1000;
 const START_WITHIN_MS = 100;
 const LEASE_MS = START_WITHIN_MS + TIMEOUT_MS + SETTLE_MS;
+const lease = (leaseMs: number) => ({ leaseMs, isHeld: () => true });
 /** The attempt is given back, and there is no entry in the history. */
 const GIVEN_BACK = {
   outcome: 'abandoned',
@@ -71,7 +72,7 @@ describe('a claim', () => {
     const server = await receiver();
     const now = { now: Date.now(), startedAt: thisMoment() };
     const job = claimed(server.url);
-    expect(await deliver(setup(), job, now, 60_000)).toMatchObject(ACCEPTED);
+    expect(await deliver(setup(), job, now, lease(60_000))).toMatchObject(ACCEPTED);
     expect(server.received[0]).toContain(PAYLOAD);
     expect(job.payload).toBe('');
   });
@@ -80,7 +81,7 @@ describe('a claim', () => {
     const server = await receiver();
     const { monotonic, wall } = thisMoment();
     const long = { now: Date.now(), startedAt: { monotonic: monotonic - START_WITHIN_MS, wall } };
-    expect(await deliver(setup(), claimed(server.url), long, LEASE_MS)).toMatchObject(GIVEN_BACK);
+    expect(await deliver(setup(), claimed(server.url), long, lease(LEASE_MS))).toMatchObject(GIVEN_BACK);
     expect(server.connections).toBe(0);
   });
 
@@ -88,18 +89,33 @@ describe('a claim', () => {
     const server = await receiver();
     const { monotonic, wall } = thisMoment();
     const long = { now: Date.now(), startedAt: { monotonic, wall: wall - 60_000 } };
-    expect(await deliver(setup(), claimed(server.url), long, LEASE_MS)).toMatchObject(GIVEN_BACK);
+    expect(await deliver(setup(), claimed(server.url), long, lease(LEASE_MS))).toMatchObject(GIVEN_BACK);
     expect(server.connections).toBe(0);
     // Corrections of the wall clock are no suspension.
     const corrected = { now: Date.now(), startedAt: { monotonic, wall: wall - 900 } };
-    expect(await deliver(setup(), claimed(server.url), corrected, LEASE_MS)).toMatchObject(ACCEPTED);
+    expect(await deliver(setup(), claimed(server.url), corrected, lease(LEASE_MS))).toMatchObject(ACCEPTED);
+  });
+
+  it('that another worker may have taken back while it connected is given back, and nothing is written', async () => {
+    const server = await receiver();
+    const now = { now: Date.now(), startedAt: thisMoment() };
+    let isHeld = true;
+    const lookup: Lookup = (_hostname, _options, callback) => {
+      // As when the process was suspended for longer than its lock lasts, and the lease has not ended.
+      isHeld = false;
+      callback(null, [{ address: '127.0.0.1', family: 4 }]);
+    };
+    const job = claimed(`http://slow.test:${server.port}/`);
+    const outcome = await deliver(setup(lookup), job, now, { leaseMs: 60_000, isHeld: () => isHeld });
+    expect(outcome).toMatchObject(GIVEN_BACK);
+    expect(server.received.join('')).toBe('');
   });
 
   it('whose receiver is slow to connect to is delivered, within the one deadline', async () => {
     const server = await receiver();
     const now = { now: Date.now(), startedAt: thisMoment() };
     const job = claimed(`http://slow.test:${server.port}/`);
-    expect(await deliver(setup(slowLookup(3 * START_WITHIN_MS)), job, now, LEASE_MS)).toMatchObject(ACCEPTED);
+    expect(await deliver(setup(slowLookup(3 * START_WITHIN_MS)), job, now, lease(LEASE_MS))).toMatchObject(ACCEPTED);
     expect(server.received[0]).toContain(PAYLOAD);
   });
 
@@ -112,7 +128,7 @@ describe('a claim', () => {
       callback(null, [{ address: '127.0.0.1', family: 4 }]);
     };
     const job = claimed(`http://slow.test:${server.port}/`);
-    expect(await deliver(setup(lookup, 250), job, now, LEASE_MS)).toMatchObject({
+    expect(await deliver(setup(lookup, 250), job, now, lease(LEASE_MS))).toMatchObject({
       ...{ outcome: 'failed', settlement: { transition: { status: 'pending', attempts: 1, entry: TIMED_OUT } } },
     });
     expect(server.received.join('')).toBe('');

@@ -130,6 +130,7 @@ function setup(options: Partial<DispatcherOptions> = {}) {
     leaseMs: LEASE_MS,
     mayClaim: () => true,
     mayStart: async () => true,
+    stillHolds: () => true,
     onRefused: () => undefined,
     ...options,
   });

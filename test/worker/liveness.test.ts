@@ -74,11 +74,13 @@ describe('a worker', () => {
     const { liveness, reasons, renewed, calls } = await start();
     const claimedAt = performance.now();
     expect(await liveness.covers(claimedAt)).toBe(true);
+    expect(liveness.stillHolds(claimedAt)).toBe(true);
     await notifyDead(db, [liveness.workerId + 1000]);
     await notifyDead(db, [liveness.workerId + 1000, liveness.workerId]);
     await renewed();
     expect(reasons()).toEqual(['another worker has taken back our claims']);
     expect(await liveness.covers(claimedAt)).toBe(false); // other workers may have the earlier claims
+    expect(liveness.stillHolds(claimedAt)).toBe(false);
     expect(await liveness.covers(performance.now())).toBe(true);
     expect(calls).toEqual(['claims again']);
     expect(await holders(db, liveness.workerId)).toHaveLength(1);
@@ -120,7 +122,10 @@ describe('a worker', () => {
     // As on a read-only server, whose locks are as those of any other.
     await db.query('alter table lease_confirmation rename to away');
     onTestFinished(() => db.query('alter table if exists away rename to lease_confirmation').then(() => undefined));
+    const claimedAt = performance.now();
     await waitFor(() => !liveness.confirmed, { message: 'the end of its belief' });
+    expect(liveness.stillHolds(claimedAt)).toBe(true); // no worker takes back claims already
+    await waitFor(() => !liveness.stillHolds(claimedAt), { message: 'the moment from which others may' });
     expect(liveness.problem).toBe('relation "lease_confirmation" does not exist');
     await db.query('alter table away rename to lease_confirmation');
     await waitFor(() => liveness.confirmed, { message: 'a confirmation' });

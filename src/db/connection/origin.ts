@@ -18,22 +18,27 @@ type Checked = Pick<pg.Client, 'query' | 'once' | 'connection'>;
 
 interface OriginRow {
   system: string;
-  timeline: number;
+  /** Null on a standby. */
+  timeline: number | null;
 }
 
-// On a primary, the timeline is read from the present WAL position: after a promotion the control file is behind until the
-// next checkpoint.
+// The timeline is read from the present WAL position: after a promotion the control file is behind until the next
+// checkpoint. A standby has no such position.
 const ORIGIN = `
   select (select system_identifier::text from pg_control_system()) as system,
-         case when pg_is_in_recovery() then (select timeline_id from pg_control_checkpoint())
-              else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline`;
+         case when not pg_is_in_recovery()
+              then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline`;
+
+/** A connection to a standby survives its promotion, so the guard would not see the new timeline. */
+const STANDBY = 'the server is a standby, which cannot be written to';
 
 /**
  * Detects that the same address leads to another or an older database, for example to a former primary that has come back
  * after a failover. Jobs that were accepted since the failover are missing there, and jobs that it accepts would be lost.
  * So the guard reads the timeline of each new connection, of the pools and of single clients. It refuses a connection that
  * is behind the highest timeline that this process has seen, and closes it if a higher timeline is seen later. The highest
- * timeline is kept in memory only: after a restart, the first server that is reached counts.
+ * timeline is kept in memory only: after a restart, the first server that is reached counts. A standby is refused until it
+ * has been promoted.
  */
 export class OriginGuard {
   readonly #log: OriginLog;
@@ -61,11 +66,18 @@ export class OriginGuard {
    * @throws Error when the server must not be used
    */
   async check(client: Checked): Promise<void> {
-    const origin = await this.#originOf(client);
-    if (origin === null) return;
+    const row = await this.#originOf(client);
+    if (row === null) return;
+    const { system, timeline } = row;
+    if (timeline === null) {
+      this.#refuse(STANDBY, `${STANDBY}: it is not used until it has been promoted`, row);
+      throw new Error(STANDBY);
+    }
+    const origin = { system, timeline };
     const problem = this.#highest === null ? null : stepBack(this.#highest, origin);
     if (problem !== null) {
-      this.#refuse(problem, origin);
+      const message = `${problem}: jobs that were accepted may be missing there, so it is not used; to use it, restart this process`;
+      this.#refuse(problem, message, origin);
       throw new Error(problem);
     }
     if (this.#refusal !== null) this.#log.warn({ ...origin }, 'the database is again the expected one');
@@ -85,16 +97,15 @@ export class OriginGuard {
     }
   }
 
-  #refuse(problem: string, origin: Origin): void {
+  #refuse(problem: string, message: string, found: OriginRow): void {
     if (this.#refusal === problem) return;
     this.#refusal = problem;
-    const fields = { highest: this.#highest, found: origin };
-    const message = `${problem}: jobs that were accepted may be missing there, so it is not used; to use it, restart this process`;
+    const fields = { highest: this.#highest, found };
     if (this.#log.error === undefined) this.#log.warn(fields, message);
     else this.#log.error(fields, message);
   }
 
-  async #originOf(client: Checked): Promise<Origin | null> {
+  async #originOf(client: Checked): Promise<OriginRow | null> {
     if (this.#isBlind) return null;
     try {
       const { rows } = await client.query<OriginRow>(ORIGIN);

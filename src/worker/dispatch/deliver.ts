@@ -14,6 +14,13 @@ export interface ClaimTime {
   startedAt: Moment;
 }
 
+export interface Lease {
+  /** From the claim. */
+  leaseMs: number;
+  /** Whether no other process can have taken back the claim, although the lease has not ended. */
+  isHeld: () => boolean;
+}
+
 export interface Delivery {
   settlement: Settlement;
   /** For the log. */
@@ -29,16 +36,20 @@ const SETTLE_MS = 1000;
 
 /**
  * Delivers a claimed job and decides its next state. Never throws because of the webhook's behaviour.
- * @param leaseMs length of the lease, from the claim
  */
-export async function deliver(sender: Sender, job: ClaimedJob, claimed: ClaimTime, leaseMs: number): Promise<Delivery> {
+export async function deliver(
+  sender: Sender,
+  job: ClaimedJob,
+  claimed: ClaimTime,
+  { leaseMs, isHeld }: Lease,
+): Promise<Delivery> {
   const result = await sender.send({
     accountId: job.accountId,
     url: job.webhookUrl,
     secret: job.signingSecret,
     nextSecret: job.nextSigningSecret,
     body: takeEnvelope(job),
-    stillMine: (remainingMs) => elapsedMs(claimed.startedAt) + remainingMs + SETTLE_MS <= leaseMs,
+    stillMine: (remainingMs) => isHeld() && elapsedMs(claimed.startedAt) + remainingMs + SETTLE_MS <= leaseMs,
   });
   // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime.
   return decide(job, result, claimed.now + performance.now() - claimed.startedAt.monotonic);

@@ -35,6 +35,8 @@ export interface DispatcherOptions {
   mayClaim: () => boolean;
   /** Whether the deliveries of a claim may start; `claimedAt` is the `performance.now()` at which it was sent. */
   mayStart: (claimedAt: number) => Promise<boolean>;
+  /** Whether a request may still be written: no other process can have taken back a claim that was sent at `claimedAt`. */
+  stillHolds: (claimedAt: number) => boolean;
   /** The database refused an outcome although the lease of its claim had not ended. */
   onRefused: (claimedAt: number) => void;
 }
@@ -273,15 +275,16 @@ export class Dispatcher {
   }
 
   #start(queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
-    const { sender, log, leaseMs } = this.#options;
+    const { sender, log, leaseMs, stillHolds } = this.#options;
     const bytes = job.payload.length;
     this.#planner.begin(queue, bytes);
     queue.inFlight += 1;
     // Stays null when the outcome could not be written: then the job is taken back when its lease ends.
     let reason: LocalWakeReason | null = null;
     this.#deliveries.begin();
-    // Without a lease the delivery is abandoned: the job goes back at once, and no attempt is counted.
-    const start = () => deliver(sender, job, claimed, mayStart ? leaseMs : 0);
+    // A delivery whose claim is not held is abandoned: the job goes back at once, and no attempt is counted.
+    const isHeld = () => mayStart && stillHolds(claimed.startedAt.monotonic);
+    const start = () => deliver(sender, job, claimed, { leaseMs, isHeld });
     void new Promise<Delivery>((resolve) => this.#starts.add(queue.accountId, () => resolve(start())))
       .then(async (delivery) => {
         const giveUpAt = claimed.startedAt.monotonic + leaseMs;

@@ -18,11 +18,13 @@ import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
  *   REPLY_MS).
  *   Other workers take back its claims at the earliest 3 s after the last confirmation, which is stored in the database.
  *   Without a stored confirmation they take them back at T + 3 s (worker/lease/lock-watch).
+ *   So until then a request of a claim may still be written (TAKEN_BACK_AFTER_MS).
  *   The claims of a killed worker are taken back by T + 4 s.
  */
 const CONFIRM_EVERY_MS = 500;
 const REPLY_MS = 1000;
 const CONFIRMED_FOR_MS = 2000;
+const TAKEN_BACK_AFTER_MS = 3000;
 
 /** A timer that fires this late shows that the process was held up. The reply may have arrived, but not been read yet. */
 const HELD_UP_MS = 250;
@@ -129,6 +131,14 @@ export class Liveness {
   async covers(claimedAt: number): Promise<boolean> {
     if (!this.confirmed && claimedAt >= this.#heldSince) await this.#nextConfirmation();
     return this.confirmed && claimedAt >= this.#heldSince;
+  }
+
+  /**
+   * Whether no other worker can have taken back a claim that was sent at `claimedAt`. A request is written only then: the
+   * process may have been suspended since `covers`.
+   */
+  stillHolds(claimedAt: number): boolean {
+    return claimedAt >= this.#heldSince && elapsedMs(this.#confirmed) < TAKEN_BACK_AFTER_MS;
   }
 
   /** An outcome was refused although the lease had not ended. If the lock seemed held since the claim, it was not. */
