@@ -8,53 +8,60 @@ import { createInterface } from 'node:readline';
 const ROOT = join(import.meta.dirname, '..');
 /** Milliseconds until the service is killed: a running delivery may delay its stop. The next start recovers the job. */
 const PATIENCE_MS = 1000;
-const COMPILER = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--watch', '--preserveWatchOutput'];
+/** An editor may write a file in several steps. */
+const SETTLE_MS = 30;
+const COMPILE = [
+  ...['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--incremental'],
+  // In dist/, so that it goes with what it describes.
+  ...['--tsBuildInfoFile', 'dist/dev.tsbuildinfo'],
+];
 const SERVICE = ['--enable-source-maps', 'dist/main.js', 'serve', ...process.argv.slice(2)];
 
 let service = null;
 let changedAt = performance.now();
-let restarting = Promise.resolve();
+/** The compilation and restart that run, one after the other. */
+let working = Promise.resolve();
+let timer = null;
 let isStopping = false;
 
-generate();
-// `tsc` starts a child process, which outlives it. The signal goes to the process group, so it stops both.
-const compiler = spawn(process.execPath, COMPILER, { cwd: ROOT, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
-createInterface({ input: compiler.stdout }).on('line', (line) => {
-  if (/File change detected/.test(line)) changedAt = performance.now();
-  else if (/Found 0 errors/.test(line)) restart();
-  else if (line !== '') console.log(line);
+// Not `tsc --watch`: the watcher of TypeScript 7 notices no change in some folders, such as those just below `/tmp`.
+watch(join(ROOT, 'src'), { recursive: true }, (_event, name) => {
+  if (name?.endsWith('.ts') && !name.includes('generated')) changed();
 });
-compiler.on('exit', (code) => {
-  if (!isStopping) void stop(code ?? 1);
-});
-
-// A changed schema changes the generated code, which the compiler watches. The restart applies changed SQL.
-watch(join(ROOT, 'prisma'), { recursive: true }, (_event, name) => {
-  changedAt = performance.now();
-  if (name === 'schema.prisma') generate();
-  else restart();
-});
-
+watch(join(ROOT, 'prisma'), { recursive: true }, () => changed());
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void stop(0));
+changed();
 
+/** All changes until the next compilation begins lead to one. */
+function changed() {
+  changedAt = performance.now();
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    working = working.then(rebuild);
+  }, SETTLE_MS);
+}
+
+async function rebuild() {
+  if (isStopping || !generate() || !(await compile()) || isStopping) return;
+  await end();
+  if (!isStopping) start();
+}
+
+/** Generates the code that depends on the data model, if that has changed. */
 function generate() {
   try {
     execFileSync(process.execPath, ['scripts/generate.mjs'], { cwd: ROOT, stdio: 'inherit' });
+    return true;
   } catch {
     console.error('dev: generating the code failed; the previous version stays');
+    return false;
   }
 }
 
-/** All changes during a restart lead to one more restart. */
-let isAsked = false;
-function restart() {
-  if (isAsked || isStopping) return;
-  isAsked = true;
-  restarting = restarting.then(async () => {
-    isAsked = false;
-    await end();
-    if (!isStopping) start();
-  });
+/** Resolves with whether the sources have no error. The compiler prints its errors. */
+function compile() {
+  const compiler = spawn(process.execPath, COMPILE, { cwd: ROOT, stdio: 'inherit' });
+  return new Promise((resolve) => compiler.once('exit', (code) => resolve(code === 0)));
 }
 
 function start() {
@@ -73,24 +80,15 @@ async function end() {
   const ending = service;
   const ended = new Promise((resolve) => ending.once('exit', resolve));
   ending.kill('SIGTERM');
-  const timer = setTimeout(() => ending.kill('SIGKILL'), PATIENCE_MS);
+  const deadline = setTimeout(() => ending.kill('SIGKILL'), PATIENCE_MS);
   await ended;
-  clearTimeout(timer);
-}
-
-function endCompiler() {
-  try {
-    process.kill(process.platform === 'win32' ? compiler.pid : -compiler.pid, 'SIGTERM');
-  } catch {
-    // The compiler has already ended.
-  }
+  clearTimeout(deadline);
 }
 
 async function stop(code) {
   if (isStopping) return;
   isStopping = true;
-  endCompiler();
-  await restarting;
+  await working;
   await end();
   process.exit(code);
 }
