@@ -1,9 +1,11 @@
 -- Takes due jobs of each of the queues for a worker: at most p_capacities[i] jobs of p_queues[i]. It stops after the job
 -- that brings the payloads to p_bytes[i]; that job is still taken. The lease of the jobs ends after p_lease.
 --
--- Returns the claimed jobs in any order, and one row without a job for each queue that gave none. wait_ms is the time until
--- another claim of the queue can take a job, in milliseconds; 0 without a job: another transaction has locked the queue or
--- its due jobs; null: only after an event; infinity: no job is left.
+-- Returns the claimed jobs in any order, and one row without a job for each queue that gave none. wait_ms is the time in
+-- milliseconds until another claim of the queue can take a job:
+--   0 in a row without a job   another transaction has locked the queue or its due jobs
+--   null                       only an event (a settle, an edit) can make room
+--   infinity                   no job is left
 --
 -- Step by step: jobferry_pick selects and locks the jobs of one queue after the other; one UPDATE claims all of them;
 -- wake-ups for the next claim and for the end of the leases are written; the account's monthly usage is counted.

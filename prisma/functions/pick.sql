@@ -8,7 +8,7 @@
 --               an edit) can make room; infinity: no job is left
 --   wakes_at    moment for which the caller has to write a wake-up; null: none is needed. It is the end of a hold or of a
 --               rate window: the next job's own wake-up is used up before that. If the end is less than 2 s away, the
---               caller's timer is enough: a row that fires at once would only cause another claim that requests it again.
+--               caller's timer is enough. A wake-up this near would fire at once, and its claim would write the next one.
 --
 -- The advisory lock is taken first, by a statement of its own: later statements have a snapshot from after it, so they count
 -- what the previous holder committed. The lock of the queue's row orders claims against edits, holds and deletion. A claim

@@ -5,6 +5,7 @@ export class JobferryConnectionError extends Error {
   /** Number of requests that were sent. The service may have carried out any of them. */
   readonly attempts: number;
 
+  /** Made by the client. */
   constructor(call: string, attempts: number, cause: unknown) {
     super(`${call} failed after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${describe(cause)}`, { cause });
     this.attempts = attempts;
@@ -20,6 +21,7 @@ export class JobferryApiError extends Error {
   /** Messages about single fields of the body, by field name; empty unless the answer is a 400 about fields. */
   readonly fieldErrors: Readonly<Record<string, readonly string[]>>;
 
+  /** Made by `unwrap` of the status and body of an answer. */
   constructor(status: number, body: unknown) {
     const { message, fieldErrors } = readError(body);
     super(message === '' ? `answered ${status}` : message);

@@ -52,7 +52,7 @@ export const builder = new SchemaBuilder<Types>({
     nodeFieldOptions: { nullable: false, description: 'The item.' },
     cursorFieldOptions: { description: 'Cursor of the item, for `after` and `before`.' },
     pageInfoTypeOptions: { description: 'Position of a page in its list.' },
-    pageInfoFieldOptions: { description: 'Position of the page in the list.' },
+    pageInfoFieldOptions: { description: 'Cursors of the page, and whether there are further pages.' },
     hasNextPageFieldOptions: { description: 'Whether the list has items after the last one of the page.' },
     hasPreviousPageFieldOptions: { description: 'Whether the list has items before the first one of the page.' },
     startCursorFieldOptions: { description: 'Cursor of the first item; null if the page is empty.' },

@@ -51,7 +51,9 @@ export class UnavailableError extends Refusal {
 
 const ErrorInterface = builder.interfaceRef<Error>('Error').implement({
   description: 'A refused request.',
-  fields: (t) => ({ message: t.exposeString('message', { description: 'Text for people. It may change.' }) }),
+  fields: (t) => ({
+    message: t.exposeString('message', { description: 'Explanation for display. Its wording may change.' }),
+  }),
 });
 
 const FieldError = builder.objectRef<{ field: string; messages: readonly string[] }>('FieldError').implement({

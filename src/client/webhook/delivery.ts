@@ -51,6 +51,7 @@ export class Backpressure extends Error {
   /** Whether the whole queue is held, or only this job. Used in ack mode only. */
   readonly scope: 'queue' | 'job';
 
+  /** @param retryAfterSeconds until the next delivery */
   constructor(retryAfterSeconds: number, { reason = 'backpressure', scope = 'queue' }: BackpressureOptions = {}) {
     super(reason);
     if (!Number.isFinite(retryAfterSeconds) || retryAfterSeconds < 0) {

@@ -41,10 +41,16 @@ interface CommonOptions {
 export type Late<Value> = Value | (() => Value | Promise<Value>);
 
 type SecretOptions =
-  | { /** The queue's `signingSecret`. */ secret: Late<string>; secrets?: never }
+  | {
+      /** The queue's `signingSecret`. */
+      secret: Late<string>;
+      /** Takes the place of `secret`; not both. */
+      secrets?: never;
+    }
   | {
       /** The `signingSecret` of each queue with this webhook, or both secrets of a rotation. */
       secrets: Late<readonly string[]>;
+      /** Takes the place of `secrets`; not both. */
       secret?: never;
     };
 

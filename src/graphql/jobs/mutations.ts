@@ -92,7 +92,8 @@ builder.mutationFields((t) => ({
       id: t.arg.id({ required: true, description: 'Id of the job.' }),
       seconds: t.arg.float({
         required: true,
-        description: 'Minimum time from now to the new deadline, in seconds; 0.001 to 86400.',
+        description:
+          'Time from now to the new ack deadline in seconds, 0.001 to 86400. An earlier deadline than the present one has no effect.',
       }),
       progress: t.arg.string({ description: 'Text about the progress of the worker; at most 1000 characters.' }),
       attempt: t.arg.int({ description: ATTEMPT }),

@@ -80,7 +80,7 @@ builder.queryFields((t) => ({
     description: 'Values that occur at a path in recent payloads, most frequent first; for suggestions in a filter.',
     args: {
       queueId: t.arg.id({ description: 'Id of the queue whose payloads are sampled; all queues by default.' }),
-      path: t.arg.string({ required: true, description: 'The path of the values.' }),
+      path: t.arg.string({ required: true, description: 'Path in the payload, such as `customer.id`.' }),
       prefix: t.arg.string({ defaultValue: '', required: true, description: 'Start of the value.' }),
       first: t.arg.int({ defaultValue: 20, required: true, description: 'Maximum number of values; at most 100.' }),
     },
