@@ -24,7 +24,13 @@ export interface Loaders {
   queue: DataLoader<string, QueueRow | null>;
   job: DataLoader<string, JobRow | null>;
   payload: DataLoader<string, string | null>;
+  /** Sizes and first characters of payloads. */
+  payloadHead(characters: number): DataLoader<string, { bytes: number; preview: string | null } | null>;
+  /** The stored answer of the webhook to jobs that await a report. */
+  receiptBody: DataLoader<string, string | null>;
   attempts: DataLoader<string, Attempt[]>;
+  /** A single attempt; the key is the id of the job, a colon, and the ordinal. */
+  attempt: DataLoader<string, Attempt | null>;
   replays: DataLoader<string, string[]>;
   deadLetter: DataLoader<string, DeadLetter | null>;
   deadLetterOfJob: DataLoader<string, DeadLetter | null>;
@@ -72,6 +78,20 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       const rows = await stored.payloads(accountId, ids, texts.left);
       return new Map(rows.map(({ id, payload }) => [id, payload ?? tooMuchText()]));
     }, null),
+    payloadHead: perArgument((characters) =>
+      batched(
+        async (ids) => new Map((await stored.heads(accountId, ids, characters)).map((row) => [row.id, row])),
+        null,
+      ),
+    ),
+    receiptBody: batched<string, null>(async (ids) => {
+      const where = { id: { in: ids }, accountId, status: 'awaiting_ack' };
+      const rows = await prisma.job.findMany({ where, select: { id: true, queueId: true, answerBody: true } });
+      const readable = rows.map(
+        ({ id, queueId, answerBody }) => [id, stored.answer({ queueId, responseBody: answerBody })] as const,
+      );
+      return new Map(readable.filter((entry): entry is readonly [string, string] => entry[1] !== null));
+    }, null),
     attempts: batched(async (ids) => {
       const rows = await prisma.attempt.findMany({
         where: { jobId: { in: ids } },
@@ -87,6 +107,13 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       const readable = rows.map((row) => ({ ...row, responseBody: stored.answer(row) }));
       return grouped(readable, (row) => row.jobId);
     }, []),
+    attempt: batched<Attempt, null>(async (keys) => {
+      const pairs = keys.map((key) => ({ jobId: key.slice(0, 24), ordinal: Number(key.slice(25)) }));
+      const rows = await prisma.attempt.findMany({ where: { OR: pairs, job: { accountId } } });
+      return new Map(
+        rows.map((row) => [`${row.jobId}:${row.ordinal}`, { ...row, responseBody: stored.answer(row) }] as const),
+      );
+    }, null),
     replays: batched(async (ids) => {
       const rows = await prisma.job.findMany({
         where: { replayOf: { in: ids }, accountId },
@@ -114,7 +141,10 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       batched((ids) => services.jobs.newest(account, ids, filter, limit), []),
     ),
     errorGroups: perArguments((filter, limit) =>
-      batched((ids) => services.deadLetters.errorGroups(account, { ...filter, queueIds: ids }, limit), []),
+      batched(
+        (ids) => services.deadLetters.errorGroups(account, { ...filter, queueIds: ids }, { limit, byAnswer: false }),
+        [],
+      ),
     ),
   };
 }

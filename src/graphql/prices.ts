@@ -13,6 +13,8 @@ export const PRICE = {
   search: 1000,
   /** A page in an order that no index has. */
   sorted: 2000,
+  /** A page of attempts, of which only the time has an index. */
+  attempts: 2000,
   /** A count up to 10 000. */
   total: 250,
   depth: 30,

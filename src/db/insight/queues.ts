@@ -129,7 +129,13 @@ function toUse(row: UseColumns): Use {
   };
 }
 
-// A probe that is no longer in flight does not count, as in a claim.
+/** SQL: the columns of the queue `q` that decide why its jobs wait. A probe that is no longer in flight does not count. */
+export const QUEUE_STATE = `
+  q.id as queue_id, q.deleted_at is not null as deleted, q.paused_at, q.paused_by, q.hold_until, q.hold_job_id,
+  q.hold_reason, q.concurrency,
+  (select p.id from job p where p.id = q.probe_job_id and p.status in ('processing', 'awaiting_ack')) as probe_job_id,
+  ${USE_OF_Q}`;
+
 const WAITINGS: Statement = {
   name: 'waiting-jobs',
   text: `
@@ -138,23 +144,14 @@ const WAITINGS: Statement = {
         from job j
        where j.id = any ($1::text[]) and j.account_id = $2 and j.status = 'pending'
     ), state as materialized (
-      select q.id as queue_id, q.deleted_at is not null as deleted, q.paused_at, q.paused_by, q.hold_until,
-             q.hold_job_id, q.hold_reason, q.concurrency,
-             (select p.id from job p
-               where p.id = q.probe_job_id and p.status in ('processing', 'awaiting_ack')) as probe_job_id, ${USE_OF_Q}
+      select ${QUEUE_STATE}
         from clock, queue q where q.id = any (array(select queue_id from waiting))
     )
     select * from clock, waiting join state using (queue_id)`,
 };
 
-interface WaitingRow extends UseColumns {
-  now: Date;
-  id: string;
-  scheduled_for: Date;
-  wait_reason: WaitingJob['waitReason'];
-  last_error: string | null;
-  attempts: number;
-  max_attempts: number;
+export interface QueueStateRow extends UseColumns {
+  queue_id: string;
   deleted: boolean;
   paused_at: Date | null;
   paused_by: string | null;
@@ -163,6 +160,27 @@ interface WaitingRow extends UseColumns {
   hold_reason: string | null;
   concurrency: number;
   probe_job_id: string | null;
+}
+
+export function toWaitingQueue(row: QueueStateRow): WaitingQueue {
+  return {
+    deleted: row.deleted,
+    paused: row.paused_at === null || row.paused_by === null ? null : { since: row.paused_at, by: row.paused_by },
+    hold: row.hold_until === null ? null : { until: row.hold_until, jobId: row.hold_job_id, reason: row.hold_reason },
+    probeJobId: row.probe_job_id,
+    concurrency: row.concurrency,
+    ...toUse(row),
+  };
+}
+
+interface WaitingRow extends QueueStateRow {
+  now: Date;
+  id: string;
+  scheduled_for: Date;
+  wait_reason: WaitingJob['waitReason'];
+  last_error: string | null;
+  attempts: number;
+  max_attempts: number;
 }
 
 /** @returns the facts that decide why a job waits, for those of the jobs that are pending and belong to the account */
@@ -182,13 +200,6 @@ export async function waitingJobs(
       attempts: row.attempts,
       maxAttempts: row.max_attempts,
     },
-    queue: {
-      deleted: row.deleted,
-      paused: row.paused_at === null || row.paused_by === null ? null : { since: row.paused_at, by: row.paused_by },
-      hold: row.hold_until === null ? null : { until: row.hold_until, jobId: row.hold_job_id, reason: row.hold_reason },
-      probeJobId: row.probe_job_id,
-      concurrency: row.concurrency,
-      ...toUse(row),
-    },
+    queue: toWaitingQueue(row),
   }));
 }

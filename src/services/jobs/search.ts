@@ -1,5 +1,6 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
 import type { SearchBudget } from '../../db/search/budget.ts';
+import { groupJobs, type JobGroup } from '../../db/search/job-groups.ts';
 import {
   countJobs,
   type JobSelection,
@@ -11,8 +12,9 @@ import {
 import type { Account } from '../../domain/account.ts';
 import { assertJobFilter } from '../../domain/check-job-filter.ts';
 import { JobferryError } from '../../domain/errors.ts';
-import type { JobFilter, JobOrder } from '../../domain/job-filter.ts';
+import type { JobDimension, JobFilter, JobOrder } from '../../domain/job-filter.ts';
 import { type BoundedCount, MAX_COUNT, type Position, type Slice } from '../../domain/page.ts';
+import { ANY, parsePath } from '../../domain/payload-path.ts';
 import {
   MAX_TIMELINE_POINTS,
   STATS_BUCKET_SECONDS,
@@ -85,6 +87,26 @@ export function createJobSearch(
       const asked = filter.queueIds === undefined ? queueIds : queueIds.filter((id) => filter.queueIds?.includes(id));
       const selection = { ...select(account, filter), filter: { ...filter, queueIds: asked } };
       return newestJobs(db, selection, Math.min(limit, MAX_PAGE));
+    },
+
+    /**
+     * Counts the matching jobs by one or more dimensions, the largest group first.
+     * @param path of the dimension `payload`; null without it
+     * @throws JobferryError `invalid_request` (filter, path, or more groups or jobs than one request may read), `unavailable`
+     */
+    async groups(
+      account: Account,
+      filter: JobFilter,
+      dimensions: readonly JobDimension[],
+      path: string | null,
+    ): Promise<JobGroup[]> {
+      if (dimensions.length === 0) throw invalid('groups need at least one dimension');
+      if (dimensions.includes('payload') !== (path !== null))
+        throw invalid('give a path with the dimension PAYLOAD, and only with it');
+      const steps = path === null ? null : parsePath(path);
+      if (steps?.includes(ANY) === true) throw invalid('jobs cannot be grouped by a path with *');
+      const groups = await groupJobs(db, select(account, filter), dimensions, steps);
+      return groups.sort((one, other) => other.count - one.count);
     },
 
     /**
