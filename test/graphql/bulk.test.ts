@@ -212,6 +212,11 @@ describe('running jobs now', () => {
       id,
     });
     expect(auditLog.nodes).toEqual([{ action: 'jobs.run_now' }]);
+    const { bulkAction } = await graphql.query(
+      'query B($id: ID!) { bulkAction(id: $id) { processedPerSecond secondsLeft } }',
+      { id },
+    );
+    expect(bulkAction).toEqual({ processedPerSecond: expect.any(Number), secondsLeft: null });
   });
 
   it('needs a filter, or `all`', async () => {
@@ -234,4 +239,17 @@ it('counts what a purge would cancel', async () => {
   );
   expect(jobs.nodes).toEqual(Array(3).fill({ deadReason: 'CANCELLED' }));
   expect((await stranger.query(purge, { id: queue.id, dryRun: true })).purgeQueue.message).toMatch(/not found/);
+});
+
+it('finds changes by actor and time', async () => {
+  const find = async (args: string, client = graphql): Promise<number> =>
+    (await client.query(`{ auditLog${args} { totalCount } }`)).auditLog.totalCount;
+  const { me } = await graphql.query('{ me { label } }');
+  const all = await find('');
+  expect(all).toBeGreaterThan(5);
+  expect(await find(`(actor: "${me.label}")`)).toBe(all);
+  expect(await find(`(actor: "${me.label}")`, stranger)).toBe(0);
+  expect(await find('(actor: "operator")')).toBe(0);
+  expect(await find('(at: { from: "2000-01-01T00:00:00Z", to: "9999-01-01T00:00:00Z" })')).toBe(all);
+  expect(await find('(at: { to: "2000-01-01T00:00:00Z" })')).toBe(0);
 });

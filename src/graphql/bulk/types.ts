@@ -57,6 +57,27 @@ export const BulkAction = builder.prismaObject('BulkAction', {
     skipped: t.exposeInt('skipped', {
       description: 'Number of processed items that had changed meanwhile, or could not be changed.',
     }),
+    processedPerSecond: t.float({
+      nullable: true,
+      description:
+        'Average number of items processed per second since the request; null before the first batch and for an action that took no time.',
+      select: { processed: true, createdAt: true, updatedAt: true },
+      resolve: ({ processed, createdAt, updatedAt }) => {
+        const seconds = (updatedAt.getTime() - createdAt.getTime()) / 1000;
+        return processed === 0 || seconds <= 0 ? null : processed / seconds;
+      },
+    }),
+    secondsLeft: t.float({
+      nullable: true,
+      description:
+        'Estimated time to the end at that average, in seconds; null unless the bulk action is running and has processed items.',
+      select: { status: true, matched: true, processed: true, createdAt: true, updatedAt: true },
+      resolve: ({ status, matched, processed, createdAt, updatedAt }) => {
+        const seconds = (updatedAt.getTime() - createdAt.getTime()) / 1000;
+        if (status !== 'running' || processed === 0) return null;
+        return (Math.max(matched - processed, 0) * seconds) / processed;
+      },
+    }),
     error: t.exposeString('error', {
       nullable: true,
       description: 'Reason why the bulk action failed; null unless it has failed.',
