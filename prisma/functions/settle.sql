@@ -130,6 +130,7 @@ begin
       v_until := p_now + v_row.ms * interval '1 millisecond';
       -- The hold that ends last counts.
       update queue set hold_until = greatest(hold_until, v_until),
+                       hold_since = case when hold_until is null then p_now else hold_since end,
                        hold_job_id = case when v_until < hold_until then hold_job_id else v_row.id end,
                        hold_reason = case when v_until < hold_until then hold_reason else v_row.error end,
                        probe_job_id = nullif(probe_job_id, v_row.id)

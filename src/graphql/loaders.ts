@@ -14,6 +14,7 @@ import type { StoredText } from '../services/jobs/stored-text.ts';
 import type { ServerFacts } from '../services/server/facts.ts';
 import type { ServicesOfRequest } from '../services/services.ts';
 import { type AnswerTexts, tooMuchText } from './answer-texts.ts';
+import { cancelledBy } from './jobs/cancelled-by.ts';
 
 /** A job without its payload and its webhook answer, which can be large and are read only if selected. */
 export type JobRow = Omit<Job, 'payload' | 'answerBody'>;
@@ -38,6 +39,10 @@ export interface Loaders {
   use: DataLoader<string, QueueUse | null>;
   health: DataLoader<string, QueueHealth | null>;
   waiting: DataLoader<string, Waiting | null>;
+  /** Number of jobs that are due before a pending job; null if there are more than 1000. */
+  ahead: DataLoader<string, number | null>;
+  /** The actor that cancelled a job; the key is the id of the job, a colon, and the time in milliseconds. */
+  cancelledBy: DataLoader<string, string | null>;
   /** The database clock and the periods, read once. */
   server(): Promise<ServerFacts>;
   timeline(input: TimelineInput): DataLoader<string, TimelinePoint[]>;
@@ -132,6 +137,11 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
     use: batched((ids) => services.insight.uses(account, ids), null),
     health: batched((ids) => services.insight.healths(account, ids), null),
     waiting: batched((ids) => services.insight.waitings(account, ids), null),
+    ahead: batched<number, null>(async (ids) => {
+      const counts = await services.insight.aheads(account, ids);
+      return new Map([...counts].filter((entry): entry is [string, number] => entry[1] !== null));
+    }, null),
+    cancelledBy: batched<string, null>((keys) => cancelledBy(prisma, accountId, keys), null),
     server: () => {
       server ??= services.server.facts();
       return server;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { settle } from '../../src/db/delivery/settle.ts';
+import { runBulkAction } from '../../src/worker/bulk/run.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { backpressure, DELIVERED, FAILED, settlementOf } from '../support/database-fixture.ts';
@@ -175,6 +176,59 @@ describe('the receipt of a job in ack mode', () => {
       attempts: [{ responseBody: 'thank you' }],
     });
   });
+});
+
+describe('a cancelled job', () => {
+  it('has the actor that cancelled it, by itself or in bulk', async () => {
+    const queue = await createQueue();
+    const [single, purged, open] = [
+      await publish(queue, '{}', 60),
+      await publish(queue, '{}', 60),
+      await publish(queue),
+    ];
+    const { me } = await graphql.query('{ me { label } }');
+    await graphql.query('mutation C($id: ID!) { cancelJob(id: $id) { __typename } }', { id: single });
+    const { cancelJobs } = await graphql.query(
+      `mutation C($filter: JobFilter!) { cancelJobs(filter: $filter) { ... on BulkActionPayload { action { id } } } }`,
+      { filter: { ids: [purged] } },
+    );
+    while ((await runBulkAction(server.op.context, cancelJobs.action.id)) !== null) {
+      // Batch by batch.
+    }
+    const actors = await Promise.all([single, purged, open].map((id) => show(id, 'cancelledBy')));
+    expect(actors.map(({ cancelledBy }) => cancelledBy)).toEqual([me.label, me.label, null]);
+  });
+});
+
+it('counts the jobs before a job', async () => {
+  const queue = await createQueue();
+  const ids = [await publish(queue), await publish(queue), await publish(queue, '{}', 60)];
+  const aheads = await Promise.all(ids.map((id) => show(id, 'waiting { ahead }')));
+  expect(aheads.map(({ waiting }) => waiting.ahead)).toEqual([0, 1, 2]);
+});
+
+it('shows since when a queue is held', async () => {
+  const queue = await createQueue({ mode: 'ACK' });
+  const id = await publish(queue);
+  await deliver(queue);
+  const before = Date.now();
+  await graphql.query('mutation D($id: ID!) { deferJob(id: $id, retryAfter: 60) { __typename } }', { id });
+  const holdOf = async () =>
+    (await graphql.query('query Q($id: ID!) { queue(id: $id) { hold { since until } } }', { id: queue.id })).queue.hold;
+  const { since, until } = await holdOf();
+  expect(new Date(until).getTime() - new Date(since).getTime()).toBe(60_000);
+  // Both clocks are of this machine.
+  expect(Math.abs(new Date(since).getTime() - before)).toBeLessThan(60_000);
+  await graphql.query('mutation E($id: ID!) { endHold(queueId: $id) { __typename } }', { id: queue.id });
+  expect(await holdOf()).toBeNull();
+});
+
+it('shows how far background work is behind', async () => {
+  const { server: shown } = await graphql.query(
+    '{ server { lags { searchSeconds statisticsSeconds wakeUpSeconds } } }',
+  );
+  expect(shown.lags.searchSeconds).toBeGreaterThan(0);
+  expect(shown.lags.statisticsSeconds).toBeGreaterThan(0);
 });
 
 it('shows nothing to another account', async () => {

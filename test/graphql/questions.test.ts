@@ -309,6 +309,35 @@ describe('counts', () => {
   });
 });
 
+it('adds up the attempts of all queues', async () => {
+  const { account, queues } = await graphql.query(
+    `query T($from: DateTime!) {
+      account { timeline(from: $from) { success failed } }
+      queues { nodes { timeline(from: $from) { success failed } } }
+    }`,
+    { from: new Date(fixture.now - HOUR) },
+  );
+  type Point = { success: number; failed: number };
+  const total = (points: Point[]) => points.reduce((sum, { success, failed }) => sum + success + failed, 0);
+  expect(total(account.timeline)).toBe(5);
+  const parts = queues.nodes.map(({ timeline }: { timeline: Point[] }) => total(timeline));
+  expect(parts.reduce((sum: number, part: number) => sum + part, 0)).toBe(5);
+});
+
+it('counts jobs by time and state', async () => {
+  const { jobTimeline } = await graphql.query(
+    `query T($from: DateTime!) {
+      jobTimeline(from: $from, bucketSeconds: 3600) { pending due scheduled retrying held completed dead }
+    }`,
+    { from: new Date(fixture.now - 48 * HOUR) },
+  );
+  const sum = (state: string) =>
+    jobTimeline.reduce((total: number, point: Record<string, number>) => total + (point[state] ?? 0), 0);
+  expect(['pending', 'due', 'scheduled', 'retrying', 'held', 'completed', 'dead'].map(sum)).toEqual([
+    3, 1, 0, 1, 1, 1, 1,
+  ]);
+});
+
 describe('error groups', () => {
   it('by the first line of the answer', async () => {
     await addLetter(orders, 'Deadlock in row 17', 2 * HOUR);

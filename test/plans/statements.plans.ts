@@ -15,7 +15,8 @@ import { settleCancelled, settleLost, settleOverdue } from '../../src/db/deliver
 import * as stored from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
-import { queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
+import { serviceLags } from '../../src/db/insight/lags.ts';
+import { jobsAhead, liveQueueIds, queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
 import { indexAttempts, queueStats, rollUp } from '../../src/db/insight/statistics.ts';
 import { accountUsage, isLimitReached } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
@@ -26,9 +27,11 @@ import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueState } from '../../src/db/queues/queues.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
+import { searchAttempts } from '../../src/db/search/attempts.ts';
 import { countDeadLetters, deadLetterIds } from '../../src/db/search/dead-letters.ts';
 import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
+import { groupJobs } from '../../src/db/search/job-groups.ts';
 import { countJobs, searchJobs } from '../../src/db/search/jobs.ts';
 import { samplePayloads } from '../../src/db/search/payload-sample.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
@@ -74,6 +77,8 @@ const by = () => ({ accountId: fixture.accountId, actor: { type: 'operator', id:
 const scope = () => ({ accountId: fixture.accountId, windowMs: RETENTION_MS, periods });
 const jobs = (filter: object) => ({ accountId: fixture.accountId, filter, windowMs: RETENTION_MS, periods });
 const page = { limit: 25, offset: 0 };
+const NEWEST = { field: 'created_at', descending: true } as const;
+const SLOWEST = { field: 'duration', descending: true } as const;
 const range = { after: '', before: 'g', limit: 500 };
 const from = new Date(Date.now() - RETENTION_MS);
 const listed = (queue: keyof Seeded, filter: object = {}, slice = page) =>
@@ -164,6 +169,23 @@ const CASES: Case[] = [
     10_000,
     () => samplePayloads(db, { accountId: by().accountId, queueId: null, windowMs: RETENTION_MS }),
   ],
+  [
+    'find jobs by waiting reason',
+    50_000,
+    () =>
+      searchJobs(db, jobs({ waitReasons: ['held'], queueIds: [q.small.id] }), NEWEST, { limit: 26, inverted: false }),
+  ],
+  [
+    'find attempts',
+    JOBS * 1.2,
+    () => searchAttempts(db, scope(), { queueIds: [q.dead.id] }, SLOWEST, { limit: 26, inverted: false }),
+  ],
+  ['count by queue and state', JOBS * 3, () => groupJobs(db, jobs({}), ['queue', 'state'], null)],
+  [
+    'next of a replay of jobs',
+    250_000,
+    () => selection.nextReplayable(db, replays({}, { idempotencyKeyContains: 'key-1' }), range),
+  ],
   ['index payloads', 20_000, () => indexPayloads(db, 500)],
   ['index payloads of an account', 5000, () => indexWaiting(db, { max: 500, bytes: 1e6, pauseMs: 0, giveUp: false })],
   ['a page of dead letters', 5000, () => deadLetterIds(db, scope(), {}, { ascending: false, limit: 26 })],
@@ -175,11 +197,14 @@ const CASES: Case[] = [
   ],
   [
     'error groups across queues, by answer, new ones',
-    JOBS * 0.8,
+    JOBS * 1.2,
     () => errorGroupsAcrossQueues(db, scope(), {}, { limit: 10, byAnswer: true, newSince: from }),
   ],
   ['depths', JOBS * 1.5, () => queueDepths(db, by().accountId, [q.dead.id], periods)],
   ['uses', 2000, () => queueUses(db, by().accountId, [q.small.id])],
+  ['live queues', 500, () => liveQueueIds(db, by().accountId)],
+  ['jobs ahead', 5000, () => jobsAhead(db, by().accountId, [job.id])],
+  ['lags', 500, () => serviceLags(db, RETENTION_MS)],
   ['why a job waits', 2000, () => waitingJobs(db, by().accountId, [job.id])],
   ['statistics', 60_000, () => queueStats(db, by().accountId, [q.completed.id], null, RETENTION_MS)],
   ['roll up', 400_000, () => rollUp(db, RETENTION_MS)],

@@ -9,6 +9,9 @@ alter table attempt add column started_at timestamptz(3), add column next_at tim
 -- answer, or if it is stored encrypted.
 alter table dead_letter add column answer text;
 
+-- Start of the hold; kept like hold_job_id when the hold ends by itself.
+alter table queue add column hold_since timestamptz(3);
+
 alter table bulk_action drop constraint bulk_action_kind_values;
 alter table bulk_action add constraint bulk_action_kind_values
   check (kind in ('replay_dead_letters', 'cancel_jobs', 'purge_queue', 'run_jobs_now'));

@@ -203,3 +203,39 @@ export async function waitingJobs(
     queue: toWaitingQueue(row),
   }));
 }
+
+/** Jobs before another one that are counted. */
+export const MAX_AHEAD = 1000;
+
+// In the order of a claim, by index alone.
+const AHEAD: Statement = {
+  name: 'jobs-ahead',
+  text: `
+    select j.id, (select count(*) from (
+             select from job d
+              where d.queue_id = j.queue_id and d.status = 'pending' and (d.scheduled_for, d.id) < (j.scheduled_for, j.id)
+              limit ${MAX_AHEAD + 1}) due) as ahead
+      from job j where j.id = any ($1::text[]) and j.account_id = $2 and j.status = 'pending'`,
+};
+
+/** @returns how many jobs of its queue are delivered before each pending job, up to MAX_AHEAD + 1 */
+export async function jobsAhead(
+  db: Database,
+  accountId: string,
+  jobIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await db.query<{ id: string; ahead: number }>(AHEAD, [jobIds, accountId]);
+  return new Map(rows.map(({ id, ahead }) => [id, ahead]));
+}
+
+/** Queues whose statistics are added up; an account with more sees those of the oldest. */
+const MAX_QUEUES = 1000;
+
+const LIVE: Statement = {
+  name: 'live-queue-ids',
+  text: `select id from queue where account_id = $1 and deleted_at is null order by id limit ${MAX_QUEUES}`,
+};
+
+export async function liveQueueIds(db: Database, accountId: string): Promise<string[]> {
+  return (await db.query<{ id: string }>(LIVE, [accountId])).map(({ id }) => id);
+}

@@ -30,6 +30,15 @@ export function stateConditions({ states, statuses }: JobFilter, now: () => stri
   ];
 }
 
+/** @returns SQL: the state of the row `r` at `now`; its columns are `STATE_COLUMNS` */
+export function stateOfRow(now: number, values: Values): string {
+  const at = `to_timestamp(${values.add(now)}::float8 / 1000)::timestamptz(3)`;
+  return `case when r.status <> 'pending' then r.status when r.scheduled_for <= ${at} then 'due'
+               when r.wait_reason is null then 'scheduled' when r.wait_reason = 'backoff' then 'retrying' else 'held' end`;
+}
+
+export const STATE_COLUMNS = ['status', 'scheduled_for', 'wait_reason'] as const;
+
 /** Returns the filter with the statuses that its other members imply, so that the indexes of these statuses are used. */
 export function withImpliedStatuses(filter: JobFilter): JobFilter {
   const { deadReasons, replayable, waitReasons } = filter;

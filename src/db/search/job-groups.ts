@@ -3,7 +3,7 @@ import type { DeadReason, JobStatus } from '../../domain/job.ts';
 import type { JobDimension, JobStateName, PayloadCondition } from '../../domain/job-filter.ts';
 import { ANY, type PathStep } from '../../domain/payload-path.ts';
 import type { Database } from '../connection/database.ts';
-import { hasConditions } from './job-conditions.ts';
+import { hasConditions, STATE_COLUMNS, stateOfRow } from './job-conditions.ts';
 import type { Values } from './payload-conditions.ts';
 import { type JobSelection, maxOf, minOf, openSearch, type Search, scan } from './scan.ts';
 
@@ -67,7 +67,7 @@ async function countByScan(
     walkFirst: false,
     enough: Number.POSITIVE_INFINITY,
     projection: {
-      columns: ['id', 'queue_id', 'status', 'dead_reason', 'scheduled_for', 'wait_reason'],
+      columns: ['id', 'queue_id', 'dead_reason', ...STATE_COLUMNS],
       ...(path === null ? {} : { value: (document: string, values: Values) => scalarText(path, document, values) }),
       sql: (rows, values) => `
         select true as matched, ${has('queue') ? 'r.queue_id' : 'null::text'} as "queueId",
@@ -91,12 +91,6 @@ async function countByScan(
       return 0;
     },
   });
-}
-
-function stateOfRow(now: number, values: Values): string {
-  const at = `to_timestamp(${values.add(now)}::float8 / 1000)::timestamptz(3)`;
-  return `case when r.status <> 'pending' then r.status when r.scheduled_for <= ${at} then 'due'
-               when r.wait_reason is null then 'scheduled' when r.wait_reason = 'backoff' then 'retrying' else 'held' end`;
 }
 
 /** @returns SQL: the JSON text of the value at a path without `*` */

@@ -1,9 +1,9 @@
 import { JobferryError } from '../../domain/errors.ts';
 import { firstIdAt } from '../../domain/id.ts';
-import type { JobStatus } from '../../domain/job.ts';
-import type { JobOrder } from '../../domain/job-filter.ts';
+import type { JobOrder, JobStateName } from '../../domain/job-filter.ts';
 import type { Position, Slice } from '../../domain/page.ts';
 import type { Database } from '../connection/database.ts';
+import { STATE_COLUMNS, stateOfRow } from './job-conditions.ts';
 import type { Values } from './payload-conditions.ts';
 import { after, type JobSelection, maxOf, minOf, openSearch, type Search, scan } from './scan.ts';
 import { candidateSources, newestStatement } from './statements.ts';
@@ -146,11 +146,11 @@ export async function countJobs(db: Database, selection: JobSelection, max: numb
 export interface JobTimelineRow {
   /** Start of the bucket in milliseconds. */
   at: number;
-  status: JobStatus;
+  state: JobStateName;
   n: number;
 }
 
-/** @returns the number of jobs created in [fromMs, toMs), by bucket and present status */
+/** @returns the number of jobs created in [fromMs, toMs), by bucket and present state */
 export async function timelineOfJobs(
   db: Database,
   selection: JobSelection,
@@ -162,23 +162,23 @@ export async function timelineOfJobs(
     below: minOf(search.range.below, firstIdAt(toMs)),
   };
   const found: JobTimelineRow[] = [];
-  await scan<{ at: number; status: JobStatus; n: number }>(
+  await scan<JobTimelineRow>(
     { ...search, range },
     {
       descending: true,
       walkFirst: false,
       enough: Number.POSITIVE_INFINITY,
       projection: {
-        columns: ['id', 'status', 'created_at'],
+        columns: ['id', 'created_at', ...STATE_COLUMNS],
         sql: (rows, values) => {
           const bucket = `${values.add(bucketMs)}::float8`;
           return `
             select true as matched, floor(extract(epoch from r.created_at) * 1000 / ${bucket}) * ${bucket} as at,
-                   r.status, count(*) as n from (${rows}) r group by 2, 3`;
+                   ${stateOfRow(search.now, values)} as state, count(*) as n from (${rows}) r group by 2, 3`;
         },
       },
       take: (rows) => {
-        for (const row of rows) found.push({ at: row.at, status: row.status, n: row.n });
+        for (const { at, state, n } of rows) found.push({ at, state, n });
         return 0;
       },
     },

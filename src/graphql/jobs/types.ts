@@ -5,11 +5,13 @@ import type { Waiting as WaitingShape } from '../../domain/waiting.ts';
 import { builder } from '../builder.ts';
 import { BackoffType, DeadReason, JobStateName, JobStatus, WaitReason } from '../enums.ts';
 import type { JobRow } from '../loaders.ts';
+import { PRICE } from '../prices.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
 import { Attempt } from './attempt.ts';
+import { cancelKey } from './cancelled-by.ts';
 import { visibleJob } from './visible.ts';
 
-const Waiting = builder.objectRef<WaitingShape>('Waiting').implement({
+const Waiting = builder.objectRef<WaitingShape & { jobId: string }>('Waiting').implement({
   description: 'The reason why a pending job is not being delivered now.',
   fields: (t) => ({
     reason: t.field({
@@ -23,6 +25,13 @@ const Waiting = builder.objectRef<WaitingShape>('Waiting').implement({
       nullable: true,
       description:
         'Earliest time at which the delivery can start; null if the job waits for an event, such as the end of a pause.',
+    }),
+    ahead: t.int({
+      nullable: true,
+      complexity: PRICE.ahead,
+      description:
+        'Number of pending jobs of the queue that are scheduled before this job; null if there are more than 1000.',
+      resolve: ({ jobId }, _args, { loaders }) => loaders.ahead.load(jobId),
     }),
   }),
 });
@@ -182,6 +191,15 @@ Job.implement({
       description: 'Time at which the job was completed or died; null unless it has ended.',
       resolve: (job) => job.completedAt ?? (job.status === 'dead' ? job.deadAt : null),
     }),
+    cancelledBy: t.string({
+      nullable: true,
+      description:
+        'Actor that cancelled the job, itself or by a bulk action; null unless the job was cancelled, and if the actor is no longer known.',
+      resolve: (job, _args, { loaders }) =>
+        job.deadReason === 'cancelled' && job.deadAt !== null
+          ? loaders.cancelledBy.load(cancelKey(job, job.deadAt))
+          : null,
+    }),
     attempts: t.field({
       type: [Attempt],
       complexity: { field: 1, multiplier: 3 },
@@ -192,7 +210,10 @@ Job.implement({
       type: Waiting,
       nullable: true,
       description: 'The reason why the job is not being delivered now; null unless the job is pending.',
-      resolve: (job, _args, { loaders }) => (job.status === 'pending' ? loaders.waiting.load(job.id) : null),
+      resolve: async (job, _args, { loaders }) => {
+        const waiting = job.status === 'pending' ? await loaders.waiting.load(job.id) : null;
+        return waiting === null ? null : { ...waiting, jobId: job.id };
+      },
     }),
     deadLetter: t.field({
       type: DeadLetter,

@@ -29,7 +29,12 @@ import { createPayloadSuggestions } from './payload-suggestions.ts';
 export interface JobTimelinePoint {
   /** Start of the bucket. */
   at: Date;
-  /** Jobs created in the bucket, by their present status. */
+  /** Jobs created in the bucket, by their present state. */
+  due: number;
+  scheduled: number;
+  retrying: number;
+  held: number;
+  /** All jobs of these four states. */
   pending: number;
   processing: number;
   awaitingAck: number;
@@ -134,15 +139,21 @@ export function createJobSearch(
 function pointsOf(grid: TimelineGrid, rows: readonly JobTimelineRow[]): JobTimelinePoint[] {
   const points = Array.from({ length: grid.count }, (_, n) => ({
     at: new Date(grid.startMs + n * grid.bucketMs),
+    due: 0,
+    scheduled: 0,
+    retrying: 0,
+    held: 0,
     pending: 0,
     processing: 0,
     awaitingAck: 0,
     completed: 0,
     dead: 0,
   }));
-  for (const { at, status, n } of rows) {
+  for (const { at, state, n } of rows) {
     const point = points[Math.round((at - grid.startMs) / grid.bucketMs)];
-    if (point !== undefined) point[status === 'awaiting_ack' ? 'awaitingAck' : status] += n;
+    if (point === undefined) continue;
+    point[state === 'awaiting_ack' ? 'awaitingAck' : state] += n;
+    if (state === 'due' || state === 'scheduled' || state === 'retrying' || state === 'held') point.pending += n;
   }
   return points;
 }
