@@ -309,6 +309,30 @@ describe('counts', () => {
   });
 });
 
+it('lists queues by trouble, page by page', async () => {
+  await fixture.db.query(`update queue set paused_at = jobferry_now(), paused_by = 'test' where id = $1`, [orders.id]);
+  const well = await fixture.createQueue();
+  const names: string[] = [];
+  let after: string | null = null;
+  do {
+    const { queues }: { queues: Page<{ id: string }> } = await graphql.query(
+      `query Q($after: String) {
+        queues(first: 1, after: $after, orderBy: TROUBLE) { nodes { id } pageInfo { endCursor hasNextPage } }
+      }`,
+      { after },
+    );
+    names.push(...queues.nodes.map(({ id }) => id));
+    after = queues.pageInfo.hasNextPage ? queues.pageInfo.endCursor : null;
+  } while (after !== null);
+  // A job of the mails has been due for a second.
+  expect(names).toEqual([orders.id, mails.id, well.id]);
+  const last = await graphql.query('{ queues(last: 1, orderBy: TROUBLE) { nodes { id } } }');
+  expect(last.queues.nodes).toEqual([{ id: well.id }]);
+  const theirQueues = await stranger.query('{ queues(orderBy: TROUBLE) { nodes { id } } }');
+  expect(theirQueues.queues.nodes).toEqual([{ id: theirs.id }]);
+  await fixture.db.query('update queue set paused_at = null, paused_by = null where id = $1', [orders.id]);
+});
+
 it('adds up the attempts of all queues', async () => {
   const { account, queues } = await graphql.query(
     `query T($from: DateTime!) {
