@@ -46,9 +46,10 @@ for (let from = 1; from <= jobs; from += BATCH) {
      )
      insert into job (id, account_id, queue_id, status, attempts, max_attempts, backoff_type, backoff_delay,
                       idempotency_key, payload, scheduled_for, deliver_by, last_error, created_at, completed_at,
-                      dead_reason, mode, max_defers, ack_timeout_action, history_count, wait_reason)
+                      dead_reason, mode, max_defers, ack_timeout_action, history_count, wait_reason, defer_count)
      select jobferry_id(at), $4, queue_id, status,
-            case when status = 'completed' then 1 when status = 'dead' then 3 when r4 < 0.2 then 1 else 0 end,
+            case when status = 'completed' and n % 100 = 0 then 2 when status = 'completed' then 1 when status = 'dead' then 3
+                 when r4 < 0.2 then 1 else 0 end,
             3, 'fixed', 30, case when n % 4 = 0 then 'order-' || n end,
             json_build_object(
               'event', (array['order.created', 'order.paid', 'order.shipped', 'order.refunded'])[1 + n % 4],
@@ -67,27 +68,36 @@ for (let from = 1; from <= jobs; from += BATCH) {
             case when status = 'dead' then 'attempts_exhausted' end,
             case when status <> 'pending' then 'standard' end, case when status <> 'pending' then 50 end,
             case when status <> 'pending' then 'retry' end,
-            case when status = 'pending' and r4 >= 0.2 then 0 else 1 end,
-            case when status = 'pending' and r4 < 0.2 then 'backoff' end
+            case when status = 'pending' and r4 >= 0.2 then 0 when status = 'completed' and n % 100 = 0 then 2 else 1 end,
+            case when status = 'pending' and r4 < 0.2 then 'backoff' end, case when n % 5000 = 0 then 3 else 0 end
        from drawn order by n`,
     [from, from + BATCH - 1, jobs, account.id, queueIds],
   );
 }
 const later = [queueIds, 'attempts_exhausted'];
+// One completed job in a hundred failed once before. What is wrong is in the text of the answer.
 await client.query(
   `insert into attempt (job_id, ordinal, queue_id, attempt, status, error, webhook_status_code, "timestamp", duration_ms,
-                        wait_ms, response_body)
-   select id, 1, queue_id, attempts, case when status = 'completed' then 'success' else 'failed' end,
-          case when status <> 'completed' then 'HTTP 500' end, case when status = 'completed' then 200 else 500 end,
-          created_at + interval '200 ms', 20 + 400 * random() * random(), 30 * random(), '{"ok":true}'
-     from job where queue_id = any ($1) and history_count = 1 order by id`,
+                        wait_ms, response_body, started_at)
+   select id, ordinal, queue_id, least(ordinal, attempts), case when is_success then 'success' else 'failed' end,
+          case when not is_success then 'HTTP 500' end, case when is_success then 200 else 500 end,
+          created_at + ordinal * interval '200 ms', 20 + 400 * random() * random(), 30 * random(),
+          case when is_success then '{"ok":true}'
+               else (array['deadlock detected in row ' || right(id, 6), 'out of stock', '{"error":"no such order"}'])[1 + abs(hashtext(id)) % 3] end,
+          created_at
+     from (select j.*, n.ordinal, j.status = 'completed' and n.ordinal = j.history_count as is_success
+             from job j cross join lateral generate_series(1, j.history_count) n(ordinal)
+            where j.queue_id = any ($1) and j.history_count > 0) a
+    order by created_at, ordinal`,
   [queueIds],
 );
 await client.query(
-  `insert into dead_letter (id, job_id, queue_id, reason, error, webhook_status_code, fingerprint, dead_at)
-   select jobferry_id(created_at), id, queue_id, $2, last_error, 500, jobferry_fingerprint($2, 500, last_error), created_at
-     from job where queue_id = any ($1) and status = 'dead' order by id`,
-  later,
+  `insert into dead_letter (id, job_id, queue_id, reason, error, webhook_status_code, fingerprint, answer, dead_at)
+   select jobferry_id(j.created_at), j.id, j.queue_id, $2, j.last_error, 500, jobferry_fingerprint($2, 500, j.last_error),
+          jobferry_answer_line(500, a.response_body), j.created_at
+     from job j join attempt a on a.job_id = j.id and a.ordinal = j.history_count
+    where j.queue_id = any ($1) and j.status = 'dead' order by j.id`,
+  [queueIds, 'attempts_exhausted'],
 );
 await client.query(
   `insert into job_search (job_id, queue_id, doc)

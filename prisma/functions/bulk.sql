@@ -25,28 +25,50 @@ as $$
    where id = p_action
 $$;
 
--- Replays a batch of dead letters of a bulk action and counts it, in one transaction. Returns the result of
--- jobferry_replay, or an outcome of jobferry_bulk_take.
-create or replace function jobferry_bulk_replay(
-  p_action text, p_processed integer, p_queue text, p_ids text[], p_limit bigint, p_retention interval, p_lifetime interval
+-- Replays a batch of dead letters of a bulk action, of any queues, and counts it, in one transaction. Returns `done` with the
+-- new jobs and their queues; `limit_reached`; or an outcome of jobferry_bulk_take. Dead letters of a deleted queue, and those
+-- after which the limit is reached, count as skipped. Queues are taken in the order of ids, as their wake-ups must be.
+create or replace function jobferry_bulk_replay_letters(
+  p_action text, p_processed integer, p_letters text[], p_position text, p_limit bigint, p_retention interval,
+  p_lifetime interval
 ) returns json
 language plpgsql
 as $$
 declare
   v_turn text := jobferry_bulk_take(p_action, p_processed);
+  v_part record;
   v_answer json;
+  v_jobs text[] := '{}';
+  v_queues text[] := '{}';
 begin
   if v_turn <> 'ours' then return json_build_object('outcome', v_turn); end if;
-  -- The number of dead letters that are left is not used.
-  v_answer := jobferry_replay(p_queue, p_ids, 0, p_limit, p_retention, p_lifetime, p_count => 0);
-  if v_answer ->> 'outcome' = 'done' then
-    perform jobferry_bulk_count(p_action, cardinality(p_ids), json_array_length(v_answer -> 'jobs'),
-                                p_ids[cardinality(p_ids)]);
-    update bulk_action set canary_job_id = v_answer -> 'jobs' -> 0 ->> 'replayedJobId'
-     where id = p_action and canary and canary_job_id is null;
-  end if;
-  return v_answer;
+  for v_part in
+    select queue_id, array_agg(id order by id) as letters from dead_letter where id = any (p_letters)
+     group by queue_id order by queue_id
+  loop
+    -- The number of dead letters that are left is not used.
+    v_answer := jobferry_replay(v_part.queue_id, v_part.letters, 0, p_limit, p_retention, p_lifetime, p_count => 0);
+    if v_answer ->> 'outcome' = 'limit_reached' then
+      if cardinality(v_queues) = 0 then return v_answer; end if;
+      exit;
+    end if;
+    if v_answer ->> 'outcome' = 'done' then
+      v_jobs := v_jobs || array(select job ->> 'replayedJobId' from json_array_elements(v_answer -> 'jobs') as job);
+      v_queues := v_queues || v_part.queue_id;
+    end if;
+  end loop;
+  perform jobferry_bulk_count(p_action, cardinality(p_letters), cardinality(v_jobs), p_position);
+  perform jobferry_bulk_note(p_action, v_jobs);
+  update bulk_action set canary_job_id = v_jobs[1] where id = p_action and canary and canary_job_id is null;
+  return json_build_object('outcome', 'done', 'jobs', v_jobs, 'queues', v_queues);
 end
+$$;
+
+-- Stores that a bulk action created or changed these jobs.
+create or replace function jobferry_bulk_note(p_action text, p_jobs text[]) returns void
+language sql
+as $$
+  insert into bulk_action_job (job_id, action_id) select job, p_action from unnest(p_jobs) job on conflict do nothing
 $$;
 
 -- Cancels a batch of jobs of a bulk action and counts it, in one transaction: p_ids are the jobs that were read, p_items the
@@ -61,6 +83,39 @@ begin
   if v_turn <> 'ours' then return json_build_object('outcome', v_turn); end if;
   if json_array_length(p_items) > 0 then v_applied := jobferry_settle(p_items); end if;
   perform jobferry_bulk_count(p_action, cardinality(p_ids), cardinality(v_applied), p_ids[cardinality(p_ids)]);
+  perform jobferry_bulk_note(p_action, v_applied);
   return json_build_object('outcome', 'done', 'applied', v_applied);
+end
+$$;
+
+-- Makes those jobs of a batch due now that are pending and not yet due, and counts the batch, in one transaction. Returns
+-- `done` with the queues of the jobs, or an outcome of jobferry_bulk_take.
+create or replace function jobferry_bulk_run_now(p_action text, p_processed integer, p_ids text[]) returns json
+language plpgsql
+set enable_seqscan = off -- as in jobferry_settle
+as $$
+declare
+  v_turn text := jobferry_bulk_take(p_action, p_processed);
+  v_now timestamptz;
+  v_moved text[];
+  v_queues text[];
+  v_queue text;
+begin
+  if v_turn <> 'ours' then return json_build_object('outcome', v_turn); end if;
+  -- By id, as a settle locks jobs. Claims skip locked jobs.
+  perform from job where id = any (p_ids) and status = 'pending' order by id for no key update;
+  v_now := jobferry_now();
+  with moved as (
+    update job set scheduled_for = v_now, wait_reason = null
+     where id = any (p_ids) and status = 'pending' and scheduled_for > v_now
+    returning id, queue_id
+  )
+  select coalesce(array_agg(id), '{}'), coalesce(array_agg(distinct queue_id), '{}') into v_moved, v_queues from moved;
+  for v_queue in select queue from unnest(v_queues) queue order by queue collate "C" loop
+    perform jobferry_wake('deliver', v_queue, v_now);
+  end loop;
+  perform jobferry_bulk_count(p_action, cardinality(p_ids), cardinality(v_moved), p_ids[cardinality(p_ids)]);
+  perform jobferry_bulk_note(p_action, v_moved);
+  return json_build_object('outcome', 'done', 'queues', v_queues);
 end
 $$;

@@ -85,20 +85,21 @@ begin
       answer_body = case when d.final = 'awaiting_ack' then d."answerBody" end
     from decided d
     where job.id = d.id and job.status = d.expected and job.claim_token = d.token
-    returning job.id, job.queue_id, job.status, job.last_error, job.history_count, d.expected, d.keeps_dead_letters, d.reason,
+    returning job.id, job.queue_id, job.status, job.last_error, job.history_count, job.claimed_at, d.expected,
+              d.keeps_dead_letters, d.reason,
               case job.status when 'pending' then job.scheduled_for when 'awaiting_ack' then job.deadline end as waits_until,
               d.effect, d."effectMs", d."entryAttempt", d."entryStatus", d."entryError", d."entryCode", d.wait_ms,
               coalesce(d."answerMs", d.answer_ms) as duration_ms, coalesce(d."answerBody", d.answer_body) as body
   ), entries as (
     insert into attempt (job_id, ordinal, queue_id, attempt, status, error, webhook_status_code, "timestamp",
-                         duration_ms, wait_ms, response_body)
+                         duration_ms, wait_ms, response_body, started_at, next_at)
     select s.id, s.history_count, s.queue_id, s."entryAttempt", s."entryStatus", s."entryError", s."entryCode", p_now,
-           s.duration_ms, s.wait_ms, s.body
+           s.duration_ms, s.wait_ms, s.body, s.claimed_at, case s.status when 'pending' then s.waits_until end
       from settled s where s."entryStatus" is not null
   ), letters as (
-    insert into dead_letter (id, job_id, queue_id, reason, error, webhook_status_code, fingerprint, dead_at)
+    insert into dead_letter (id, job_id, queue_id, reason, error, webhook_status_code, fingerprint, answer, dead_at)
     select jobferry_id(p_now), s.id, s.queue_id, s.reason, s.last_error, s."entryCode",
-           jobferry_fingerprint(s.reason, s."entryCode", s.last_error), p_now
+           jobferry_fingerprint(s.reason, s."entryCode", s.last_error), jobferry_answer_line(s."entryCode", s.body), p_now
       from settled s
      -- A cancelled job is what its owner wanted, and no delivery that failed.
      where s.status = 'dead' and s.keeps_dead_letters and s.reason <> 'cancelled' order by s.id
@@ -130,6 +131,7 @@ begin
       v_until := p_now + v_row.ms * interval '1 millisecond';
       -- The hold that ends last counts.
       update queue set hold_until = greatest(hold_until, v_until),
+                       hold_since = case when hold_until is null then p_now else hold_since end,
                        hold_job_id = case when v_until < hold_until then hold_job_id else v_row.id end,
                        hold_reason = case when v_until < hold_until then hold_reason else v_row.error end,
                        probe_job_id = nullif(probe_job_id, v_row.id)

@@ -39,6 +39,7 @@ const AUDIT_ACTIONS = [
   'job.cancel',
   'job.run_now',
   'jobs.cancel',
+  'jobs.run_now',
   'dead_letter.replay',
   'dead_letters.replay',
   'bulk_action.cancel',

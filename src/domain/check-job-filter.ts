@@ -1,7 +1,9 @@
 import { JobferryError } from './errors.ts';
-import { JOB_STATUSES } from './job.ts';
+import { isId } from './id.ts';
+import { DEAD_REASONS, JOB_STATUSES } from './job.ts';
 import {
   FILTER_LIMITS,
+  type IntRange,
   JOB_STATES,
   type JobFilter,
   type JsonScalar,
@@ -11,6 +13,7 @@ import {
 } from './job-filter.ts';
 import { parsePath } from './payload-path.ts';
 import { isStorableText } from './text.ts';
+import { WAIT_REASONS } from './waiting.ts';
 
 /**
  * Checks a filter against `FILTER_LIMITS` and against what the database can compare. An id or a name that the
@@ -18,28 +21,31 @@ import { isStorableText } from './text.ts';
  * @throws JobferryError `invalid_request`
  */
 export function assertJobFilter(filter: JobFilter): void {
+  assertList('ids', filter.ids, isStorableText);
   assertList('queueIds', filter.queueIds, isStorableText);
   assertList('queueNames', filter.queueNames, isStorableText);
   assertList('states', filter.states, (state) => JOB_STATES.includes(state));
   assertList('statuses', filter.statuses, (status) => JOB_STATUSES.includes(status));
+  assertList('deadReasons', filter.deadReasons, (reason) => DEAD_REASONS.includes(reason));
+  assertList('waitReasons', filter.waitReasons, (reason) => WAIT_REASONS.includes(reason));
   assertList('webhookStatusCodes', filter.webhookStatusCodes, isSmallInteger);
-  assertList(
-    'webhookStatusClasses',
-    filter.webhookStatusClasses,
-    (digit) => Number.isInteger(digit) && digit >= 0 && digit <= 9,
-  );
+  assertList('webhookStatusClasses', filter.webhookStatusClasses, isClass);
+  assertList('anyWebhookStatusCodes', filter.anyWebhookStatusCodes, isSmallInteger);
+  assertList('anyWebhookStatusClasses', filter.anyWebhookStatusClasses, isClass);
   assertRange('created', filter.created);
   assertRange('scheduled', filter.scheduled);
   assertRange('completed', filter.completed);
-  for (const bound of [filter.attempts?.min, filter.attempts?.max]) {
-    if (bound !== undefined && !isSmallInteger(bound)) throw invalid('attempts: bounds must be whole numbers');
-  }
+  assertBounds('attempts', filter.attempts);
+  assertBounds('deferCount', filter.deferCount);
+  if (filter.actionId !== undefined && !isId(filter.actionId)) throw invalid('actionId: not the id of a bulk action');
+  assertText('idempotencyKey', filter.idempotencyKey);
   assertText('idempotencyKeyContains', filter.idempotencyKeyContains);
   assertText('errorContains', filter.errorContains);
-  if (filter.payload !== undefined) assertConditions(filter.payload);
+  if (filter.payload !== undefined) assertPayloadCondition(filter.payload);
 }
 
-function assertConditions(condition: PayloadCondition): void {
+/** @throws JobferryError `invalid_request` */
+export function assertPayloadCondition(condition: PayloadCondition): void {
   const { payloadConditions, payloadNesting } = FILTER_LIMITS;
   let tests = 0;
   const visit = (part: PayloadCondition, depth: number) => {
@@ -48,6 +54,10 @@ function assertConditions(condition: PayloadCondition): void {
       tests += 1;
       if (tests > payloadConditions) throw invalid(`a filter has at most ${payloadConditions} payload conditions`);
       assertTest(part);
+    } else if (part.kind === 'anywhere') {
+      tests += 1;
+      if (part.text === '') throw invalid('a payload condition with `anywhere` needs a text');
+      assertText('anywhere', part.text);
     } else if (part.kind === 'not') {
       visit(part.of, depth + 1);
     } else {
@@ -79,27 +89,38 @@ function assertScalar(path: string, value: JsonScalar): void {
   }
 }
 
-function assertList<T>(name: string, list: readonly T[] | undefined, isValid: (item: T) => boolean): void {
+export function assertList<T>(name: string, list: readonly T[] | undefined, isValid: (item: T) => boolean): void {
   if (list === undefined) return;
   if (list.length > FILTER_LIMITS.listLength) throw invalid(`${name}: at most ${FILTER_LIMITS.listLength} entries`);
   const wrong = list.find((item) => !isValid(item));
   if (wrong !== undefined) throw invalid(`${name}: ${JSON.stringify(wrong)} is not a valid value`);
 }
 
-function assertRange(name: string, range: TimeRange | undefined): void {
+export function assertRange(name: string, range: TimeRange | undefined): void {
   for (const at of [range?.from, range?.to]) {
     if (at !== undefined && Number.isNaN(at.getTime())) throw invalid(`${name}: must be a valid time`);
   }
 }
 
-function assertText(name: string, text: string | undefined): void {
+export function assertBounds(name: string, range: IntRange | undefined): void {
+  for (const bound of [range?.min, range?.max]) {
+    if (bound !== undefined && !isSmallInteger(bound)) throw invalid(`${name}: bounds must be whole numbers`);
+  }
+}
+
+export function assertText(name: string, text: string | undefined): void {
   if (text === undefined) return;
   if (text.length > FILTER_LIMITS.textLength) throw invalid(`${name}: at most ${FILTER_LIMITS.textLength} characters`);
   if (!isStorableText(text)) throw invalid(`${name}: must not contain NUL or lone surrogates`);
 }
 
+/** Whether the number is the first digit of a status code, or 0. */
+export function isClass(digit: number): boolean {
+  return Number.isInteger(digit) && digit >= 0 && digit <= 9;
+}
+
 /** Whether PostgreSQL's type `integer` can hold the value. */
-function isSmallInteger(value: number): boolean {
+export function isSmallInteger(value: number): boolean {
   return Number.isInteger(value) && Math.abs(value) < 2 ** 31;
 }
 

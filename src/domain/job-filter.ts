@@ -1,4 +1,5 @@
-import type { JobStatus } from './job.ts';
+import type { DeadReason, JobStatus } from './job.ts';
+import type { WaitReason } from './waiting.ts';
 
 /** The states by which dashboards count and filter jobs: the spec's `pending`, split into four, and the other statuses. */
 export const JOB_STATES = [
@@ -17,10 +18,26 @@ export const JOB_STATES = [
 ] as const;
 export type JobStateName = (typeof JOB_STATES)[number];
 
+/** Returns the state of a job; the database decides in the same way (`db/search/job-conditions`). */
+export function stateOf(
+  job: { status: JobStatus; scheduledFor: Date; waitReason: 'backoff' | 'hold' | null },
+  now: Date,
+): JobStateName {
+  if (job.status !== 'pending') return job.status;
+  if (job.scheduledFor <= now) return 'due';
+  return job.waitReason === null ? 'scheduled' : job.waitReason === 'backoff' ? 'retrying' : 'held';
+}
+
 /** Bounds are inclusive. */
 export interface TimeRange {
   from?: Date | undefined;
   to?: Date | undefined;
+}
+
+/** Bounds are inclusive. */
+export interface IntRange {
+  min?: number | undefined;
+  max?: number | undefined;
 }
 
 export const PAYLOAD_OPERATORS = ['EQ', 'NEQ', 'CONTAINS', 'EXISTS', 'GT', 'LT'] as const;
@@ -31,23 +48,28 @@ export type JsonScalar = string | number | boolean | null;
 
 /**
  * A condition on payloads. `path` names object members separated by dots, with array indexes as numbers
- * (`items.0.sku`); a backslash escapes a dot or a backslash within a name. If a payload does not have the path,
- * `EQ`, `GT`, `LT`, `CONTAINS` and `EXISTS` are false. `NEQ` is the negation of `EQ`, so it is true.
+ * (`items.0.sku`), and `*` for any element of an array (`items.*.sku`); a backslash escapes a dot, a backslash or a `*`
+ * within a name. If a payload does not have the path, `EQ`, `GT`, `LT`, `CONTAINS` and `EXISTS` are false. `NEQ` is the
+ * negation of `EQ`, so it is true. With `*`, a condition holds if it holds for at least one element.
  *
  * - `EQ`: the same text, number, true, false or null; `1` and `1.0` are the same.
  * - `GT`, `LT`: numbers with numbers, texts with texts (by code points, so dates in ISO form compare).
  * - `CONTAINS`: a text contains this literal text, ignoring case; an array has this element.
  * - `EXISTS`: true also if the value is null.
  *
+ * `anywhere` is true if the JSON text of the payload, with its names and values, contains the text, ignoring case.
+ *
  * A payload that cannot be searched (docs/queries.md) matches no condition, negated or not.
  */
 export type PayloadCondition =
   | { kind: 'test'; path: string; op: PayloadOperator; value: JsonScalar }
+  | { kind: 'anywhere'; text: string }
   | { kind: 'and' | 'or'; of: readonly PayloadCondition[] }
   | { kind: 'not'; of: PayloadCondition };
 
 /** All given members must hold; an empty filter matches everything. */
 export interface JobFilter {
+  ids?: readonly string[] | undefined;
   queueIds?: readonly string[] | undefined;
   queueNames?: readonly string[] | undefined;
   states?: readonly JobStateName[] | undefined;
@@ -55,7 +77,17 @@ export interface JobFilter {
   created?: TimeRange | undefined;
   scheduled?: TimeRange | undefined;
   completed?: TimeRange | undefined;
-  attempts?: { min?: number | undefined; max?: number | undefined } | undefined;
+  attempts?: IntRange | undefined;
+  /** Number of holds that the job has used. */
+  deferCount?: IntRange | undefined;
+  deadReasons?: readonly DeadReason[] | undefined;
+  /** Why pending jobs are not being delivered now (`domain/waiting`). */
+  waitReasons?: readonly WaitReason[] | undefined;
+  /** Whether the job is dead and has a dead letter that was not replayed. */
+  replayable?: boolean | undefined;
+  /** Jobs that this bulk action created or changed. */
+  actionId?: string | undefined;
+  idempotencyKey?: string | undefined;
   /** Literal, case-insensitive substring. */
   idempotencyKeyContains?: string | undefined;
   /** Literal, case-insensitive substring of `lastError`. */
@@ -64,6 +96,9 @@ export interface JobFilter {
   webhookStatusCodes?: readonly number[] | undefined;
   /** First digits: 2 for 2xx and so on; 0 for no answer. A job that was never attempted has no class. */
   webhookStatusClasses?: readonly number[] | undefined;
+  /** The same for the answers to all attempts: at least one must match. */
+  anyWebhookStatusCodes?: readonly number[] | undefined;
+  anyWebhookStatusClasses?: readonly number[] | undefined;
   payload?: PayloadCondition | undefined;
 }
 
@@ -76,14 +111,19 @@ export const FILTER_LIMITS = {
   payloadPathLength: 256,
 } as const;
 
-const JOB_ORDER_FIELDS = ['created_at', 'scheduled_for', 'completed_at'] as const;
-type JobOrderField = (typeof JOB_ORDER_FIELDS)[number];
+export const JOB_ORDER_FIELDS = ['created_at', 'scheduled_for', 'completed_at', 'attempts'] as const;
+export type JobOrderField = (typeof JOB_ORDER_FIELDS)[number];
 export interface JobOrder {
   field: JobOrderField;
   descending: boolean;
 }
 
+/** What jobs can be counted by. `payload`: the value at a path. */
+export const JOB_DIMENSIONS = ['queue', 'status', 'state', 'dead_reason', 'payload'] as const;
+export type JobDimension = (typeof JOB_DIMENSIONS)[number];
+
 export interface DeadLetterFilter {
+  ids?: readonly string[] | undefined;
   queueIds?: readonly string[] | undefined;
   dead?: TimeRange | undefined;
   reasons?: readonly string[] | undefined;
@@ -92,4 +132,8 @@ export interface DeadLetterFilter {
   replayed?: boolean | undefined;
   errorContains?: string | undefined;
   webhookStatusCodes?: readonly number[] | undefined;
+  /** First lines of the webhook's last answer as error groups have them; empty text: no such line. */
+  answers?: readonly string[] | undefined;
+  /** A condition on the payload of the job. */
+  payload?: PayloadCondition | undefined;
 }

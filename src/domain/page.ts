@@ -1,8 +1,10 @@
 /** A position in an ordered list: the value that it is ordered by, and the id that breaks ties. */
 export interface Position {
-  /** Milliseconds, or null where the column is; lists by id leave it out. */
+  /** A number, for times milliseconds, or null where the column is; lists by id leave it out. */
   at?: number | null | undefined;
   id: string;
+  /** Ordinal of the attempt of the job, in lists of attempts. */
+  n?: number | undefined;
 }
 
 /** A slice of an ordered list, in the order of the list or (`inverted`) from its end. */

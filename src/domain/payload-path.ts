@@ -2,23 +2,29 @@ import { JobferryError } from './errors.ts';
 import { FILTER_LIMITS, type JsonScalar } from './job-filter.ts';
 import { isStorableText } from './text.ts';
 
+/** In a path: any element of an array. */
+export const ANY = Symbol('any element');
+export type PathStep = string | typeof ANY;
+
 /**
- * Splits a path into its names, outermost first: `items.0.sku` has three. A backslash escapes a dot or a
- * backslash within a name.
+ * Splits a path into its steps, outermost first: `items.0.sku` has three. A backslash escapes a dot, a backslash or a `*`
+ * within a name.
  * @throws JobferryError `invalid_request`
  */
-export function parsePath(path: string): string[] {
+export function parsePath(path: string): PathStep[] {
   if (path === '') throw invalid('a payload condition needs a path');
   if (path.length > FILTER_LIMITS.payloadPathLength) {
     throw invalid(`a payload path has at most ${FILTER_LIMITS.payloadPathLength} characters`);
   }
   if (!isStorableText(path)) throw invalid('a payload path must not contain NUL or lone surrogates');
-  const names: string[] = [];
+  const names: PathStep[] = [];
   let name = '';
+  let isEscaped = false;
   const end = () => {
     if (name === '') throw invalid(`the payload path ${path} has an empty name`);
-    names.push(name);
+    names.push(name === '*' && !isEscaped ? ANY : name);
     name = '';
+    isEscaped = false;
   };
   for (let at = 0; at < path.length; at += 1) {
     const character = path.charAt(at);
@@ -27,9 +33,10 @@ export function parsePath(path: string): string[] {
     } else if (character === '\\') {
       at += 1;
       const escaped = path.charAt(at);
-      if (escaped !== '.' && escaped !== '\\') {
-        throw invalid(`in the payload path ${path}, a backslash must be followed by a dot or another backslash`);
+      if (escaped !== '.' && escaped !== '\\' && escaped !== '*') {
+        throw invalid(`in the payload path ${path}, a backslash must be followed by a dot, a * or another backslash`);
       }
+      isEscaped = true;
       name += escaped;
     } else {
       name += character;
@@ -39,8 +46,8 @@ export function parsePath(path: string): string[] {
   return names;
 }
 
-export function formatPath(names: readonly string[]): string {
-  return names.map((name) => name.replace(/[.\\]/g, '\\$&')).join('.');
+export function formatPath(names: readonly PathStep[]): string {
+  return names.map((name) => (name === ANY ? '*' : name === '*' ? '\\*' : name.replace(/[.\\]/g, '\\$&'))).join('.');
 }
 
 /** Whether a name can also be the index of an array element. */
@@ -75,14 +82,18 @@ export function pathsOf(payload: unknown): string[] {
 }
 
 /** Returns the values at a path that a condition can compare with: the value, or the elements of an array, each once. */
-export function valuesAt(payload: unknown, names: readonly string[]): JsonScalar[] {
-  let value: unknown = payload;
-  for (const name of names) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return [];
-    if (Array.isArray(value) && !isIndex(name)) return [];
-    value = (value as Record<string, unknown>)[name];
-  }
-  return [...new Set((Array.isArray(value) ? value.slice(0, MAX_PATHS) : [value]).filter(isScalar))];
+export function valuesAt(payload: unknown, names: readonly PathStep[]): JsonScalar[] {
+  let found: unknown[] = [payload];
+  for (const name of names) found = found.flatMap((value) => membersOf(value, name)).slice(0, MAX_PATHS);
+  const listed = found.flatMap((value) => (Array.isArray(value) ? (value.slice(0, MAX_PATHS) as unknown[]) : [value]));
+  return [...new Set(listed.slice(0, MAX_PATHS).filter(isScalar))];
+}
+
+function membersOf(value: unknown, name: PathStep): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if (name === ANY) return Array.isArray(value) ? (value.slice(0, MAX_PATHS) as unknown[]) : [];
+  if (!Object.hasOwn(value, name) || (Array.isArray(value) && !isIndex(name))) return [];
+  return [(value as Record<string, unknown>)[name]];
 }
 
 function isScalar(value: unknown): value is JsonScalar {

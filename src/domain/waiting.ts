@@ -12,7 +12,7 @@ export const WAIT_REASONS = [
   /** Nothing delays the job: a worker claims it in its turn. */
   'due',
 ] as const;
-type WaitReason = (typeof WAIT_REASONS)[number];
+export type WaitReason = (typeof WAIT_REASONS)[number];
 
 /** Why a pending job is not being delivered now. */
 export interface Waiting {
@@ -75,6 +75,28 @@ export function whyWaiting(job: WaitingJob, queue: WaitingQueue, now: Date): Wai
     earliestAt: now,
   };
 }
+
+/** Why a queue delivers none of its due jobs, or `due`. */
+export interface QueueWait {
+  reason: WaitReason;
+  /** Jobs that are scheduled for this time or later wait for that time instead; null if the reason holds for all jobs. */
+  until: Date | null;
+}
+
+/** Returns the part of `whyWaiting` that is the same for all jobs of a queue, so that jobs can be found by their reason. */
+export function waitOfQueue(queue: WaitingQueue, now: Date): QueueWait {
+  const { reason, earliestAt } = whyWaiting(DUE_LONG_AGO, queue, now);
+  if (reason === 'queue_deleted' || reason === 'paused') return { reason, until: null };
+  return { reason, until: earliestAt ?? now };
+}
+
+const DUE_LONG_AGO: WaitingJob = {
+  scheduledFor: new Date(0),
+  waitReason: null,
+  lastError: null,
+  attempts: 0,
+  maxAttempts: 1,
+};
 
 interface Time {
   reason: WaitReason;

@@ -55,17 +55,19 @@ export interface PageInfo {
 }
 
 /** Encodes a position as a cursor, which is opaque to clients. */
-function cursorOf({ at, id }: Position): string {
-  return Buffer.from(JSON.stringify(at === undefined ? [id] : [id, at])).toString('base64url');
+function cursorOf({ at, id, n }: Position): string {
+  const parts = at === undefined ? [id] : n === undefined ? [id, at] : [id, at, n];
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
 
 function positionOf(cursor: string | undefined): Position | undefined {
   if (cursor === undefined) return undefined;
   try {
-    const [id, at] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
+    const [id, at, n] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
     const isTime = at === undefined || at === null || (typeof at === 'number' && Number.isSafeInteger(Math.trunc(at)));
-    if (typeof id === 'string' && /^[0-9a-f]{24}$/.test(id) && isTime)
-      return { id, at: at as number | null | undefined };
+    const isOrdinal = n === undefined || (Number.isInteger(n) && Math.abs(n as number) < 2 ** 31);
+    if (typeof id === 'string' && /^[0-9a-f]{24}$/.test(id) && isTime && isOrdinal)
+      return { id, at: at as number | null | undefined, n: n as number | undefined };
   } catch {
     // The text is no cursor: refused below.
   }
@@ -109,3 +111,21 @@ export const TOTAL_COUNT_EXACT = {
   description: 'False if the list has more items than `totalCount`.',
   resolve: async (page: object) => (await (page as Counted).total()).exact,
 };
+
+/** A page whose filter is explained if it matches nothing. */
+interface Hinted {
+  edges: readonly unknown[];
+  hint: () => Promise<string | null>;
+}
+
+/** Options of the field that explains an empty page. */
+export const HINT = {
+  complexity: PRICE.payloadSuggestions,
+  nullable: true,
+  description:
+    'Why the payload condition of the filter may match nothing: recent payloads do not have its path, or have values of another type there. Null if the page has items, or there is no such reason.',
+  resolve: (page: object) => {
+    const { edges, hint } = page as Hinted;
+    return edges.length === 0 ? hint() : null;
+  },
+} as const;

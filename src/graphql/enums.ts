@@ -1,7 +1,7 @@
 import type { EnumRef } from '@pothos/core';
 import { QUEUE_WARNINGS } from '../domain/health.ts';
 import { ATTEMPT_STATUSES, DEAD_REASONS, JOB_STATUSES } from '../domain/job.ts';
-import { JOB_STATES, PAYLOAD_OPERATORS } from '../domain/job-filter.ts';
+import { JOB_ORDER_FIELDS, JOB_STATES, PAYLOAD_OPERATORS } from '../domain/job-filter.ts';
 import { ACK_TIMEOUT_ACTIONS, BACKOFF_TYPES, QUEUE_MODES } from '../domain/queue.ts';
 import { WAIT_REASONS } from '../domain/waiting.ts';
 import { builder } from './builder.ts';
@@ -50,11 +50,7 @@ export const DeferScope = enumOf(
   'Scope of a hold. `QUEUE`: deliveries of the whole queue stop. `JOB`: only this job is held.',
   ['queue', 'job'],
 );
-export const JobOrderField = enumOf('JobOrderField', 'Field by which jobs are ordered.', [
-  'created_at',
-  'scheduled_for',
-  'completed_at',
-]);
+export const JobOrderField = enumOf('JobOrderField', 'Field by which jobs are ordered.', JOB_ORDER_FIELDS);
 export const OrderDirection = enumOf(
   'OrderDirection',
   'Direction of an order. `ASC`: smallest first. `DESC`: largest first.',

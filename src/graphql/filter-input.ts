@@ -8,6 +8,14 @@ export const TimeRangeInput = builder.inputType('TimeRangeInput', {
   }),
 });
 
+export const IntRangeInput = builder.inputType('IntRangeInput', {
+  description: 'A range of whole numbers; both bounds are inclusive and optional.',
+  fields: (t) => ({
+    min: t.int({ description: 'Lower bound.' }),
+    max: t.int({ description: 'Upper bound.' }),
+  }),
+});
+
 export type Nullable<T> = { [K in keyof T]?: T[K] | null | undefined };
 type GivenRange = { from?: Date | null | undefined; to?: Date | null | undefined } | null | undefined;
 
@@ -18,4 +26,10 @@ export function given<T extends object>(fields: Nullable<T>): T {
 
 export function range(times: GivenRange) {
   return times == null ? undefined : { from: times.from ?? undefined, to: times.to ?? undefined };
+}
+
+export function bounds(
+  numbers: { min?: number | null | undefined; max?: number | null | undefined } | null | undefined,
+) {
+  return numbers == null ? undefined : { min: numbers.min ?? undefined, max: numbers.max ?? undefined };
 }

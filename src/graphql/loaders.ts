@@ -14,6 +14,7 @@ import type { StoredText } from '../services/jobs/stored-text.ts';
 import type { ServerFacts } from '../services/server/facts.ts';
 import type { ServicesOfRequest } from '../services/services.ts';
 import { type AnswerTexts, tooMuchText } from './answer-texts.ts';
+import { cancelledBy } from './jobs/cancelled-by.ts';
 
 /** A job without its payload and its webhook answer, which can be large and are read only if selected. */
 export type JobRow = Omit<Job, 'payload' | 'answerBody'>;
@@ -24,7 +25,13 @@ export interface Loaders {
   queue: DataLoader<string, QueueRow | null>;
   job: DataLoader<string, JobRow | null>;
   payload: DataLoader<string, string | null>;
+  /** Sizes and first characters of payloads. */
+  payloadHead(characters: number): DataLoader<string, { bytes: number; preview: string | null } | null>;
+  /** The stored answer of the webhook to jobs that await a report. */
+  receiptBody: DataLoader<string, string | null>;
   attempts: DataLoader<string, Attempt[]>;
+  /** A single attempt; the key is the id of the job, a colon, and the ordinal. */
+  attempt: DataLoader<string, Attempt | null>;
   replays: DataLoader<string, string[]>;
   deadLetter: DataLoader<string, DeadLetter | null>;
   deadLetterOfJob: DataLoader<string, DeadLetter | null>;
@@ -32,6 +39,10 @@ export interface Loaders {
   use: DataLoader<string, QueueUse | null>;
   health: DataLoader<string, QueueHealth | null>;
   waiting: DataLoader<string, Waiting | null>;
+  /** Number of jobs that are due before a pending job; null if there are more than 1000. */
+  ahead: DataLoader<string, number | null>;
+  /** The actor that cancelled a job; the key is the id of the job, a colon, and the time in milliseconds. */
+  cancelledBy: DataLoader<string, string | null>;
   /** The database clock and the periods, read once. */
   server(): Promise<ServerFacts>;
   timeline(input: TimelineInput): DataLoader<string, TimelinePoint[]>;
@@ -72,6 +83,20 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       const rows = await stored.payloads(accountId, ids, texts.left);
       return new Map(rows.map(({ id, payload }) => [id, payload ?? tooMuchText()]));
     }, null),
+    payloadHead: perArgument((characters) =>
+      batched(
+        async (ids) => new Map((await stored.heads(accountId, ids, characters)).map((row) => [row.id, row])),
+        null,
+      ),
+    ),
+    receiptBody: batched<string, null>(async (ids) => {
+      const where = { id: { in: ids }, accountId, status: 'awaiting_ack' };
+      const rows = await prisma.job.findMany({ where, select: { id: true, queueId: true, answerBody: true } });
+      const readable = rows.map(
+        ({ id, queueId, answerBody }) => [id, stored.answer({ queueId, responseBody: answerBody })] as const,
+      );
+      return new Map(readable.filter((entry): entry is readonly [string, string] => entry[1] !== null));
+    }, null),
     attempts: batched(async (ids) => {
       const rows = await prisma.attempt.findMany({
         where: { jobId: { in: ids } },
@@ -87,6 +112,13 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       const readable = rows.map((row) => ({ ...row, responseBody: stored.answer(row) }));
       return grouped(readable, (row) => row.jobId);
     }, []),
+    attempt: batched<Attempt, null>(async (keys) => {
+      const pairs = keys.map((key) => ({ jobId: key.slice(0, 24), ordinal: Number(key.slice(25)) }));
+      const rows = await prisma.attempt.findMany({ where: { OR: pairs, job: { accountId } } });
+      return new Map(
+        rows.map((row) => [`${row.jobId}:${row.ordinal}`, { ...row, responseBody: stored.answer(row) }] as const),
+      );
+    }, null),
     replays: batched(async (ids) => {
       const rows = await prisma.job.findMany({
         where: { replayOf: { in: ids }, accountId },
@@ -105,6 +137,11 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
     use: batched((ids) => services.insight.uses(account, ids), null),
     health: batched((ids) => services.insight.healths(account, ids), null),
     waiting: batched((ids) => services.insight.waitings(account, ids), null),
+    ahead: batched<number, null>(async (ids) => {
+      const counts = await services.insight.aheads(account, ids);
+      return new Map([...counts].filter((entry): entry is [string, number] => entry[1] !== null));
+    }, null),
+    cancelledBy: batched<string, null>((keys) => cancelledBy(prisma, accountId, keys), null),
     server: () => {
       server ??= services.server.facts();
       return server;
@@ -114,7 +151,10 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       batched((ids) => services.jobs.newest(account, ids, filter, limit), []),
     ),
     errorGroups: perArguments((filter, limit) =>
-      batched((ids) => services.deadLetters.errorGroups(account, { ...filter, queueIds: ids }, limit), []),
+      batched(
+        (ids) => services.deadLetters.errorGroups(account, { ...filter, queueIds: ids }, { limit, byAnswer: false }),
+        [],
+      ),
     ),
   };
 }

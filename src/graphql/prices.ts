@@ -13,8 +13,12 @@ export const PRICE = {
   search: 1000,
   /** A page in an order that no index has. */
   sorted: 2000,
+  /** A page of attempts, of which only the time has an index. */
+  attempts: 2000,
   /** A count up to 10 000. */
   total: 250,
+  /** A count of up to 1000 jobs by index alone. */
+  ahead: 5,
   depth: 30,
   health: 30,
   errorGroups: 500,
@@ -67,4 +71,10 @@ export function timelinePrice({ from, to, bucketSeconds }: SpanArgs): { field: n
   const points = Math.min(seconds / Math.max(bucketSeconds ?? 300, 1), MAX_TIMELINE_POINTS);
   // The numbers of a point need no statement: forty points cost as much as a field with a statement.
   return { field: Math.ceil(20 + rows * 0.3), multiplier: points / 40 };
+}
+
+/** Price of the timeline of all queues together, whose number is not known: as of ten. The points exist once. */
+export function totalTimelinePrice(args: SpanArgs): { field: number; multiplier: number } {
+  const { field, multiplier } = timelinePrice(args);
+  return { field: 10 * field, multiplier };
 }

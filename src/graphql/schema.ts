@@ -9,6 +9,8 @@ import './accounts/types.ts';
 import './accounts/api-keys.ts';
 import './accounts/audit-log.ts';
 import './jobs/queries.ts';
+import './jobs/attempts.ts';
+import './jobs/groups.ts';
 import './jobs/publish.ts';
 import './jobs/mutations.ts';
 import './jobs/statistics.ts';

@@ -12,6 +12,7 @@ import { createDeadLetterSearch } from './dead-letters/search.ts';
 import { explainUnavailable } from './explain-unavailable.ts';
 import { createQueueInsight } from './insight/queues.ts';
 import { sharingStatistics } from './insight/shared-statistics.ts';
+import { createAttemptSearch } from './jobs/attempts.ts';
 import { createJobBatches } from './jobs/batches.ts';
 import { createJobChanges } from './jobs/change.ts';
 import { createExtendAck } from './jobs/extend-ack.ts';
@@ -43,6 +44,7 @@ export function createServices(context: Context) {
       ...createJobReads(context, batches),
       ...explainUnavailable(createReports(context, batches)),
       ...createJobSearch(context),
+      ...createAttemptSearch(context),
       ...allInTurn(changingTurns, createJobChanges(context)),
       // Publishing has turns of its own. An extension takes its turn itself, after it has waited for its delivery.
       ...explainUnavailable(createPublishMany(publishing.publish)),
@@ -79,7 +81,7 @@ export function createServices(context: Context) {
       const request = { budget: new SearchBudget(signal) };
       return {
         ...services,
-        jobs: { ...services.jobs, ...createJobSearch(context, request) },
+        jobs: { ...services.jobs, ...createJobSearch(context, request), ...createAttemptSearch(context, request) },
         deadLetters: { ...services.deadLetters, ...createDeadLetterSearch(context, request) },
       };
     },

@@ -16,7 +16,8 @@ import { accountUsage } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { sweepById, sweepDeadLetters, sweepQueues, sweepsBelow } from '../../src/db/retention/sweep.ts';
-import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/search/dead-letters.ts';
+import { countDeadLetters, deadLetterIds } from '../../src/db/search/dead-letters.ts';
+import { errorGroups } from '../../src/db/search/error-groups.ts';
 import {
   DELIVERED,
   type Fixture,
@@ -104,7 +105,8 @@ const CASES: [string, () => Promise<unknown>][] = [
   [
     'a batch of a bulk replay',
     () => {
-      const selection = { queueId: queue.id, filter: {}, periods: PERIODS };
+      const { accountId } = fixture;
+      const selection = { accountId, queueId: queue.id, filter: {}, jobs: null, periods: PERIODS };
       return nextReplayable(fixture.db, selection, { after: '', before: 'g', limit: 500 });
     },
   ],
@@ -127,7 +129,10 @@ const CASES: [string, () => Promise<unknown>][] = [
   ['the usage of an account', () => accountUsage(fixture.db, fixture.accountId)],
   ['a page of dead letters', () => deadLetterIds(fixture.db, deadLetters(), {}, { ascending: false, limit: 26 })],
   ['the number of dead letters', () => countDeadLetters(fixture.db, deadLetters(), { queueIds: [queue.id] }, 100)],
-  ['error groups', () => errorGroups(fixture.db, deadLetters(), { queueIds: [queue.id] }, 10)],
+  [
+    'error groups',
+    () => errorGroups(fixture.db, deadLetters(), { queueIds: [queue.id] }, { limit: 10, byAnswer: false }),
+  ],
 ];
 
 function deadLetters() {

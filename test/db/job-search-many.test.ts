@@ -128,7 +128,7 @@ describe(`of ${JOBS} jobs`, () => {
       toMs: fixture.now,
       bucketMs,
     });
-    const sum = (status: string) => rows.reduce((total, row) => total + (row.status === status ? row.n : 0), 0);
+    const sum = (state: string) => rows.reduce((total, row) => total + (row.state === state ? row.n : 0), 0);
     expect([sum('completed'), sum('dead')]).toEqual([JOBS / 2, JOBS / 2]);
     expect(rows.every(({ at }) => at % bucketMs === 0)).toBe(true);
     expect(new Set(rows.map(({ at }) => at)).size).toBeGreaterThan(12);

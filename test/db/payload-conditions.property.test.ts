@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JsonScalar, PayloadCondition } from '../../src/domain/job-filter.ts';
-import { formatPath } from '../../src/domain/payload-path.ts';
+import { ANY, formatPath, type PathStep } from '../../src/domain/payload-path.ts';
 import { openSearchFixture } from '../support/search-fixture.ts';
 
 /** The meaning of a condition, implemented again outside SQL. */
@@ -13,8 +13,13 @@ function holds(condition: PayloadCondition, payload: unknown): boolean {
       return condition.of.some((part) => holds(part, payload));
     case 'not':
       return !holds(condition.of, payload);
-    case 'test':
-      return testHolds(condition, valueAt(payload, NAMES_OF.get(condition.path) ?? []));
+    case 'anywhere':
+      return JSON.stringify(payload).toLowerCase().includes(JSON.stringify(condition.text).slice(1, -1).toLowerCase());
+    case 'test': {
+      if (condition.op === 'NEQ') return !holds({ ...condition, op: 'EQ' }, payload);
+      const found = valuesAt(payload, NAMES_OF.get(condition.path) ?? []);
+      return found.some((value) => testHolds(condition, value));
+    }
   }
 }
 
@@ -45,6 +50,14 @@ function testHolds({ op, value }: Extract<PayloadCondition, { kind: 'test' }>, f
   }
 }
 
+/** All values that a path with `*` leads to. */
+function valuesAt(payload: unknown, path: readonly PathStep[]): unknown[] {
+  const star = path.indexOf(ANY);
+  if (star === -1) return [valueAt(payload, path as string[])];
+  const array = valueAt(payload, path.slice(0, star) as string[]);
+  return Array.isArray(array) ? array.flatMap((element) => valuesAt(element, path.slice(star + 1))) : [];
+}
+
 function valueAt(payload: unknown, names: readonly string[]): unknown {
   let value = payload;
   for (const name of names) {
@@ -60,7 +73,8 @@ function valueAt(payload: unknown, names: readonly string[]): unknown {
 }
 
 // Few names and values, so that conditions meet payloads.
-const name = fc.constantFrom('a', 'b', 'x.y', '0', '1', '-1', '01', '\\', '__proto__', 'ä');
+const name = fc.constantFrom('a', 'b', 'x.y', '0', '1', '-1', '01', '\\', '__proto__', 'ä', '*');
+const step = fc.oneof({ weight: 4, arbitrary: name }, { weight: 1, arbitrary: fc.constant(ANY) });
 const number = fc.constantFrom(0, 1, -1, 1.5, 1e21, 5e-7, Number.MAX_SAFE_INTEGER, Number.MAX_VALUE);
 const text = fc.constantFrom('', 'a', 'A', 'Ab', '1', 'true', '\u{1f600}', '\uffee', '"', "'", '%', '\\u0000');
 const scalar: fc.Arbitrary<JsonScalar> = fc.oneof(number, text, fc.boolean(), fc.constant(null));
@@ -74,8 +88,8 @@ const { value: anyValue } = fc.letrec<{ value: unknown }>((tie) => ({
 }));
 const payload = fc.dictionary(name, anyValue, { minKeys: 1, maxKeys: 4, noNullPrototype: true });
 
-const NAMES_OF = new Map<string, string[]>();
-const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => {
+const NAMES_OF = new Map<string, PathStep[]>();
+const path = fc.array(step, { minLength: 1, maxLength: 3 }).map((names) => {
   NAMES_OF.set(formatPath(names), names);
   return formatPath(names);
 });
@@ -93,6 +107,7 @@ const test: fc.Arbitrary<PayloadCondition> = fc.oneof(
     value: fc.oneof(number, text),
   }),
   fc.record({ kind: fc.constant('test' as const), path, op: fc.constant('EXISTS' as const), value: fc.constant(null) }),
+  fc.record({ kind: fc.constant('anywhere' as const), text: text.filter((one) => one !== '') }),
 );
 const { condition } = fc.letrec<{ condition: PayloadCondition }>((tie) => ({
   condition: fc.oneof(

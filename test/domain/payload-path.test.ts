@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { JobferryError } from '../../src/domain/errors.ts';
-import { formatPath, parsePath, pathsOf, valuesAt } from '../../src/domain/payload-path.ts';
+import { ANY, formatPath, type PathStep, parsePath, pathsOf, valuesAt } from '../../src/domain/payload-path.ts';
 
 describe('a payload path', () => {
-  it.each([
+  it.each<[path: string, names: PathStep[]]>([
     ['customer', ['customer']],
     ['customer.id', ['customer', 'id']],
     ['items.0.sku', ['items', '0', 'sku']],
@@ -14,6 +14,10 @@ describe('a payload path', () => {
     ['a b', ['a b']],
     ['-1', ['-1']],
     ['__proto__.x', ['__proto__', 'x']],
+    ['items.*.sku', ['items', ANY, 'sku']],
+    ['*', [ANY]],
+    [String.raw`items.\*`, ['items', '*']],
+    ['a*b.**', ['a*b', '**']],
   ])('%s names %j', (path, names) => {
     expect(parsePath(path)).toEqual(names);
     expect(formatPath(names)).toBe(path);
@@ -33,6 +37,21 @@ describe('a payload path', () => {
   ])('%j is refused: %s', (path, message) => {
     expect(() => parsePath(path)).toThrow(JobferryError);
     expect(() => parsePath(path)).toThrow(message);
+  });
+});
+
+describe('the values at a path', () => {
+  const payload = { items: [{ sku: 'A', tags: [1, 2] }, { sku: 'B', tags: [2] }, 3], other: { sku: 'C' } };
+  it.each([
+    ['items.*.sku', ['A', 'B']],
+    ['items.*.tags', [1, 2]],
+    ['items.*.tags.*', [1, 2]],
+    ['items.*', [3]],
+    ['items.1.sku', ['B']],
+    ['other.*', []],
+    ['*', []],
+  ])('%s are %j', (path, values) => {
+    expect(valuesAt(payload, parsePath(path))).toEqual(values);
   });
 });
 

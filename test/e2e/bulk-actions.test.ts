@@ -37,7 +37,7 @@ async function createQueue(deadLetters: number, settings: Partial<ApiQueue> = {}
 }
 
 function startReplay(queue: ApiQueue, changes: Partial<BulkReplayInput> = {}): Promise<string> {
-  const input = { queueId: queue.id, filter: {}, all: true, ratePerSecond: null, canary: false };
+  const input = { queueId: queue.id, filter: {}, jobs: null, all: true, ratePerSecond: null, canary: false };
   return op.bulk.startReplay(account, { ...input, ...changes });
 }
 

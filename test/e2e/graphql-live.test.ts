@@ -66,6 +66,24 @@ describe('a subscription', () => {
     subscription.close();
   });
 
+  it('follows all queues, also one that is created later, without their jobs', async () => {
+    const subscription = graphql.subscribe(`subscription {
+      live(watch: { allQueues: true }, minIntervalMs: 100) {
+        ... on QueueStats { queues { id paused } } ... on JobsUpdated { jobs { id } }
+      }
+    }`);
+    await subscription.next();
+    const queue = await api.createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
+    await graphql.query('mutation P($id: ID!) { pauseQueue(id: $id) { __typename } }', { id: queue.id });
+    await api.publish(queue.name);
+    type Event = { live: { queues?: { id: string; paused: boolean }[]; jobs?: object[] }[] };
+    const seen = await subscription.until(({ live }: Event) =>
+      live.some(({ queues }) => queues?.some(({ id, paused }) => id === queue.id && paused) === true),
+    );
+    expect(seen.flatMap(({ live }: Event) => live).filter(({ jobs }) => jobs !== undefined)).toEqual([]);
+    subscription.close();
+  });
+
   it('shows a queue again and again', async () => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url });

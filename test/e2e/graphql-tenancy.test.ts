@@ -112,6 +112,39 @@ const QUERIES: [name: string, document: (things: Things) => string][] = [
     'timeline of jobs',
     ({ queue }) => `{ jobTimeline(filter: { queueIds: ["${queue}"] }, bucketSeconds: 86400) { pending dead } }`,
   ],
+  ['jobs by ids', ({ job }) => `{ jobs(filter: { ids: ["${job}"] }) { totalCount nodes { id } } }`],
+  [
+    'attempts',
+    ({ queue }) => `{ attempts(filter: { queueIds: ["${queue}"] }) { totalCount nodes { error job { id } } } }`,
+  ],
+  [
+    'counts',
+    ({ queue }) =>
+      `{ jobGroups(by: [QUEUE, STATE], filter: { queueIds: ["${queue}"] }) { jobCount groups { count } } }`,
+  ],
+  [
+    'counts by payload',
+    ({ queue }) =>
+      `{ jobGroups(by: [PAYLOAD], path: "customer", filter: { queueIds: ["${queue}"] }) { groups { value count } } }`,
+  ],
+  [
+    'dead letters by ids',
+    ({ deadLetter }) => `{ deadLetters(filter: { ids: ["${deadLetter}"] }) { totalCount nodes { id } } }`,
+  ],
+  [
+    'dead letters by payload',
+    ({ queue }) =>
+      `{ deadLetters(filter: { queueIds: ["${queue}"], payload: { path: "customer", value: 42 } }) { nodes { id } } }`,
+  ],
+  [
+    'error groups across queues',
+    ({ queue }) =>
+      `{ errorGroups(acrossQueues: true, by: ANSWER, filter: { queueIds: ["${queue}"] }) { count queues { count queue { name } } } }`,
+  ],
+  [
+    'a hint',
+    ({ queue }) => `{ jobs(filter: { queueIds: ["${queue}"], payload: { path: "Customer", value: 1 } }) { hint } }`,
+  ],
   ['dead letters', ({ queue }) => `{ deadLetters(filter: { queueIds: ["${queue}"] }) { totalCount nodes { id } } }`],
   [
     'dead letters of a group',
@@ -129,6 +162,7 @@ const MUTATIONS: [name: string, document: (things: Things) => string][] = [
   ['pauseQueue', ({ queue }) => `pauseQueue(id: "${queue}")`],
   ['resumeQueue', ({ queue }) => `resumeQueue(id: "${queue}")`],
   ['purgeQueue', ({ queue }) => `purgeQueue(id: "${queue}")`],
+  ['purgeQueue, counted', ({ queue }) => `purgeQueue(id: "${queue}", dryRun: true)`],
   ['endHold', ({ queue }) => `endHold(queueId: "${queue}")`],
   ['finishSecretRotation', ({ queue }) => `finishSecretRotation(queueId: "${queue}")`],
   ['rotateSigningSecret', ({ queue }) => `rotateSigningSecret(queueId: "${queue}")`],

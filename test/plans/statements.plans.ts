@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountByKeyHash, foreignKeyPrefixes, keysInForce, noteKeyUse, revokeApiKey } from '../../src/db/accounts.ts';
 import * as actions from '../../src/db/bulk/actions.ts';
+import { replayBatch, runBatchNow, settleBatch } from '../../src/db/bulk/batches.ts';
 import * as selection from '../../src/db/bulk/selection.ts';
 import { databaseTime } from '../../src/db/connection/clock.ts';
 import type { Database, Statement } from '../../src/db/connection/database.ts';
@@ -14,19 +15,23 @@ import { settleCancelled, settleLost, settleOverdue } from '../../src/db/deliver
 import * as stored from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
-import { queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
+import { serviceLags } from '../../src/db/insight/lags.ts';
+import { jobsAhead, liveQueueIds, queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
 import { indexAttempts, queueStats, rollUp } from '../../src/db/insight/statistics.ts';
 import { accountUsage, isLimitReached } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
-import { payloadsWithin } from '../../src/db/jobs/payloads.ts';
+import { payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueState } from '../../src/db/queues/queues.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
-import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/search/dead-letters.ts';
+import { searchAttempts } from '../../src/db/search/attempts.ts';
+import { countDeadLetters, deadLetterIds } from '../../src/db/search/dead-letters.ts';
+import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
+import { groupJobs } from '../../src/db/search/job-groups.ts';
 import { countJobs, searchJobs } from '../../src/db/search/jobs.ts';
 import { samplePayloads } from '../../src/db/search/payload-sample.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
@@ -72,6 +77,8 @@ const by = () => ({ accountId: fixture.accountId, actor: { type: 'operator', id:
 const scope = () => ({ accountId: fixture.accountId, windowMs: RETENTION_MS, periods });
 const jobs = (filter: object) => ({ accountId: fixture.accountId, filter, windowMs: RETENTION_MS, periods });
 const page = { limit: 25, offset: 0 };
+const NEWEST = { field: 'created_at', descending: true } as const;
+const SLOWEST = { field: 'duration', descending: true } as const;
 const range = { after: '', before: 'g', limit: 500 };
 const from = new Date(Date.now() - RETENTION_MS);
 const listed = (queue: keyof Seeded, filter: object = {}, slice = page) =>
@@ -83,6 +90,9 @@ const listedWithKept = async (filter: object, slice = page) => {
   const kept = { youngFrom: new Date(now.getTime() - RETENTION_MS), periods };
   return listJobDocuments(db, { queueId: q.paused.id, from: oldestKept, kept, ...filter }, slice);
 };
+const replays = (filter: object, jobsOf: object | null = null) => ({
+  ...{ accountId: fixture.accountId, queueId: q.dead.id, filter, jobs: jobsOf, periods },
+});
 const running = async () => {
   const id = await actions.startBulkAction(db, by(), {
     ...{
@@ -117,6 +127,7 @@ const CASES: Case[] = [
   ['whether the server takes writes', 0, () => isWritable(db)],
   ['revoke a key', 20, () => revokeApiKey(db, by().actor, by().accountId, NONE)],
   ['payloads within', 500, () => payloadsWithin(db, by().accountId, [job.id], 1e6)],
+  ['sizes and heads of payloads', 500, () => payloadHeads(db, by().accountId, [job.id], 200)],
   ['job documents', 500, () => jobDocuments(db, [job.id], periods, 2 ** 20)],
   // A first page and its exact number: all ids, by index alone.
   // The first time, its jobs are counted as well.
@@ -158,13 +169,42 @@ const CASES: Case[] = [
     10_000,
     () => samplePayloads(db, { accountId: by().accountId, queueId: null, windowMs: RETENTION_MS }),
   ],
+  [
+    'find jobs by waiting reason',
+    50_000,
+    () =>
+      searchJobs(db, jobs({ waitReasons: ['held'], queueIds: [q.small.id] }), NEWEST, { limit: 26, inverted: false }),
+  ],
+  [
+    'find attempts',
+    JOBS * 1.2,
+    () => searchAttempts(db, scope(), { queueIds: [q.dead.id] }, SLOWEST, { limit: 26, inverted: false }),
+  ],
+  ['count by queue and state', JOBS * 3, () => groupJobs(db, jobs({}), ['queue', 'state'], null)],
+  [
+    'next of a replay of jobs',
+    250_000,
+    () => selection.nextReplayable(db, replays({}, { idempotencyKeyContains: 'key-1' }), range),
+  ],
   ['index payloads', 20_000, () => indexPayloads(db, 500)],
   ['index payloads of an account', 5000, () => indexWaiting(db, { max: 500, bytes: 1e6, pauseMs: 0, giveUp: false })],
   ['a page of dead letters', 5000, () => deadLetterIds(db, scope(), {}, { ascending: false, limit: 26 })],
   ['count dead letters', 50_000, () => countDeadLetters(db, scope(), { queueIds: [q.dead.id] }, 10_000)],
-  ['error groups', JOBS * 0.8, () => errorGroups(db, scope(), { queueIds: [q.dead.id] }, 10)],
+  [
+    'error groups',
+    JOBS * 0.8,
+    () => errorGroups(db, scope(), { queueIds: [q.dead.id] }, { limit: 10, byAnswer: false }),
+  ],
+  [
+    'error groups across queues, by answer, new ones',
+    JOBS * 1.2,
+    () => errorGroupsAcrossQueues(db, scope(), {}, { limit: 10, byAnswer: true, newSince: from }),
+  ],
   ['depths', JOBS * 1.5, () => queueDepths(db, by().accountId, [q.dead.id], periods)],
   ['uses', 2000, () => queueUses(db, by().accountId, [q.small.id])],
+  ['live queues', 500, () => liveQueueIds(db, by().accountId)],
+  ['jobs ahead', 5000, () => jobsAhead(db, by().accountId, [job.id])],
+  ['lags', 500, () => serviceLags(db, RETENTION_MS)],
   ['why a job waits', 2000, () => waitingJobs(db, by().accountId, [job.id])],
   ['statistics', 60_000, () => queueStats(db, by().accountId, [q.completed.id], null, RETENTION_MS)],
   ['roll up', 400_000, () => rollUp(db, RETENTION_MS)],
@@ -193,12 +233,8 @@ const CASES: Case[] = [
   ['sweep bulk actions', 5000, () => sweep.sweepByTime(db, 'bulkActions', Date.now(), periods)],
   ['count what a purge is about', JOBS * 0.25, () => selection.countPending(db, q.pending.id)],
   ['next of a purge', 2000, () => selection.nextPending(db, q.pending.id, 'g', 500)],
-  ['count what a replay is about', JOBS * 0.5, () => selection.countReplayable(db, q.dead.id, {}, periods)],
-  [
-    'next of a bulk replay',
-    120_000,
-    () => selection.nextReplayable(db, { queueId: q.dead.id, filter: { errorContains: 'none' }, periods }, range),
-  ],
+  ['count what a replay is about', JOBS * 0.5, () => selection.countReplayable(db, replays({}))],
+  ['next of a bulk replay', 120_000, () => selection.nextReplayable(db, replays({ errorContains: 'none' }), range)],
   ['whether a limit is reached', 50, () => isLimitReached(db, by().accountId, 1000)],
   ['a bulk action from start to end', 15_000, bulkAction],
   ['idle bulk actions', 2000, () => actions.idleBulkActions(db, 5000)],
@@ -271,10 +307,11 @@ async function bulkAction(): Promise<void> {
   await actions.accountOfBulkAction(db, action.id);
   await actions.keepBulkActions(db, [action.id]);
   await actions.noteCanaryCompleted(db, action.id);
-  await actions.replayBatch(db, action, { ids: [NONE], limit: null }, periods);
+  await replayBatch(db, action, { ids: [NONE], position: NONE, limit: null }, periods);
   await actions.advanceBulkAction(db, { ...action, processed: 1 }, 'f');
-  await actions.settleBatch(db, { ...action, processed: 1 }, [NONE], []);
-  await actions.finishBulkAction(db, { ...action, processed: 2 }, null);
+  await settleBatch(db, { ...action, processed: 1 }, [NONE], []);
+  await runBatchNow(db, { ...action, processed: 2 }, [NONE]);
+  await actions.finishBulkAction(db, { ...action, processed: 3 }, null);
   await actions.cancelBulkAction(db, by(), action.id);
   await actions.bulkActionStatus(db, by().accountId, action.id);
 }

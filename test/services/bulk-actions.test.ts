@@ -40,7 +40,7 @@ function createQueue(settings: Partial<CreateQueueInput> = {}, of = account) {
 }
 
 function input(queueId: string, changes: Partial<BulkReplayInput> = {}): BulkReplayInput {
-  return { queueId, filter: {}, all: true, ratePerSecond: null, canary: false, ...changes };
+  return { queueId, filter: {}, jobs: null, all: true, ratePerSecond: null, canary: false, ...changes };
 }
 
 const row = (actionId: string) => bulkRow(op.db, actionId);

@@ -147,12 +147,16 @@ describe('the list of dead letters', () => {
   });
 });
 
+const GROUPS = { limit: 10, byAnswer: false };
+
 describe('error groups', () => {
   it('have what differs in ids and numbers only, the largest first', async () => {
-    const groups = await insight.deadLetters.errorGroups(insight.account, {}, 10);
+    const groups = await insight.deadLetters.errorGroups(insight.account, {}, GROUPS);
     expect([...groups.keys()].sort()).toEqual([orders.id, mails.id].sort());
     expect(groups.get(orders.id)).toEqual([
       {
+        queues: [{ id: orders.id, count: 3 }],
+        answer: null,
         fingerprint: letters[0]?.fingerprint,
         reason: 'attempts_exhausted',
         webhookStatusCode: 500,
@@ -174,7 +178,7 @@ describe('error groups', () => {
 
   it('are as old as their oldest member, also when only the latest time is selected', async () => {
     const dead = { from: new Date(START + 3 * MINUTE) };
-    const groups = await insight.deadLetters.errorGroups(insight.account, { queueIds: [orders.id], dead }, 10);
+    const groups = await insight.deadLetters.errorGroups(insight.account, { queueIds: [orders.id], dead }, GROUPS);
     // The one that died at minutes 0, 1 and 3, and the one of minute 4; not the timeout of minute 2.
     expect(groups.get(orders.id)).toEqual([
       expect.objectContaining({
@@ -186,14 +190,18 @@ describe('error groups', () => {
     ]);
   });
 
-  it('are of the selected queues and dead letters, and no more than `first`', async () => {
-    const open = await insight.deadLetters.errorGroups(insight.account, { queueIds: [orders.id], replayed: false }, 1);
+  it('are of the selected queues and dead letters, and no more than `limit`', async () => {
+    const open = await insight.deadLetters.errorGroups(
+      insight.account,
+      { queueIds: [orders.id], replayed: false },
+      { ...GROUPS, limit: 1 },
+    );
     expect([...open.entries()].map(([id, groups]) => [id, groups.map(({ count }) => count)])).toEqual([
       [orders.id, [2]],
     ]);
-    const replayed = await insight.deadLetters.errorGroups(insight.account, { replayed: true }, 10);
+    const replayed = await insight.deadLetters.errorGroups(insight.account, { replayed: true }, GROUPS);
     expect(replayed.get(orders.id)).toMatchObject([{ count: 1, sampleDeadLetterId: idOf(3) }]);
-    expect(await insight.deadLetters.errorGroups(insight.account, { errorContains: '\0' }, 10)).toEqual(new Map());
+    expect(await insight.deadLetters.errorGroups(insight.account, { errorContains: '\0' }, GROUPS)).toEqual(new Map());
   });
 });
 
@@ -202,7 +210,7 @@ it('shows nothing to another account', async () => {
   for (const asked of [{}, filter]) {
     expect(await found(asked, first(10), insight.other)).toEqual([]);
     expect(await insight.deadLetters.count(insight.other, asked, 10)).toEqual({ count: 0, exact: true });
-    expect(await insight.deadLetters.errorGroups(insight.other, asked, 10)).toEqual(new Map());
+    expect(await insight.deadLetters.errorGroups(insight.other, asked, GROUPS)).toEqual(new Map());
   }
 });
 
@@ -222,7 +230,7 @@ describe('the end of retention', () => {
     ] as const) {
       await setClock(now);
       expect(await insight.deadLetters.count(insight.account, filter, 10)).toEqual({ count, exact: true });
-      expect((await insight.deadLetters.errorGroups(insight.account, filter, 10)).size).toBe(count);
+      expect((await insight.deadLetters.errorGroups(insight.account, filter, GROUPS)).size).toBe(count);
     }
     await insight.db.query('update queue set deleted_at = jobferry_now() where id = $1', [queue.id]);
   });
@@ -236,7 +244,7 @@ describe('the end of retention', () => {
     expect(await found({})).toEqual([7, 6, 5, 4, 3]);
     expect(await insight.deadLetters.count(insight.account, {}, 10)).toEqual({ count: 5, exact: true });
     expect(
-      (await insight.deadLetters.errorGroups(insight.account, {}, 10)).get(orders.id)?.map(({ count }) => count),
+      (await insight.deadLetters.errorGroups(insight.account, {}, GROUPS)).get(orders.id)?.map(({ count }) => count),
     ).toEqual([1, 1]);
   });
 });

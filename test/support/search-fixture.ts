@@ -20,8 +20,17 @@ export interface JobRow {
   attempts?: number;
   key?: string | null;
   lastError?: string | null;
+  deferCount?: number;
   /** The webhook's answers, one per attempt. */
-  answers?: (number | null)[];
+  answers?: (number | null | Answer)[];
+}
+
+interface Answer {
+  code: number | null;
+  ms?: number;
+  body?: string;
+  /** Milliseconds before now at which the attempt ended; the age of the job by default. */
+  agoMs?: number;
 }
 
 /** Jobs put straight into the tables, on a clock that stands still, and the search over them. */
@@ -38,9 +47,9 @@ export async function openSearchFixture() {
     const inserted = await db.one<{ id: string }>(
       `insert into job (id, account_id, queue_id, status, attempts, max_attempts, backoff_type, backoff_delay,
                         idempotency_key, payload, scheduled_for, deliver_by, last_error, created_at, completed_at,
-                        dead_reason, worker_id, deadline, history_count, wait_reason)
+                        dead_reason, worker_id, deadline, history_count, wait_reason, defer_count)
        select jobferry_id($1), account_id, $2, $3, $4, 25, 'fixed', 0, $5, $6, $7, $1::timestamptz + interval '1 day', $8,
-              $1, $9, $10, $11, $12, $13, $14 from queue where id = $2
+              $1, $9, $10, $11, $12, $13, $14, $15 from queue where id = $2
        returning id`,
       [
         createdAt,
@@ -57,14 +66,21 @@ export async function openSearchFixture() {
         isInFlight ? new Date(now + 60_000) : null,
         answers.length,
         row.waitReason ?? null,
+        row.deferCount ?? 0,
       ],
     );
     const id = inserted?.id ?? '';
-    for (const [index, code] of answers.entries()) {
+    for (const [index, answer] of answers.entries()) {
+      const {
+        code,
+        ms = null,
+        body = null,
+        agoMs = ageMs,
+      } = typeof answer === 'object' && answer !== null ? answer : { code: answer };
       await db.query(
-        `insert into attempt (job_id, ordinal, queue_id, attempt, status, webhook_status_code, "timestamp")
-         values ($1, $2, $3, 1, 'failed', $4, $5)`,
-        [id, index + 1, queue.id, code, createdAt],
+        `insert into attempt (job_id, ordinal, queue_id, attempt, status, webhook_status_code, "timestamp", duration_ms, response_body)
+         values ($1, $2, $3, 1, case when $4 between 200 and 299 then 'success' else 'failed' end, $4, $5, $6, $7)`,
+        [id, index + 1, queue.id, code, new Date(now - agoMs), ms, body],
       );
     }
     return id;

@@ -96,7 +96,7 @@ describe('bulk actions', () => {
     db.query = (async (...args: Parameters<typeof query>) => {
       const [statement, values] = args;
       if (typeof statement === 'object' && statement.name === 'bulk-replay') {
-        const size = Array.isArray(values?.[3]) ? values[3].length : 0;
+        const size = Array.isArray(values?.[2]) ? values[2].length : 0;
         sizes.push(size);
         if (size > 400) throw unavailable('planted', 'unknown');
       }
@@ -143,18 +143,20 @@ describe('the next of a bulk replay', () => {
     const queue = await fixture.createQueue();
     await insertDeadLetters(fixture.db, queue.id, 20_000, { error: 'other' });
     const [wanted] = await insertDeadLetters(fixture.db, queue.id, 1, { error: 'wanted' });
-    const selection = { queueId: queue.id, filter: { errorContains: 'wanted' }, periods: PERIODS };
+    const { accountId } = fixture;
+    const filter = { errorContains: 'wanted' };
+    const selection = { accountId, queueId: queue.id, filter, jobs: null, periods: PERIODS };
     const first = await nextReplayable(fixture.db, selection, { after: '', before: 'g', limit: 500 });
     expect(first.ids).toEqual([]);
     const second = await nextReplayable(fixture.db, selection, {
-      after: first.walkedTo ?? 'g',
+      after: first.position ?? 'g',
       before: 'g',
       limit: 500,
     });
     expect(second.ids).toEqual([wanted]);
     expect(await nextReplayable(fixture.db, selection, { after: wanted ?? '', before: 'g', limit: 500 })).toEqual({
       ids: [],
-      walkedTo: null,
+      position: null,
     });
   });
 });

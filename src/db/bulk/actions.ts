@@ -1,16 +1,13 @@
 import type { AuditRecord, Author } from '../../domain/audit.ts';
 import type { CanaryJob } from '../../domain/bulk.ts';
 import type { DeadReason, JobStatus } from '../../domain/job.ts';
-import type { Periods } from '../../domain/periods.ts';
 import { actorJson, jsonbText } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import type { ReplayAnswer } from '../dead-letters.ts';
-import { type Settlement, toItems } from '../delivery/settle.ts';
 
-/** Rows of `bulk_action`, and batches whose changes and counts are one commit. */
+/** Rows of `bulk_action`. */
 
 const BULK_TASK = 'bulk';
-type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue';
+type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue' | 'run_jobs_now';
 
 export interface NewBulkAction {
   kind: BulkKind;
@@ -48,6 +45,7 @@ const AUDIT_ACTIONS = {
   replay_dead_letters: 'dead_letters.replay',
   cancel_jobs: 'jobs.cancel',
   purge_queue: 'queue.purge',
+  run_jobs_now: 'jobs.run_now',
 } as const satisfies Record<BulkKind, AuditRecord['action']>;
 
 /** @returns the id; null when too many actions of the account are running */
@@ -197,46 +195,6 @@ const CANARY_COMPLETED: Statement = {
 /** Stores that the canary was completed, because the sweep will remove the job itself. */
 export async function noteCanaryCompleted(db: Database, actionId: string): Promise<void> {
   await db.query(CANARY_COMPLETED, [actionId]);
-}
-
-/** `ended`: the action is no longer running. `taken`: another process has continued it. */
-type Overtaken = { outcome: 'ended' | 'taken' };
-
-const REPLAY: Statement = {
-  name: 'bulk-replay',
-  text: `select jobferry_bulk_replay($1, $2, $3, $4, $5, $6 * interval '1 ms', $7 * interval '1 ms') as answer`,
-};
-
-/** Replays a batch of dead letters in the order of ids, and counts it, in one commit. */
-export async function replayBatch(
-  db: Database,
-  action: RunningAction,
-  batch: { ids: string[]; limit: number | null },
-  periods: Periods,
-): Promise<ReplayAnswer | Overtaken> {
-  const { id, processed, queueId } = action;
-  const values = [id, processed, queueId, batch.ids, batch.limit, periods.retentionMs, periods.lifetimeMs];
-  const row = await db.one<{ answer: ReplayAnswer | Overtaken }>(REPLAY, values);
-  if (row === null) throw new Error('jobferry_bulk_replay returned no row');
-  return row.answer;
-}
-
-const SETTLE: Statement = { name: 'bulk-settle', text: 'select jobferry_bulk_settle($1, $2, $3, $4) as answer' };
-
-/**
- * Settles those jobs of a batch that can be settled, and counts all of them, in one commit.
- * @param ids ids of all jobs of the batch, in the order of the action
- */
-export async function settleBatch(
-  db: Database,
-  action: RunningAction,
-  ids: string[],
-  settlements: readonly Settlement[],
-): Promise<Overtaken | { outcome: 'done'; applied: string[] }> {
-  const values = [action.id, action.processed, ids, toItems(db.cipher, settlements)];
-  const row = await db.one<{ answer: Overtaken | { outcome: 'done'; applied: string[] } }>(SETTLE, values);
-  if (row === null) throw new Error('jobferry_bulk_settle returned no row');
-  return row.answer;
 }
 
 // Jobs that matched at the start, but were not found by a batch, have changed meanwhile. They count as skipped.

@@ -1,9 +1,8 @@
 import type { JobStatus } from '../../domain/job.ts';
-import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
+import type { DeadLetterFilter, JobFilter, JobStateName } from '../../domain/job-filter.ts';
 import type { Periods } from '../../domain/periods.ts';
 import type { Database, Statement } from '../connection/database.ts';
-import { isKeptLetter } from '../retention/kept.ts';
-import { deadLetterConditions } from '../search/dead-letter-filter.ts';
+import { countDeadLetters, type DeadLetterScope, nextOpenLetters } from '../search/dead-letters.ts';
 import { countJobs, type JobSelection, searchJobs } from '../search/jobs.ts';
 
 /** Selects the jobs and dead letters of a bulk action: how many match, and which are next. */
@@ -20,68 +19,85 @@ interface BatchBounds {
 /** Limit of payload bytes per batch. A replay copies the payloads, and every statement must end within its time limit. */
 const MAX_BATCH_BYTES = 16 * 1024 * 1024;
 
-function replayable(queueId: string, filter: DeadLetterFilter, { retentionMs, lifetimeMs }: Periods) {
-  const values: unknown[] = [queueId, retentionMs, lifetimeMs];
-  const conditions = [
-    'd.queue_id = $1',
-    'd.replayed_at is null',
-    isKeptLetter({
-      now: '(select jobferry_now())',
-      retention: `$2 * interval '1 ms'`,
-      lifetime: `$3 * interval '1 ms'`,
-    }),
-    ...deadLetterConditions(filter, values),
-  ];
-  return { where: conditions.join(' and '), values };
-}
-
 /** Limit of the count at the start of an action. Later the count follows the processed rows. */
 const MAX_MATCHED = 1_000_000;
 
-export async function countReplayable(
-  db: Database,
-  queueId: string,
-  filter: DeadLetterFilter,
-  periods: Periods,
-): Promise<number> {
-  const { where, values } = replayable(queueId, filter, periods);
-  const n = values.push(MAX_MATCHED);
-  const counted = `select count(*) as n from (select from dead_letter d where ${where} limit $${n}) d`;
-  return (await db.one<{ n: number }>(counted, values))?.n ?? 0;
+/** The dead letters of a replay: those that match `filter`, or those of the jobs that match `jobs`. */
+export interface ReplaySelection {
+  accountId: string;
+  /** Null for all live queues of the account. */
+  queueId: string | null;
+  filter: DeadLetterFilter;
+  jobs: JobFilter | null;
+  periods: Periods;
 }
 
-/** Dead letters that a step reads at most, so that it ends in time even if few of them match. */
-const WALK = 20_000;
+export function countReplayable(db: Database, selection: ReplaySelection): Promise<number> {
+  return selection.jobs === null
+    ? countDeadLetters(db, scopeOf(selection), openLetters(selection), MAX_MATCHED - 1)
+    : countJobs(db, jobsOfReplay(selection, selection.jobs), MAX_MATCHED - 1);
+}
 
-/**
- * Returns the ids of the next dead letters that can be replayed, oldest first, among the next 20 000 that are not yet
- * replayed. `walkedTo` is the last id of these 20 000; null when there are none.
- */
+/** The dead letters of a batch, and the id up to which nothing is left after it; null when nothing is left before it. */
+interface NextLetters {
+  ids: string[];
+  position: string | null;
+}
+
+/** @returns the next dead letters that can be replayed, oldest first, or in the order of their jobs */
 export async function nextReplayable(
   db: Database,
-  selection: { queueId: string; filter: DeadLetterFilter; periods: Periods },
-  { after, before, limit }: BatchBounds,
-): Promise<{ ids: string[]; walkedTo: string | null }> {
-  const { where, values } = replayable(selection.queueId, selection.filter, selection.periods);
-  const n = values.push(after, before, limit);
-  // Queue and id are compared together. Otherwise the planner may walk the ids of all queues.
-  const rows = await db.query<{ ids: string[]; walkedTo: string | null }>(
-    `with walk as materialized (
-       select id from dead_letter
-        where replayed_at is null and (queue_id, id) > ($1, $${n - 2}) and (queue_id, id) < ($1, $${n - 1})
-        order by queue_id, id limit ${WALK}
-     ), found as (
-       select d.id, d.job_id from walk join dead_letter d on d.id = walk.id where ${where} order by d.id limit $${n}
-     ), sized as (
-       select d.id, sum(octet_length(j.payload)) over (order by d.id) - octet_length(j.payload) as bytes_before
-         from found d join job j on j.id = d.job_id
-     )
-     select coalesce((select array_agg(id order by id) from sized where bytes_before < ${MAX_BATCH_BYTES}), '{}') as ids,
-            (select max(id) from walk) as "walkedTo"`,
-    values,
-  );
-  return rows[0] ?? { ids: [], walkedTo: null };
+  selection: ReplaySelection,
+  bounds: BatchBounds,
+): Promise<NextLetters> {
+  if (selection.jobs !== null) return nextLettersOfJobs(db, jobsOfReplay(selection, selection.jobs), bounds);
+  const range = { ...bounds, bytes: MAX_BATCH_BYTES };
+  const { ids, walkedTo } = await nextOpenLetters(db, scopeOf(selection), openLetters(selection), range);
+  return { ids, position: ids.at(-1) ?? walkedTo };
 }
+
+/** Until a dead letter is no longer kept it can be replayed, whatever the plan shows. */
+function scopeOf({ accountId, periods }: ReplaySelection): DeadLetterScope {
+  return { accountId, windowMs: periods.retentionMs + periods.lifetimeMs, periods };
+}
+
+function openLetters({ queueId, filter }: ReplaySelection): DeadLetterFilter {
+  return { ...filter, replayed: false, ...(queueId === null ? {} : { queueIds: [queueId] }) };
+}
+
+function jobsOfReplay({ accountId, queueId, periods }: ReplaySelection, jobs: JobFilter): JobSelection {
+  const ofQueue = queueId === null ? {} : { queueIds: [queueId], queueNames: undefined };
+  return { accountId, filter: { ...jobs, ...ofQueue, replayable: true }, windowMs: periods.retentionMs, periods };
+}
+
+const LETTERS_OF_JOBS: Statement = {
+  name: 'bulk-letters-of-jobs',
+  text: `
+    with found as (
+      select d.id, d.job_id, sum(octet_length(j.payload)) over (order by d.job_id) - octet_length(j.payload) as bytes_before
+        from dead_letter d join job j on j.id = d.job_id
+       where d.job_id = any ($1::text[]) and d.replayed_at is null and d.id < $2
+    )
+    select coalesce(array_agg(id order by job_id) filter (where bytes_before < ${MAX_BATCH_BYTES}), '{}') as ids,
+           min(job_id) filter (where bytes_before >= ${MAX_BATCH_BYTES}) as "firstLeft"
+      from found`,
+};
+
+/** The position of such a replay is the id of a job. Jobs that died after the start of the action are left out. */
+async function nextLettersOfJobs(
+  db: Database,
+  selection: JobSelection,
+  { after, before, limit }: BatchBounds,
+): Promise<NextLetters> {
+  const slice = { limit, after: { id: after }, before: { id: before }, inverted: false };
+  const jobs = (await searchJobs(db, selection, OLDEST_FIRST, slice)).map(({ id }) => id);
+  if (jobs.length === 0) return { ids: [], position: null };
+  const row = await db.one<{ ids: string[]; firstLeft: string | null }>(LETTERS_OF_JOBS, [jobs, before]);
+  const taken = jobs.filter((id) => row?.firstLeft == null || id < row.firstLeft);
+  return { ids: row?.ids ?? [], position: taken.at(-1) ?? null };
+}
+
+const OLDEST_FIRST = { field: 'created_at', descending: false } as const;
 
 const COUNT_PENDING: Statement = {
   name: 'bulk-count-pending',
@@ -106,10 +122,32 @@ export async function nextPending(db: Database, queueId: string, before: string,
   return (await db.query<{ id: string }>(PENDING, [queueId, before, limit])).map((row) => row.id);
 }
 
-interface CancelSelection {
+interface FilterSelection {
   accountId: string;
   filter: JobFilter;
   periods: Periods;
+}
+
+const POSTPONED: readonly JobStateName[] = ['scheduled', 'retrying', 'held'];
+
+/** Selects pending jobs that match and are not yet due. */
+function postponed({ accountId, filter, periods }: FilterSelection): JobSelection {
+  const states = POSTPONED.filter((state) => filter.states?.includes(state) ?? true);
+  return { accountId, filter: { ...filter, states }, windowMs: periods.retentionMs, periods };
+}
+
+export function countPostponed(db: Database, selection: FilterSelection): Promise<number> {
+  return countJobs(db, postponed(selection), MAX_MATCHED - 1);
+}
+
+/** @returns ids of the next jobs that can be made due, oldest first */
+export async function nextPostponed(
+  db: Database,
+  selection: FilterSelection,
+  { after, before, limit }: BatchBounds,
+): Promise<string[]> {
+  const slice = { limit, after: { id: after }, before: { id: before }, inverted: false };
+  return (await searchJobs(db, postponed(selection), OLDEST_FIRST, slice)).map(({ id }) => id);
 }
 
 const OPEN: readonly JobStatus[] = ['pending', 'processing', 'awaiting_ack'];
@@ -118,22 +156,21 @@ const OPEN: readonly JobStatus[] = ['pending', 'processing', 'awaiting_ack'];
  * Selects jobs that match and have not ended. It includes jobs that are being delivered: these cannot be cancelled, but
  * the client must see them counted as skipped.
  */
-function cancellable({ accountId, filter, periods }: CancelSelection): JobSelection {
+function cancellable({ accountId, filter, periods }: FilterSelection): JobSelection {
   const statuses = OPEN.filter((status) => filter.statuses?.includes(status) ?? true);
   return { accountId, filter: { ...filter, statuses }, windowMs: periods.retentionMs, periods };
 }
 
-export function countCancellable(db: Database, selection: CancelSelection): Promise<number> {
+export function countCancellable(db: Database, selection: FilterSelection): Promise<number> {
   return countJobs(db, cancellable(selection), MAX_MATCHED - 1);
 }
 
 /** @returns ids of the next jobs that can be cancelled, oldest first */
 export async function nextCancellable(
   db: Database,
-  selection: CancelSelection,
+  selection: FilterSelection,
   { after, before, limit }: BatchBounds,
 ): Promise<string[]> {
   const slice = { limit, after: { id: after }, before: { id: before }, inverted: false };
-  const found = await searchJobs(db, cancellable(selection), { field: 'created_at', descending: false }, slice);
-  return found.map(({ id }) => id);
+  return (await searchJobs(db, cancellable(selection), OLDEST_FIRST, slice)).map(({ id }) => id);
 }

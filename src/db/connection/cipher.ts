@@ -21,6 +21,7 @@ const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const HALF_NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const KEY_ID_LENGTH = 8;
 const FORM = /^enc:v1:([0-9a-f]{8}):([A-Za-z0-9+/]+={0,2})$/;
 /** Limit of decrypted signing secrets in the cache. Usually there is one per queue. */
 const MAX_CACHED = 10_000;
@@ -103,6 +104,17 @@ export class Cipher {
   }
 }
 
+/**
+ * Returns the size of a text before its encryption, in bytes.
+ * @param stored size of the stored text
+ * @param tail its last two characters
+ */
+export function sizeBeforeEncryption(stored: number, tail: string): number {
+  const encoded = stored - PREFIX.length - KEY_ID_LENGTH - 1;
+  const padding = tail.length - tail.replaceAll('=', '').length;
+  return (encoded / 4) * 3 - padding - 2 * HALF_NONCE_BYTES - TAG_BYTES;
+}
+
 export function isEncrypted(stored: string): boolean {
   return stored.startsWith(PREFIX);
 }
@@ -118,5 +130,5 @@ function changed(scope: Scope): UnreadableError {
 
 /** @returns an id that distinguishes keys and reveals nothing about the key */
 function idOf(key: Uint8Array): string {
-  return createHash('sha256').update('jobferry encryption key').update(key).digest('hex').slice(0, 8);
+  return createHash('sha256').update('jobferry encryption key').update(key).digest('hex').slice(0, KEY_ID_LENGTH);
 }

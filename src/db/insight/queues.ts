@@ -129,7 +129,13 @@ function toUse(row: UseColumns): Use {
   };
 }
 
-// A probe that is no longer in flight does not count, as in a claim.
+/** SQL: the columns of the queue `q` that decide why its jobs wait. A probe that is no longer in flight does not count. */
+export const QUEUE_STATE = `
+  q.id as queue_id, q.deleted_at is not null as deleted, q.paused_at, q.paused_by, q.hold_until, q.hold_job_id,
+  q.hold_reason, q.concurrency,
+  (select p.id from job p where p.id = q.probe_job_id and p.status in ('processing', 'awaiting_ack')) as probe_job_id,
+  ${USE_OF_Q}`;
+
 const WAITINGS: Statement = {
   name: 'waiting-jobs',
   text: `
@@ -138,23 +144,14 @@ const WAITINGS: Statement = {
         from job j
        where j.id = any ($1::text[]) and j.account_id = $2 and j.status = 'pending'
     ), state as materialized (
-      select q.id as queue_id, q.deleted_at is not null as deleted, q.paused_at, q.paused_by, q.hold_until,
-             q.hold_job_id, q.hold_reason, q.concurrency,
-             (select p.id from job p
-               where p.id = q.probe_job_id and p.status in ('processing', 'awaiting_ack')) as probe_job_id, ${USE_OF_Q}
+      select ${QUEUE_STATE}
         from clock, queue q where q.id = any (array(select queue_id from waiting))
     )
     select * from clock, waiting join state using (queue_id)`,
 };
 
-interface WaitingRow extends UseColumns {
-  now: Date;
-  id: string;
-  scheduled_for: Date;
-  wait_reason: WaitingJob['waitReason'];
-  last_error: string | null;
-  attempts: number;
-  max_attempts: number;
+export interface QueueStateRow extends UseColumns {
+  queue_id: string;
   deleted: boolean;
   paused_at: Date | null;
   paused_by: string | null;
@@ -163,6 +160,27 @@ interface WaitingRow extends UseColumns {
   hold_reason: string | null;
   concurrency: number;
   probe_job_id: string | null;
+}
+
+export function toWaitingQueue(row: QueueStateRow): WaitingQueue {
+  return {
+    deleted: row.deleted,
+    paused: row.paused_at === null || row.paused_by === null ? null : { since: row.paused_at, by: row.paused_by },
+    hold: row.hold_until === null ? null : { until: row.hold_until, jobId: row.hold_job_id, reason: row.hold_reason },
+    probeJobId: row.probe_job_id,
+    concurrency: row.concurrency,
+    ...toUse(row),
+  };
+}
+
+interface WaitingRow extends QueueStateRow {
+  now: Date;
+  id: string;
+  scheduled_for: Date;
+  wait_reason: WaitingJob['waitReason'];
+  last_error: string | null;
+  attempts: number;
+  max_attempts: number;
 }
 
 /** @returns the facts that decide why a job waits, for those of the jobs that are pending and belong to the account */
@@ -182,13 +200,42 @@ export async function waitingJobs(
       attempts: row.attempts,
       maxAttempts: row.max_attempts,
     },
-    queue: {
-      deleted: row.deleted,
-      paused: row.paused_at === null || row.paused_by === null ? null : { since: row.paused_at, by: row.paused_by },
-      hold: row.hold_until === null ? null : { until: row.hold_until, jobId: row.hold_job_id, reason: row.hold_reason },
-      probeJobId: row.probe_job_id,
-      concurrency: row.concurrency,
-      ...toUse(row),
-    },
+    queue: toWaitingQueue(row),
   }));
+}
+
+/** Jobs before another one that are counted. */
+export const MAX_AHEAD = 1000;
+
+// In the order of a claim, by index alone.
+const AHEAD: Statement = {
+  name: 'jobs-ahead',
+  text: `
+    select j.id, (select count(*) from (
+             select from job d
+              where d.queue_id = j.queue_id and d.status = 'pending' and (d.scheduled_for, d.id) < (j.scheduled_for, j.id)
+              limit ${MAX_AHEAD + 1}) due) as ahead
+      from job j where j.id = any ($1::text[]) and j.account_id = $2 and j.status = 'pending'`,
+};
+
+/** @returns how many jobs of its queue are delivered before each pending job, up to MAX_AHEAD + 1 */
+export async function jobsAhead(
+  db: Database,
+  accountId: string,
+  jobIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await db.query<{ id: string; ahead: number }>(AHEAD, [jobIds, accountId]);
+  return new Map(rows.map(({ id, ahead }) => [id, ahead]));
+}
+
+/** Queues whose statistics are added up; an account with more sees those of the oldest. */
+const MAX_QUEUES = 1000;
+
+const LIVE: Statement = {
+  name: 'live-queue-ids',
+  text: `select id from queue where account_id = $1 and deleted_at is null order by id limit ${MAX_QUEUES}`,
+};
+
+export async function liveQueueIds(db: Database, accountId: string): Promise<string[]> {
+  return (await db.query<{ id: string }>(LIVE, [accountId])).map(({ id }) => id);
 }

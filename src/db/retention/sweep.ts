@@ -29,6 +29,8 @@ const JOBS: Statement = {
       delete from attempt where job_id = any (array(select id from swept))
     ), documents as (
       delete from job_search where job_id = any (array(select id from swept))
+    ), notes as (
+      delete from bulk_action_job where job_id = any (array(select id from swept))
     )
     select (select count(*) from looked) as looked, (select max(id) from looked) as last,
            (select count(*) from swept) as swept`,

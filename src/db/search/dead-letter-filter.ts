@@ -2,7 +2,7 @@ import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 
 /**
  * Returns the conditions of a filter on the dead letter `d` of the surrounding query. Adds their values to `values`, whose
- * length is the number of the last placeholder.
+ * length is the number of the last placeholder. `payload` is not among them: it needs candidates (`letter-payloads`).
  */
 export function deadLetterConditions(filter: DeadLetterFilter, values: unknown[]): string[] {
   const conditions: string[] = [];
@@ -11,6 +11,7 @@ export function deadLetterConditions(filter: DeadLetterFilter, values: unknown[]
     values.push(value);
     conditions.push(condition(`$${values.length}`));
   };
+  add(filter.ids, (p) => `d.id = any (${p}::text[])`);
   add(filter.queueIds, (p) => `d.queue_id = any (${p}::text[])`);
   // Ids grow with time, so a time range is a range of ids, which the index serves.
   add(filter.dead?.from, (p) => `d.id >= jobferry_first_id(${p}::timestamptz)`);
@@ -20,5 +21,6 @@ export function deadLetterConditions(filter: DeadLetterFilter, values: unknown[]
   if (filter.replayed !== undefined) conditions.push(`d.replayed_at is ${filter.replayed ? 'not null' : 'null'}`);
   add(filter.errorContains, (p) => `position(lower(${p}::text) in lower(d.error)) > 0`);
   add(filter.webhookStatusCodes, (p) => `d.webhook_status_code = any (${p}::integer[])`);
+  add(filter.answers, (p) => `coalesce(d.answer, '') = any (${p}::text[])`);
   return conditions;
 }

@@ -1,9 +1,9 @@
-import type { DeadReason } from '../../domain/job.ts';
 import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 import type { Periods } from '../../domain/periods.ts';
 import type { Database } from '../connection/database.ts';
 import { isKeptLetter } from '../retention/kept.ts';
 import { deadLetterConditions } from './dead-letter-filter.ts';
+import { letterPayloads } from './letter-payloads.ts';
 
 /** The account of the dead letters, and how old they and their jobs may be. */
 export interface DeadLetterScope {
@@ -29,10 +29,10 @@ const LAST_ID = 'g';
  * Queue and id are compared together, and the age of the job in a way that no index serves. Otherwise the planner may use
  * an index over all queues, and for a queue without dead letters read those of all accounts.
  */
-function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
+export function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
   const { retentionMs, lifetimeMs } = scope.periods;
   const values: unknown[] = [scope.accountId, scope.windowMs, retentionMs, lifetimeMs];
-  const { queueIds, ...others } = filter;
+  const { queueIds, payload, ...others } = filter;
   let own = `with moment as materialized (
       select jobferry_first_id(now - $2 * interval '1 ms') as first_id, now
         from (select jobferry_now() as now) clock
@@ -56,7 +56,13 @@ function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
     values.push(value);
     return `$${values.length}`;
   };
-  return { own: `${own})`, conditions, values, add };
+  own += ')';
+  if (payload !== undefined) {
+    const { candidates, condition } = letterPayloads(payload, values);
+    own += candidates;
+    conditions.push(condition);
+  }
+  return { own, conditions, values, add };
 }
 
 /** @returns up to `limit` ids, most recently dead first, or last if `ascending` */
@@ -96,42 +102,43 @@ export async function countDeadLetters(
   return (await db.one<{ n: number }>(text, values))?.n ?? 0;
 }
 
-export interface ErrorGroupRow {
-  queue_id: string;
-  fingerprint: string;
-  reason: DeadReason;
-  webhook_status_code: number | null;
-  error: string | null;
-  count: number;
-  first_seen: Date;
-  last_seen: Date;
-  sample: string;
-}
+/** Dead letters that a step reads at most, so that it ends in time even if few of them match. */
+const WALK = 20_000;
+/** Dead letters of one queue that a step reads at least, however many queues there are. */
+const LEAST_WALK = 500;
 
-/** @returns the largest groups of each queue; among equals, the group with the newest member first */
-export async function errorGroups(
+/**
+ * Returns the next dead letters that were not replayed, oldest first, among the next 20 000 of the queues together. `walkedTo`
+ * is the id up to which all of them were read; null when there are none.
+ * @param range.bytes limit of the payloads together
+ */
+export async function nextOpenLetters(
   db: Database,
   scope: DeadLetterScope,
   filter: DeadLetterFilter,
-  limit: number,
-): Promise<ErrorGroupRow[]> {
-  // `first_seen` is the time of the oldest member, even if the filter selects only newer members.
-  const { dead, ...others } = filter;
-  const { own, conditions, values, add } = compose(scope, others);
-  const inTime = deadLetterConditions({ dead }, values).join(' and ');
-  const within = inTime === '' ? '' : `filter (where ${inTime})`;
-  const text = `${own}
-    select own.id as queue_id, g.fingerprint, newest.reason, newest.webhook_status_code, newest.error, g.count,
-           g.first_seen, g.last_seen, substr(g.sample, 2) as sample
-      from own
-      cross join lateral (
-        select d.fingerprint, count(*) ${within} as count, min(d.dead_at) as first_seen,
-               max(d.dead_at) ${within} as last_seen, max(d.id) ${within} as newest,
-               max(case when d.replayed_at is null then '1' else '0' end || d.id) ${within} as sample
-          from dead_letter d where ${conditions.join(' and ')}
-         group by d.fingerprint having count(*) ${within} > 0
-         order by count(*) ${within} desc, max(d.id) ${within} desc limit ${add(limit)}) g
-      join dead_letter newest on newest.id = g.newest
-     order by own.id, g.count desc, g.newest desc`;
-  return db.query<ErrorGroupRow>(text, values);
+  range: { after: string; before: string; limit: number; bytes: number },
+): Promise<{ ids: string[]; walkedTo: string | null }> {
+  const { own, conditions, values, add } = compose(scope, filter);
+  const perQueue = `(select greatest(${LEAST_WALK}, ${WALK} / greatest(count(*), 1)) from own)`;
+  // A queue of which not all dead letters were read bounds what is known about the others.
+  const text = `${own}, walk as materialized (
+      select own.id as queue_id, w.id from own cross join lateral (
+        select l.id from dead_letter l
+         where l.replayed_at is null and (l.queue_id, l.id) > (own.id, ${add(range.after)})
+           and (l.queue_id, l.id) < (own.id, ${add(range.before)})
+         order by l.queue_id, l.id limit ${perQueue}) w
+    ), bound as materialized (
+      select coalesce(min(q.last) filter (where q.n >= ${perQueue}), max(q.last)) as id
+        from (select max(id) as last, count(*) as n from walk group by queue_id) q
+    ), found as (
+      select d.id, d.job_id from walk join dead_letter d on d.id = walk.id join own on own.id = d.queue_id
+       where walk.id <= (select id from bound) and ${conditions.join(' and ')} order by d.id limit ${add(range.limit)}
+    ), sized as (
+      select f.id, sum(octet_length(j.payload)) over (order by f.id) - octet_length(j.payload) as bytes_before
+        from found f join job j on j.id = f.job_id
+    )
+    select coalesce((select array_agg(id order by id) from sized where bytes_before < ${add(range.bytes)}), '{}') as ids,
+           (select id from bound) as "walkedTo"`;
+  const row = await db.one<{ ids: string[]; walkedTo: string | null }>(text, values);
+  return row ?? { ids: [], walkedTo: null };
 }

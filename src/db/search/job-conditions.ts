@@ -30,6 +30,32 @@ export function stateConditions({ states, statuses }: JobFilter, now: () => stri
   ];
 }
 
+/** @returns SQL: the state of the row `r` at `now`; its columns are `STATE_COLUMNS` */
+export function stateOfRow(now: number, values: Values): string {
+  const at = `to_timestamp(${values.add(now)}::float8 / 1000)::timestamptz(3)`;
+  return `case when r.status <> 'pending' then r.status when r.scheduled_for <= ${at} then 'due'
+               when r.wait_reason is null then 'scheduled' when r.wait_reason = 'backoff' then 'retrying' else 'held' end`;
+}
+
+export const STATE_COLUMNS = ['status', 'scheduled_for', 'wait_reason'] as const;
+
+/** Returns the filter with the statuses that its other members imply, so that the indexes of these statuses are used. */
+export function withImpliedStatuses(filter: JobFilter): JobFilter {
+  const { deadReasons, replayable, waitReasons } = filter;
+  let { statuses } = filter;
+  const only = (status: JobStatus) => {
+    statuses = (statuses ?? [status]).filter((one) => one === status);
+  };
+  if (deadReasons !== undefined || replayable === true) only('dead');
+  if (waitReasons !== undefined) only('pending');
+  return statuses === filter.statuses ? filter : { ...filter, statuses };
+}
+
+/** Whether only dead jobs can match. Their index has the order of ids. */
+export function isOfDeadJobs({ states, statuses }: JobFilter): boolean {
+  return [states, statuses].some((list) => list?.every((state) => state === 'dead') === true);
+}
+
 /** Whether the states exclude `completed`. Nearly all jobs of a normal account are completed, so few can match. */
 export function isSelective({ states, statuses }: JobFilter): boolean {
   return [states, statuses].some((list) => list !== undefined && !(list as readonly string[]).includes('completed'));
@@ -55,31 +81,66 @@ export function jobConditions(filter: JobFilter, values: Values): string[] {
   };
   within('j.scheduled_for', filter.scheduled);
   within('j.completed_at', filter.completed);
+  add(filter.ids, (p) => `j.id = any (${p}::text[])`);
   add(filter.attempts?.min, (p) => `j.attempts >= ${p}::integer`);
   add(filter.attempts?.max, (p) => `j.attempts <= ${p}::integer`);
+  add(filter.deferCount?.min, (p) => `j.defer_count >= ${p}::integer`);
+  add(filter.deferCount?.max, (p) => `j.defer_count <= ${p}::integer`);
+  add(filter.deadReasons, (p) => `j.dead_reason = any (${p}::text[])`);
+  // Not `exists`, as below.
+  if (filter.replayable !== undefined) {
+    const isReplayable = `coalesce((select d.replayed_at is null from dead_letter d where d.job_id = j.id), false)`;
+    conditions.push(filter.replayable ? isReplayable : `not ${isReplayable}`);
+  }
+  add(
+    filter.actionId,
+    (p) => `coalesce((select true from bulk_action_job n where n.job_id = j.id and n.action_id = ${p}), false)`,
+  );
+  add(filter.idempotencyKey, (p) => `j.idempotency_key = ${p}::text`);
   add(filter.idempotencyKeyContains, (p) => `position(lower(${p}::text) in lower(j.idempotency_key)) > 0`);
   add(filter.errorContains, (p) => `position(lower(${p}::text) in lower(j.last_error)) > 0`);
   conditions.push(...answerConditions(filter, values));
   return conditions;
 }
 
-function answerConditions({ webhookStatusCodes, webhookStatusClasses }: JobFilter, values: Values): string[] {
-  if (webhookStatusCodes === undefined && webhookStatusClasses === undefined) return [];
-  const codes = webhookStatusCodes ?? [];
-  const classes = webhookStatusClasses ?? [];
-  const alternatives = [
+function answerConditions(filter: JobFilter, values: Values): string[] {
+  const { webhookStatusCodes, webhookStatusClasses, anyWebhookStatusCodes, anyWebhookStatusClasses } = filter;
+  return [
+    ...answersMatch(webhookStatusCodes, webhookStatusClasses, 'last', values),
+    ...answersMatch(anyWebhookStatusCodes, anyWebhookStatusClasses, 'any', values),
+  ];
+}
+
+/** @param of whether the last attempt must have such an answer, or at least one attempt */
+function answersMatch(
+  codes: readonly number[] | undefined,
+  classes: readonly number[] | undefined,
+  of: 'last' | 'any',
+  values: Values,
+): string[] {
+  if (codes === undefined && classes === undefined) return [];
+  const matches = answerTest(codes ?? [], classes ?? [], values);
+  // The webhook answered the last attempt of a completed job with 2xx, so for other codes it need not be read.
+  const isCompletedPossible = classes?.includes(2) === true || codes?.some((code) => code >= 200 && code <= 299);
+  const attempts = of === 'last' ? 1 : 2;
+  return [
+    ...(isCompletedPossible === true
+      ? ['j.history_count > 0']
+      : [`j.history_count >= case j.status when 'completed' then ${attempts} else 1 end`]),
+    ...(isCompletedPossible !== true && of === 'last' ? [`j.status <> 'completed'`] : []),
+    // Not `exists`, which the planner may turn into a join that reads all attempts.
+    of === 'last'
+      ? `coalesce((select ${matches} from attempt a where a.job_id = j.id and a.ordinal = j.history_count), false)`
+      : `coalesce((select bool_or(${matches}) from attempt a where a.job_id = j.id), false)`,
+  ];
+}
+
+/** @returns SQL: whether the answer to the attempt `a` has one of the codes or classes */
+export function answerTest(codes: readonly number[], classes: readonly number[], values: Values): string {
+  return [
     `coalesce(a.webhook_status_code = any (${values.add(codes)}::integer[]), false)`,
     `coalesce(a.webhook_status_code / 100, 0) = any (${values.add(classes)}::integer[])`,
-  ];
-  // The webhook answered a completed job with 2xx, so for other codes its attempts need not be read.
-  const isCompletedPossible = classes.includes(2) || codes.some((code) => code >= 200 && code <= 299);
-  return [
-    ...(isCompletedPossible ? [] : [`j.status <> 'completed'`]),
-    `j.history_count > 0`,
-    // Not `exists`, which the planner may turn into a join that reads all attempts.
-    `coalesce((select ${alternatives.join(' or ')} from attempt a
-                where a.job_id = j.id and a.ordinal = j.history_count), false)`,
-  ];
+  ].join(' or ');
 }
 
 function anyOf(conditions: readonly string[]): string {

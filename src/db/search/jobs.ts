@@ -1,13 +1,12 @@
 import { JobferryError } from '../../domain/errors.ts';
 import { firstIdAt } from '../../domain/id.ts';
-import type { JobStatus } from '../../domain/job.ts';
-import type { JobOrder } from '../../domain/job-filter.ts';
+import type { JobOrder, JobStateName } from '../../domain/job-filter.ts';
 import type { Position, Slice } from '../../domain/page.ts';
 import type { Database } from '../connection/database.ts';
-import { isSelective } from './job-conditions.ts';
+import { STATE_COLUMNS, stateOfRow } from './job-conditions.ts';
 import type { Values } from './payload-conditions.ts';
 import { after, type JobSelection, maxOf, minOf, openSearch, type Search, scan } from './scan.ts';
-import { newestStatement } from './statements.ts';
+import { candidateSources, newestStatement } from './statements.ts';
 
 export type { JobSelection } from './scan.ts';
 
@@ -22,7 +21,7 @@ export async function searchJobs(
   const search = await openSearch(db, selection);
   return order.field === 'created_at'
     ? findById(search, order.descending, slice)
-    : findByTime(search, { ...order, field: order.field }, slice);
+    : findByColumn(search, { ...order, field: order.field }, slice);
 }
 
 async function findById(search: Search, descending: boolean, slice: Slice): Promise<Position[]> {
@@ -55,10 +54,10 @@ async function findById(search: Search, descending: boolean, slice: Slice): Prom
   return found;
 }
 
-type TimeOrder = JobOrder & { field: 'scheduled_for' | 'completed_at' };
+type ColumnOrder = JobOrder & { field: Exclude<JobOrder['field'], 'created_at'> };
 
 /** No index has this order over all states, so every matching job is read, and the first ones are kept. */
-async function findByTime(search: Search, order: TimeOrder, slice: Slice): Promise<Position[]> {
+async function findByColumn(search: Search, order: ColumnOrder, slice: Slice): Promise<Position[]> {
   const { limit, inverted } = slice;
   const isDown = order.descending !== inverted;
   const direction = isDown ? 'desc' : 'asc';
@@ -66,11 +65,11 @@ async function findByTime(search: Search, order: TimeOrder, slice: Slice): Promi
   const orderBy = `r.at ${direction} nulls ${inverted ? 'first' : 'last'}, r.id ${direction}`;
   const keyset = (values: Values) =>
     [
-      slice.after === undefined ? 'true' : isAfter(slice.after, order.descending, values),
-      slice.before === undefined ? 'true' : isBefore(slice.before, order.descending, values),
+      slice.after === undefined ? 'true' : isAfter(slice.after, order, values),
+      slice.before === undefined ? 'true' : isBefore(slice.before, order, values),
     ].join(' and ');
   let found: { id: string; at: number | null }[] = [];
-  await scan<{ id: string; at: Date | null }>(search, {
+  await scan<{ id: string; at: Date | number | null }>(search, {
     descending: true,
     walkFirst: false,
     enough: Number.POSITIVE_INFINITY,
@@ -81,7 +80,7 @@ async function findByTime(search: Search, order: TimeOrder, slice: Slice): Promi
           where ${keyset(values)} order by ${orderBy} limit ${values.add(limit)}`,
     },
     take: (rows) => {
-      found = [...found, ...rows.map(({ id, at }) => ({ id, at: at?.getTime() ?? null }))];
+      found = [...found, ...rows.map(({ id, at }) => ({ id, at: at instanceof Date ? at.getTime() : at }))];
       found.sort((one, other) => compare(one, other, order.descending) * (inverted ? -1 : 1));
       found = found.slice(0, limit);
       return 0;
@@ -97,27 +96,28 @@ function compare(one: Position, other: Position, descending: boolean): number {
   return descending ? -ascending : ascending;
 }
 
-function isAfter(position: Position, descending: boolean, values: Values): string {
+function isAfter(position: Position, { field, descending }: ColumnOrder, values: Values): string {
   const beyond = descending ? '<' : '>';
   const id = `r.id ${beyond} ${values.add(position.id)}`;
-  if (timeOf(position) === null) return `(r.at is null and ${id})`;
-  const at = momentOf(position, values);
+  if (valueAt(position) === null) return `(r.at is null and ${id})`;
+  const at = comparable(position, field, values);
   return `(r.at is null or r.at ${beyond} ${at} or r.at = ${at} and ${id})`;
 }
 
-function isBefore(position: Position, descending: boolean, values: Values): string {
+function isBefore(position: Position, { field, descending }: ColumnOrder, values: Values): string {
   const beyond = descending ? '>' : '<';
   const id = `r.id ${beyond} ${values.add(position.id)}`;
-  if (timeOf(position) === null) return `(r.at is not null or ${id})`;
-  const at = momentOf(position, values);
+  if (valueAt(position) === null) return `(r.at is not null or ${id})`;
+  const at = comparable(position, field, values);
   return `(r.at ${beyond} ${at} or r.at = ${at} and ${id})`;
 }
 
-function momentOf(position: Position, values: Values): string {
-  return `to_timestamp(${values.add(timeOf(position))}::float8 / 1000)::timestamptz(3)`;
+function comparable(position: Position, field: ColumnOrder['field'], values: Values): string {
+  const value = values.add(valueAt(position));
+  return field === 'attempts' ? `${value}::float8` : `to_timestamp(${value}::float8 / 1000)::timestamptz(3)`;
 }
 
-function timeOf({ at }: Position): number | null {
+function valueAt({ at }: Position): number | null {
   if (at === undefined) throw new JobferryError('invalid_request', 'this is not a cursor of a list in this order');
   return at;
 }
@@ -146,11 +146,11 @@ export async function countJobs(db: Database, selection: JobSelection, max: numb
 export interface JobTimelineRow {
   /** Start of the bucket in milliseconds. */
   at: number;
-  status: JobStatus;
+  state: JobStateName;
   n: number;
 }
 
-/** @returns the number of jobs created in [fromMs, toMs), by bucket and present status */
+/** @returns the number of jobs created in [fromMs, toMs), by bucket and present state */
 export async function timelineOfJobs(
   db: Database,
   selection: JobSelection,
@@ -162,23 +162,23 @@ export async function timelineOfJobs(
     below: minOf(search.range.below, firstIdAt(toMs)),
   };
   const found: JobTimelineRow[] = [];
-  await scan<{ at: number; status: JobStatus; n: number }>(
+  await scan<JobTimelineRow>(
     { ...search, range },
     {
       descending: true,
       walkFirst: false,
       enough: Number.POSITIVE_INFINITY,
       projection: {
-        columns: ['id', 'status', 'created_at'],
+        columns: ['id', 'created_at', ...STATE_COLUMNS],
         sql: (rows, values) => {
           const bucket = `${values.add(bucketMs)}::float8`;
           return `
             select true as matched, floor(extract(epoch from r.created_at) * 1000 / ${bucket}) * ${bucket} as at,
-                   r.status, count(*) as n from (${rows}) r group by 2, 3`;
+                   ${stateOfRow(search.now, values)} as state, count(*) as n from (${rows}) r group by 2, 3`;
         },
       },
       take: (rows) => {
-        for (const row of rows) found.push({ at: row.at, status: row.status, n: row.n });
+        for (const { at, state, n } of rows) found.push({ at, state, n });
         return 0;
       },
     },
@@ -199,7 +199,8 @@ export async function newestJobs(
     const jobs = found.get(queueId) ?? [];
     if (jobs.length < limit) found.set(queueId, [...jobs, { id }]);
   };
-  const unfinished = isSelective(selection.filter) ? search.queueIds : await newestOfFew(search, limit, keep);
+  const unfinished =
+    candidateSources(search.filter)[0] !== 'payload' ? search.queueIds : await newestOfFew(search, limit, keep);
   if (unfinished.length === 0) return found;
   for (const queueId of unfinished) found.delete(queueId);
   await scan<{ id: string; queue_id: string }>(

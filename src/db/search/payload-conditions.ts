@@ -1,11 +1,16 @@
 import type { JsonScalar, PayloadCondition } from '../../domain/job-filter.ts';
-import { isIndex, parsePath } from '../../domain/payload-path.ts';
+import { ANY, isIndex, type PathStep, parsePath } from '../../domain/payload-path.ts';
 
 type Test = Extract<PayloadCondition, { kind: 'test' }>;
 
 /** The values of a statement, in the order of their placeholders. */
 export class Values {
-  readonly list: unknown[] = [];
+  readonly list: unknown[];
+
+  /** @param list values that the statement has already; it grows with each added value */
+  constructor(list: unknown[] = []) {
+    this.list = list;
+  }
 
   /** @returns the placeholder of the value */
   add(value: unknown): string {
@@ -28,9 +33,30 @@ export function payloadTest(condition: PayloadCondition, document: string, value
       );
     case 'not':
       return `(not ${payloadTest(condition.of, document, values)})`;
+    case 'anywhere':
+      return `(position(lower(${values.add(asInJson(condition.text))}::text) in lower(${document}::text)) > 0)`;
     case 'test':
-      return scalarTest(condition, valueAt(parsePath(condition.path), document, values), values);
+      return pathTest(condition, parsePath(condition.path), document, values);
   }
+}
+
+/** The text as it is part of jsonb's text, in which quotes, backslashes and control characters are escaped. */
+function asInJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** With a `*`, tests the rest of the path on each element of the array. */
+function pathTest(test: Test, path: readonly PathStep[], document: string, values: Values): string {
+  const star = path.indexOf(ANY);
+  if (star === -1) return scalarTest(test, valueAt(path as string[], document, values), values);
+  // The negation of "one element is equal", not "one element is different".
+  if (test.op === 'NEQ') return `(not ${pathTest({ ...test, op: 'EQ' }, path, document, values)})`;
+  const array = valueAt(path.slice(0, star) as string[], document, values);
+  // The number of values so far makes the name of the row unique in the statement.
+  const element = `e${values.list.length}`;
+  const holds = pathTest(test, path.slice(star + 1), `${element}.value`, values);
+  return `exists (select from jsonb_array_elements(case jsonb_typeof(${array}) when 'array' then ${array} else '[]' end) ${element}
+                   where ${holds})`;
 }
 
 function scalarTest({ op, value }: Test, found: string, values: Values): string {
@@ -129,6 +155,8 @@ function probeOf(condition: PayloadCondition): Probe | null {
       const opposite = withoutNot(condition.of);
       return opposite === null ? null : probeOf(opposite);
     }
+    case 'anywhere':
+      return null;
     case 'test': {
       const shapes = shapesOf(condition);
       return shapes === null ? null : { kind: 'or', of: shapes.map((shape) => ({ shape })) };
@@ -141,6 +169,8 @@ function withoutNot(condition: PayloadCondition): PayloadCondition | null {
   switch (condition.kind) {
     case 'not':
       return condition.of;
+    case 'anywhere':
+      return null;
     case 'test':
       return condition.op === 'NEQ' ? { ...condition, op: 'EQ' } : null;
     case 'and':
@@ -161,7 +191,9 @@ function shapesOf({ path, op, value }: Test): unknown[] | null {
   if (op !== 'EQ' && !(op === 'CONTAINS' && typeof value !== 'string')) return null;
   let shapes: unknown[] = [op === 'EQ' ? (value satisfies JsonScalar) : [value]];
   for (const name of parsePath(path).reverse()) {
-    shapes = shapes.flatMap((shape) => [{ [name]: shape }, ...(isIndex(name) ? [[shape]] : [])]);
+    shapes = shapes.flatMap((shape) =>
+      name === ANY ? [[shape]] : [{ [name]: shape }, ...(isIndex(name) ? [[shape]] : [])],
+    );
     if (shapes.length > MAX_SHAPES) return null;
   }
   return shapes;

@@ -4,9 +4,9 @@ import type { Periods } from '../../domain/periods.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { firstYoungId, type KeptTerms, outlastsRetention } from '../retention/kept.ts';
 import { SearchBudget } from './budget.ts';
-import { hasConditions, isSelective } from './job-conditions.ts';
+import { hasConditions, withImpliedStatuses } from './job-conditions.ts';
 import {
-  type CandidateSource,
+  candidateSources,
   candidateStatement,
   type IdRange,
   MAX_CANDIDATES,
@@ -14,6 +14,7 @@ import {
   type SearchScope,
   walkStatement,
 } from './statements.ts';
+import { waitsOfQueues } from './wait-reasons.ts';
 
 /** Selects jobs of the account's live queues. */
 export interface JobSelection {
@@ -28,6 +29,8 @@ export interface JobSelection {
 
 export interface Search extends SearchScope {
   range: IdRange;
+  /** Least id of jobs that are within the window. Older ones are found only if they are kept. */
+  earliest: string;
   budget: SearchBudget;
   /** Runs a statement within the budget. */
   query<Row extends object>(statement: Statement | string, values: unknown[]): Promise<Row[]>;
@@ -55,7 +58,8 @@ const SCOPE: Statement = {
 
 /** Prepares a search. Its statements run in the account's turn. */
 export async function openSearch(db: Database, selection: JobSelection): Promise<Search> {
-  const { accountId, filter, windowMs, periods, budget = new SearchBudget() } = selection;
+  const { accountId, windowMs, periods, budget = new SearchBudget() } = selection;
+  const filter = withImpliedStatuses(selection.filter);
   const reading = db.reading(accountId, { budget });
   const query: Search['query'] = (statement, values) => reading.query(statement, values);
   const { queueIds, queueNames, created, scheduled, completed } = filter;
@@ -75,7 +79,9 @@ export async function openSearch(db: Database, selection: JobSelection): Promise
   const to = Math.min(...[created?.to, scheduled?.to, completed?.to].map((at) => at?.getTime() ?? Number.MAX_VALUE));
   const range = { from, below: to < now ? firstIdAt(to + 1) : AFTER_ALL };
   const kept = from < earliest ? periods : undefined;
-  return { budget, query, filter, now, indexed: row.indexed ?? '', queueIds: row.queue_ids, range, kept };
+  const waits = filter.waitReasons === undefined ? undefined : await waitsOfQueues(query, row.queue_ids);
+  const { queue_ids: ids, indexed } = row;
+  return { budget, query, filter, now, indexed: indexed ?? '', queueIds: ids, range, earliest, kept, waits };
 }
 
 interface ScopeRow {
@@ -134,10 +140,10 @@ export async function scan<Row extends object>(search: Search, options: ScanOpti
     return descending ? { ...rest, below: bound } : { ...rest, from: after(bound) };
   };
 
-  if (walkFirst && !isSelective(filter)) range = await walk(range);
+  const [narrowest] = candidateSources(filter);
+  if (walkFirst && narrowest === 'payload') range = await walk(range);
   if (range === null) return;
-  const sources: CandidateSource[] = [...(isSelective(filter) ? (['state'] as const) : []), 'payload'];
-  for (const source of sources) {
+  for (const source of candidateSources(filter)) {
     const statement = candidateStatement(search, range, source, { descending, projection });
     if (statement === null) continue;
     const rows = await query<CandidateRow & Row>(statement.text, statement.values);

@@ -1,8 +1,9 @@
 import type { JobFilter } from '../../domain/job-filter.ts';
 import type { Periods } from '../../domain/periods.ts';
 import { isKeptJob } from '../retention/kept.ts';
-import { jobConditions, stateConditions } from './job-conditions.ts';
+import { isOfDeadJobs, isSelective, jobConditions, stateConditions } from './job-conditions.ts';
 import { payloadProbe, payloadTest, Values } from './payload-conditions.ts';
+import { type WaitsByQueue, waitCondition } from './wait-reasons.ts';
 
 /** The scope of a search, which is the same for all of its statements. */
 export interface SearchScope {
@@ -15,6 +16,8 @@ export interface SearchScope {
   kept?: Periods | undefined;
   /** Payloads of jobs up to this id are in `job_search`. Payloads of later jobs have to be parsed. */
   indexed: string;
+  /** Set when the filter has waiting reasons: why the queues do not deliver. */
+  waits?: WaitsByQueue | undefined;
 }
 
 /** Ids from `from` (inclusive) to `below` (exclusive). */
@@ -26,6 +29,8 @@ export interface IdRange {
 /** Turns a query for matching jobs, with these columns, into the rows that the caller needs. */
 export interface Projection {
   columns: readonly string[];
+  /** Returns one more column, `value`, from the SQL of the payload. The filter must have a payload condition. */
+  value?(document: string, values: Values): string;
   sql(rows: string, values: Values): string;
 }
 
@@ -64,9 +69,11 @@ export function walkStatement(
   const values = new Values();
   const [from, below] = [values.add(range.from), values.add(range.below)];
   const direction = descending ? 'desc' : 'asc';
+  // The index of dead jobs has the same order, so the walk need not pass the other jobs.
+  const dead = isOfDeadJobs(scope.filter) ? ` and status = 'dead'` : '';
   const branches = scope.queueIds.map(
     (id) =>
-      `(select id from job where queue_id = ${values.add(id)} and id >= ${from} and id < ${below} order by id ${direction})`,
+      `(select id from job where queue_id = ${values.add(id)}${dead} and id >= ${from} and id < ${below} order by id ${direction})`,
   );
   const bound = '(select id from bound)';
   const within = (least?: string): Within => {
@@ -74,7 +81,7 @@ export function walkStatement(
     const first = least === undefined ? lower : `greatest(${lower}, ${least})`;
     return descending ? withinQueue(first, below, false) : withinQueue(first, bound, true);
   };
-  const rows = rowsOf(scope, values, range, within, projection.columns);
+  const rows = rowsOf(scope, values, range, within, projection);
   return {
     text: `
       with bound as materialized (
@@ -92,7 +99,7 @@ function rowsOf(
   values: Values,
   range: IdRange,
   within: (least?: string) => Within,
-  columns: readonly string[],
+  { columns, value }: Projection,
 ): string {
   const { payload } = scope.filter;
   const queues = `unnest(${values.add(scope.queueIds)}::text[]) as q(id)`;
@@ -106,11 +113,12 @@ function rowsOf(
   }
   const test = payloadTest(payload, 'document', values);
   const indexed = values.add(scope.indexed);
+  const extended = `${selected}${value === undefined ? '' : `, ${value('document', values)} as value`}`;
   const parts: string[] = [];
   // Reads the documents instead of the jobs, because they are smaller.
   if (range.from <= scope.indexed) {
     parts.push(`
-      select ${selected} from ${queues} cross join lateral (
+      select ${extended} from ${queues} cross join lateral (
         select s.job_id, ${DOCUMENT_OF_S} as document from job_search s
          where ${within()('s.queue_id', 's.job_id')} and s.job_id <= ${indexed} offset 0) s
         cross join lateral (select ${selected} from job j where ${job('j.id = s.job_id')} offset 0) j
@@ -118,7 +126,7 @@ function rowsOf(
   }
   if (range.below > scope.indexed) {
     parts.push(`
-      select ${selected} from ${queues} cross join lateral (
+      select ${extended} from ${queues} cross join lateral (
         select ${selected}, jobferry_searchable(j.payload) as document from job j
          where ${job(within(`${indexed} || '0'`)('j.queue_id', 'j.id'))} offset 0) j
        where document is not null and ${test}`);
@@ -132,7 +140,18 @@ const DOCUMENT_OF_S = `
        else (select jobferry_searchable(w.payload) from job w where w.id = s.job_id) end`;
 
 /** An index that contains all jobs that can match. */
-export type CandidateSource = 'state' | 'payload';
+export type CandidateSource = 'ids' | 'key' | 'action' | 'state' | 'payload';
+
+/** @returns the indexes that the filter may use; those that return the fewest candidates first */
+export function candidateSources(filter: JobFilter): CandidateSource[] {
+  return [
+    ...(filter.ids === undefined ? [] : (['ids'] as const)),
+    ...(filter.idempotencyKey === undefined ? [] : (['key'] as const)),
+    ...(filter.actionId === undefined ? [] : (['action'] as const)),
+    ...(isSelective(filter) ? (['state'] as const) : []),
+    'payload',
+  ];
+}
 
 /**
  * Reads all jobs that an index returns as candidates. If there are more than `MAX_CANDIDATES`, the column `candidates` is
@@ -145,8 +164,7 @@ export function candidateStatement(
   { descending, projection }: { descending: boolean; projection: Projection },
 ): SearchStatement | null {
   const values = new Values();
-  const queues = `unnest(${values.add(scope.queueIds)}::text[]) as q(id)`;
-  const candidates = source === 'state' ? statesIndex(scope, values, queues) : payloadIndex(scope, values, queues);
+  const candidates = candidatesOf(source, scope, values);
   if (candidates === null) return null;
   const { payload } = scope.filter;
   const selected = projection.columns.map((column) => (column === 'id' ? 'c.id' : `j.${column}`)).join(', ');
@@ -156,8 +174,9 @@ export function candidateStatement(
     `j.id < ${values.add(range.below)}`,
     ...conditionsOf(scope, values),
   ];
+  const extended = projection.value === undefined ? '' : `, ${projection.value('document', values)} as value`;
   const rows = `
-    select ${selected} from (select id from candidates order by id ${descending ? 'desc' : 'asc'}) c cross join lateral (
+    select ${selected}${extended} from (select id from candidates order by id ${descending ? 'desc' : 'asc'}) c cross join lateral (
       select ${projection.columns.map((column) => `j.${column}`).join(', ')}${documentOfJob(scope, values)} from job j where ${conditions.join(' and ')} offset 0) j
      where (select count(*) from candidates) <= ${MAX_CANDIDATES}
        ${payload === undefined ? '' : `and document is not null and ${payloadTest(payload, 'document', values)}`}`;
@@ -169,6 +188,29 @@ export function candidateStatement(
         left join lateral (${projection.sql(rows, values)}) result on true`,
     values: values.list,
   };
+}
+
+function candidatesOf(source: CandidateSource, scope: SearchScope, values: Values): string | null {
+  const ownQueues = `${values.add(scope.queueIds)}::text[]`;
+  const queues = `unnest(${ownQueues}) as q(id)`;
+  switch (source) {
+    case 'ids':
+      return `
+        select j.id from job j
+         where j.id = any (${values.add(scope.filter.ids)}::text[]) and j.queue_id = any (${ownQueues})`;
+    case 'key':
+      return `
+        select j.id from ${queues} cross join lateral (
+          select j.id from job j where j.queue_id = q.id and j.idempotency_key = ${values.add(scope.filter.idempotencyKey)}::text offset 0) j`;
+    case 'action':
+      return `
+        select j.id from bulk_action_job n join job j on j.id = n.job_id
+         where n.action_id = ${values.add(scope.filter.actionId)} and j.queue_id = any (${ownQueues})`;
+    case 'state':
+      return statesIndex(scope, values, queues);
+    case 'payload':
+      return payloadIndex(scope, values, queues);
+  }
 }
 
 function statesIndex(scope: SearchScope, values: Values, queues: string): string {
@@ -236,8 +278,15 @@ function conditionsOf(scope: SearchScope, values: Values): string[] {
   return [
     ...stateConditions(scope.filter, () => nowOf(scope, values)),
     ...jobConditions(scope.filter, values),
+    ...waitConditions(scope, values),
     ...keptConditions(scope, values),
   ];
+}
+
+function waitConditions({ filter, waits, now }: SearchScope, values: Values): string[] {
+  return filter.waitReasons === undefined || waits === undefined
+    ? []
+    : [waitCondition(filter.waitReasons, waits, now, values)];
 }
 
 function keptConditions(scope: SearchScope, values: Values): string[] {

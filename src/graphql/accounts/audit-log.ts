@@ -1,6 +1,9 @@
+import type { Prisma } from '../../db/generated/client.ts';
+import { firstIdAt } from '../../domain/id.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { builder } from '../builder.ts';
 import { counted, countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { given, TimeRangeInput } from '../filter-input.ts';
 import { inPlace, newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
 
@@ -51,17 +54,27 @@ const AuditEntryConnection = builder.connectionObject(
   { name: 'AuditEntryEdge', description: 'An entry and its cursor.' },
 );
 
-type Text = string | null | undefined;
+interface AuditArgs {
+  action?: string | null | undefined;
+  targetId?: string | null | undefined;
+  actor?: string | null | undefined;
+  at?: typeof TimeRangeInput.$inferInput | null | undefined;
+}
 
-function auditWhere({ action, targetId }: { action?: Text; targetId?: Text }, accountId: string) {
+function auditWhere({ action, targetId, actor, at }: AuditArgs, accountId: string): Prisma.AuditEntryWhereInput {
+  const texts = given<{ action: string; targetId: string; actorLabel: string }>({
+    action,
+    targetId,
+    actorLabel: actor,
+  });
   // Text that cannot be stored matches nothing.
-  const isPossible = [action, targetId].every((text) => text == null || isStorableText(text));
-  return {
-    accountId,
-    ...(isPossible ? {} : { id: '' }),
-    ...(action == null || !isPossible ? {} : { action }),
-    ...(targetId == null || !isPossible ? {} : { targetId }),
+  const isPossible = Object.values(texts).every(isStorableText);
+  // Ids grow with time, so a time range is a range of ids, which the index serves.
+  const ids = {
+    ...(at?.from == null ? {} : { gte: firstIdAt(at.from.getTime()) }),
+    ...(at?.to == null ? {} : { lt: firstIdAt(at.to.getTime() + 1) }),
   };
+  return isPossible ? { accountId, id: ids, ...texts } : { accountId, id: '' };
 }
 
 builder.queryFields((t) => ({
@@ -75,6 +88,8 @@ builder.queryFields((t) => ({
           description: 'Kind of the changes to return, for example `queue.update`; all by default.',
         }),
         targetId: t.arg.id({ description: 'Id of the object whose changes are returned; all objects by default.' }),
+        actor: t.arg.string({ description: 'Actor of the changes, as in `AuditEntry.actor`; all actors by default.' }),
+        at: t.arg({ type: TimeRangeInput, description: 'Changes in this range of time; all by default.' }),
       },
       resolve: async (_root, args, { prisma, account }) => {
         const own = auditWhere(args, account.id);

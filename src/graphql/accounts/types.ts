@@ -3,7 +3,9 @@ import type { Actor } from '../../domain/audit.ts';
 import type { Plan as PlanShape } from '../../domain/plan.ts';
 import type { AccountUsage } from '../../services/accounts/usage.ts';
 import { builder } from '../builder.ts';
-import { PRICE } from '../prices.ts';
+import { PRICE, totalTimelinePrice } from '../prices.ts';
+import { TimelinePoint } from '../queues/statistics.ts';
+import { timelineArgs, toTimeline } from '../timeline.ts';
 import { ApiKey } from './api-keys.ts';
 
 const Plan = builder.objectRef<PlanShape & { name: string }>('Plan').implement({
@@ -60,6 +62,15 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
       complexity: PRICE.usage,
       description: 'The present use of the account.',
       resolve: (account, _args, { services }) => services.accounts.usage(account),
+    }),
+    timeline: t.field({
+      type: [TimelinePoint],
+      complexity: (args) => totalTimelinePrice(args),
+      description:
+        'Attempts of all live queues together over time; the last day by default, at most 1000 time spans. Of more than 1000 queues only the oldest are included.',
+      args: timelineArgs,
+      resolve: async (account, args, { services, loaders }) =>
+        services.insight.totalTimeline(account, toTimeline(args, (await loaders.server()).now)),
     }),
     apiKeys: t.prismaField({
       type: [ApiKey],

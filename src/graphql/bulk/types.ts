@@ -1,8 +1,9 @@
 import { builder } from '../builder.ts';
+import type { GraphQLContext } from '../context.ts';
 import { enumOf } from '../enums.ts';
 import { Queue } from '../refs.ts';
 
-const BULK_ACTION_KINDS = ['replay_dead_letters', 'cancel_jobs', 'purge_queue'] as const;
+const BULK_ACTION_KINDS = ['replay_dead_letters', 'cancel_jobs', 'purge_queue', 'run_jobs_now'] as const;
 type BulkActionKindName = (typeof BULK_ACTION_KINDS)[number];
 const BulkActionKind = enumOf('BulkActionKind', 'Kind of work of a bulk action.', BULK_ACTION_KINDS);
 
@@ -39,7 +40,7 @@ export const BulkAction = builder.prismaObject('BulkAction', {
     selection: t.expose('selection', { type: 'JSON', description: 'The filter that selects the items.' }),
     ratePerSecond: t.exposeInt('ratePerSecond', {
       nullable: true,
-      description: 'Maximum number of replays per second; null if there is no limit.',
+      description: 'Maximum number of items per second; null if there is no limit.',
     }),
     canary: t.exposeBoolean('canary', {
       description: 'Whether one dead letter is replayed first, and the others only after its job has completed.',
@@ -52,9 +53,30 @@ export const BulkAction = builder.prismaObject('BulkAction', {
       description: 'Number of items that matched at the start, counted up to 1 000 000; never less than `processed`.',
     }),
     processed: t.exposeInt('processed', { description: 'Number of items that the bulk action has processed.' }),
-    succeeded: t.exposeInt('succeeded', { description: 'Number of items that were replayed or cancelled.' }),
+    succeeded: t.exposeInt('succeeded', { description: 'Number of items that were replayed, cancelled or made due.' }),
     skipped: t.exposeInt('skipped', {
-      description: 'Number of processed items that had changed meanwhile, or could not be replayed or cancelled.',
+      description: 'Number of processed items that had changed meanwhile, or could not be changed.',
+    }),
+    processedPerSecond: t.float({
+      nullable: true,
+      description:
+        'Average number of items processed per second since the request; null before the first batch and for an action that took no time.',
+      select: { processed: true, createdAt: true, updatedAt: true },
+      resolve: ({ processed, createdAt, updatedAt }) => {
+        const seconds = (updatedAt.getTime() - createdAt.getTime()) / 1000;
+        return processed === 0 || seconds <= 0 ? null : processed / seconds;
+      },
+    }),
+    secondsLeft: t.float({
+      nullable: true,
+      description:
+        'Estimated time to the end at that average, in seconds; null unless the bulk action is running and has processed items.',
+      select: { status: true, matched: true, processed: true, createdAt: true, updatedAt: true },
+      resolve: ({ status, matched, processed, createdAt, updatedAt }) => {
+        const seconds = (updatedAt.getTime() - createdAt.getTime()) / 1000;
+        if (status !== 'running' || processed === 0) return null;
+        return (Math.max(matched - processed, 0) * seconds) / processed;
+      },
     }),
     error: t.exposeString('error', {
       nullable: true,
@@ -82,23 +104,37 @@ export interface BulkActionResult {
   actionId: string | null;
 }
 
+/** The number of a dry run, or the number that the new action has stored. */
+export async function matchedOf(
+  { matched, actionId }: BulkActionResult,
+  _args: object,
+  { prisma, account }: GraphQLContext,
+): Promise<number> {
+  if (matched !== null || actionId === null) return matched ?? 0;
+  const where = { id: actionId, accountId: account.id };
+  return (await prisma.bulkAction.findFirstOrThrow({ where, select: { matched: true } })).matched;
+}
+
+/** The row of the new action; null for a dry run. */
+export function actionOf(query: object, { actionId }: BulkActionResult, _args: object, context: GraphQLContext) {
+  const { prisma, account } = context;
+  // The query is used in either case: Pothos reports one that is not.
+  const options = { ...query, where: { id: actionId ?? '', accountId: account.id } };
+  return actionId === null ? null : prisma.bulkAction.findFirst(options);
+}
+
 export const BulkActionPayload = builder.objectRef<BulkActionResult>('BulkActionPayload').implement({
   description: 'A bulk action, or the count of a dry run.',
   fields: (t) => ({
     matched: t.int({
       description: 'Number of jobs or dead letters that matched.',
-      resolve: async ({ matched, actionId }, _args, { prisma, account }) => {
-        if (matched !== null || actionId === null) return matched ?? 0;
-        const where = { id: actionId, accountId: account.id };
-        return (await prisma.bulkAction.findFirstOrThrow({ where, select: { matched: true } })).matched;
-      },
+      resolve: matchedOf,
     }),
     action: t.prismaField({
       type: BulkAction,
       nullable: true,
       description: 'The bulk action, which can be watched and cancelled; null for a dry run.',
-      resolve: (query, { actionId: id }, _args, { prisma, account }) =>
-        id === null ? null : prisma.bulkAction.findFirst({ ...query, where: { id, accountId: account.id } }),
+      resolve: actionOf,
     }),
   }),
 });

@@ -2,10 +2,12 @@ import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 import { builder } from '../builder.ts';
 import { DeadReason } from '../enums.ts';
 import { given, type Nullable, range, TimeRangeInput } from '../filter-input.ts';
+import { PayloadConditionInput, toCondition } from '../jobs/filter.ts';
 
 export const DeadLetterFilterInput = builder.inputType('DeadLetterFilter', {
   description: 'A filter of dead letters. All given members must hold; an empty filter matches all dead letters.',
   fields: (t) => ({
+    ids: t.idList({ description: 'Dead letters with these ids; at most 100.' }),
     queueIds: t.idList({ description: 'Dead letters of these queues.' }),
     dead: t.field({ type: TimeRangeInput, description: 'Dead letters of jobs that died in this range.' }),
     reasons: t.field({ type: [DeadReason], description: 'Dead letters of jobs that died for one of these reasons.' }),
@@ -17,6 +19,14 @@ export const DeadLetterFilterInput = builder.inputType('DeadLetterFilter', {
     webhookStatusCodes: t.intList({
       description: 'Dead letters whose last attempt had an answer with one of these status codes.',
     }),
+    answers: t.stringList({
+      description:
+        'Dead letters with one of these answers, as in `ErrorGroup.answer`; empty text for those without one.',
+    }),
+    payload: t.field({
+      type: PayloadConditionInput,
+      description: 'Dead letters of jobs whose payload fulfils this condition.',
+    }),
   }),
 });
 
@@ -24,6 +34,10 @@ export function toDeadLetterFilter(
   input: typeof DeadLetterFilterInput.$inferInput | null | undefined,
 ): DeadLetterFilter {
   if (input == null) return {};
-  const { dead, ...rest } = input;
-  return given<DeadLetterFilter>({ ...(rest as Nullable<DeadLetterFilter>), dead: range(dead) });
+  const { dead, payload, ...rest } = input;
+  return given<DeadLetterFilter>({
+    ...(rest as Nullable<DeadLetterFilter>),
+    dead: range(dead),
+    payload: payload == null ? undefined : toCondition(payload),
+  });
 }

@@ -12,6 +12,7 @@ import {
 } from '../errors.ts';
 import { idOf, refusing } from '../input.ts';
 import { JobPayload, jobAfter } from '../jobs/after-change.ts';
+import { JobFilterInput, toJobFilter } from '../jobs/filter.ts';
 import { PRICE } from '../prices.ts';
 import { DeadLetterFilterInput, toDeadLetterFilter } from './filter.ts';
 
@@ -36,10 +37,14 @@ builder.mutationFields((t) => ({
     type: BulkActionPayload,
     complexity: PRICE.bulk,
     description:
-      'Starts a bulk action that replays the matching dead letters of a queue that were not replayed, oldest first.',
+      'Starts a bulk action that replays the matching dead letters that were not replayed, of one queue or of all live queues, oldest first.',
     errors: { types: [ValidationError, NotFoundError, GoneError, LimitReachedError, InvalidRequestError] },
     args: {
-      queueId: t.arg.id({ required: true, description: 'Id of the queue.' }),
+      queueId: t.arg.id({ description: 'Id of the queue; all live queues by default.' }),
+      jobs: t.arg({
+        type: JobFilterInput,
+        description: 'The dead jobs whose dead letters are replayed, in the order of the jobs; instead of `filter`.',
+      }),
       filter: t.arg({
         type: DeadLetterFilterInput,
         description: 'The dead letters to replay. `fingerprints` selects error groups.',
@@ -58,11 +63,12 @@ builder.mutationFields((t) => ({
           'True: replay one dead letter first, and the others only after the job of the first has completed.',
       }),
     },
-    resolve: (_root, { queueId, filter, dryRun, all, canary, ratePerSecond }, { services, account }) =>
+    resolve: (_root, { queueId, filter, jobs, dryRun, all, canary, ratePerSecond }, { services, account }) =>
       refusing(async (): Promise<BulkActionResult> => {
         const input = {
-          queueId: idOf(queueId, 'queue'),
+          queueId: queueId == null ? null : idOf(queueId, 'queue'),
           filter: toDeadLetterFilter(filter),
+          jobs: jobs == null ? null : toJobFilter(jobs),
           all,
           canary,
           ratePerSecond: ratePerSecond ?? null,

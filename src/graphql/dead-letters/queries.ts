@@ -1,4 +1,5 @@
 import { builder } from '../builder.ts';
+import { enumOf } from '../enums.ts';
 import { PRICE, searchPrice } from '../prices.ts';
 import { DeadLetter } from '../refs.ts';
 import { DeadLetterFilterInput, toDeadLetterFilter } from './filter.ts';
@@ -6,6 +7,12 @@ import { DeadLetterConnection, deadLetterPage, ErrorGroup } from './types.ts';
 
 /** Maximum number of groups in total. */
 const MAX_GROUPS = 100;
+
+const ErrorGroupBy = enumOf(
+  'ErrorGroupBy',
+  'Common property of an error group. `ERROR`: reason, status code and error without ids and numbers. `ANSWER`: also the first line of the webhook’s last answer without ids and numbers.',
+  ['error', 'answer'],
+);
 
 builder.queryFields((t) => ({
   deadLetters: t.connection(
@@ -30,15 +37,33 @@ builder.queryFields((t) => ({
       first: t.arg.int({
         defaultValue: 10,
         required: true,
-        description: 'Maximum number of groups per queue; at most 100.',
+        description: 'Maximum number of groups per queue, or in total with `acrossQueues`; at most 100.',
+      }),
+      by: t.arg({
+        type: ErrorGroupBy,
+        defaultValue: 'error',
+        required: true,
+        description: 'What the dead letters of a group have in common.',
+      }),
+      acrossQueues: t.arg.boolean({
+        defaultValue: false,
+        required: true,
+        description: 'True: dead letters of several queues form one group. False: each queue has groups of its own.',
+      }),
+      newSince: t.arg({
+        type: 'DateTime',
+        description: 'Only groups of which no dead letter died before this time; all by default.',
       }),
     },
-    resolve: async (_root, { filter, first }, { services, account }) => {
-      const groups = await services.deadLetters.errorGroups(
-        account,
-        toDeadLetterFilter(filter),
-        Math.min(Math.max(first, 0), 100),
-      );
+    resolve: async (_root, { filter, first, by, acrossQueues, newSince }, { services, account }) => {
+      const letters = toDeadLetterFilter(filter);
+      const options = {
+        limit: Math.min(Math.max(first, 0), MAX_GROUPS),
+        byAnswer: by === 'answer',
+        newSince: newSince ?? undefined,
+      };
+      if (acrossQueues) return services.deadLetters.errorGroupsAcrossQueues(account, letters, options);
+      const groups = await services.deadLetters.errorGroups(account, letters, options);
       return [...groups.values()]
         .flat()
         .sort((one, other) => other.count - one.count)

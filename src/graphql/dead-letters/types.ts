@@ -3,7 +3,7 @@ import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 import { MAX_COUNT } from '../../domain/page.ts';
 import type { ErrorGroup as ErrorGroupShape } from '../../services/dead-letters/search.ts';
 import { builder } from '../builder.ts';
-import { counted, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { counted, HINT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { DeadReason } from '../enums.ts';
 import { visibleJob } from '../jobs/visible.ts';
@@ -58,9 +58,40 @@ DeadLetter.implement({
   }),
 });
 
+const ErrorGroupQueue = builder.objectRef<{ id: string; count: number }>('ErrorGroupQueue').implement({
+  description: 'The part of an error group that belongs to one queue.',
+  fields: (t) => ({
+    queue: t.field({
+      type: Queue,
+      nullable: true,
+      description: 'The queue; null if it has been removed.',
+      resolve: ({ id }, _args, { loaders }) => loaders.queue.load(id),
+    }),
+    count: t.exposeInt('count', { description: 'Number of dead letters of the queue in the group.' }),
+  }),
+});
+
 export const ErrorGroup = builder.objectRef<ErrorGroupShape>('ErrorGroup').implement({
   description: 'Dead letters with the same cause: reason, status code, and error without ids and numbers.',
   fields: (t) => ({
+    queue: t.field({
+      type: Queue,
+      nullable: true,
+      description: 'The queue of the group; null if the group has several queues, or the queue has been removed.',
+      resolve: ({ queues }, _args, { loaders }) =>
+        queues[0] === undefined || queues.length > 1 ? null : loaders.queue.load(queues[0].id),
+    }),
+    queues: t.field({
+      type: [ErrorGroupQueue],
+      complexity: { field: 1, multiplier: 3 },
+      description: 'The queues of the group, the one with the most dead letters first.',
+      resolve: ({ queues }) => queues,
+    }),
+    answer: t.exposeString('answer', {
+      nullable: true,
+      description:
+        'First line of the webhook’s last answer in lower case, with ids and numbers as `<n>`; null if there was no such answer or it is stored encrypted, and always with `by: ERROR`.',
+    }),
     fingerprint: t.exposeString('fingerprint', {
       description: 'Fingerprint of the group, for `fingerprints` in a filter of dead letters.',
     }),
@@ -100,6 +131,7 @@ export const DeadLetterConnection = builder.connectionObject(
     fields: (t) => ({
       totalCount: t.int(TOTAL_COUNT),
       totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
+      hint: t.string(HINT),
     }),
   },
   { name: 'DeadLetterEdge', description: 'A dead letter, and its cursor.' },
@@ -113,5 +145,9 @@ export async function deadLetterPage(context: GraphQLContext, filter: DeadLetter
     const positions = await services.deadLetters.search(account, filter, slice);
     return placed(positions, await loaders.deadLetter.loadMany(positions.map(({ id }) => id)));
   });
-  return { ...page, ...counted(() => services.deadLetters.count(account, filter, MAX_COUNT)) };
+  return {
+    ...page,
+    ...counted(() => services.deadLetters.count(account, filter, MAX_COUNT)),
+    hint: () => services.jobs.payloadHint(account, filter),
+  };
 }

@@ -1,19 +1,21 @@
+import type { InputRef } from '@pothos/core';
 import { JobferryError } from '../../domain/errors.ts';
 import type { JobFilter, JobOrder, JsonScalar, PayloadCondition } from '../../domain/job-filter.ts';
 import { FILTER_LIMITS } from '../../domain/job-filter.ts';
 import { builder } from '../builder.ts';
-import { JobOrderField, JobStateName, JobStatus, OrderDirection, PayloadOperator } from '../enums.ts';
-import { given, type Nullable, range, TimeRangeInput } from '../filter-input.ts';
+import {
+  DeadReason,
+  JobOrderField,
+  JobStateName,
+  JobStatus,
+  OrderDirection,
+  PayloadOperator,
+  WaitReason,
+} from '../enums.ts';
+import { bounds, given, IntRangeInput, type Nullable, range, TimeRangeInput } from '../filter-input.ts';
 
-const IntRangeInput = builder.inputType('IntRangeInput', {
-  description: 'A range of whole numbers; both bounds are inclusive and optional.',
-  fields: (t) => ({
-    min: t.int({ description: 'Lower bound.' }),
-    max: t.int({ description: 'Upper bound.' }),
-  }),
-});
-
-interface PayloadConditionShape {
+export interface PayloadConditionShape {
+  anywhere?: string | null | undefined;
   path?: string | null | undefined;
   op?: PayloadOperatorName | null | undefined;
   value?: NonNullable<unknown> | null | undefined;
@@ -23,25 +25,32 @@ interface PayloadConditionShape {
 }
 type PayloadOperatorName = 'EQ' | 'NEQ' | 'CONTAINS' | 'EXISTS' | 'GT' | 'LT';
 
-const PayloadConditionInput = builder.inputRef<PayloadConditionShape>('PayloadConditionInput').implement({
-  description:
-    'A condition on payloads: either `path` with `op` and `value`, or one of `and`, `or` and `not`. Example: `{path: "customer.id", op: EQ, value: 42}`.',
-  fields: (t) => ({
-    path: t.string({
-      description:
-        'Names of members separated by dots, with array indexes as numbers: `items.0.sku`. A backslash escapes a dot.',
+export const PayloadConditionInput: InputRef<PayloadConditionShape> = builder
+  .inputRef<PayloadConditionShape>('PayloadConditionInput')
+  .implement({
+    description:
+      'A condition on payloads: either `path` with `op` and `value`, or one of `anywhere`, `and`, `or` and `not`. Example: `{path: "customer.id", op: EQ, value: 42}`.',
+    fields: (t) => ({
+      anywhere: t.string({
+        description:
+          'Text that the JSON text of the payload contains, ignoring case: in any value or name. No index helps, so narrow the filter by time or queue.',
+      }),
+      path: t.string({
+        description:
+          'Names of members separated by dots, with array indexes as numbers (`items.0.sku`), or `*` for any element (`items.*.sku`). A backslash escapes a dot or a `*`.',
+      }),
+      op: t.field({ type: PayloadOperator, description: 'The comparison; `EQ` by default.' }),
+      value: t.field({ type: 'JSON', description: 'The value to compare with: text, a number, true, false or null.' }),
+      and: t.field({ type: [PayloadConditionInput], description: 'Conditions that must all hold.' }),
+      or: t.field({ type: [PayloadConditionInput], description: 'Conditions of which at least one must hold.' }),
+      not: t.field({ type: PayloadConditionInput, description: 'A condition that must not hold.' }),
     }),
-    op: t.field({ type: PayloadOperator, description: 'The comparison; `EQ` by default.' }),
-    value: t.field({ type: 'JSON', description: 'The value to compare with: text, a number, true, false or null.' }),
-    and: t.field({ type: [PayloadConditionInput], description: 'Conditions that must all hold.' }),
-    or: t.field({ type: [PayloadConditionInput], description: 'Conditions of which at least one must hold.' }),
-    not: t.field({ type: PayloadConditionInput, description: 'A condition that must not hold.' }),
-  }),
-});
+  });
 
 export const JobFilterInput = builder.inputType('JobFilter', {
   description: 'A filter of jobs. All given members must hold; an empty filter matches all jobs.',
   fields: (t) => ({
+    ids: t.idList({ description: 'Jobs with these ids; at most 100.' }),
     queueIds: t.idList({ description: 'Jobs of these queues.' }),
     queueNames: t.stringList({ description: 'Jobs of the queues with these names.' }),
     states: t.field({ type: [JobStateName], description: 'Jobs in one of these states.' }),
@@ -50,6 +59,23 @@ export const JobFilterInput = builder.inputType('JobFilter', {
     scheduled: t.field({ type: TimeRangeInput, description: 'Jobs with `scheduledFor` in this range.' }),
     completed: t.field({ type: TimeRangeInput, description: 'Jobs completed in this range.' }),
     attempts: t.field({ type: IntRangeInput, description: 'Jobs with a number of attempts in this range.' }),
+    deferCount: t.field({
+      type: IntRangeInput,
+      description: 'Jobs that have used a number of holds in this range.',
+    }),
+    waitReasons: t.field({
+      type: [WaitReason],
+      description:
+        'Pending jobs that are not being delivered for one of these reasons, as in `Job.waiting`. Jobs of deleted queues are not found.',
+    }),
+    deadReasons: t.field({ type: [DeadReason], description: 'Dead jobs that died for one of these reasons.' }),
+    replayable: t.boolean({
+      description: 'True: only dead jobs whose dead letter was not replayed. False: only other jobs.',
+    }),
+    actionId: t.id({
+      description: 'Jobs that this bulk action created (as replays) or changed.',
+    }),
+    idempotencyKey: t.string({ description: 'Jobs with exactly this idempotency key; at most one per queue.' }),
     idempotencyKeyContains: t.string({ description: 'Jobs whose idempotency key contains this text, ignoring case.' }),
     errorContains: t.string({ description: 'Jobs whose `lastError` contains this text, ignoring case.' }),
     webhookStatusCodes: t.intList({
@@ -58,6 +84,13 @@ export const JobFilterInput = builder.inputType('JobFilter', {
     webhookStatusClasses: t.intList({
       description:
         'Jobs whose last attempt had an answer of one of these classes: 2 for 2xx and so on, 0 for no answer. With `webhookStatusCodes` as well, a job matches if either does.',
+    }),
+    anyWebhookStatusCodes: t.intList({
+      description: 'Jobs of which at least one attempt had an answer with one of these status codes.',
+    }),
+    anyWebhookStatusClasses: t.intList({
+      description:
+        'Jobs of which at least one attempt had an answer of one of these classes, as in `webhookStatusClasses`. With `anyWebhookStatusCodes` as well, a job matches if either does.',
     }),
     payload: t.field({ type: PayloadConditionInput, description: 'Jobs whose payload fulfils this condition.' }),
   }),
@@ -73,14 +106,15 @@ export const JobOrderInput = builder.inputType('JobOrder', {
 
 export function toJobFilter(input: typeof JobFilterInput.$inferInput | null | undefined): JobFilter {
   if (input == null) return {};
-  const { created, scheduled, completed, attempts, payload, ...rest } = input;
+  const { created, scheduled, completed, attempts, deferCount, payload, ...rest } = input;
   return given<JobFilter>({
     ...(rest as Nullable<JobFilter>),
     created: range(created),
     scheduled: range(scheduled),
     completed: range(completed),
-    attempts: attempts == null ? undefined : { min: attempts.min ?? undefined, max: attempts.max ?? undefined },
-    payload: payload == null ? undefined : toCondition(payload, 1),
+    attempts: bounds(attempts),
+    deferCount: bounds(deferCount),
+    payload: payload == null ? undefined : toCondition(payload),
   });
 }
 
@@ -90,12 +124,14 @@ export function toOrder(input: typeof JobOrderInput.$inferInput | null | undefin
     : { field: input.field, descending: input.direction === 'desc' };
 }
 
-function toCondition(input: PayloadConditionShape, depth: number): PayloadCondition {
+/** @throws JobferryError `invalid_request` */
+export function toCondition(input: PayloadConditionShape, depth = 1): PayloadCondition {
   if (depth > FILTER_LIMITS.payloadNesting) {
     throw invalid(`payload conditions must be nested at most ${FILTER_LIMITS.payloadNesting} levels deep`);
   }
-  const forms = [input.path, input.and, input.or, input.not].filter((form) => form != null);
-  if (forms.length !== 1) throw invalid('a payload condition must have exactly one of path, and, or, not');
+  const forms = [input.path, input.anywhere, input.and, input.or, input.not].filter((form) => form != null);
+  if (forms.length !== 1) throw invalid('a payload condition must have exactly one of path, anywhere, and, or, not');
+  if (input.anywhere != null) return { kind: 'anywhere', text: input.anywhere };
   if (input.not != null) return { kind: 'not', of: toCondition(input.not, depth + 1) };
   const several = input.and ?? input.or;
   if (several != null) {

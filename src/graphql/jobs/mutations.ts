@@ -142,6 +142,29 @@ builder.mutationFields((t) => ({
         return { matched: null, actionId: await services.bulk.startCancel(account, jobs, all) };
       }),
   }),
+  runJobsNow: t.field({
+    type: BulkActionPayload,
+    complexity: PRICE.bulk,
+    description:
+      'Starts a bulk action that makes all matching jobs due that are pending and not yet due. Pause, hold, concurrency and rate limit of their queues still apply.',
+    errors: { types: [ValidationError, InvalidRequestError] },
+    args: {
+      filter: t.arg({ type: JobFilterInput, required: true, description: 'The jobs to make due.' }),
+      all: t.arg.boolean({ required: true, defaultValue: false, description: 'Must be true if the filter is empty.' }),
+      dryRun: t.arg.boolean({
+        required: true,
+        defaultValue: false,
+        description: 'True: only count the matching jobs.',
+      }),
+      ratePerSecond: t.arg.int({ description: 'Maximum number of jobs per second; no limit by default.' }),
+    },
+    resolve: (_root, { filter, all, dryRun, ratePerSecond }, { services, account }) =>
+      refusing(async (): Promise<BulkActionResult> => {
+        const input = { filter: toJobFilter(filter), all, ratePerSecond: ratePerSecond ?? null };
+        if (dryRun) return { matched: await services.bulk.countRunNow(account, input), actionId: null };
+        return { matched: null, actionId: await services.bulk.startRunNow(account, input) };
+      }),
+  }),
 }));
 
 /** Leaves out what is not given, as the REST schemas that check the input require. */

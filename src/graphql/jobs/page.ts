@@ -1,7 +1,7 @@
 import type { JobFilter, JobOrder } from '../../domain/job-filter.ts';
 import { MAX_COUNT, type Position, type Slice } from '../../domain/page.ts';
 import { builder } from '../builder.ts';
-import { counted, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { counted, HINT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { Job } from '../refs.ts';
 
@@ -13,6 +13,7 @@ export const JobConnection = builder.connectionObject(
     fields: (t) => ({
       totalCount: t.int(TOTAL_COUNT),
       totalCountExact: t.boolean(TOTAL_COUNT_EXACT),
+      hint: t.string(HINT),
     }),
   },
   { name: 'JobEdge', description: 'A job, and its cursor.' },
@@ -34,5 +35,9 @@ export async function jobPage(
     const positions = await search(slice);
     return placed(positions, await loaders.job.loadMany(positions.map(({ id }) => id)));
   });
-  return { ...page, ...counted(() => services.jobs.count(account, filter, MAX_COUNT)) };
+  return {
+    ...page,
+    ...counted(() => services.jobs.count(account, filter, MAX_COUNT)),
+    hint: () => services.jobs.payloadHint(account, filter),
+  };
 }

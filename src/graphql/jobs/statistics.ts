@@ -16,10 +16,14 @@ const Count = builder.objectRef<BoundedCount>('Count').implement({
 });
 
 const JobTimelinePoint = builder.objectRef<JobTimelinePointShape>('JobTimelinePoint').implement({
-  description: 'Number of jobs published in a time span, by their present status.',
+  description: 'Number of jobs published in a time span, by their present status and state.',
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'Start of the time span.' }),
     pending: t.exposeInt('pending', { description: 'Jobs that are now pending.' }),
+    due: t.exposeInt('due', { description: 'Pending jobs that are now due.' }),
+    scheduled: t.exposeInt('scheduled', { description: 'Pending jobs that now wait for their first delivery.' }),
+    retrying: t.exposeInt('retrying', { description: 'Pending jobs that are now in back-off.' }),
+    held: t.exposeInt('held', { description: 'Pending jobs that now wait for the end of a hold of their own.' }),
     processing: t.exposeInt('processing', { description: 'Jobs that are now being delivered.' }),
     awaitingAck: t.exposeInt('awaitingAck', { description: 'Jobs that are now awaiting a report.' }),
     completed: t.exposeInt('completed', { description: 'Jobs that are now completed.' }),

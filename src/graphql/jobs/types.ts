@@ -1,13 +1,17 @@
 import type { DeadReason as Reason, JobStatus as Status } from '../../domain/job.ts';
+import { stateOf } from '../../domain/job-filter.ts';
 import type { BackoffType as Backoff } from '../../domain/queue.ts';
 import type { Waiting as WaitingShape } from '../../domain/waiting.ts';
 import { builder } from '../builder.ts';
-import { BackoffType, DeadReason, JobStatus, WaitReason } from '../enums.ts';
+import { BackoffType, DeadReason, JobStateName, JobStatus, WaitReason } from '../enums.ts';
+import type { JobRow } from '../loaders.ts';
+import { PRICE } from '../prices.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
 import { Attempt } from './attempt.ts';
+import { cancelKey } from './cancelled-by.ts';
 import { visibleJob } from './visible.ts';
 
-const Waiting = builder.objectRef<WaitingShape>('Waiting').implement({
+const Waiting = builder.objectRef<WaitingShape & { jobId: string }>('Waiting').implement({
   description: 'The reason why a pending job is not being delivered now.',
   fields: (t) => ({
     reason: t.field({
@@ -22,6 +26,13 @@ const Waiting = builder.objectRef<WaitingShape>('Waiting').implement({
       description:
         'Earliest time at which the delivery can start; null if the job waits for an event, such as the end of a pause.',
     }),
+    ahead: t.int({
+      nullable: true,
+      complexity: PRICE.ahead,
+      description:
+        'Number of pending jobs of the queue that are scheduled before this job; null if there are more than 1000.',
+      resolve: ({ jobId }, _args, { loaders }) => loaders.ahead.load(jobId),
+    }),
   }),
 });
 
@@ -32,6 +43,28 @@ const AckProgress = builder.objectRef<{ text: string; at: Date }>('AckProgress')
     at: t.expose('at', { type: 'DateTime', description: 'Time of the report.' }),
   }),
 });
+
+const Receipt = builder.objectRef<JobRow>('Receipt').implement({
+  description: 'The 2xx answer of the webhook to a job in ack mode. After the report it is part of the attempt.',
+  fields: (t) => ({
+    webhookStatusCode: t.int({
+      description: 'Status code of the answer.',
+      resolve: ({ answerStatusCode }) => existing(answerStatusCode),
+    }),
+    durationMs: t.exposeInt('answerMs', { nullable: true, description: 'Duration of the delivery in milliseconds.' }),
+    responseBody: t.string({
+      nullable: true,
+      description: 'First 4 KiB of the body of the answer; null if it had none.',
+      resolve: async ({ id }, _args, { loaders, texts }) => {
+        const body = await loaders.receiptBody.load(id);
+        return body === null ? null : texts.take(body);
+      },
+    }),
+  }),
+});
+
+/** Longest preview of a payload, in characters. */
+const MAX_PREVIEW = 2000;
 
 Job.implement({
   description: 'A published job, with its state and its history.',
@@ -49,6 +82,14 @@ Job.implement({
       type: JobStatus,
       description: 'Status of the job, the same as in REST.',
       resolve: (job) => job.status as Status,
+    }),
+    state: t.field({
+      type: JobStateName,
+      description: 'State of the job: its status, with `PENDING` divided into four.',
+      resolve: async (job, _args, { loaders }) => {
+        const facts = { ...job, status: job.status as Status, waitReason: job.waitReason as 'backoff' | 'hold' | null };
+        return stateOf(facts, (await loaders.server()).now);
+      },
     }),
     attemptsMade: t.exposeInt('attempts', {
       description: 'Number of attempts that count, including the one in progress. REST calls it `attempts`.',
@@ -81,6 +122,23 @@ Job.implement({
       description: 'The JSON text of the payload, byte for byte as published and delivered.',
       resolve: async (job, _args, { loaders, texts }) => texts.take(existing(await loaders.payload.load(job.id))),
     }),
+    payloadBytes: t.int({
+      description: 'Size of the JSON text of the payload in bytes.',
+      resolve: async (job, _args, { loaders }) => existing(await loaders.payloadHead(0).load(job.id)).bytes,
+    }),
+    payloadPreview: t.string({
+      nullable: true,
+      description:
+        'First characters of the JSON text of the payload; null if the payload is stored encrypted and larger than 64 KiB.',
+      args: {
+        max: t.arg.int({ required: true, defaultValue: 200, description: 'Maximum number of characters; 1 to 2000.' }),
+      },
+      resolve: async (job, { max }, { loaders, texts }) => {
+        const characters = Math.min(Math.max(max, 1), MAX_PREVIEW);
+        const { preview } = existing(await loaders.payloadHead(characters).load(job.id));
+        return preview === null ? null : texts.take(preview);
+      },
+    }),
     scheduledFor: t.expose('scheduledFor', {
       type: 'DateTime',
       description:
@@ -97,6 +155,12 @@ Job.implement({
       nullable: true,
       description: 'Time at which the job times out without a report; null unless the job is awaiting an ack.',
       resolve: (job) => (job.status === 'awaiting_ack' ? job.deadline : null),
+    }),
+    receipt: t.field({
+      type: Receipt,
+      nullable: true,
+      description: 'The webhook’s answer that confirmed receipt; null unless the job is awaiting an ack.',
+      resolve: (job) => (job.status === 'awaiting_ack' && job.answerStatusCode !== null ? job : null),
     }),
     progress: t.field({
       type: AckProgress,
@@ -121,6 +185,21 @@ Job.implement({
       nullable: true,
       description: 'Time at which the job was completed; null unless it is completed.',
     }),
+    endedAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which the job was completed or died; null unless it has ended.',
+      resolve: (job) => job.completedAt ?? (job.status === 'dead' ? job.deadAt : null),
+    }),
+    cancelledBy: t.string({
+      nullable: true,
+      description:
+        'Actor that cancelled the job, itself or by a bulk action; null unless the job was cancelled, and if the actor is no longer known.',
+      resolve: (job, _args, { loaders }) =>
+        job.deadReason === 'cancelled' && job.deadAt !== null
+          ? loaders.cancelledBy.load(cancelKey(job, job.deadAt))
+          : null,
+    }),
     attempts: t.field({
       type: [Attempt],
       complexity: { field: 1, multiplier: 3 },
@@ -131,7 +210,10 @@ Job.implement({
       type: Waiting,
       nullable: true,
       description: 'The reason why the job is not being delivered now; null unless the job is pending.',
-      resolve: (job, _args, { loaders }) => (job.status === 'pending' ? loaders.waiting.load(job.id) : null),
+      resolve: async (job, _args, { loaders }) => {
+        const waiting = job.status === 'pending' ? await loaders.waiting.load(job.id) : null;
+        return waiting === null ? null : { ...waiting, jobId: job.id };
+      },
     }),
     deadLetter: t.field({
       type: DeadLetter,
@@ -159,7 +241,7 @@ Job.implement({
 
 type JobRowList = (typeof Job.$inferType)[];
 
-/** The row exists: a foreign key refers to it. */
+/** The value exists: a foreign key refers to its row, or the job's status implies it. */
 function existing<T>(value: T | null): T {
   if (value === null) throw new Error('a row that a foreign key refers to was not found');
   return value;

@@ -76,6 +76,10 @@ const WatchInput = builder.inputType('WatchInput', {
   description: 'The objects to watch, at most 100 of each kind. Ids of other accounts are ignored.',
   fields: (t) => ({
     queueIds: t.idList({ description: 'Ids of queues. The jobs of these queues are watched too.' }),
+    allQueues: t.boolean({
+      description:
+        'True: all queues of the account, also those that are created later, without their jobs. An event has at most 100 queues.',
+    }),
     jobIds: t.idList({ description: 'Ids of jobs.' }),
     actionIds: t.idList({ description: 'Ids of bulk actions.' }),
   }),
@@ -142,7 +146,9 @@ builder.subscriptionFields((t) => ({
     // An interval has one event with jobs, one with queues, and one for each bulk action.
     complexity: ({ watch }) => ({
       field: 1,
-      multiplier: Math.max(1, watch?.queueIds?.length ?? 0, watch?.jobIds?.length ?? 0) / MAX_EACH,
+      multiplier:
+        Math.max(1, watch?.allQueues === true ? MAX_EACH : (watch?.queueIds?.length ?? 0), watch?.jobIds?.length ?? 0) /
+        MAX_EACH,
     }),
     subscribe: async (_root, { watch, minIntervalMs }, context) => {
       assertWithin('minIntervalMs', minIntervalMs, LIMITS.intervalMs);
@@ -224,6 +230,7 @@ async function* followAll(context: GraphQLContext, signal: AbortSignal, watch: W
     jobIds: new Set(watch.jobIds),
     actionIds: new Set(watch.actionIds),
     moreJobs: 0,
+    ...(watch.allQueues === true ? { allQueues: true as const } : {}),
   };
   const changes = context.live.watch(watch, minIntervalMs, signal);
   try {
@@ -231,7 +238,7 @@ async function* followAll(context: GraphQLContext, signal: AbortSignal, watch: W
     for (;;) {
       const next = await changes.next();
       if (next.done === true) return;
-      const events = await eventsOf(context, next.value);
+      const events = await eventsOf(context, await withoutOtherJobs(context, next.value, watch));
       if (events.length > 0) yield events;
     }
   } finally {
@@ -239,12 +246,26 @@ async function* followAll(context: GraphQLContext, signal: AbortSignal, watch: W
   }
 }
 
+/** All queues are watched without their jobs. Those of queues that are watched by id are sent nevertheless. */
+async function withoutOtherJobs(context: GraphQLContext, changes: Changes, watch: Watch): Promise<Changes> {
+  if (watch.allQueues !== true) return changes;
+  const isWatched = (id: string) => watch.jobIds.includes(id);
+  const ofQueues = watch.queueIds.length === 0 ? [] : [...changes.jobIds].filter((id) => !isWatched(id));
+  context.renew();
+  const rows = await context.loaders.job.loadMany(ofQueues);
+  const kept = rows.filter(
+    (row): row is JobRow => row !== null && !(row instanceof Error) && watch.queueIds.includes(row.queueId),
+  );
+  return { ...changes, jobIds: new Set([...[...changes.jobIds].filter(isWatched), ...idsOf(kept)]), moreJobs: 0 };
+}
+
 async function eventsOf(context: GraphQLContext, changes: Changes): Promise<LiveEventShape[]> {
   context.renew();
   const events: LiveEventShape[] = [...changes.actionIds].map((actionId) => ({ actionId }));
   const jobs = await jobsOf(context, changes);
   if (jobs !== null) events.push(jobs);
-  const queues = changes.queueIds.size === 0 ? [] : await queuesNow(context, [...changes.queueIds]);
+  const changed = changes.allQueues === true ? null : [...changes.queueIds];
+  const queues = changed?.length === 0 ? [] : await queuesNow(context, changed);
   if (queues.length > 0) events.push({ queues });
   return events;
 }
@@ -286,7 +307,12 @@ async function ownWatch(context: GraphQLContext, input: typeof WatchInput.$infer
       select: { id: true },
     }),
   ]);
-  return watchOf(context, { queueIds: idsOf(queues), jobIds: idsOf(jobs), actionIds: actions.map(({ id }) => id) });
+  return watchOf(context, {
+    queueIds: idsOf(queues),
+    jobIds: idsOf(jobs),
+    actionIds: actions.map(({ id }) => id),
+    allQueues: input.allQueues === true,
+  });
 }
 
 function idsOf(rows: ({ id: string } | null | Error)[]): string[] {

@@ -1,6 +1,6 @@
 import { contract } from '../../contract/index.ts';
 import { builder } from '../builder.ts';
-import { BulkAction } from '../bulk/types.ts';
+import { actionOf, BulkAction, type BulkActionResult, matchedOf } from '../bulk/types.ts';
 import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
 import { ConflictError, ForbiddenError, InvalidRequestError, NotFoundError, ValidationError } from '../errors.ts';
 import { checked, idOf, refusing, withoutNulls } from '../input.ts';
@@ -110,14 +110,15 @@ const RotateSigningSecretPayload = builder
     }),
   });
 
-const PurgeQueuePayload = builder.objectRef<{ actionId: string }>('PurgeQueuePayload').implement({
-  description: 'The bulk action that purges the queue.',
+const PurgeQueuePayload = builder.objectRef<BulkActionResult>('PurgeQueuePayload').implement({
+  description: 'The bulk action that purges the queue, or the count of a dry run.',
   fields: (t) => ({
+    matched: t.int({ description: 'Number of pending jobs that matched.', resolve: matchedOf }),
     action: t.prismaField({
       type: BulkAction,
-      description: 'The bulk action, which can be watched and cancelled.',
-      resolve: (query, { actionId: id }, _args, { prisma, account }) =>
-        prisma.bulkAction.findFirstOrThrow({ ...query, where: { id, accountId: account.id } }),
+      nullable: true,
+      description: 'The bulk action, which can be watched and cancelled; null for a dry run.',
+      resolve: actionOf,
     }),
   }),
 });
@@ -201,9 +202,16 @@ builder.mutationFields((t) => ({
     complexity: PRICE.bulk,
     description: 'Starts a bulk action that cancels every pending job of a queue that was published before now.',
     errors: { types: [NotFoundError, InvalidRequestError] },
-    args: { id: t.arg.id({ required: true, description: 'Id of the queue.' }) },
-    resolve: (_root, { id }, { services, account }) =>
-      refusing(async () => ({ actionId: await services.bulk.startPurge(account, idOf(id, 'queue')) })),
+    args: {
+      id: t.arg.id({ required: true, description: 'Id of the queue.' }),
+      dryRun: t.arg.boolean({ required: true, defaultValue: false, description: 'True: only count the pending jobs.' }),
+    },
+    resolve: (_root, { id, dryRun }, { services, account }) =>
+      refusing(async (): Promise<BulkActionResult> => {
+        const queueId = idOf(id, 'queue');
+        if (dryRun) return { matched: await services.bulk.countPurge(account, queueId), actionId: null };
+        return { matched: null, actionId: await services.bulk.startPurge(account, queueId) };
+      }),
   }),
   setPayloadEncryption: t.field({
     type: QueuePayload,

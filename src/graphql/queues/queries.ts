@@ -4,9 +4,17 @@ import { isId } from '../../domain/id.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { builder } from '../builder.ts';
 import { counted, countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { enumOf } from '../enums.ts';
 import type { QueueRow } from '../loaders.ts';
-import { pagePrice } from '../prices.ts';
+import { PRICE, pagePrice } from '../prices.ts';
 import { Queue } from '../refs.ts';
+import { byTrouble, MAX_ORDERED } from './by-trouble.ts';
+
+const QueueOrder = enumOf(
+  'QueueOrder',
+  'Order of queues. `CREATED_AT`: oldest first. `TROUBLE`: first queues whose receiver rejects or fails, then those that fall behind or have a slow receiver, then held ones, then paused ones, then all others; within each, the one with the oldest due job first. Only the 500 oldest queues are ordered by trouble.',
+  ['created_at', 'trouble'],
+);
 
 const WITHOUT_SECRETS = { signingSecret: true, nextSigningSecret: true } as const satisfies Prisma.QueueOmit;
 
@@ -45,10 +53,20 @@ builder.queryFields((t) => ({
   queues: t.connection(
     {
       type: Queue,
-      complexity: pagePrice,
-      description: 'The live queues, oldest first.',
-      args: { search: t.arg.string({ description: 'Text that the name contains, ignoring case.' }) },
-      resolve: async (_root, args, { prisma, account, loaders }) => {
+      complexity: (args) =>
+        args.orderBy === 'trouble' ? { ...pagePrice(args), field: PRICE.sorted } : pagePrice(args),
+      description: 'The live queues, oldest first by default.',
+      args: {
+        search: t.arg.string({ description: 'Text that the name contains, ignoring case.' }),
+        orderBy: t.arg({
+          type: QueueOrder,
+          required: true,
+          defaultValue: 'created_at',
+          description: 'The order of the queues; oldest first by default.',
+        }),
+      },
+      resolve: async (_root, args, context) => {
+        const { prisma, account, loaders } = context;
         // No name contains text that cannot be stored.
         if (args.search != null && !isStorableText(args.search)) {
           return {
@@ -61,7 +79,17 @@ builder.queryFields((t) => ({
           deletedAt: null,
           ...(args.search == null ? {} : { name: { contains: args.search, mode: 'insensitive' } }),
         };
-        const page = await pageOf(args, async ({ limit, after, before, inverted }) => {
+        const page = await pageOf(args, async (slice) => {
+          const { limit, after, before, inverted } = slice;
+          if (args.orderBy === 'trouble') {
+            const all = await prisma.queue.findMany({
+              where,
+              omit: WITHOUT_SECRETS,
+              orderBy: { id: 'asc' },
+              take: MAX_ORDERED,
+            });
+            return byTrouble(context, all, slice);
+          }
           const rows = await prisma.queue.findMany({
             where: { ...where, id: { gt: after?.id ?? '', ...(before === undefined ? {} : { lt: before.id }) } },
             omit: WITHOUT_SECRETS,

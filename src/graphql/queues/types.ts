@@ -22,6 +22,11 @@ const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('QueueHold')
       type: 'DateTime',
       description: 'End of the hold. After it, one job is released as a probe.',
     }),
+    since: t.expose('holdSince', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Start of the hold. A hold that is extended keeps its start. Null if the start was not recorded.',
+    }),
     reason: t.exposeString('holdReason', {
       nullable: true,
       description: 'Reason that the receiver gave for the hold; null if it gave none.',

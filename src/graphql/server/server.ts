@@ -1,5 +1,25 @@
-import type { ServerFacts } from '../../services/server/facts.ts';
+import type { ServiceLags as LagsShape, ServerFacts } from '../../services/server/facts.ts';
 import { builder } from '../builder.ts';
+import { PRICE } from '../prices.ts';
+
+const ServiceLags = builder.objectRef<LagsShape>('ServiceLags').implement({
+  description: 'How far the background work of the service is behind, over all accounts. None of it delays deliveries.',
+  fields: (t) => ({
+    searchSeconds: t.exposeFloat('searchSeconds', {
+      nullable: true,
+      description:
+        'Age of the oldest job whose payload is not yet indexed, in seconds; null if all are. Searches find such jobs, more slowly.',
+    }),
+    statisticsSeconds: t.exposeFloat('statisticsSeconds', {
+      description:
+        'Time since which ended attempts are not yet summed up for statistics, in seconds. Statistics contain them nevertheless, more slowly.',
+    }),
+    wakeUpSeconds: t.exposeFloat('wakeUpSeconds', {
+      nullable: true,
+      description: 'Time since which the oldest wake-up has been due, in seconds; null if none is due.',
+    }),
+  }),
+});
 
 const Server = builder.objectRef<ServerFacts>('Server').implement({
   description: 'The Jobferry service.',
@@ -15,6 +35,12 @@ const Server = builder.objectRef<ServerFacts>('Server').implement({
     }),
     lifetimeSeconds: t.exposeFloat('lifetimeSeconds', {
       description: 'Time from a job’s first `scheduledFor` in which it can be delivered, in seconds.',
+    }),
+    lags: t.field({
+      type: ServiceLags,
+      complexity: PRICE.usage,
+      description: 'How far the background work of the service is behind.',
+      resolve: (_server, _args, { services, account }) => services.server.lags(account),
     }),
     webhookTimeoutSeconds: t.exposeFloat('webhookTimeoutSeconds', {
       description: 'Time in which a webhook must answer, in seconds.',

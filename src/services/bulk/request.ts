@@ -1,9 +1,10 @@
 import * as actions from '../../db/bulk/actions.ts';
-import { countCancellable, countPending, countReplayable } from '../../db/bulk/selection.ts';
+import { countCancellable, countPending, countPostponed, countReplayable } from '../../db/bulk/selection.ts';
 import { isLimitReached } from '../../db/insight/usage.ts';
 import { queueState } from '../../db/queues/queues.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
 import { assertKeepable, MAX_RATE_PER_SECOND, matchesEverything } from '../../domain/bulk.ts';
+import { assertJobFilter, assertPayloadCondition } from '../../domain/check-job-filter.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import type { DeadLetterFilter, JobFilter } from '../../domain/job-filter.ts';
@@ -11,14 +12,25 @@ import { type Context, limitReached, planOf } from '../context.ts';
 import { assertDeadLettersExist } from '../dead-letters/exists.ts';
 
 export interface BulkReplayInput {
-  queueId: string;
+  /** Null for all live queues of the account. */
+  queueId: string | null;
   filter: DeadLetterFilter;
-  /** Replays all dead letters of the queue; when false, an empty filter is refused. */
+  /** Replays the dead letters of the jobs that match; with it, `filter` must be empty. Null selects by `filter`. */
+  jobs: JobFilter | null;
+  /** Replays all dead letters; when false, an empty filter is refused. */
   all: boolean;
   /** Replays per second; null: no limit. */
   ratePerSecond: number | null;
   /** Replays one dead letter first, and the rest only when that job has completed. */
   canary: boolean;
+}
+
+export interface BulkRunNowInput {
+  filter: JobFilter;
+  /** Must be true for a filter that matches everything. */
+  all: boolean;
+  /** Jobs per second; null: no limit. */
+  ratePerSecond: number | null;
 }
 
 /**
@@ -29,23 +41,45 @@ export function createBulkRequests(context: Context) {
   const { db, periods } = context;
 
   const matchedByReplay = async (account: Account, input: BulkReplayInput): Promise<number> => {
-    const { queueId, filter, all, ratePerSecond } = input;
-    if (!isId(queueId)) throw notFound('queue');
-    assertKeepable(filter);
+    const { queueId, filter, jobs, all, ratePerSecond } = input;
+    if (queueId !== null && !isId(queueId)) throw notFound('queue');
+    if (jobs !== null && !matchesEverything(filter))
+      throw invalid('give either a filter of dead letters or one of jobs');
+    assertKeepable(jobs ?? filter);
+    if (filter.payload !== undefined) assertPayloadCondition(filter.payload);
+    if (jobs !== null) assertJobFilter(jobs);
     if (filter.replayed === true) throw invalid('dead letters that were replayed cannot be replayed again');
-    // The action implies both fields: its queue, and that the dead letters were not replayed.
-    assertNarrow(all || !matchesEverything(filter, ['queueIds', 'replayed']), 'dead letter of the queue');
-    if (ratePerSecond !== null && !isRate(ratePerSecond)) {
-      throw invalid(`ratePerSecond must be a whole number from 1 to ${MAX_RATE_PER_SECOND}`);
-    }
-    await assertDeadLettersExist(context.db.reading(account.id), account, queueId);
-    return countReplayable(db.reading(account.id), queueId, filter, periods);
+    // The action implies that the dead letters were not replayed. With a queue it implies the queue, too.
+    const implied = queueId === null ? ['replayed'] : ['queueIds', 'queueNames', 'replayed'];
+    const isNarrow = !matchesEverything(jobs ?? filter, [...implied, 'replayable']);
+    assertNarrow(all || isNarrow, queueId === null ? 'dead letter of the account' : 'dead letter of the queue');
+    assertRate(ratePerSecond);
+    const reading = db.reading(account.id);
+    if (queueId !== null) await assertDeadLettersExist(reading, account, queueId);
+    return countReplayable(reading, { accountId: account.id, queueId, filter, jobs, periods });
   };
 
   const matchedByCancel = async (account: Account, filter: JobFilter, all: boolean): Promise<number> => {
     assertKeepable(filter);
+    assertJobFilter(filter);
     assertNarrow(all || !matchesEverything(filter), 'job of the account');
     return countCancellable(db.reading(account.id), { accountId: account.id, filter, periods });
+  };
+
+  const matchedByRunNow = async (
+    account: Account,
+    { filter, all, ratePerSecond }: BulkRunNowInput,
+  ): Promise<number> => {
+    assertKeepable(filter);
+    assertJobFilter(filter);
+    assertNarrow(all || !matchesEverything(filter), 'job of the account');
+    assertRate(ratePerSecond);
+    return countPostponed(db.reading(account.id), { accountId: account.id, filter, periods });
+  };
+
+  const matchedByPurge = async (account: Account, queueId: string): Promise<number> => {
+    if (!isId(queueId) || (await queueState(db, account.id, queueId)) !== 'live') throw notFound('queue');
+    return countPending(db.reading(account.id), queueId);
   };
 
   const start = async (account: Account, action: actions.NewBulkAction): Promise<string> => {
@@ -68,7 +102,7 @@ export function createBulkRequests(context: Context) {
     },
 
     /**
-     * Starts a replay of the matching dead letters of a queue, oldest first.
+     * Starts a replay of the matching dead letters, oldest first, or in the order of the matching jobs.
      * @returns the action's id
      * @throws JobferryError `invalid_request`, `not_found`, `gone` (deleted queue), `limit_reached`, `unavailable`
      */
@@ -76,7 +110,8 @@ export function createBulkRequests(context: Context) {
       const matched = await matchedByReplay(account, input);
       const plan = planOf(context, account);
       if (await isLimitReached(db, account.id, plan.monthlyAttempts)) throw limitReached(plan);
-      const { queueId, filter: selection, ratePerSecond, canary } = input;
+      const { queueId, filter, jobs, ratePerSecond, canary } = input;
+      const selection = jobs === null ? filter : { jobs };
       return start(account, { kind: 'replay_dead_letters', queueId, selection, ratePerSecond, canary, matched });
     },
 
@@ -96,14 +131,34 @@ export function createBulkRequests(context: Context) {
       return start(account, { ...PLAIN, kind: 'cancel_jobs', queueId: null, selection: filter, matched });
     },
 
+    /** Counts the jobs that `startRunNow` would make due now. @throws JobferryError as `startRunNow` */
+    async countRunNow(account: Account, input: BulkRunNowInput): Promise<number> {
+      return matchedByRunNow(account, input);
+    },
+
+    /**
+     * Starts to make all matching jobs due that are pending and not yet due.
+     * @returns the action's id
+     * @throws JobferryError `invalid_request`, `unavailable`
+     */
+    async startRunNow(account: Account, input: BulkRunNowInput): Promise<string> {
+      const matched = await matchedByRunNow(account, input);
+      const { filter: selection, ratePerSecond } = input;
+      return start(account, { kind: 'run_jobs_now', queueId: null, selection, ratePerSecond, canary: false, matched });
+    },
+
+    /** Counts the jobs that `startPurge` would cancel now. @throws JobferryError `not_found`, `unavailable` */
+    async countPurge(account: Account, queueId: string): Promise<number> {
+      return matchedByPurge(account, queueId);
+    },
+
     /**
      * Starts to cancel every pending job of the queue that was published before now.
      * @returns the action's id
      * @throws JobferryError `not_found`, `invalid_request` (too many actions are running), `unavailable`
      */
     async startPurge(account: Account, queueId: string): Promise<string> {
-      if (!isId(queueId) || (await queueState(db, account.id, queueId)) !== 'live') throw notFound('queue');
-      const matched = await countPending(db.reading(account.id), queueId);
+      const matched = await matchedByPurge(account, queueId);
       return start(account, { ...PLAIN, kind: 'purge_queue', queueId, selection: {}, matched });
     },
 
@@ -127,8 +182,9 @@ export function createBulkRequests(context: Context) {
 
 const PLAIN = { ratePerSecond: null, canary: false } as const;
 
-function isRate(value: number): boolean {
-  return Number.isInteger(value) && value >= 1 && value <= MAX_RATE_PER_SECOND;
+function assertRate(value: number | null): void {
+  if (value === null || (Number.isInteger(value) && value >= 1 && value <= MAX_RATE_PER_SECOND)) return;
+  throw invalid(`ratePerSecond must be a whole number from 1 to ${MAX_RATE_PER_SECOND}`);
 }
 
 /** A filter that a client forgot to fill must not select everything. */

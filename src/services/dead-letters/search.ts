@@ -1,12 +1,13 @@
 import { SearchBudget } from '../../db/search/budget.ts';
+import { countDeadLetters, type DeadLetterScope, deadLetterIds } from '../../db/search/dead-letters.ts';
 import {
-  countDeadLetters,
-  type DeadLetterScope,
-  deadLetterIds,
   type ErrorGroupRow,
   errorGroups,
-} from '../../db/search/dead-letters.ts';
+  errorGroupsAcrossQueues,
+  type GroupOptions,
+} from '../../db/search/error-groups.ts';
 import type { Account } from '../../domain/account.ts';
+import { assertPayloadCondition } from '../../domain/check-job-filter.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import type { DeadReason } from '../../domain/job.ts';
@@ -16,8 +17,12 @@ import { isStorableText } from '../../domain/text.ts';
 import type { Context } from '../context.ts';
 import { windowOf } from '../pages.ts';
 
-/** Dead letters of a queue with the same fingerprint. */
+/** Dead letters with the same fingerprint, of one queue or of several. */
 export interface ErrorGroup {
+  /** Queues of the group and its number in each, largest first. */
+  queues: { id: string; count: number }[];
+  /** First line of the webhook's last answer without ids and numbers; null unless groups are divided by it. */
+  answer: string | null;
   fingerprint: string;
   reason: DeadReason;
   /** HTTP status of the webhook's last answer; null when there was none. */
@@ -81,22 +86,42 @@ export function createDeadLetterSearch(
      * match are left out.
      * @throws JobferryError `invalid_request` (filter), `unavailable`
      */
-    async errorGroups(account: Account, asked: DeadLetterFilter, limit: number): Promise<Map<string, ErrorGroup[]>> {
+    async errorGroups(
+      account: Account,
+      asked: DeadLetterFilter,
+      options: GroupOptions,
+    ): Promise<Map<string, ErrorGroup[]>> {
       const filter = matchable(asked);
-      const rows = filter === null ? [] : await errorGroups(reading(account), scopeOf(account), filter, limit);
+      const rows = filter === null ? [] : await errorGroups(reading(account), scopeOf(account), filter, options);
       const groups = new Map<string, ErrorGroup[]>();
       for (const row of rows) {
-        const ofQueue = groups.get(row.queue_id);
-        if (ofQueue === undefined) groups.set(row.queue_id, [toErrorGroup(row)]);
-        else ofQueue.push(toErrorGroup(row));
+        const queueId = row.queues[0]?.id ?? '';
+        groups.set(queueId, [...(groups.get(queueId) ?? []), toErrorGroup(row)]);
       }
       return groups;
+    },
+
+    /**
+     * Returns the matching dead letters in groups over all queues, the largest first.
+     * @throws JobferryError `invalid_request` (filter), `unavailable`
+     */
+    async errorGroupsAcrossQueues(
+      account: Account,
+      asked: DeadLetterFilter,
+      options: GroupOptions,
+    ): Promise<ErrorGroup[]> {
+      const filter = matchable(asked);
+      if (filter === null) return [];
+      const rows = await errorGroupsAcrossQueues(reading(account), scopeOf(account), filter, options);
+      return rows.map(toErrorGroup);
     },
   };
 }
 
 function toErrorGroup(row: ErrorGroupRow): ErrorGroup {
   return {
+    queues: row.queues,
+    answer: row.answer,
     fingerprint: row.fingerprint,
     reason: row.reason,
     webhookStatusCode: row.webhook_status_code,
@@ -117,21 +142,24 @@ const LAST_MOMENT = 2 ** 48 - 1;
  * @throws JobferryError `invalid_request` above the bounds on filters
  */
 function matchable(filter: DeadLetterFilter): DeadLetterFilter | null {
-  const { queueIds, reasons, fingerprints, webhookStatusCodes, errorContains, dead } = filter;
+  const { ids, queueIds, reasons, fingerprints, answers, webhookStatusCodes, errorContains, dead, payload } = filter;
   const { listLength, textLength } = FILTER_LIMITS;
-  for (const list of [queueIds, reasons, fingerprints, webhookStatusCodes]) {
+  for (const list of [ids, queueIds, reasons, fingerprints, answers, webhookStatusCodes]) {
     if (list !== undefined && list.length > listLength)
       throw tooLong(`lists of a filter have at most ${listLength} entries`);
   }
   if (errorContains !== undefined && errorContains.length > textLength) {
     throw tooLong(`errorContains has at most ${textLength} characters`);
   }
+  if (payload !== undefined) assertPayloadCondition(payload);
   if (errorContains !== undefined && !isStorableText(errorContains)) return null;
   const within = (at: Date | undefined) =>
     at === undefined ? undefined : new Date(Math.min(Math.max(at.getTime(), 0), LAST_MOMENT - 1));
   return {
     ...filter,
+    ids: ids?.filter(isId),
     queueIds: queueIds?.filter(isId),
+    answers: answers?.filter(isStorableText),
     reasons: reasons?.filter(isStorableText),
     fingerprints: fingerprints?.filter(isStorableText),
     dead: dead === undefined ? undefined : { from: within(dead.from), to: within(dead.to) },

@@ -1,5 +1,5 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
-import { queueDepths, queueUses, waitingJobs } from '../../db/insight/queues.ts';
+import { jobsAhead, liveQueueIds, MAX_AHEAD, queueDepths, queueUses, waitingJobs } from '../../db/insight/queues.ts';
 import { queueStats } from '../../db/insight/statistics.ts';
 import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
@@ -73,10 +73,28 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
       return new Map([...stats].map(([id, rows]) => [id, timelineOf(grid, rows)]));
     },
 
+    /**
+     * Returns the attempts of all live queues of the account together over time. Calls within a second share the result.
+     * @throws JobferryError `invalid_request` (buckets)
+     */
+    async totalTimeline(account: Account, input: TimelineInput): Promise<TimelinePoint[]> {
+      const grid = gridOf(input, (await recentDatabaseTime(db)) - retentionMs);
+      const range = { from: new Date(grid.startMs), to: new Date(grid.startMs + grid.count * grid.bucketMs) };
+      const reading = db.reading(account.id);
+      const stats = await queueStats(reading, account.id, await liveQueueIds(reading, account.id), range, retentionMs);
+      return timelineOf(grid, [...stats.values()].flat());
+    },
+
     /** Returns how the receivers of queues answered in the last hour. */
     async healths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueHealth>> {
       const stats = await queueStats(db.reading(account.id), account.id, queueIds.filter(isId), null, retentionMs);
       return new Map([...stats].map(([id, rows]) => [id, healthOf(sumOf(rows), server.webhookTimeoutMs)]));
+    },
+
+    /** Returns how many jobs of its queue are scheduled before each pending job; null above 1000. */
+    async aheads(account: Account, jobIds: readonly string[]): Promise<Map<string, number | null>> {
+      const counts = await jobsAhead(db.reading(account.id), account.id, jobIds.filter(isId));
+      return new Map([...counts].map(([id, ahead]) => [id, ahead > MAX_AHEAD ? null : ahead]));
     },
 
     /** Returns why pending jobs are not being delivered now; other jobs are left out. */

@@ -6,10 +6,11 @@ import type { QueueInsight } from './queues.ts';
  */
 const SHARED_MS = 1000;
 
-export function sharingStatistics<T extends Pick<QueueInsight, 'timelines'>>(insight: T): T {
+export function sharingStatistics<T extends Pick<QueueInsight, 'timelines' | 'totalTimeline'>>(insight: T): T {
   return {
     ...insight,
     timelines: shared((account, queueIds, input) => insight.timelines(account, queueIds, input)),
+    totalTimeline: shared((account, input) => insight.totalTimeline(account, input)),
   };
 }
 

@@ -4,6 +4,8 @@ import { samplePayloads } from '../../db/search/payload-sample.ts';
 import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
+import type { JobFilter } from '../../domain/job-filter.ts';
+import { payloadHint } from '../../domain/payload-hint.ts';
 import { parsePath, pathsOf, valuesAt } from '../../domain/payload-path.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { inSlices } from '../../pacing/slices.ts';
@@ -63,6 +65,23 @@ export function createPayloadSuggestions(
   };
 
   return {
+    /**
+     * Returns why the payload conditions of a filter may match nothing, from recent payloads; null if there is no reason.
+     * @throws JobferryError `invalid_request` (path), `unavailable`
+     */
+    async payloadHint(
+      account: Account,
+      { payload, queueIds }: Pick<JobFilter, 'payload' | 'queueIds'>,
+    ): Promise<string | null> {
+      if (payload === undefined) return null;
+      const [queueId = null, ...others] = queueIds ?? [];
+      const payloads = await sample(account, others.length === 0 ? queueId : null);
+      return payloadHint(
+        payload,
+        payloads.map(({ value }) => value),
+      );
+    },
+
     /**
      * Returns paths that occur in recent payloads, most frequent first.
      * @param queueId null: all queues

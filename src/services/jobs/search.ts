@@ -1,5 +1,6 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
 import type { SearchBudget } from '../../db/search/budget.ts';
+import { groupJobs, type JobGroup } from '../../db/search/job-groups.ts';
 import {
   countJobs,
   type JobSelection,
@@ -11,8 +12,9 @@ import {
 import type { Account } from '../../domain/account.ts';
 import { assertJobFilter } from '../../domain/check-job-filter.ts';
 import { JobferryError } from '../../domain/errors.ts';
-import type { JobFilter, JobOrder } from '../../domain/job-filter.ts';
+import type { JobDimension, JobFilter, JobOrder } from '../../domain/job-filter.ts';
 import { type BoundedCount, MAX_COUNT, type Position, type Slice } from '../../domain/page.ts';
+import { ANY, parsePath } from '../../domain/payload-path.ts';
 import {
   MAX_TIMELINE_POINTS,
   STATS_BUCKET_SECONDS,
@@ -27,7 +29,12 @@ import { createPayloadSuggestions } from './payload-suggestions.ts';
 export interface JobTimelinePoint {
   /** Start of the bucket. */
   at: Date;
-  /** Jobs created in the bucket, by their present status. */
+  /** Jobs created in the bucket, by their present state. */
+  due: number;
+  scheduled: number;
+  retrying: number;
+  held: number;
+  /** All jobs of these four states. */
   pending: number;
   processing: number;
   awaitingAck: number;
@@ -88,6 +95,26 @@ export function createJobSearch(
     },
 
     /**
+     * Counts the matching jobs by one or more dimensions, the largest group first.
+     * @param path of the dimension `payload`; null without it
+     * @throws JobferryError `invalid_request` (filter, path, or more groups or jobs than one request may read), `unavailable`
+     */
+    async groups(
+      account: Account,
+      filter: JobFilter,
+      dimensions: readonly JobDimension[],
+      path: string | null,
+    ): Promise<JobGroup[]> {
+      if (dimensions.length === 0) throw invalid('groups need at least one dimension');
+      if (dimensions.includes('payload') !== (path !== null))
+        throw invalid('give a path with the dimension PAYLOAD, and only with it');
+      const steps = path === null ? null : parsePath(path);
+      if (steps?.includes(ANY) === true) throw invalid('jobs cannot be grouped by a path with *');
+      const groups = await groupJobs(db, select(account, filter), dimensions, steps);
+      return groups.sort((one, other) => other.count - one.count);
+    },
+
+    /**
      * Counts the matching jobs by the time of their creation.
      * @throws JobferryError `invalid_request` (filter or buckets), `unavailable`
      */
@@ -112,15 +139,21 @@ export function createJobSearch(
 function pointsOf(grid: TimelineGrid, rows: readonly JobTimelineRow[]): JobTimelinePoint[] {
   const points = Array.from({ length: grid.count }, (_, n) => ({
     at: new Date(grid.startMs + n * grid.bucketMs),
+    due: 0,
+    scheduled: 0,
+    retrying: 0,
+    held: 0,
     pending: 0,
     processing: 0,
     awaitingAck: 0,
     completed: 0,
     dead: 0,
   }));
-  for (const { at, status, n } of rows) {
+  for (const { at, state, n } of rows) {
     const point = points[Math.round((at - grid.startMs) / grid.bucketMs)];
-    if (point !== undefined) point[status === 'awaiting_ack' ? 'awaitingAck' : status] += n;
+    if (point === undefined) continue;
+    point[state === 'awaiting_ack' ? 'awaitingAck' : state] += n;
+    if (state === 'due' || state === 'scheduled' || state === 'retrying' || state === 'held') point.pending += n;
   }
   return points;
 }

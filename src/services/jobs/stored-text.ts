@@ -1,5 +1,6 @@
+import { sizeBeforeEncryption } from '../../db/connection/cipher.ts';
 import type { Database } from '../../db/connection/database.ts';
-import { payloadsWithin } from '../../db/jobs/payloads.ts';
+import { payloadHeads, payloadsWithin } from '../../db/jobs/payloads.ts';
 
 /** Decrypts stored payloads and webhook answers (docs/decisions/0007). */
 export interface StoredText {
@@ -12,6 +13,15 @@ export interface StoredText {
     jobIds: readonly string[],
     bytes: number,
   ): Promise<{ id: string; payload: string | null }[]>;
+  /**
+   * Returns the sizes of payloads in bytes, and their first characters.
+   * @param characters 0: no preview
+   */
+  heads(
+    accountId: string,
+    jobIds: readonly string[],
+    characters: number,
+  ): Promise<{ id: string; bytes: number; preview: string | null }[]>;
   answer(attempt: { queueId: string; responseBody: string | null }): string | null;
 }
 
@@ -26,6 +36,21 @@ export function createStoredText(db: Database): StoredText {
         payload: payload === null ? null : cipher.decrypt(`payload:${queueId}`, payload),
       }));
     },
+    heads: async (accountId, jobIds, characters) => {
+      const rows = await payloadHeads(db.reading(accountId), accountId, jobIds, characters);
+      return rows.map(({ id, queueId, stored, encrypted, tail, head }) => ({
+        id,
+        bytes: encrypted ? sizeBeforeEncryption(stored, tail) : stored,
+        preview: encrypted && head !== null ? firstOf(cipher.decrypt(`payload:${queueId}`, head), characters) : head,
+      }));
+    },
     answer: ({ queueId, responseBody }) => responseBody && cipher.decrypt(`answer:${queueId}`, responseBody),
   };
+}
+
+/** By code points, as the database counts characters. */
+function firstOf(text: string, characters: number): string {
+  return Array.from(text.slice(0, 2 * characters))
+    .slice(0, characters)
+    .join('');
 }

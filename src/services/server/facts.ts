@@ -1,5 +1,9 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
+import { type ServiceLags, serviceLags } from '../../db/insight/lags.ts';
+import type { Account } from '../../domain/account.ts';
 import type { Context } from '../context.ts';
+
+export type { ServiceLags } from '../../db/insight/lags.ts';
 
 export interface ServerFacts {
   /** Version of Jobferry. */
@@ -16,6 +20,11 @@ export interface ServerFacts {
 /** Facts about the service that the API shows to clients. */
 export function createServerFacts({ db, periods, server }: Pick<Context, 'db' | 'periods' | 'server'>) {
   return {
+    /** Returns how far the background work of the service is behind. @throws JobferryError `unavailable` */
+    lags(account: Account): Promise<ServiceLags> {
+      return serviceLags(db.reading(account.id), periods.retentionMs);
+    },
+
     /** Returns the version, the clock and the periods of this service. */
     async facts(): Promise<ServerFacts> {
       return {

@@ -1,5 +1,6 @@
 import * as actions from '../../db/bulk/actions.ts';
-import { nextCancellable, nextPending, nextReplayable } from '../../db/bulk/selection.ts';
+import { replayBatch, runBatchNow, settleBatch } from '../../db/bulk/batches.ts';
+import { nextCancellable, nextPending, nextPostponed, nextReplayable } from '../../db/bulk/selection.ts';
 import type { Settlement } from '../../db/delivery/settle.ts';
 import { jobsByIds, type StoredJob } from '../../db/delivery/stored-job.ts';
 import { BULK_BATCH, checkCanary, filterOf, paceOf } from '../../domain/bulk.ts';
@@ -24,9 +25,15 @@ export async function runBulkAction(context: BulkContext, actionId: string, shar
   const action = await actions.readRunningAction(context.db, actionId);
   if (action === null) return null;
   if (action.queueGone) return finish(context, action, queueDeleted().message);
-  return action.kind === 'replay_dead_letters'
-    ? replayNext(context, action, share)
-    : cancelNext(context, action, share);
+  switch (action.kind) {
+    case 'replay_dead_letters':
+      return replayNext(context, action, share);
+    case 'run_jobs_now':
+      return runNext(context, action, share);
+    case 'cancel_jobs':
+    case 'purge_queue':
+      return cancelNext(context, action, share);
+  }
 }
 
 /** Ends an action that cannot continue, with `error` as its reason. */
@@ -45,36 +52,67 @@ async function replayNext(context: BulkContext, action: Action, share: number): 
     if (verdict !== 'go') return finish(context, action, verdict.failed);
     await actions.noteCanaryCompleted(db, action.id);
   }
-  const { batchSize, intervalMs } = paceOf(action.ratePerSecond);
-  const tooEarlyMs = action.sinceLastMs === null ? 0 : intervalMs - action.sinceLastMs;
+  const { batchSize, intervalMs, tooEarlyMs } = paceNow(action);
   if (tooEarlyMs > 0) return tooEarlyMs;
 
-  const queueId = queueOf(action);
-  const selection = { queueId, filter: filterOf<DeadLetterFilter>(action.selection), periods };
+  const { jobs = null, ...filter } = action.selection as { jobs?: unknown };
+  const selection = {
+    accountId: action.accountId,
+    queueId: action.queueId,
+    filter: filterOf<DeadLetterFilter>(filter),
+    jobs: jobs === null ? null : filterOf<JobFilter>(jobs),
+    periods,
+  };
   const limit = action.canary === 'to_send' ? 1 : Math.max(1, Math.floor(batchSize * share));
   const bounds = { after: action.position, before: action.id, limit };
-  const { ids, walkedTo } = await nextReplayable(db, selection, bounds);
+  const { ids, position } = await nextReplayable(db, selection, bounds);
+  if (position === null) return finish(context, action, null);
   if (ids.length === 0) {
-    if (walkedTo === null) return finish(context, action, null);
-    await actions.advanceBulkAction(db, action, walkedTo);
+    await actions.advanceBulkAction(db, action, position);
     return 0;
   }
 
   const plan = planOf(context, action);
-  const result = await actions.replayBatch(db, action, { ids, limit: plan.monthlyAttempts }, periods);
+  const result = await replayBatch(db, action, { ids, position, limit: plan.monthlyAttempts }, periods);
   switch (result.outcome) {
     case 'ended':
     case 'taken':
       return null;
-    case 'queue_deleted':
-      return finish(context, action, queueDeleted().message);
     case 'limit_reached':
       return finish(context, action, limitReached(plan).message);
     case 'done':
-      if (result.jobs.length > 0) context.wake(queueId, 'change');
-      publishChange(context, action, queueId);
+      wakeQueues(context, action, result.queues);
       return action.canary === 'to_send' ? CANARY_POLL_MS : intervalMs;
   }
+}
+
+/** The pace of an action with a rate, and how long its next batch must wait. */
+function paceNow({ ratePerSecond, sinceLastMs }: Action) {
+  const { batchSize, intervalMs } = paceOf(ratePerSecond);
+  return { batchSize, intervalMs, tooEarlyMs: sinceLastMs === null ? 0 : intervalMs - sinceLastMs };
+}
+
+async function runNext(context: BulkContext, action: Action, share: number): Promise<number | null> {
+  const { db, periods } = context;
+  const { batchSize, intervalMs, tooEarlyMs } = paceNow(action);
+  if (tooEarlyMs > 0) return tooEarlyMs;
+  const selection = { accountId: action.accountId, filter: filterOf<JobFilter>(action.selection), periods };
+  const limit = Math.max(1, Math.floor(batchSize * share));
+  const ids = await nextPostponed(db, selection, { after: action.position, before: action.id, limit });
+  if (ids.length === 0) return finish(context, action, null);
+  const result = await runBatchNow(db, action, ids);
+  if (result.outcome !== 'done') return null;
+  wakeQueues(context, action, result.queues);
+  return intervalMs;
+}
+
+/** Wakes queues that have due jobs or free slots after a batch, and reports the batch to live subscribers. */
+function wakeQueues(context: BulkContext, action: Action, queueIds: readonly string[]): void {
+  for (const queueId of queueIds) {
+    context.wake(queueId, 'change');
+    publishChange(context, action, queueId);
+  }
+  if (queueIds.length === 0) publishChange(context, action, action.queueId);
 }
 
 async function cancelNext(context: BulkContext, action: Action, share: number): Promise<number | null> {
@@ -82,16 +120,11 @@ async function cancelNext(context: BulkContext, action: Action, share: number): 
   const ids = await nextToCancel(context, action, Math.max(1, Math.floor(BULK_BATCH * share)));
   if (ids.length === 0) return finish(context, action, null);
   const jobs = await jobsByIds(db, ids);
-  const result = await actions.settleBatch(db, action, ids, jobs.flatMap(cancellation));
+  const result = await settleBatch(db, action, ids, jobs.flatMap(cancellation));
   if (result.outcome !== 'done') return null;
   const applied = new Set(result.applied);
   const queues = new Set(jobs.filter((job) => applied.has(job.id)).map((job) => job.queueId));
-  for (const queueId of queues) {
-    // A cancelled job that awaited its report leaves a free slot.
-    context.wake(queueId, 'change');
-    publishChange(context, action, queueId);
-  }
-  if (queues.size === 0) publishChange(context, action, null);
+  wakeQueues(context, action, [...queues]);
   // A purge may read the same jobs again if other processes keep settling them first.
   return applied.size === 0 ? LOST_RACE_MS : 0;
 }

@@ -1,0 +1,107 @@
+import type { DeadReason } from '../../domain/job.ts';
+import type { DeadLetterFilter } from '../../domain/job-filter.ts';
+import type { Database } from '../connection/database.ts';
+import { isKeptLetter } from '../retention/kept.ts';
+import { compose, type DeadLetterScope } from './dead-letters.ts';
+
+export interface ErrorGroupRow {
+  /** The queues of the group and its number in each, largest first. */
+  queues: { id: string; count: number }[];
+  fingerprint: string;
+  /** Null if groups are not divided by answer, or their dead letters have none. */
+  answer: string | null;
+  reason: DeadReason;
+  webhook_status_code: number | null;
+  error: string | null;
+  count: number;
+  first_seen: Date;
+  last_seen: Date;
+  sample: string;
+}
+
+export interface GroupOptions {
+  /** Maximum number of groups, per queue or in total. */
+  limit: number;
+  /** Whether groups are divided by the webhook's answer. */
+  byAnswer: boolean;
+  /** Only groups of which no dead letter is older. */
+  newSince?: Date | undefined;
+}
+
+/** @returns the largest groups of each queue; among equals, the group with the newest member first */
+export function errorGroups(
+  db: Database,
+  scope: DeadLetterScope,
+  filter: DeadLetterFilter,
+  options: GroupOptions,
+): Promise<ErrorGroupRow[]> {
+  const { own, ofQueue, values, isNew, limit } = grouping(scope, filter, options);
+  // Without `newSince` the first dead letters of the groups that are returned are enough.
+  const text = `${own}
+    select json_build_array(json_build_object('id', own.id, 'count', g.count)) as queues, ${MEMBERS}
+      from own
+      cross join lateral (
+        select * from (
+          select g.*, ${firstSeen(options)} as first_seen
+            from (${ofQueue}${options.newSince === undefined ? ` ${LARGEST_FIRST} ${limit}` : ''}) g) g
+         where ${isNew} ${LARGEST_FIRST} ${limit}) g
+      join dead_letter newest on newest.id = g.newest
+     order by own.id, g.count desc, g.newest desc`;
+  return db.query<ErrorGroupRow>(text, values);
+}
+
+/** @returns the largest groups over all queues; dead letters of several queues with the same fingerprint are one group */
+export function errorGroupsAcrossQueues(
+  db: Database,
+  scope: DeadLetterScope,
+  filter: DeadLetterFilter,
+  options: GroupOptions,
+): Promise<ErrorGroupRow[]> {
+  const { own, ofQueue, values, isNew, limit } = grouping(scope, filter, options);
+  const text = `${own}, parts as materialized (
+      select own.id as queue_id, g.*, ${firstSeen(options)} as first_seen
+        from own cross join lateral (${ofQueue} offset 0) g
+    ), merged as (
+      select json_agg(json_build_object('id', p.queue_id, 'count', p.count) order by p.count desc, p.queue_id) as queues,
+             p.fingerprint, p.answer, sum(p.count)::integer as count, min(p.first_seen) as first_seen,
+             max(p.last_seen) as last_seen, max(p.newest) as newest, max(p.sample) as sample
+        from parts p group by p.fingerprint, p.answer
+    ), g as (select * from merged g where ${isNew} order by count desc, newest desc ${limit})
+    select g.queues, ${MEMBERS} from g join dead_letter newest on newest.id = g.newest
+     order by g.count desc, g.newest desc`;
+  return db.query<ErrorGroupRow>(text, values);
+}
+
+const MEMBERS = `
+  g.fingerprint, g.answer, newest.reason, newest.webhook_status_code, newest.error, g.count, g.first_seen, g.last_seen,
+  substr(g.sample, 2) as sample`;
+
+const LARGEST_FIRST = 'order by count desc, newest desc';
+
+/**
+ * The parts of a statement that groups dead letters: `ofQueue` returns the groups of the queue `own`. Only the dead letters in
+ * the time range of the filter are counted.
+ */
+function grouping(scope: DeadLetterScope, filter: DeadLetterFilter, { limit, byAnswer, newSince }: GroupOptions) {
+  const { own, conditions, values, add } = compose(scope, filter);
+  const ofQueue = `
+    select d.fingerprint, ${byAnswer ? 'd.answer' : 'null::text'} as answer, count(*) as count,
+           max(d.dead_at) as last_seen, max(d.id) as newest,
+           max(case when d.replayed_at is null then '1' else '0' end || d.id) as sample
+      from dead_letter d where ${conditions.join(' and ')}
+     group by d.fingerprint${byAnswer ? ', d.answer' : ''}`;
+  const isNew = newSince === undefined ? 'true' : `g.first_seen >= ${add(newSince)}::timestamptz`;
+  return { own, ofQueue, values, isNew, limit: `limit ${add(limit)}` };
+}
+
+/** SQL: when the oldest dead letter of the group `g` of the queue `own` died, whatever the filter selects. */
+const firstSeen = ({ byAnswer }: GroupOptions) => `
+  (select d.dead_at from dead_letter d
+    where (d.queue_id, d.fingerprint, d.id) >= (own.id, g.fingerprint, (select first_id from moment))
+      and (d.queue_id, d.fingerprint) <= (own.id, g.fingerprint) ${byAnswer ? 'and d.answer is not distinct from g.answer' : ''}
+      and ${isKeptLetter({
+        now: '(select now from moment)',
+        retention: `$3 * interval '1 ms'`,
+        lifetime: `$4 * interval '1 ms'`,
+      })}
+    order by d.queue_id, d.fingerprint, d.id limit 1)`;

@@ -1,0 +1,107 @@
+import type { DeadReason as Reason, JobStatus as Status } from '../../domain/job.ts';
+import { JOB_DIMENSIONS, type JobDimension, type JobStateName as State } from '../../domain/job-filter.ts';
+import { builder } from '../builder.ts';
+import { DeadReason, enumOf, JobStateName, JobStatus } from '../enums.ts';
+import { PRICE } from '../prices.ts';
+import { Queue } from '../refs.ts';
+import { JobFilterInput, toJobFilter } from './filter.ts';
+
+const JobDimensionName = enumOf(
+  'JobDimension',
+  'Property by which jobs are counted. `PAYLOAD`: the value at a path of the payload.',
+  JOB_DIMENSIONS,
+);
+
+interface JobGroupShape {
+  queueId: string | null;
+  status: Status | null;
+  state: State | null;
+  deadReason: Reason | null;
+  value: string | null;
+  count: number;
+}
+
+const JobGroup = builder.objectRef<JobGroupShape>('JobGroup').implement({
+  description: 'Number of jobs with equal values of the requested dimensions. Other dimensions are null.',
+  fields: (t) => ({
+    queue: t.field({
+      type: Queue,
+      nullable: true,
+      description: 'The queue of the jobs.',
+      resolve: ({ queueId }, _args, { loaders }) => (queueId === null ? null : loaders.queue.load(queueId)),
+    }),
+    status: t.field({
+      type: JobStatus,
+      nullable: true,
+      description: 'The status of the jobs.',
+      resolve: ({ status }) => status,
+    }),
+    state: t.field({
+      type: JobStateName,
+      nullable: true,
+      description: 'The state of the jobs.',
+      resolve: ({ state }) => state,
+    }),
+    deadReason: t.field({
+      type: DeadReason,
+      nullable: true,
+      description: 'The reason why the jobs died; null also for jobs that are not dead.',
+      resolve: ({ deadReason }) => deadReason,
+    }),
+    value: t.exposeString('value', {
+      nullable: true,
+      description:
+        'The value at the path as JSON text; null also for payloads without a text, number, boolean or null of at most 256 characters there.',
+    }),
+    count: t.exposeInt('count', { description: 'Number of jobs in the group.' }),
+  }),
+});
+
+const JobGroups = builder.objectRef<{ groups: JobGroupShape[]; first: number }>('JobGroups').implement({
+  description: 'Jobs counted by one or more dimensions.',
+  fields: (t) => ({
+    groups: t.field({
+      type: [JobGroup],
+      description: 'The largest groups, largest first.',
+      resolve: ({ groups, first }) => groups.slice(0, first),
+    }),
+    groupCount: t.int({
+      description: 'Number of all groups.',
+      resolve: ({ groups }) => groups.length,
+    }),
+    jobCount: t.int({
+      description: 'Number of jobs in all groups.',
+      resolve: ({ groups }) => groups.reduce((total, { count }) => total + count, 0),
+    }),
+  }),
+});
+
+/** Maximum number of groups in a response. */
+const MAX_FIRST = 1000;
+
+builder.queryFields((t) => ({
+  jobGroups: t.field({
+    type: JobGroups,
+    complexity: ({ first }) => ({
+      field: PRICE.jobTimeline,
+      multiplier: Math.min(Math.max(first ?? 20, 1), MAX_FIRST),
+    }),
+    description:
+      'Matching jobs of all live queues counted by queue, status, state, reason of death or payload value. Counts by queue, status and state without a filter besides queue and creation time are by index alone. At most 20 000 groups; jobs whose payload cannot be searched are not counted by payload.',
+    args: {
+      by: t.arg({
+        type: [JobDimensionName],
+        required: true,
+        description: 'The dimensions; jobs are in the same group if all of them are equal.',
+      }),
+      path: t.arg.string({ description: 'Path of the dimension `PAYLOAD`, such as `customer.id`; without `*`.' }),
+      filter: t.arg({ type: JobFilterInput, description: 'The jobs to count; all by default.' }),
+      first: t.arg.int({ defaultValue: 20, required: true, description: 'Maximum number of groups; at most 1000.' }),
+    },
+    resolve: async (_root, { by, path, filter, first }, { services, account }) => {
+      const dimensions: readonly JobDimension[] = by;
+      const groups = await services.jobs.groups(account, toJobFilter(filter), dimensions, path ?? null);
+      return { groups, first: Math.min(Math.max(first, 0), MAX_FIRST) };
+    },
+  }),
+}));
