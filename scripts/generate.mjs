@@ -1,5 +1,6 @@
-// Generates the Prisma client and the Pothos types, unless they are current. git ignores them. `build`, `check`, every
-// test run and `npm ci` call this script, so no command finds them missing or stale.
+// Generates the Prisma client, the Pothos types and the dashboard's types of the GraphQL schema, unless they are current.
+// git ignores them. `build`, `check`, every test run and `npm ci` call this script, so no command finds them missing or
+// stale.
 //
 // The code is generated in a temporary folder and renamed into place, so a compiler that runs at the same time never
 // reads half of it. If nothing has changed, the script only compares a hash, which takes a few milliseconds.
@@ -7,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, relative } from 'node:path';
+import { ensureSchemaTypes } from './dashboard/types.mjs';
 
 const ROOT = join(import.meta.dirname, '..');
 const SCHEMA = join(ROOT, 'prisma/schema.prisma');
@@ -18,8 +20,10 @@ const MODULES = join(ROOT, 'node_modules');
 
 // `npm ci --omit=dev` also runs this script, but installs no generator. The service then runs from dist/.
 const isInstalled = existsSync(join(MODULES, 'prisma'));
-if (isInstalled) ensure();
-else if (process.env.npm_lifecycle_event !== 'prepare') {
+if (isInstalled) {
+  ensure();
+  await ensureSchemaTypes();
+} else if (process.env.npm_lifecycle_event !== 'prepare') {
   throw new Error('The package prisma, which generates the database client, is not installed: run `npm ci` first.');
 }
 

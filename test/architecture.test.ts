@@ -37,6 +37,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   start: ['*'],
   'open-database': ['*'],
   main: ['*'],
+  // Knows the service only by schema.graphql, and nothing of the service knows it.
+  dashboard: [],
 };
 
 /** Libraries that only some parts may know. */
@@ -45,11 +47,12 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^@ts-rest\/express$/, ['http', 'contract']],
   [/^@ts-rest\/open-api$/, ['http']],
   [/^@ts-rest\/core$/, ['http', 'contract', 'client']],
-  [/^(graphql|dataloader|@pothos|@graphql-yoga|@escape\.tech)/, ['graphql']],
+  [/^(graphql(?!-sse)|dataloader|@pothos|@graphql-yoga|@escape\.tech)/, ['graphql']],
   [/^graphile-worker$/, ['worker']],
   [/^pg$|^@prisma\//, ['db']],
   [/^undici$|^ipaddr\.js$/, ['delivery']],
   [/^pino$/, ['log']],
+  [/^(react|react-dom|wouter|vite|gql\.tada|graphql-sse|uplot|downshift|@tanstack|@vitejs)(\/|$)/, ['dashboard']],
 ];
 
 /**
@@ -80,13 +83,13 @@ interface Source {
 }
 
 const sources: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
+  .filter((file) => /\.tsx?$/.test(file))
   .map((file) => file.split(sep).join('/'))
-  .filter((path) => !path.startsWith('db/generated/') && !path.startsWith('graphql/generated/'))
+  .filter((path) => !/^(db|graphql|dashboard)\/generated\//.test(path))
   .map((path) => ({ path, part: partOf(path), text: readFileSync(join(SRC, path), 'utf8') }));
 
 function partOf(path: string): string {
-  return path.includes('/') ? path.slice(0, path.indexOf('/')) : path.replace(/\.ts$/, '');
+  return path.includes('/') ? path.slice(0, path.indexOf('/')) : path.replace(/\.tsx?$/, '');
 }
 
 function importsOf(text: string): string[] {
@@ -98,7 +101,10 @@ function importsOf(text: string): string[] {
 /** Path from `src/`, without extension, of what a relative import names. */
 function targetOf(source: Source, specifier: string): string {
   const target = relative(SRC, join(SRC, dirname(source.path), specifier));
-  return target.split(sep).join('/').replace(/\.ts$/, '');
+  return target
+    .split(sep)
+    .join('/')
+    .replace(/\.tsx?$/, '');
 }
 
 function isAllowed(from: string, target: string): boolean {
@@ -162,6 +168,18 @@ describe('architecture', () => {
       importsOf(source.text).filter((name) =>
         CONFINED.some(([library, parts]) => library.test(name) && !parts.includes(source.part)),
       ),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('keeps the model of the dashboard pure: no React, no browser, no clock', () => {
+    const wrong = violations(({ path, text }) =>
+      path.startsWith('dashboard/model/')
+        ? [
+            ...importsOf(text).filter((name) => !name.startsWith('.') || /\.\.\/(?!(?:model|[a-z-]+\.ts$))/.test(name)),
+            ...(text.match(/Date\.now|Math\.random|performance\.now|\bdocument\.|\bwindow\.|localStorage/g) ?? []),
+          ]
+        : [],
     );
     expect(wrong).toEqual([]);
   });

@@ -1,0 +1,40 @@
+import { lazy, Suspense, useEffect } from 'react';
+import { Route, Router, Switch, useLocation } from 'wouter';
+import { basePath, presentPath } from './base-path.ts';
+import { queryClient } from './graphql/query.ts';
+import { toSearch } from './model/filter/search.ts';
+import { session } from './session.ts';
+import { Shell } from './shell/shell.tsx';
+import { useStore } from './store.ts';
+
+const SignIn = lazy(() => import('./screens/sign-in/sign-in.tsx'));
+
+export function App() {
+  return (
+    <Router base={basePath}>
+      <ToSignIn />
+      <Suspense fallback={null}>
+        <Switch>
+          <Route path="/sign-in">
+            <SignIn />
+          </Route>
+          <Route>
+            <Shell />
+          </Route>
+        </Switch>
+      </Suspense>
+    </Router>
+  );
+}
+
+/** A request was answered 401: sign in, and come back to the same place. What was read is forgotten. */
+function ToSignIn() {
+  const { signedIn } = useStore(session);
+  const [path, navigate] = useLocation();
+  useEffect(() => {
+    if (signedIn || path === '/sign-in') return;
+    queryClient.clear();
+    navigate(`/sign-in${toSearch({ to: presentPath() })}`, { replace: true });
+  }, [signedIn, path, navigate]);
+  return null;
+}

@@ -1,0 +1,48 @@
+import { type FragmentOf, graphql } from '../graphql.ts';
+
+/**
+ * What the live stream sends of each kind of object. Every other operation that shows such an object uses the fragment
+ * too, so the stream keeps it current. `__typename` and `id` say which object it is.
+ */
+
+export const QueueNow = graphql(`
+  fragment QueueNow on Queue {
+    __typename id name mode concurrency inFlight paused oldestDueSeconds
+    pause { since by }
+    hold { until reason askedBy { id } probe { id } }
+    rateLimitMax rateLimitWindow rateWindow { used max resetsAt }
+    depth { due scheduled retrying held processing awaitingAck completed dead }
+    health {
+      answered2xx answered3xx answered4xx answered5xx unauthorized backpressure unanswered
+      duration { p50 p95 p99 } warnings { warning message }
+    }
+  }
+`);
+export type QueueNow = FragmentOf<typeof QueueNow>;
+
+export const JobRow = graphql(`
+  fragment JobRow on Job {
+    __typename id status attemptsMade maxAttempts deferCount createdAt scheduledFor startedAt completedAt ackDeadline
+    lastError deadReason idempotencyKey
+    waiting { reason earliestAt }
+    queue { __typename id name deletedAt }
+    deadLetter { __typename id deadAt replayedAt }
+  }
+`);
+export type JobRow = FragmentOf<typeof JobRow>;
+
+export const ActionNow = graphql(`
+  fragment ActionNow on BulkAction {
+    __typename id kind status matched processed succeeded skipped ratePerSecond canary canaryJobId error
+    requestedBy createdAt updatedAt finishedAt selection queue { __typename id name }
+  }
+`);
+export type ActionNow = FragmentOf<typeof ActionNow>;
+
+export const Cause = graphql(`
+  fragment Cause on ErrorGroup {
+    fingerprint reason error webhookStatusCode count firstSeen lastSeen
+    sample { id deadAt queue { id name maxAttempts } job { id attempts { attempt status responseBody } } }
+  }
+`);
+export type Cause = FragmentOf<typeof Cause>;

@@ -1,0 +1,15 @@
+import { graphql } from '../graphql.ts';
+import { ActionNow, JobRow, QueueNow } from './fragments.ts';
+
+export const Live = graphql(
+  `
+  subscription Live($watch: WatchInput!) {
+    live(watch: $watch, minIntervalMs: 250) {
+      ... on QueueStats { queues { ...QueueNow } }
+      ... on JobsUpdated { more jobs { ...JobRow } }
+      ... on BulkActionProgress { action { ...ActionNow } }
+    }
+  }
+`,
+  [QueueNow, JobRow, ActionNow],
+);

@@ -1,0 +1,17 @@
+import { graphql } from '../graphql.ts';
+
+/** Asked on every screen, every 30 s and after a reconnect. */
+export const Shell = graphql(`
+  query Shell {
+    me { label apiKeyId account { name } }
+    server { environment version now retentionSeconds lifetimeSeconds webhookTimeoutSeconds }
+    instances { id role version lastSeenAt }
+    running: bulkActions(first: 10, status: RUNNING) { nodes { __typename id kind } }
+    open: deadLetters(first: 1, filter: { replayed: false }) { totalCount totalCountExact }
+    queues(first: 1) { totalCount }
+  }
+`);
+
+export const SearchQueues = graphql(`
+  query SearchQueues($search: String!) { queues(first: 8, search: $search) { nodes { id name paused } } }
+`);

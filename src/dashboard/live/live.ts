@@ -1,0 +1,111 @@
+import { useEffect, useId } from 'react';
+import { serverNow } from '../clock.ts';
+import { queryClient } from '../graphql/query.ts';
+import { session } from '../session.ts';
+import { createStore, useStore } from '../store.ts';
+import { LiveConnection, type LiveState } from './connection.ts';
+import { keyOf, patch } from './patch.ts';
+import { recentUpdates } from './recent-updates.ts';
+import { openStream } from './stream.ts';
+import { mergeWatches, type Watch } from './watch-list.ts';
+
+/** The live stream of this tab: what the screens show is kept current through it. */
+
+export const liveState = createStore<LiveState>({ phase: 'closed', nextTryAt: null, staleSince: null });
+
+/** Updates are paused since a time, or not. What comes meanwhile waits, and is counted. */
+export const pause = createStore<{ since: number; waiting: number } | null>(null);
+
+const held = new Map<string, object>();
+const listeners = new Set<(objects: object[]) => void>();
+
+const connection = new LiveConnection({
+  open: openStream,
+  apply: receive,
+  refetch: () => {
+    if (pause.get() === null) void queryClient.invalidateQueries();
+  },
+  onState: liveState.set,
+  now: serverNow,
+  random: Math.random,
+});
+
+function receive(objects: object[]): void {
+  const paused = pause.get();
+  if (paused === null) {
+    show(objects);
+    return;
+  }
+  for (const object of objects) held.set(keyOf(object) ?? '', object);
+  pause.set({ ...paused, waiting: paused.waiting + objects.length });
+}
+
+function show(objects: object[]): void {
+  recentUpdates.add(objects);
+  // Of two states of an object the later one wins.
+  const updates = new Map(objects.map((object) => [keyOf(object) ?? '', object]));
+  queryClient.setQueriesData({ type: 'active' }, (data: unknown) => patch(data, updates));
+  for (const listener of listeners) listener(objects);
+}
+
+/** Shows the new state of objects that a mutation returned, without waiting for the stream. */
+export function showChanged(objects: object[]): void {
+  show(objects);
+}
+
+export function togglePause(): void {
+  if (pause.get() === null) {
+    pause.set({ since: serverNow(), waiting: 0 });
+    return;
+  }
+  pause.set(null);
+  show([...held.values()]);
+  held.clear();
+  void queryClient.invalidateQueries();
+}
+
+export function tryNow(): void {
+  connection.tryNow();
+}
+
+/** Called once. From then on the stream follows the session and the visibility of the tab. */
+export function startLive(): void {
+  const follow = () => connection.setEnabled(session.get().signedIn);
+  connection.setVisible(document.visibilityState === 'visible');
+  document.addEventListener('visibilitychange', () => connection.setVisible(document.visibilityState === 'visible'));
+  session.subscribe(follow);
+  follow();
+}
+
+const watches = new Map<string, Watch>();
+
+/**
+ * Keeps these objects current while the component is mounted, in every query that has them. All mounted parts share one
+ * stream. Lists that change with each render are fine: only their content counts.
+ */
+export function useWatch(watch: Watch): void {
+  const part = useId();
+  const content = JSON.stringify(watch);
+  useEffect(() => {
+    watches.set(part, JSON.parse(content) as Watch);
+    connection.setWatch(mergeWatches(watches.values()));
+    return () => {
+      watches.delete(part);
+      connection.setWatch(mergeWatches(watches.values()));
+    };
+  }, [part, content]);
+}
+
+/** Calls back with the objects of each live message, after they are on screen. `listener` must be stable. */
+export function useLiveObjects(listener: (objects: object[]) => void): void {
+  useEffect(() => {
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+    };
+  }, [listener]);
+}
+
+export function useLiveState(): LiveState {
+  return useStore(liveState);
+}

@@ -1,0 +1,31 @@
+/** What a screen or a part of it wants to be told of. */
+export interface Watch {
+  queueIds?: readonly string[];
+  jobIds?: readonly string[];
+  actionIds?: readonly string[];
+}
+
+export interface FullWatch {
+  queueIds: string[];
+  jobIds: string[];
+  actionIds: string[];
+}
+
+/** The server refuses more ids of one kind. */
+const MAX_IDS = 100;
+
+/** One watch for all mounted parts: each id once, in order, the first 100 of each kind. */
+export function mergeWatches(watches: Iterable<Watch>): FullWatch {
+  const ids = { queueIds: new Set<string>(), jobIds: new Set<string>(), actionIds: new Set<string>() };
+  for (const watch of watches) {
+    for (const id of watch.queueIds ?? []) ids.queueIds.add(id);
+    for (const id of watch.jobIds ?? []) ids.jobIds.add(id);
+    for (const id of watch.actionIds ?? []) ids.actionIds.add(id);
+  }
+  const sorted = (set: Set<string>) => [...set].slice(0, MAX_IDS).sort();
+  return { queueIds: sorted(ids.queueIds), jobIds: sorted(ids.jobIds), actionIds: sorted(ids.actionIds) };
+}
+
+export function isSameWatch(a: FullWatch, b: FullWatch): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,82 @@
+import type { Chip, Filter, PayloadOp, Scalar, StateName, TimeRange } from './chips.ts';
+import { resolveBound } from './time-bound.ts';
+
+/** The members of `JobFilter` of the schema that the dashboard uses. */
+export interface JobFilter {
+  states?: ('DUE' | 'SCHEDULED' | 'RETRYING' | 'HELD' | 'PROCESSING' | 'AWAITING_ACK' | 'COMPLETED' | 'DEAD')[];
+  queueNames?: string[];
+  webhookStatusCodes?: number[];
+  webhookStatusClasses?: number[];
+  errorContains?: string;
+  idempotencyKeyContains?: string;
+  attempts?: { min?: number; max?: number };
+  created?: { from?: string; to?: string };
+  completed?: { from?: string; to?: string };
+  scheduled?: { from?: string; to?: string };
+  payload?: PayloadCondition;
+}
+
+export interface PayloadCondition {
+  path?: string;
+  op?: PayloadOp;
+  value?: Scalar;
+  and?: PayloadCondition[];
+  or?: PayloadCondition[];
+}
+
+/** The filter for the API, with relative times as of `now`. Unknown chips have no effect: ask `isValid` before. */
+export function toJobFilter(filter: Filter, now: number): JobFilter {
+  const result: JobFilter = Object.assign({}, ...filter.map((chip) => conditionOf(chip, now)));
+  const conditions = filter.flatMap((chip) => (chip.word === 'payload' ? [payloadCondition(chip)] : []));
+  if (conditions.length === 1) result.payload = conditions[0] as PayloadCondition;
+  if (conditions.length > 1) result.payload = { and: conditions };
+  return result;
+}
+
+function conditionOf(chip: Chip, now: number): JobFilter {
+  switch (chip.word) {
+    case 'state':
+      return { states: chip.values.map(stateOf) };
+    case 'queue':
+      return { queueNames: [...chip.values] };
+    case 'code':
+      return codes(chip.values);
+    case 'error':
+      return { errorContains: chip.text };
+    case 'key':
+      return { idempotencyKeyContains: chip.text };
+    case 'attempts':
+      return { attempts: { ...(chip.min !== null && { min: chip.min }), ...(chip.max !== null && { max: chip.max }) } };
+    case 'created':
+    case 'completed':
+    case 'scheduled':
+      return { [chip.word]: timeRange(chip.range, now) };
+    default:
+      return {};
+  }
+}
+
+function stateOf(name: StateName) {
+  return name.toUpperCase().replace('-', '_') as NonNullable<JobFilter['states']>[number];
+}
+
+function codes(values: readonly string[]): JobFilter {
+  const isClass = (code: string) => code === '0' || code.endsWith('xx');
+  const single = values.filter((code) => !isClass(code)).map(Number);
+  const classes = values.filter(isClass).map((code) => Number(code[0]));
+  return {
+    ...(single.length > 0 && { webhookStatusCodes: single }),
+    ...(classes.length > 0 && { webhookStatusClasses: classes }),
+  };
+}
+
+function timeRange({ from, to }: TimeRange, now: number): { from?: string; to?: string } {
+  const at = (bound: string, side: 'from' | 'to') => new Date(resolveBound(bound, side, now)).toISOString();
+  return { ...(from !== null && { from: at(from, 'from') }), ...(to !== null && { to: at(to, 'to') }) };
+}
+
+function payloadCondition({ path, op, values }: Extract<Chip, { word: 'payload' }>): PayloadCondition {
+  if (op === 'EXISTS') return { path, op };
+  const each = values.map((value) => ({ path, op, value }));
+  return each.length === 1 ? (each[0] as PayloadCondition) : { or: each };
+}

@@ -1,0 +1,156 @@
+import {
+  addChip,
+  type Chip,
+  type Filter,
+  PAYLOAD_OPS,
+  type Scalar,
+  STATES,
+  type StateName,
+  type TimeRange,
+  type TimeWord,
+} from './chips.ts';
+import { isJsonScalar } from './format.ts';
+import { isTimeBound } from './time-bound.ts';
+
+/** Reads the text of a filter. Whatever it cannot read becomes an `unknown` chip that says why. */
+export function parseFilter(text: string): Filter {
+  let filter: Filter = [];
+  for (const term of termsOf(text)) filter = addChip(filter, parseTerm(term));
+  return filter;
+}
+
+/** Cuts at spaces that are not within quotes. */
+export function termsOf(text: string): string[] {
+  return text.match(/(?:"(?:[^"\\]|\\.)*"?|[^\s"])+/g) ?? [];
+}
+
+export function parseTerm(term: string): Chip {
+  try {
+    return parse(term);
+  } catch (error) {
+    return { word: 'unknown', text: term, problem: error instanceof Unreadable ? error.message : 'No such condition.' };
+  }
+}
+
+class Unreadable extends Error {}
+
+function parse(term: string): Chip {
+  const payload = term.match(/^payload\.("(?:[^"\\]|\\.)*"|[^\s":]+):(.*)$/s);
+  if (payload !== null) return payloadChip(unquote(payload[1] ?? ''), payload[2] ?? '');
+  const [, word = '', rest = ''] = term.match(/^([a-z]+):(.*)$/s) ?? [];
+  switch (word) {
+    case 'state':
+      return { word, values: unique(valuesOf(rest).flatMap(statesOf)) };
+    case 'queue':
+      return { word, values: unique(valuesOf(rest)) };
+    case 'code':
+      return { word, values: unique(valuesOf(rest).map(codeOf)) };
+    case 'error':
+    case 'key':
+      return { word, text: textOf(rest.replace(/^~/, '')) };
+    case 'attempts':
+      return attemptsChip(rest);
+    case 'created':
+    case 'completed':
+    case 'scheduled':
+      return timeChip(word, rest);
+    default:
+      throw new Unreadable(
+        word === '' ? `“${term}” has no word before it, such as error: or key:` : `There is no word “${word}”.`,
+      );
+  }
+}
+
+const STATE_NAMES: Readonly<Record<string, readonly StateName[]>> = {
+  ...Object.fromEntries(STATES.map((state) => [state, [state]])),
+  pending: ['due', 'scheduled', 'retrying', 'held'],
+  ack: ['awaiting-ack'],
+};
+
+function statesOf(name: string): readonly StateName[] {
+  const states = STATE_NAMES[name.toLowerCase().replace('_', '-')];
+  if (states === undefined) throw new Unreadable(`There is no state “${name}”.`);
+  return states;
+}
+
+function codeOf(text: string): string {
+  const code = text.toLowerCase();
+  if (!/^([1-5]\d\d|[1-5]xx|0)$/.test(code)) throw new Unreadable('A code is such as 500, 5xx, or 0 for no answer.');
+  return code;
+}
+
+function attemptsChip(text: string): Chip {
+  const [, op = '', first = '', last] = text.match(/^(>=|<=|>|<|)(\d{1,4})(?:\.\.(\d{1,4}))?$/) ?? [];
+  if (first === '') throw new Unreadable('Attempts are such as 3, >2 or 2..4.');
+  const value = Number(first);
+  const word = 'attempts';
+  if (last !== undefined) {
+    if (op !== '' || Number(last) < value) throw new Unreadable('A range of attempts is such as 2..4.');
+    return { word, min: value, max: Number(last) };
+  }
+  if (op === '') return { word, min: value, max: value };
+  if (op.startsWith('>')) return { word, min: op === '>' ? value + 1 : value, max: null };
+  if (op === '<' && value === 0) throw new Unreadable('No job has fewer than 0 attempts.');
+  return { word, min: null, max: op === '<' ? value - 1 : value };
+}
+
+function timeChip(word: TimeWord, text: string): Chip {
+  const [, op, single = ''] = text.match(/^([><])(.+)$/) ?? [];
+  const range: TimeRange =
+    op === undefined
+      ? { from: text.split('..')[0] ?? '', to: text.split('..')[1] ?? text }
+      : { from: op === '>' ? single : null, to: op === '<' ? single : null };
+  if (text.split('..').length > 2 || [range.from, range.to].some((bound) => bound !== null && !isTimeBound(bound))) {
+    throw new Unreadable('A time is such as >-2h, <2026-11-12 or 2026-11-12..2026-11-13.');
+  }
+  return { word, range };
+}
+
+function payloadChip(path: string, text: string): Chip {
+  const [mark] = text.match(/^[!~><*]/) ?? [''];
+  const op = PAYLOAD_OPS[mark as keyof typeof PAYLOAD_OPS];
+  const rest = text.slice(mark.length);
+  if (op === 'EXISTS') {
+    if (rest !== '') throw new Unreadable('`*` asks whether the path is there, and takes no value.');
+    return { word: 'payload', path, op, values: [] };
+  }
+  const values = splitValues(rest).map(scalarOf);
+  if (values.length === 0) throw new Unreadable('A value is missing.');
+  if (op === 'EQ') return { word: 'payload', path, op, values: unique(values) };
+  if (values.length > 1) throw new Unreadable('Only = takes several values.');
+  return { word: 'payload', path, op, values };
+}
+
+function scalarOf(text: string): Scalar {
+  return isJsonScalar(text) ? (JSON.parse(text) as Scalar) : unquote(text);
+}
+
+function valuesOf(text: string): string[] {
+  const values = splitValues(text).map(unquote);
+  if (values.length === 0) throw new Unreadable('A value is missing.');
+  return values;
+}
+
+function textOf(text: string): string {
+  const value = unquote(text);
+  if (value === '') throw new Unreadable('A text is missing.');
+  return value;
+}
+
+/** Cuts at commas that are not within quotes. */
+function splitValues(text: string): string[] {
+  return text.match(/"(?:[^"\\]|\\.)*"|[^,"]+/g) ?? [];
+}
+
+function unquote(text: string): string {
+  if (!text.startsWith('"')) return text;
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    throw new Unreadable('The quotes are not closed.');
+  }
+}
+
+function unique<Value>(values: readonly Value[]): Value[] {
+  return [...new Set(values)];
+}

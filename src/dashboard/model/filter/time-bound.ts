@@ -1,0 +1,22 @@
+import type { TimeBound } from './chips.ts';
+
+const RELATIVE = /^([+-])(\d{1,6})([smhd])$/;
+const ABSOLUTE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/;
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+export function isTimeBound(text: string): boolean {
+  return RELATIVE.test(text) || (ABSOLUTE.test(text) && !Number.isNaN(Date.parse(text)));
+}
+
+/** In milliseconds since 1970. As the end of a range, a day means its last millisecond. Days are those of UTC. */
+export function resolveBound(bound: TimeBound, side: 'from' | 'to', now: number): number {
+  const [, sign, amount, unit] = bound.match(RELATIVE) ?? [];
+  if (unit !== undefined) return now + (sign === '-' ? -1 : 1) * Number(amount) * (UNIT_MS[unit] ?? 0);
+  const at = Date.parse(bound);
+  return side === 'to' && !bound.includes('T') ? at + 86_400_000 - 1 : at;
+}
+
+/** A bound for a moment, to the second. */
+export function boundAt(at: number): TimeBound {
+  return new Date(Math.floor(at / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+}

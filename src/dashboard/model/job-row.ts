@@ -1,0 +1,97 @@
+import { codeOf, shortCause } from './cause.ts';
+import { minute, NONE, seconds, span, took, type View } from './format.ts';
+import type { JobNow, QueueOfJob } from './job.ts';
+import { shortId } from './job-id.ts';
+
+/** The cell "What next, or why" of a list. */
+
+/** A list may know less of the queue than the job's page; the text then leaves out its numbers. */
+export interface JobInList extends JobNow {
+  queue: Partial<QueueOfJob> & { name?: string };
+  progress?: { text: string } | null;
+}
+
+export interface RowContext extends View {
+  webhookTimeoutSeconds: number;
+}
+
+export function rowTextOfJob(job: JobInList, context: RowContext): string {
+  switch (job.status) {
+    case 'PENDING':
+      return pending(job, context);
+    case 'PROCESSING': {
+      const elapsed = Math.max(0, context.now - Date.parse(job.startedAt ?? job.scheduledFor));
+      return `for ${span(Math.floor(elapsed / 1000) * 1000)}, of ${seconds(context.webhookTimeoutSeconds)} at most`;
+    }
+    case 'AWAITING_ACK':
+      return joined(`${left(job.ackDeadline, context)} to report`, job.progress ? `“${job.progress.text}”` : '');
+    case 'COMPLETED':
+      return job.startedAt === null || job.completedAt === null
+        ? ''
+        : `in ${took(Date.parse(job.completedAt) - Date.parse(job.startedAt))}`;
+    case 'DEAD':
+      return dead(job);
+  }
+}
+
+function pending(job: JobInList, context: RowContext): string {
+  const { queue, waiting } = job;
+  const at = waiting?.earliestAt ?? job.scheduledFor;
+  switch (waiting?.reason ?? 'DUE') {
+    case 'BACKOFF':
+      return joined(`in ${left(at, context)}`, shortCause(job.lastError));
+    case 'HELD':
+      return joined(`for ${left(at, context)} more`, shortCause(job.lastError));
+    case 'QUEUE_HELD':
+      return `queue held for ${left(queue.hold?.until ?? at, context)} more`;
+    case 'PROBE_IN_FLIGHT':
+      return queue.hold?.probe ? `after probe ${shortId(queue.hold.probe.id)}` : 'after the probe';
+    case 'DELAYED':
+      return `in ${left(at, context)}`;
+    case 'PAUSED':
+      return queue.pause ? `queue paused since ${minute(Date.parse(queue.pause.since), context)}` : 'queue paused';
+    case 'CONCURRENCY':
+      return queue.concurrency === undefined
+        ? 'all slots are busy'
+        : `${queue.inFlight ?? queue.concurrency} of ${queue.concurrency} slots are busy`;
+    case 'RATE_LIMIT':
+      return joined(
+        `in ${left(at, context)}`,
+        queue.rateWindow ? `${queue.rateWindow.used} of ${queue.rateWindow.max} used` : '',
+      );
+    case 'QUEUE_DELETED':
+      return 'dies in a moment';
+    case 'DUE':
+      return 'next in line';
+  }
+}
+
+function dead(job: JobInList): string {
+  const code = codeOf(job.lastError);
+  switch (job.deadReason) {
+    case 'ACK_TIMEOUT':
+      return job.queue.ackTimeout === undefined ? 'no report in time' : `no report in ${seconds(job.queue.ackTimeout)}`;
+    case 'NACKED':
+      return job.lastError === null ? 'refused' : `refused: “${job.lastError}”`;
+    case 'DEFER_CAP_EXHAUSTED':
+      return `${job.deferCount} holds used`;
+    case 'RETRY_AFTER_EXCEEDS_LIFETIME':
+      return 'asked to wait too long';
+    case 'DELIVERY_LIFETIME_EXCEEDED':
+      return 'lifetime ended';
+    case 'QUEUE_DELETED':
+      return 'queue deleted';
+    case 'CANCELLED':
+      return 'cancelled';
+    default: {
+      const cause = code === null ? shortCause(job.lastError) || 'failed' : String(code);
+      return `${cause} after ${job.attemptsMade} ${job.attemptsMade === 1 ? 'attempt' : 'attempts'}`;
+    }
+  }
+}
+
+const joined = (...parts: string[]) => parts.filter((part) => part !== '').join(' · ');
+
+function left(at: string | null, { now }: View): string {
+  return at === null ? NONE : span(Date.parse(at) - now);
+}

@@ -1,0 +1,61 @@
+import type { AttemptStatus, JobStatus, WaitReason } from './words.ts';
+
+/** What the sentences about a job need. The results of the operations have these fields, and more. */
+
+/** As in a list. */
+export interface JobNow {
+  id: string;
+  status: JobStatus;
+  attemptsMade: number;
+  maxAttempts: number;
+  deferCount: number;
+  createdAt: string;
+  scheduledFor: string;
+  startedAt: string | null;
+  completedAt: string | null;
+  ackDeadline: string | null;
+  lastError: string | null;
+  deadReason: string | null;
+  waiting: { reason: WaitReason; earliestAt: string | null } | null;
+  deadLetter: { deadAt: string } | null;
+}
+
+/** As on its own page. */
+export interface JobWhole extends JobNow {
+  deliverBy: string;
+  backoffType: 'FIXED' | 'EXPONENTIAL';
+  backoffDelay: number;
+  progress: { text: string; at: string } | null;
+  /** Oldest first. */
+  attempts: readonly AttemptNow[];
+  queue: QueueOfJob;
+}
+
+export interface AttemptNow {
+  attempt: number;
+  status: AttemptStatus;
+  at: string;
+  durationMs: number | null;
+  waitMs: number | null;
+  webhookStatusCode: number | null;
+  error: string | null;
+}
+
+export interface QueueOfJob {
+  mode: 'STANDARD' | 'ACK';
+  concurrency: number;
+  inFlight: number | null;
+  rateLimitMax: number | null;
+  rateLimitWindow: number;
+  maxDefers: number;
+  ackTimeout: number;
+  pause: { since: string; by: string } | null;
+  hold: { until: string; reason: string | null; askedBy: { id: string } | null; probe: { id: string } | null } | null;
+  rateWindow: { used: number; max: number; resetsAt: string } | null;
+}
+
+/** Back-off without jitter before the retry after `failures` failures, in milliseconds; at most an hour. */
+export function backoffMs(type: JobWhole['backoffType'], delaySeconds: number, failures: number): number {
+  const seconds = type === 'FIXED' ? delaySeconds : Math.min(3600, delaySeconds * 2 ** (failures - 1));
+  return seconds * 1000;
+}

@@ -1,0 +1,86 @@
+import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
+
+/**
+ * A question before a deed. The title is the question with its number; then come the price, what is at stake, choices,
+ * and the deed. `Esc` closes, ⌘Enter does it, and focus goes back to where it was.
+ */
+export function Dialog({
+  title,
+  lead,
+  children,
+  deed,
+  onClose,
+}: {
+  title: string;
+  lead?: ReactNode;
+  children?: ReactNode;
+  deed: { label: string; run: () => void; isDanger?: boolean; isDisabled?: boolean; start?: ReactNode };
+  onClose: () => void;
+}) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      // The browser returns focus only if the dialog is closed before it is removed.
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    };
+  }, []);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (deed.isDisabled !== true) deed.run();
+  };
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) submit(event);
+      }}
+    >
+      <form onSubmit={submit}>
+        <div className="top">
+          <h2 id={id}>{title}</h2>
+          {lead !== undefined && <p className="q">{lead}</p>}
+        </div>
+        <div className="in">{children}</div>
+        <div className="bottom">
+          {deed.start !== undefined && <span className="start">{deed.start}</span>}
+          {/* The least harmful button has the focus. */}
+          {/* biome-ignore lint/a11y/noAutofocus: a dialog moves focus into itself */}
+          <button type="button" className="btn" onClick={onClose} autoFocus>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            className={deed.isDanger === true ? 'btn danger' : 'btn primary'}
+            aria-disabled={deed.isDisabled === true}
+          >
+            {deed.label}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+/** What a deed costs: figures with their labels, three at most. */
+export function Price({ figures }: { figures: readonly (readonly [figure: ReactNode, label: string])[] }) {
+  return (
+    <dl className="price">
+      {figures.map(([figure, label]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{figure}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,103 @@
+import type { ReactNode } from 'react';
+import { useEffect, useState } from 'react';
+import type { RequestError } from '../graphql/errors.ts';
+import { span, time } from '../model/format.ts';
+import type { IconName, Signal } from '../model/words.ts';
+import { useView } from '../time.ts';
+import { Icon } from './icon.tsx';
+import { Note } from './note.tsx';
+
+/** The states that every screen has: first load, failed, nothing there. */
+
+/** True once `ms` have passed. What is fast shows no trace of loading. */
+function useAfter(ms: number): boolean {
+  const [has, set] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => set(true), ms);
+    return () => clearTimeout(timer);
+  }, [ms]);
+  return has;
+}
+
+/** Only on the first visit, after 300 ms. */
+export function Skeleton({ lines = 3 }: { lines?: number }) {
+  const isLate = useAfter(300);
+  if (!isLate) return null;
+  return (
+    <div className="panel">
+      <div className="in" role="status" aria-label="Loading">
+        {Array.from({ length: lines }, (_, line) => (
+          <span key={line} className="skel" style={{ inlineSize: `${[70, 92, 55][line % 3]}%` }} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** The part of a query's result that says how it is going. */
+export interface Asked {
+  error: RequestError | null;
+  failureReason: RequestError | null;
+  dataUpdatedAt: number;
+  data: unknown;
+  refetch: (options?: { cancelRefetch?: boolean }) => unknown;
+}
+
+/**
+ * Says why a part of the page is not current: what, since when, and when the next try is. Old rows stay under it. Null
+ * while all is well.
+ */
+export function Failure({ asked, what }: { asked: Asked; what: string }) {
+  const view = useView();
+  const error = asked.error ?? asked.failureReason;
+  if (error === null || error.kind === 'signed-out') return null;
+  const isRetried = asked.error === null && error.nextTryAt !== null;
+  return (
+    <div className="bar">
+      <Note
+        signal="bad"
+        icon="failing"
+        action={
+          <button type="button" className="btn tiny" onClick={() => asked.refetch({ cancelRefetch: true })}>
+            Try now
+          </button>
+        }
+      >
+        {/* The countdown is not announced. */}
+        <span role="alert">
+          <b>{what} could not be loaded.</b> {sentence(error)}
+        </span>{' '}
+        It was at {time(error.at, view)}. {asked.data !== undefined && 'What you see is older. '}
+        {isRetried && error.nextTryAt !== null && `Next try in ${span(error.nextTryAt - view.now)}.`}
+      </Note>
+    </div>
+  );
+}
+
+function sentence({ message }: RequestError): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/** Nothing to show, and why. Not for "could not be loaded". */
+export function Empty({
+  title,
+  icon,
+  signal,
+  children,
+}: {
+  title: string;
+  icon?: IconName;
+  signal?: Signal;
+  children?: ReactNode;
+}) {
+  return (
+    <div className="empty">
+      <b className={signal}>
+        {icon !== undefined && <Icon name={icon} />}
+        {title}
+      </b>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+import { useEffect } from 'react';
+import type { IconName, Signal } from '../model/words.ts';
+import { useCommands } from '../shell/keys.ts';
+import { createStore, useStore } from '../store.ts';
+import { Icon } from './icon.tsx';
+
+/** The outcome of my own action. One at a time; an error stays until it is closed. */
+export interface Toast {
+  text: string;
+  signal?: Signal;
+  icon?: IconName;
+  action?: { label: string; run: () => void; key?: string };
+}
+
+const current = createStore<(Toast & { number: number }) | null>(null);
+let number = 0;
+
+export function toast(shown: Toast): void {
+  number += 1;
+  current.set({ ...shown, number });
+}
+
+/** For "Not …: …" of a refusal. */
+export function toastFailure(text: string): void {
+  toast({ text, signal: 'bad', icon: 'failed' });
+}
+
+const SHOWN_MS = 5000;
+/** Time to undo. */
+const SHOWN_WITH_ACTION_MS = 8000;
+
+export function Toasts() {
+  const shown = useStore(current);
+  useEffect(() => {
+    if (shown === null || shown.signal === 'bad') return;
+    const timer = setTimeout(() => current.set(null), shown.action === undefined ? SHOWN_MS : SHOWN_WITH_ACTION_MS);
+    return () => clearTimeout(timer);
+  }, [shown]);
+  return (
+    <div className="toasts" role="status">
+      {shown !== null && <ToastBox key={shown.number} shown={shown} />}
+    </div>
+  );
+}
+
+function ToastBox({ shown: { text, signal = 'ok', icon = 'done', action } }: { shown: Toast }) {
+  const run = () => {
+    current.set(null);
+    action?.run();
+  };
+  useCommands(action?.key === undefined ? [] : [{ key: action.key, label: action.label, run }]);
+  return (
+    <div className={`toast ${signal}`}>
+      <Icon name={icon} className="toned" />
+      <span>{text}</span>
+      {action !== undefined && (
+        <button type="button" className="btn quiet tiny" onClick={run}>
+          {action.label}
+          {action.key !== undefined && <kbd>{action.key}</kbd>}
+        </button>
+      )}
+      {signal === 'bad' && (
+        <button type="button" className="btn quiet icon tiny" aria-label="Close" onClick={() => current.set(null)}>
+          <Icon name="x" />
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+import { Link } from 'wouter';
+import { liveState, pause, togglePause, tryNow } from '../live/live.ts';
+import { many, span, time } from '../model/format.ts';
+import { Icon } from '../parts/icon.tsx';
+import { Note } from '../parts/note.tsx';
+import { useStore } from '../store.ts';
+import { useView } from '../time.ts';
+import { useServer } from './server.ts';
+
+/** The one bar for what the whole product must say: the worst that holds, and only that. */
+export function ProductBar() {
+  const server = useServer();
+  const paused = useStore(pause);
+  const { staleSince } = useStore(liveState);
+  const bar = () => {
+    if (server !== null && !server.hasWorker) return <NoWorker lastSeenAt={server.lastWorkerSeenAt} />;
+    if (staleSince !== null) return <Stale since={staleSince} />;
+    if (paused !== null) return <Paused waiting={paused.waiting} />;
+    if (server !== null && server.versions.length > 1) return <MixedVersions versions={server.versions} />;
+    if (server !== null && server.version !== __VERSION__) return <NewVersion />;
+    return null;
+  };
+  const shown = bar();
+  return shown === null ? null : <div className="bar wide">{shown}</div>;
+}
+
+function NoWorker({ lastSeenAt }: { lastSeenAt: string | null }) {
+  const view = useView();
+  return (
+    <Note signal="bad" icon="failing">
+      <b>No worker is running.</b> Jobs are accepted and wait.{' '}
+      {lastSeenAt !== null && `The last worker was seen at ${time(Date.parse(lastSeenAt), view)}. `}
+      <Link href="/system">System</Link>
+    </Note>
+  );
+}
+
+function Stale({ since }: { since: number }) {
+  const view = useView();
+  const { nextTryAt } = useStore(liveState);
+  return (
+    <Note
+      signal="warn"
+      icon="failing"
+      action={
+        <button type="button" className="btn tiny" onClick={tryNow}>
+          Try now
+        </button>
+      }
+    >
+      <b>Stale since {time(since, view)}.</b> The connection is lost; what you see is {span(view.now - since)} old.{' '}
+      {nextTryAt === null ? 'Connecting.' : `Next try in ${span(nextTryAt - view.now)}.`}
+    </Note>
+  );
+}
+
+function Paused({ waiting }: { waiting: number }) {
+  return (
+    <Note
+      icon="paused"
+      action={
+        <button type="button" className="btn tiny" onClick={togglePause}>
+          <Icon name="play" />
+          Go on
+        </button>
+      }
+    >
+      <b>Updates are paused.</b> {many(waiting, 'change waits', 'changes wait')}.
+    </Note>
+  );
+}
+
+function MixedVersions({ versions }: { versions: readonly string[] }) {
+  return (
+    <Note signal="warn" icon="info">
+      <b>Processes of {versions.length} versions are running:</b> {versions.join(', ')}.{' '}
+      <Link href="/system">System</Link>
+    </Note>
+  );
+}
+
+function NewVersion() {
+  return (
+    <Note
+      signal="run"
+      action={
+        <button type="button" className="btn tiny" onClick={() => location.reload()}>
+          Reload
+        </button>
+      }
+    >
+      <b>A new version of this page is ready.</b> Your place and your filter stay.
+    </Note>
+  );
+}

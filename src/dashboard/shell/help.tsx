@@ -1,0 +1,59 @@
+import { useEffect, useRef } from 'react';
+import { Icon } from '../parts/icon.tsx';
+import { activeCommands, COMMAND_KEY } from './keys.ts';
+
+/** The keys that have an effect on this screen. */
+export function Help({ onClose }: { onClose: () => void }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    const dialog = ref.current;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    };
+  }, []);
+  const keys = activeCommands().flatMap(({ key, label }) => (key === undefined ? [] : [{ key, label }]));
+  return (
+    <dialog ref={ref} className="help" aria-labelledby="help-title" onCancel={onClose} onClose={onClose}>
+      <div className="top">
+        <h2 id="help-title">Keys of this screen</h2>
+      </div>
+      <div className="in">
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Key</th>
+              <th scope="col">Does</th>
+            </tr>
+          </thead>
+          <tbody>
+            <tr>
+              <td className="nb">
+                <kbd>{COMMAND_KEY}K</kbd>
+              </td>
+              <td>Find or do anything</td>
+            </tr>
+            {keys.map(({ key, label }) => (
+              <tr key={key}>
+                <td className="nb">
+                  {key.split(' ').map((one) => (
+                    <kbd key={one}>{one}</kbd>
+                  ))}
+                </td>
+                <td>{label}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <div className="bottom">
+        <button type="button" className="btn" onClick={onClose}>
+          <Icon name="x" />
+          Close
+        </button>
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,68 @@
+import { formatFilter } from '../model/filter/format.ts';
+import { toSearch } from '../model/filter/search.ts';
+import { isJobId, shortId } from '../model/job-id.ts';
+import type { IconName } from '../model/words.ts';
+import type { Command } from './keys.ts';
+import { MAIN, SERVICE } from './navigation.ts';
+
+interface Item {
+  id: string;
+  group: 'Job' | 'Do' | 'Go to' | 'Queues' | 'Jobs';
+  label: string;
+  icon: IconName;
+  hint: string;
+}
+export type PaletteItem = Item & ({ path: string } | { run: () => void });
+
+/** What the palette offers for a text, best first: at most a screenful. */
+export function paletteItems(
+  text: string,
+  commands: readonly Command[],
+  queues: readonly { name: string; paused: boolean }[],
+): PaletteItem[] {
+  const isCommandsOnly = text.trimStart().startsWith('>');
+  const wanted = text.replace('>', '').trim().toLowerCase();
+  const matches = (label: string) => label.toLowerCase().includes(wanted);
+
+  const deeds: PaletteItem[] = commands
+    .filter(({ label, isOnlyKey }) => isOnlyKey !== true && matches(label))
+    .map(({ label, icon = 'actions', key = '', run }) => ({
+      ...{ id: `do ${label}`, group: 'Do', label, icon, hint: key, run },
+    }));
+  if (isCommandsOnly) return deeds;
+
+  const places: PaletteItem[] = [...MAIN, ...SERVICE]
+    .filter(({ label }) => matches(label))
+    .map(({ label, icon, key, path }) => ({ id: `go ${path}`, group: 'Go to', label, icon, hint: `g ${key}`, path }));
+  const found: PaletteItem[] = queues
+    .filter(({ name }) => matches(name))
+    .map(({ name, paused }) => ({
+      id: `queue ${name}`,
+      group: 'Queues',
+      label: name,
+      icon: 'queues',
+      hint: paused ? 'paused' : '',
+      path: `/queues/${encodeURIComponent(name)}`,
+    }));
+  return [...jobOf(wanted), ...deeds, ...places, ...found, ...jobsWith(text.trim())];
+}
+
+function jobOf(text: string): PaletteItem[] {
+  if (!isJobId(text)) return [];
+  return [
+    { id: 'job', group: 'Job', label: `Open job ${shortId(text)}`, icon: 'jobs', hint: '', path: `/jobs/${text}` },
+  ];
+}
+
+/** A word that is no name may be in a key or in an error. */
+function jobsWith(text: string): PaletteItem[] {
+  if (text.length < 2 || isJobId(text)) return [];
+  return (['key', 'error'] as const).map((word) => ({
+    id: `jobs ${word}`,
+    group: 'Jobs',
+    label: `Jobs whose ${word} contains “${text}”`,
+    icon: 'search',
+    hint: '',
+    path: `/jobs${toSearch({ q: formatFilter([{ word, text }]) })}`,
+  }));
+}

@@ -1,0 +1,146 @@
+import { Link, useLocation } from 'wouter';
+import { count } from '../model/format.ts';
+import { Icon, Mark } from '../parts/icon.tsx';
+import { preferences, setPreference } from '../preferences.ts';
+import { preload } from '../routes.ts';
+import { useStore } from '../store.ts';
+import { COMMAND_KEY } from './keys.ts';
+import { LiveButton, LiveLabel } from './live-dot.tsx';
+import { type Destination, isCurrent, MAIN, SERVICE } from './navigation.ts';
+import { openPalette, overlay } from './overlay.ts';
+import { type ShellData, useShell } from './server.ts';
+
+/** The rail at the left of wide windows. */
+export function Rail() {
+  const shell = useShell();
+  return (
+    <aside className="rail">
+      <Brand />
+      <button className="find" type="button" onClick={openPalette}>
+        <Icon name="search" />
+        <span>Find or do anything</span>
+        <kbd>{COMMAND_KEY}K</kbd>
+      </button>
+      <Links label="Main" destinations={MAIN} shell={shell} />
+      <Links label="Service" destinations={SERVICE} shell={shell} />
+      <div className="foot">
+        <LiveButton />
+        <ThemeButton />
+        <div className="who">
+          <Link href="/settings">
+            <Icon name="user" />
+            <span className="mono cut">{shell?.me.label ?? ''}</span>
+          </Link>
+          <button type="button" aria-label="Keys of this screen" onClick={() => overlay.set('help')}>
+            <kbd>?</kbd>
+          </button>
+        </div>
+      </div>
+    </aside>
+  );
+}
+
+function Brand() {
+  const environment = useShell()?.server.environment;
+  return (
+    <Link className="brand" href="/">
+      <Mark />
+      Jobferry
+      {environment !== undefined && <span className={`env ${environment}`}>{environment}</span>}
+    </Link>
+  );
+}
+
+function Links({
+  label,
+  destinations,
+  shell,
+}: {
+  label: string;
+  destinations: readonly Destination[];
+  shell: ShellData | undefined;
+}) {
+  const [location] = useLocation();
+  return (
+    <nav className="nav" aria-label={label}>
+      {destinations.map(({ path, label: text, icon }) => (
+        <Link
+          key={path}
+          href={path}
+          aria-current={isCurrent(path, location) ? 'page' : undefined}
+          onPointerEnter={() => preload(path)}
+        >
+          <Icon name={icon} />
+          {text}
+          {shell !== undefined && <Count path={path} shell={shell} />}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** Queues; dead letters that were not replayed; running actions. */
+function Count({ path, shell }: { path: string; shell: ShellData }) {
+  if (path === '/queues' && shell.queues.totalCount > 0) {
+    return <span className="count">{count(shell.queues.totalCount)}</span>;
+  }
+  if (path === '/dead' && shell.open.totalCount > 0) {
+    return <span className="count bad">{count(shell.open.totalCount, shell.open.totalCountExact)}</span>;
+  }
+  if (path === '/actions' && shell.running.nodes.length > 0) {
+    return <span className="count run">{shell.running.nodes.length}</span>;
+  }
+  return null;
+}
+
+const NEXT_THEME = { system: 'light', light: 'dark', dark: 'system' } as const;
+const THEME_WORDS = { system: 'System', light: 'Light', dark: 'Dark' } as const;
+
+function ThemeButton() {
+  const theme = useStore(preferences, (all) => all.theme);
+  return (
+    <button type="button" onClick={() => setPreference({ theme: NEXT_THEME[theme] })}>
+      <Icon name="theme" />
+      Theme
+      <span className="end q3">{THEME_WORDS[theme]}</span>
+    </button>
+  );
+}
+
+/** The bar at the top of narrow windows. */
+export function TopBar() {
+  return (
+    <header className="topbar">
+      <Brand />
+      <span className="end">
+        <LiveLabel />
+        <button className="btn quiet icon" type="button" aria-label="Find or do anything" onClick={openPalette}>
+          <Icon name="search" />
+        </button>
+      </span>
+    </header>
+  );
+}
+
+/** The five tabs at the bottom of narrow windows. The last opens the palette, which leads everywhere. */
+export function TabBar() {
+  const [location] = useLocation();
+  return (
+    <nav className="tabbar" aria-label="Main, phone">
+      {MAIN.flatMap(({ path, icon, short }) =>
+        short === undefined ? (
+          []
+        ) : (
+          <Link key={path} href={path} aria-current={isCurrent(path, location) ? 'page' : undefined}>
+            <Icon name={icon} />
+            {short}
+          </Link>
+        ),
+      )}
+      <button type="button" onClick={openPalette}>
+        <Icon name="more" />
+        More
+      </button>
+    </nav>
+  );
+}

@@ -1,0 +1,95 @@
+import { lazy, Suspense, useEffect } from 'react';
+import { Route, Switch, useLocation } from 'wouter';
+import { togglePause } from '../live/live.ts';
+import { Skeleton } from '../parts/states.tsx';
+import { Toasts } from '../parts/toast.tsx';
+import { ROUTES } from '../routes.ts';
+import { NotFound } from '../screens/not-found/not-found.tsx';
+import { useStore } from '../store.ts';
+import { ProductBar } from './bar.tsx';
+import { Help } from './help.tsx';
+import { listenForKeys, useCommands } from './keys.ts';
+import { MAIN, SERVICE } from './navigation.ts';
+import { closeOverlay, openPalette, overlay } from './overlay.ts';
+import { usePlaces } from './place.ts';
+import { Rail, TabBar, TopBar } from './rail.tsx';
+
+const loadPalette = () => import('./palette.tsx');
+const Palette = lazy(loadPalette);
+
+/** Everything around a screen. */
+export function Shell() {
+  usePlaces();
+  useGlobalKeys();
+  return (
+    <>
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <div className="shell">
+        <Rail />
+        <TopBar />
+        <main id="main" tabIndex={-1}>
+          <ProductBar />
+          <Suspense fallback={<Skeleton />}>
+            <Switch>
+              {ROUTES.map(({ path, Screen }) => (
+                <Route key={path} path={path}>
+                  {/* Another job is another page, with a state of its own. */}
+                  {(params) => <Screen key={JSON.stringify(params)} params={params as Record<string, string>} />}
+                </Route>
+              ))}
+              <Route>
+                <NotFound />
+              </Route>
+            </Switch>
+          </Suspense>
+        </main>
+        <TabBar />
+      </div>
+      <Toasts />
+      <Overlay />
+    </>
+  );
+}
+
+function Overlay() {
+  const open = useStore(overlay);
+  if (open === 'help') return <Help onClose={closeOverlay} />;
+  if (open !== 'palette') return null;
+  return (
+    <Suspense fallback={null}>
+      <Palette onClose={closeOverlay} />
+    </Suspense>
+  );
+}
+
+function useGlobalKeys(): void {
+  const [, navigate] = useLocation();
+  useEffect(listenForKeys, []);
+  useEffect(() => {
+    // The palette must be there within a frame, so its script is loaded once the page is at rest.
+    const timer = setTimeout(() => void loadPalette(), 3000);
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey)
+        return;
+      event.preventDefault();
+      openPalette();
+    };
+    addEventListener('keydown', onKey);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener('keydown', onKey);
+    };
+  }, []);
+  useCommands([
+    { key: '?', label: 'Keys of this screen', run: () => overlay.set('help'), isOnlyKey: true },
+    { key: '.', label: 'Pause or resume updates', icon: 'paused', run: togglePause },
+    ...[...MAIN, ...SERVICE].map(({ path, label, key }) => ({
+      key: `g ${key}`,
+      label: `Go to ${label}`,
+      run: () => navigate(path),
+      isOnlyKey: true,
+    })),
+  ]);
+}
