@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { OWN_PATHS } from './domain/paths.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
@@ -37,6 +38,10 @@ export interface Config {
   readonly workerCapacity: number;
   readonly logLevel: LogLevel;
   readonly graphiql: boolean;
+  readonly dashboard: boolean;
+  /** Address of the dashboard in browsers, with a slash at its end; null if it is not known. */
+  readonly publicUrl: URL | null;
+  readonly sessionMaxMs: number;
   /** The value of NODE_ENV, shown to people; `development` if it is not set. */
   readonly environment: string;
 }
@@ -153,6 +158,12 @@ const environment = z.object({
   WORKER_CAPACITY: integer(1000, 1, 100_000),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   GRAPHIQL: flag(true).optional(),
+  DASHBOARD: flag(true),
+  PUBLIC_URL: z
+    .string()
+    .optional()
+    .transform((text, context) => (text === undefined ? null : publicUrl(text, context))),
+  SESSION_MAX_SECONDS: seconds(43_200, 60, MAX_PERIOD),
   NODE_ENV: z.string().optional(),
 });
 
@@ -198,6 +209,9 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     workerCapacity: e.WORKER_CAPACITY,
     logLevel: e.LOG_LEVEL,
     graphiql: e.GRAPHIQL ?? !production,
+    dashboard: e.DASHBOARD,
+    publicUrl: e.PUBLIC_URL,
+    sessionMaxMs: e.SESSION_MAX_SECONDS,
     environment: e.NODE_ENV ?? 'development',
   });
 }
@@ -297,6 +311,24 @@ function isProxyUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, pathname, search, hash } = new URL(text);
   return /^https?:$/.test(protocol) && pathname === '/' && search === '' && hash === '';
+}
+
+function publicUrl(text: string, context: z.RefinementCtx): URL | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && !/[?#@]/.test(text);
+  if (!isPlain || !/^\/([A-Za-z0-9._~-]+\/?)*$/.test(url.pathname)) {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be an address such as https://jobs.example.com or https://example.com/jobferry',
+    });
+    return null;
+  }
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  const first = url.pathname.split('/')[1] ?? '';
+  if (OWN_PATHS.includes(first)) {
+    context.addIssue({ code: 'custom', message: `the path must not begin with /${first}, which Jobferry uses itself` });
+  }
+  return url;
 }
 
 function problems(error: z.ZodError): string {

@@ -49,7 +49,7 @@ export interface Subscription<Data> {
   close(): void;
 }
 
-function openSubscription<Data>(url: string, headers: Record<string, string>, body: string): Subscription<Data> {
+export function openSubscription<Data>(url: string, headers: Record<string, string>, body: string): Subscription<Data> {
   const abort = new AbortController();
   const opened = fetch(url, {
     method: 'POST',
