@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
-import { OWN_PATHS } from './domain/paths.ts';
+import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
@@ -42,6 +42,8 @@ export interface Config {
   /** Address of the dashboard in browsers, with a slash at its end; null if it is not known. */
   readonly publicUrl: URL | null;
   readonly sessionMaxMs: number;
+  /** Null if people sign in with API keys and links only. */
+  readonly oidc: OidcConfig | null;
   /** The value of NODE_ENV, shown to people; `development` if it is not set. */
   readonly environment: string;
 }
@@ -159,11 +161,9 @@ const environment = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   GRAPHIQL: flag(true).optional(),
   DASHBOARD: flag(true),
-  PUBLIC_URL: z
-    .string()
-    .optional()
-    .transform((text, context) => (text === undefined ? null : publicUrl(text, context))),
   SESSION_MAX_SECONDS: seconds(43_200, 60, MAX_PERIOD),
+  OIDC_ONLY: flag(false),
+  ...SIGN_IN_VARIABLES,
   NODE_ENV: z.string().optional(),
 });
 
@@ -184,6 +184,8 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   if (!Object.hasOwn(plans, e.BOOTSTRAP_PLAN)) {
     throw new ConfigError(`BOOTSTRAP_PLAN: must be one of ${Object.keys(plans).join(', ')}`);
   }
+  const oidc = oidcConfig(e);
+  if (typeof oidc === 'string') throw new ConfigError(oidc);
   return Object.freeze({
     role: e.ROLE,
     host: e.HOST ?? (e.DATABASE_URL === undefined ? '127.0.0.1' : '0.0.0.0'),
@@ -212,6 +214,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     dashboard: e.DASHBOARD,
     publicUrl: e.PUBLIC_URL,
     sessionMaxMs: e.SESSION_MAX_SECONDS,
+    oidc,
     environment: e.NODE_ENV ?? 'development',
   });
 }
@@ -311,24 +314,6 @@ function isProxyUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, pathname, search, hash } = new URL(text);
   return /^https?:$/.test(protocol) && pathname === '/' && search === '' && hash === '';
-}
-
-function publicUrl(text: string, context: z.RefinementCtx): URL | null {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const isPlain = url !== null && /^https?:$/.test(url.protocol) && !/[?#@]/.test(text);
-  if (!isPlain || !/^\/([A-Za-z0-9._~-]+\/?)*$/.test(url.pathname)) {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be an address such as https://jobs.example.com or https://example.com/jobferry',
-    });
-    return null;
-  }
-  if (!url.pathname.endsWith('/')) url.pathname += '/';
-  const first = url.pathname.split('/')[1] ?? '';
-  if (OWN_PATHS.includes(first)) {
-    context.addIssue({ code: 'custom', message: `the path must not begin with /${first}, which Jobferry uses itself` });
-  }
-  return url;
 }
 
 function problems(error: z.ZodError): string {

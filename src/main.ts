@@ -64,8 +64,8 @@ async function serve(args: string[], config: Config, log: Logger): Promise<void>
 }
 
 /** In production the output usually goes to a log that many people can read: `sign-in-link` prints one there on request. */
-function mayShowLink({ environment }: Config): boolean {
-  return environment !== 'production';
+function mayShowLink({ environment, oidc }: Config): boolean {
+  return environment !== 'production' && oidc?.only !== true;
 }
 
 async function showLink(service: Service, log: Logger): Promise<void> {

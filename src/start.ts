@@ -177,7 +177,11 @@ function createContext(
     templates: config.templates,
     periods,
     server: { version: VERSION, environment: config.environment, webhookTimeoutMs: config.webhookTimeoutMs },
-    signIn: { sessionMaxMs: config.sessionMaxMs, issuer: null, onlyOidc: false },
+    signIn: {
+      sessionMaxMs: config.sessionMaxMs,
+      issuer: config.oidc?.issuer.href ?? null,
+      onlyOidc: config.oidc?.only ?? false,
+    },
     wake: (queueId, reason) => {
       if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
     },
@@ -200,8 +204,14 @@ async function loadGraphQL({ config, log }: Foundations, services: Services, con
   return createGraphQL(parts, { graphiql: config.graphiql, log });
 }
 
-function signInOf({ publicUrl }: Config, { sessions, accounts }: Services): SignIn {
-  return { sessions, accounts, address: { url: publicUrl }, takesKeys: true, oidcName: null };
+function signInOf({ publicUrl, oidc }: Config, { sessions, accounts }: Services): SignIn {
+  return {
+    sessions,
+    accounts,
+    address: { url: publicUrl },
+    takesKeys: oidc?.only !== true,
+    oidcName: oidc?.issuer.hostname ?? null,
+  };
 }
 
 /** Reads the dashboard if it is switched on. It is absent from a checkout that was not built. */

@@ -46,6 +46,7 @@ describe('defaults (README, "Variables")', () => {
       dashboard: true,
       publicUrl: null,
       sessionMaxMs: 43_200_000,
+      oidc: null,
       environment: 'development',
     });
   });
