@@ -22,9 +22,10 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   delivery: ['domain'],
   pacing: ['domain'],
   live: ['db', 'domain'],
-  services: ['db', 'live', 'pacing', 'domain'],
+  oidc: ['domain'],
+  services: ['db', 'live', 'oidc', 'pacing', 'domain'],
   contract: ['domain'],
-  http: ['services', 'pacing', 'contract', 'domain', 'log'],
+  http: ['services', 'oidc', 'pacing', 'contract', 'domain', 'log'],
   graphql: ['services', 'live', 'pacing', 'contract', 'db/connection/prisma', 'db/generated', 'domain', 'log'],
   worker: ['services', 'live', 'pacing', 'db', 'delivery', 'domain', 'log'],
   client: ['contract'],
@@ -48,6 +49,7 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^graphile-worker$/, ['worker']],
   [/^pg$|^@prisma\//, ['db']],
   [/^undici$|^ipaddr\.js$/, ['delivery']],
+  [/^openid-client$/, ['oidc']],
   [/^pino$/, ['log']],
 ];
 
