@@ -2,7 +2,7 @@ import { afterAll } from 'vitest';
 import type { Database } from '../../src/db/connection/database.ts';
 import { createGraphQL } from '../../src/graphql/index.ts';
 import { createApp, listen } from '../../src/http/index.ts';
-import { KeyWatch } from '../../src/services/accounts/key-watch.ts';
+import { CredentialWatch } from '../../src/services/accounts/credential-watch.ts';
 import { createStoredText } from '../../src/services/jobs/stored-text.ts';
 import { createServices } from '../../src/services/services.ts';
 import { createAccount } from './account.ts';
@@ -30,7 +30,7 @@ export async function openGraphQL(
     },
   };
   const { readingPrisma, plans } = context;
-  const shared = { readingPrisma, stored: createStoredText(db), plans, keys: new KeyWatch(db) };
+  const shared = { readingPrisma, stored: createStoredText(db), plans, credentials: new CredentialWatch(db) };
   const live = { watch: notHere, admit: notHere };
   const app = createApp({
     services,
