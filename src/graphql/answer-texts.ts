@@ -10,6 +10,7 @@ const MAX_TEXT = 8 * 1024 * 1024;
  */
 export class AnswerTexts {
   #taken = 0;
+  #isExceeded = false;
   #slice = SLICE;
   #turn: Promise<void> = Promise.resolve();
 
@@ -18,11 +19,22 @@ export class AnswerTexts {
     return Math.max(0, MAX_TEXT - this.#taken);
   }
 
+  /** Whether a text was refused, so that the response is not whole. */
+  get isExceeded(): boolean {
+    return this.#isExceeded;
+  }
+
   /** Counts and returns a text. @throws JobferryError `invalid_request` if the response would be too long */
   take(text: string): string {
-    if (this.#taken > 0 && text.length > this.left) throw tooMuchText();
+    if (this.#taken > 0 && text.length > this.left) throw this.refusal();
     this.#taken += text.length;
     return text;
+  }
+
+  /** Returns the error of a text that does not fit. */
+  refusal(): JobferryError {
+    this.#isExceeded = true;
+    return tooMuchText();
   }
 
   /** Counts and parses a JSON text. Between slices, other work of the process runs. */

@@ -6,6 +6,7 @@ import { createYoga, type Plugin } from 'graphql-yoga';
 import type { SignedIn } from '../domain/session.ts';
 import type { CredentialWatch } from '../services/accounts/credential-watch.ts';
 import { acceptable, wantsEvents } from './acceptable.ts';
+import { tooMuchText } from './answer-texts.ts';
 import { createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
 import { documentLimits } from './document-limits.ts';
 import { exposed } from './errors.ts';
@@ -105,8 +106,8 @@ function refuse(refusal: GraphQLError | null, stop: (result: ExecutionResult) =>
 }
 
 /**
- * Discards the result of a query if the account's clients do not read earlier answers. The result of a mutation is sent,
- * because the change has been made.
+ * Discards the result of a query if the account's clients do not read earlier answers, or if not all its texts fit. The
+ * result of a mutation is sent, because the change has been made.
  */
 const withRoom: Plugin<GraphQLContext & ServerContext> = {
   onExecute({ args: { document, operationName, contextValue } }) {
@@ -114,6 +115,8 @@ const withRoom: Plugin<GraphQLContext & ServerContext> = {
     return {
       onExecuteDone({ setResult }) {
         if (!contextValue.hasRoom()) setResult({ errors: [tooMuchUnread()] });
+        // Payloads can be null, so a payload that does not fit would leave the others, and look like a hidden one.
+        else if (contextValue.texts.isExceeded) setResult({ data: null, errors: [tooLong()] });
       },
     };
   },
@@ -125,6 +128,10 @@ export const stillAllowed: Plugin<GraphQLContext> = {
     onSubscribeResult: () => ({ onNext: () => contextValue.streams.confirmed(contextValue) }),
   }),
 };
+
+function tooLong(): GraphQLError {
+  return new GraphQLError(tooMuchText().message, { extensions: { code: 'BAD_USER_INPUT' } });
+}
 
 function tooMuchUnread(): GraphQLError {
   const extensions = { code: 'UNAVAILABLE', http: { status: 503, headers: { 'retry-after': '1' } } };

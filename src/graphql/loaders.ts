@@ -12,7 +12,7 @@ import type { QueueDepth, QueueUse, ShownWaiting } from '../services/insight/que
 import type { StoredText } from '../services/jobs/stored-text.ts';
 import type { ServerFacts } from '../services/server/facts.ts';
 import type { ServicesOfRequest } from '../services/services.ts';
-import { type AnswerTexts, tooMuchText } from './answer-texts.ts';
+import type { AnswerTexts } from './answer-texts.ts';
 import { cancelledBy } from './jobs/cancelled-by.ts';
 
 /** A job without its payload and its webhook answer, which can be large and are read only if selected. */
@@ -80,7 +80,7 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
     ),
     payload: batched<string, null>(async (ids) => {
       const rows = await stored.payloads(accountId, ids, texts.left);
-      return new Map(rows.map(({ id, payload }) => [id, payload ?? tooMuchText()]));
+      return new Map(rows.map(({ id, payload }) => [id, payload ?? texts.refusal()]));
     }, null),
     payloadHead: perArgument((characters) =>
       batched(
