@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/upgrade/**/*.upgrade.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     hookTimeout: 300_000,
     reporters: ['verbose'],
   },

@@ -10,26 +10,64 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const VERSIONS = 'prisma/functions/versions';
 
 export interface EarlierBuild {
-  commit: string;
   main: string;
-  /** Its `prisma/functions/versions`. */
-  versions: string;
+  /** Lines of its `prisma/functions/versions`. */
+  versions: string[];
   remove(): Promise<void>;
 }
 
+/** Null if git fails, for example because there is no such commit or file. */
 async function git(...args: string[]): Promise<string | null> {
   const done = await run('git', args, { cwd: ROOT, maxBuffer: 2 ** 26 }).catch(() => null);
   return done === null ? null : done.stdout.trim();
 }
 
-/** `UPGRADE_FROM`, or the last tag, or else the commit before this one; null if that one has no files of functions. */
-export async function earlierCommit(): Promise<string | null> {
-  const given = process.env.UPGRADE_FROM;
-  const name = given ?? (await git('describe', '--tags', '--abbrev=0')) ?? 'HEAD~1';
-  const commit = await git('rev-parse', '--verify', '--quiet', `${name}^{commit}`);
-  if (commit === null && given !== undefined) throw new Error(`UPGRADE_FROM: there is no commit ${given}`);
-  if (commit === null || (await git('cat-file', '-e', `${commit}:${VERSIONS}`)) === null) return null;
+const versionLines = (text: string) => text.split('\n').filter((line) => /^\d/.test(line));
+const commitOf = (name: string) => git('rev-parse', '--verify', '--quiet', `${name}^{commit}`);
+const versionsAt = async (name: string) => versionLines((await git('show', `${name}:${VERSIONS}`)) ?? '');
+
+/** Lines of `prisma/functions/versions` of the present build, committed or not. */
+export async function presentVersions(): Promise<string[]> {
+  return versionLines(await readFile(join(ROOT, VERSIONS), 'utf8'));
+}
+
+/**
+ * `UPGRADE_FROM`, or the last tag, or the last commit with an earlier version of the SQL functions.
+ * @throws Error if there is none, or if the last tag has the same functions: then old processes would run with their own
+ */
+export async function earlierCommit(): Promise<string> {
+  const given = process.env.UPGRADE_FROM ?? '';
+  if (given !== '') {
+    const commit = await commitOf(given);
+    if (commit === null) throw new Error(`UPGRADE_FROM: there is no commit ${given}`);
+    return commit;
+  }
+  const present = await presentVersions();
+  const tag = await git('describe', '--tags', '--abbrev=0');
+  const commit = await commitOf(tag ?? (await withEarlierFunctions(present)));
+  if (commit === null) throw new Error(`git finds no commit ${tag}`);
+  if (tag !== null && (await versionsAt(commit)).at(-1) === present.at(-1)) {
+    throw new Error(
+      `the last tag, ${tag}, has the same SQL functions as this build (version ${present.length}), so a run beside it ` +
+        'proves nothing about them: set UPGRADE_FROM to a commit with others, or to the tag to run it all the same',
+    );
+  }
   return commit;
+}
+
+/** Before the first tag: HEAD if the functions were changed since, or a parent of a commit that changed them. */
+async function withEarlierFunctions(present: string[]): Promise<string> {
+  const parents = (await git('log', '--format=%P', '--', VERSIONS)) ?? '';
+  for (const commit of ['HEAD', ...parents.split(/\s+/).filter(Boolean)]) {
+    const versions = await versionsAt(commit);
+    // Branches may have given one number to two states. Only the one whose line was kept is an earlier version.
+    const isEarlier = versions.length < present.length && versions.every((line, index) => line === present[index]);
+    if (versions.length > 0 && isEarlier) return commit;
+  }
+  throw new Error(
+    'there is no tag, and no commit with an earlier version of the SQL functions (a shallow clone has none): ' +
+      'set UPGRADE_FROM to a commit, or fetch the history',
+  );
 }
 
 /** Builds the commit in a folder of its own, with the installed packages if it needs the same ones. */
@@ -47,8 +85,7 @@ export async function buildEarlier(commit: string): Promise<EarlierBuild> {
       await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, maxBuffer: 2 ** 26 });
     }
     await run('npm', ['run', '--silent', 'build'], { cwd: folder, maxBuffer: 2 ** 26 });
-    const versions = await readFile(join(folder, VERSIONS), 'utf8');
-    return { commit, main: join(folder, 'dist/main.js'), versions, remove };
+    return { main: join(folder, 'dist/main.js'), versions: await versionsAt(commit), remove };
   } catch (error) {
     await remove();
     throw error;
