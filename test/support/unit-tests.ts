@@ -1,11 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 const TESTS = join(ROOT, 'test');
 
-/** Modules that bring a database server, start the built service, or name the built client. */
-const NEEDS_MORE = [/^test\/support\/(database|command|built-client)\.ts$/, /^src\/db\/embedded(\/|\.)/];
+/** Modules that bring a database server or a browser, start the built service, or name the built client. */
+const NEEDS_MORE = [
+  /^test\/support\/(database|command|built-client)\.ts$/,
+  /^test\/browser\/chromium\.ts$/,
+  /^src\/db\/embedded(\/|\.)/,
+];
 
 /** Needs no database, but minutes: thousands of simulated runs. */
 const LONG = 'test/simulation/';
@@ -30,7 +34,8 @@ export function testFiles(): string[] {
 function helpersOf(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);
-  if (!file.startsWith('test/')) return found;
+  // A bundle that a test describes in a text names files of another folder.
+  if (!file.startsWith('test/') || !existsSync(join(ROOT, file))) return found;
   const text = readFileSync(join(ROOT, file), 'utf8');
   for (const [, specifier = ''] of text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
     helpersOf(

@@ -1,0 +1,45 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { axeViolations, smallTargets, widerThanWindow } from './checks.ts';
+import { startFront } from './front.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, useBrowser } from './page.ts';
+import { SCREENS, settled, showScreen } from './screens.ts';
+import { type SeededService, seedService } from './seed.ts';
+
+/** What must hold on every screen, in both themes, at every width, and in forced colours. */
+
+/** The widths of a wide window, a phone and the narrowest window, and what is left of 1440 at 200 %. */
+const WIDTHS = [1440, 720, 390, 320] as const;
+const THEMES = ['light', 'dark'] as const;
+
+describe.skipIf(NO_BROWSER !== null)('every screen', () => {
+  let service: SeededService;
+  let url: string;
+  useBrowser();
+  beforeAll(async () => {
+    service = await seedService();
+    url = (await startFront(service.api.baseUrl, service.key)).url;
+  }, 60_000);
+
+  it.each(SCREENS.map(({ name }) => name))('%s has no violation and fits its window', async (name) => {
+    const { page } = await openPage(url, { reducedMotion: true });
+    await showScreen(page, name, service);
+    const found: Record<string, string[]> = {};
+    const note = (view: string, problems: string[]) => {
+      if (problems.length > 0) found[view] = problems;
+    };
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      await settled(page);
+      note(`width of ${width}`, await widerThanWindow(page));
+      note(`targets of ${width}`, await smallTargets(page));
+      for (const colorScheme of THEMES) {
+        await page.emulateMedia({ colorScheme });
+        note(`axe, ${width}, ${colorScheme}`, await axeViolations(page));
+      }
+    }
+    await page.emulateMedia({ forcedColors: 'active' });
+    note('axe, forced colours', await axeViolations(page));
+    expect(found).toEqual({});
+  });
+});
