@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
@@ -37,6 +38,12 @@ export interface Config {
   readonly workerCapacity: number;
   readonly logLevel: LogLevel;
   readonly graphiql: boolean;
+  readonly dashboard: boolean;
+  /** Address of the dashboard in browsers, with a slash at its end; null if it is not known. */
+  readonly publicUrl: URL | null;
+  readonly sessionMaxMs: number;
+  /** Null if people sign in with API keys and links only. */
+  readonly oidc: OidcConfig | null;
   /** The value of NODE_ENV, shown to people; `development` if it is not set. */
   readonly environment: string;
 }
@@ -153,6 +160,10 @@ const environment = z.object({
   WORKER_CAPACITY: integer(1000, 1, 100_000),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   GRAPHIQL: flag(true).optional(),
+  DASHBOARD: flag(true),
+  SESSION_MAX_SECONDS: seconds(43_200, 60, MAX_PERIOD),
+  OIDC_ONLY: flag(false),
+  ...SIGN_IN_VARIABLES,
   NODE_ENV: z.string().optional(),
 });
 
@@ -173,6 +184,8 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   if (!Object.hasOwn(plans, e.BOOTSTRAP_PLAN)) {
     throw new ConfigError(`BOOTSTRAP_PLAN: must be one of ${Object.keys(plans).join(', ')}`);
   }
+  const oidc = oidcConfig(e);
+  if (typeof oidc === 'string') throw new ConfigError(oidc);
   return Object.freeze({
     role: e.ROLE,
     host: e.HOST ?? (e.DATABASE_URL === undefined ? '127.0.0.1' : '0.0.0.0'),
@@ -198,6 +211,10 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     workerCapacity: e.WORKER_CAPACITY,
     logLevel: e.LOG_LEVEL,
     graphiql: e.GRAPHIQL ?? !production,
+    dashboard: e.DASHBOARD,
+    publicUrl: e.PUBLIC_URL,
+    sessionMaxMs: e.SESSION_MAX_SECONDS,
+    oidc,
     environment: e.NODE_ENV ?? 'development',
   });
 }

@@ -7,6 +7,7 @@ import { OPERATOR } from './domain/audit.ts';
 import { createLog, type Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { describeApiKey, generateApiKey } from './services/accounts/api-key.ts';
+import { createLink } from './services/sign-in/sessions.ts';
 import type { Service } from './start.ts';
 import { doubtsAbout, withSecretFiles } from './variables.ts';
 
@@ -17,6 +18,7 @@ const USAGE = `jobferry <command>
   account create --name N --plan P   create an account
   key create --account ID            create an API key; it is shown once
   key revoke ID                      revoke an API key; every process refuses it within a second
+  sign-in-link [--account ID]        print a link that signs in to the dashboard once, within ten minutes
   demo                               run a demo: a receiver that misbehaves, and real payloads
 
 All other settings are environment variables, see README.md.`;
@@ -37,6 +39,7 @@ const COMMANDS: Record<string, Command> = {
   'account create': accountCreate,
   'key create': keyCreate,
   'key revoke': keyRevoke,
+  'sign-in-link': signInLink,
   demo: async (args, config) => {
     parse(args, {});
     // Loaded only for this command: the admin commands need neither HTTP nor GraphQL.
@@ -54,8 +57,33 @@ async function serve(args: string[], config: Config, log: Logger): Promise<void>
     onNewApiKey: (key, url) => showKey(key, url, config),
   });
   stopOnSignal(starting, log);
+  const service = await starting;
   // stdout is for people; the log is on stderr.
-  console.log(`Jobferry is listening on ${(await starting).url}`);
+  console.log(`Jobferry is listening on ${service.url}`);
+  if (mayShowLink(config)) await showLink(service, log);
+}
+
+/** In production the output usually goes to a log that many people can read: `sign-in-link` prints one there on request. */
+function mayShowLink({ environment, oidc }: Config): boolean {
+  return environment !== 'production' && oidc?.only !== true;
+}
+
+async function showLink(service: Service, log: Logger): Promise<void> {
+  // Signing in is also possible with an API key, so the service runs without the link.
+  const link = await service.signInLink().catch((error: unknown) => {
+    log.warn({ err: error }, 'creating a sign-in link failed');
+    return null;
+  });
+  if (link !== null) console.log(`\nSign in to the dashboard (works once, for ten minutes):\n\n  ${link}\n`);
+}
+
+async function signInLink(args: string[], config: Config, log: Logger): Promise<void> {
+  const { values } = parse(args, { account: { type: 'string' } });
+  const { host, port } = config;
+  const address = config.publicUrl ?? new URL(`http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`);
+  await admin(config, log, async ({ db }) => {
+    return { link: await createLink(db, values.account ?? null, address) };
+  });
 }
 
 function showKey(key: string, url: string, config: Config): void {

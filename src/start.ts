@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { ClockWatch, lookAtClock, useClockWatch } from './db/connection/clock-watch.ts';
 import { Listener } from './db/connection/notifications.ts';
@@ -6,19 +7,20 @@ import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
 import { createSender } from './delivery/send.ts';
 import type { Periods } from './domain/periods.ts';
 import { LIMITS } from './domain/queue.ts';
-import { type Bound, bind, createApp } from './http/index.ts';
+import { type Bound, bind, createApp, type Dashboard, readDashboard, type SignIn } from './http/index.ts';
 import { createLive } from './live/hub.ts';
 import type { Live } from './live/live.ts';
 import type { Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { repeat } from './pacing/repeat.ts';
-import { KeyWatch } from './services/accounts/key-watch.ts';
+import { CredentialWatch } from './services/accounts/credential-watch.ts';
 import { warnOfUnknownPlans } from './services/accounts/unknown-plans.ts';
 import type { Context } from './services/context.ts';
 import { createStoredText } from './services/jobs/stored-text.ts';
 import { startHeartbeat } from './services/server/heartbeat.ts';
 import { createReadiness } from './services/server/readiness.ts';
 import { createServices, type Services } from './services/services.ts';
+import { createLink } from './services/sign-in/sessions.ts';
 import { WakeNotifier } from './services/wake-notifier.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts';
 
@@ -26,11 +28,16 @@ import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts'
 const PACKAGE = new URL('../package.json', import.meta.url);
 const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
 
+/** Where the build puts the dashboard; the same relative path from `src` and from `dist`. */
+const DASHBOARD = fileURLToPath(new URL('../dist/dashboard', import.meta.url));
+
 /** How often the database's clock is checked for jumps. */
 const CLOCK_LOOK_MS = 2000;
 
 export interface Service {
   url: string;
+  /** Creates a link that signs in to the dashboard once; null if this process does not serve the dashboard. */
+  signInLink(): Promise<string | null>;
   /** Accepts no more work, waits for running deliveries and requests, and closes everything. */
   stop(): Promise<void>;
 }
@@ -93,7 +100,9 @@ async function startParts(
   const services = config.role === 'worker' ? null : createServices(context);
   const graphql = services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live);
   const readiness = createReadiness({ db, log, workerProblem: () => worker?.problem() });
-  const app = createApp({ services, config, log, readiness, graphql });
+  const dashboard = services === null ? null : openDashboard(config, log);
+  const signIn = services === null ? null : signInOf(config, services);
+  const app = createApp({ services, config, log, readiness, graphql, signIn, dashboard });
   const stopHeartbeat = startHeartbeat(db, log, () => ({
     role: config.role,
     version: VERSION,
@@ -105,6 +114,7 @@ async function startParts(
 
   return {
     url: front.url,
+    signInLink: async () => (dashboard === null ? null : createLink(db, null, config.publicUrl ?? new URL(front.url))),
     stop: async () => {
       // Otherwise subscribers would keep their requests open.
       liveUpdates.endSubscriptions();
@@ -167,6 +177,11 @@ function createContext(
     templates: config.templates,
     periods,
     server: { version: VERSION, environment: config.environment, webhookTimeoutMs: config.webhookTimeoutMs },
+    signIn: {
+      sessionMaxMs: config.sessionMaxMs,
+      issuer: config.oidc?.issuer.href ?? null,
+      onlyOidc: config.oidc?.only ?? false,
+    },
     wake: (queueId, reason) => {
       if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
     },
@@ -178,8 +193,33 @@ function createContext(
 async function loadGraphQL({ config, log }: Foundations, services: Services, context: Context, live: Live) {
   const { createGraphQL } = await import('./graphql/index.ts');
   const { db, readingPrisma, plans } = context;
-  const parts = { services, readingPrisma, stored: createStoredText(db), plans, live, keys: new KeyWatch(db) };
+  const parts = {
+    services,
+    readingPrisma,
+    stored: createStoredText(db),
+    plans,
+    live,
+    credentials: new CredentialWatch(db),
+  };
   return createGraphQL(parts, { graphiql: config.graphiql, log });
+}
+
+function signInOf({ publicUrl, oidc }: Config, { sessions, accounts }: Services): SignIn {
+  return {
+    sessions,
+    accounts,
+    address: { url: publicUrl },
+    takesKeys: oidc?.only !== true,
+    oidcName: oidc?.issuer.hostname ?? null,
+  };
+}
+
+/** Reads the dashboard if it is switched on. It is absent from a checkout that was not built. */
+function openDashboard({ dashboard, publicUrl }: Config, log: Logger): Dashboard | null {
+  if (!dashboard) return null;
+  const files = readDashboard(DASHBOARD, publicUrl?.pathname ?? '/');
+  if (files === null) log.warn({ folder: DASHBOARD }, 'the dashboard is not served: it has not been built');
+  return files;
 }
 
 /** Only a hint for the operator, so an error here does not stop the start. */

@@ -4,7 +4,13 @@ import { ConfigError, VARIABLES } from './config.ts';
 type Environment = Record<string, string | undefined>;
 
 /** Variables that orchestrators may pass as files. */
-const SECRETS: readonly string[] = ['DATABASE_URL', 'BOOTSTRAP_API_KEY', 'ENCRYPTION_KEY', 'WEBHOOK_PROXY_URL'];
+const SECRETS: readonly string[] = [
+  'DATABASE_URL',
+  'BOOTSTRAP_API_KEY',
+  'ENCRYPTION_KEY',
+  'WEBHOOK_PROXY_URL',
+  'OIDC_CLIENT_SECRET',
+];
 
 /**
  * Returns the environment with each variable such as `DATABASE_URL_FILE` replaced by the content of its file, trimmed.

@@ -43,6 +43,10 @@ describe('defaults (README, "Variables")', () => {
       workerCapacity: 1000,
       logLevel: 'info',
       graphiql: true,
+      dashboard: true,
+      publicUrl: null,
+      sessionMaxMs: 43_200_000,
+      oidc: null,
       environment: 'development',
     });
   });

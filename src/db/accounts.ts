@@ -76,16 +76,6 @@ export async function accountsByPlan(db: Database): Promise<{ plan: string; acco
   return db.query('select plan, count(*) as accounts from account group by plan order by plan');
 }
 
-const IN_FORCE: Statement = {
-  name: 'keys-in-force',
-  text: 'select id from api_key where id = any ($1) and revoked_at is null',
-};
-
-/** @returns those of the keys that exist and are not revoked */
-export async function keysInForce(db: Database, ids: readonly string[]): Promise<Set<string>> {
-  return new Set((await db.query<{ id: string }>(IN_FORCE, [ids])).map(({ id }) => id));
-}
-
 export async function createAccount(
   prisma: PrismaClient,
   input: { name: string; plan: string },

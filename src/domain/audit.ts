@@ -2,14 +2,14 @@
 
 /** The person or program that requests a change. */
 export interface Actor {
-  type: 'api_key' | 'operator';
-  /** Id of the API key; null for the command line. */
+  type: 'api_key' | 'member' | 'operator';
+  /** Id of the API key or of the member; null for the operator. */
   id: string | null;
-  /** Text by which people recognise the actor, such as `jf_abc…wxyz`. */
+  /** Text by which people recognise the actor, such as `jf_abc…wxyz` or an e-mail address. */
   label: string;
 }
 
-/** The person who runs the admin commands. */
+/** The person who runs the admin commands, or has signed in with a link that the service printed. */
 export const OPERATOR: Actor = { type: 'operator', id: null, label: 'operator' };
 
 /** The account that a change is made in, and the actor that makes it. */
@@ -26,6 +26,11 @@ const AUDIT_ACTIONS = [
   'account.create',
   'api_key.create',
   'api_key.revoke',
+  'member.create',
+  'member.change_access',
+  'session.create',
+  'session.end',
+  'sessions.end',
   'queue.create',
   'queue.update',
   'queue.delete',
@@ -45,7 +50,16 @@ const AUDIT_ACTIONS = [
 ] as const;
 type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-const AUDIT_TARGETS = ['account', 'api_key', 'queue', 'job', 'dead_letter', 'bulk_action'] as const;
+const AUDIT_TARGETS = [
+  'account',
+  'api_key',
+  'member',
+  'session',
+  'queue',
+  'job',
+  'dead_letter',
+  'bulk_action',
+] as const;
 type AuditTarget = (typeof AUDIT_TARGETS)[number];
 
 /** The audit log's data about one change. It never contains a signing secret or the hash of a key. */

@@ -79,6 +79,8 @@ export function invalidField(field: string, message: string): JobferryError {
   return new JobferryError('invalid_fields', `${field}: ${message}`, { fields: { [field]: [message] } });
 }
 
-export function notFound(what: 'queue' | 'job' | 'dead letter' | 'API key' | 'bulk action'): JobferryError {
+export function notFound(
+  what: 'queue' | 'job' | 'dead letter' | 'API key' | 'bulk action' | 'session' | 'member' | 'account',
+): JobferryError {
   return new JobferryError('not_found', `${what} not found`);
 }

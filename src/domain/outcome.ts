@@ -1,3 +1,5 @@
+import { ATTEMPT_STATUSES, DEAD_REASONS } from './job.ts';
+
 /** How a webhook's answer is classified (spec "Receiver response rules", D6, D12, D15). */
 
 /** Short and stable names for "no answer" (D12); history and `lastError` show them. */
@@ -12,6 +14,21 @@ export const DELIVERY_ERRORS = [
   'network_error',
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
+
+const OWN_ERRORS: ReadonlySet<string> = new Set([
+  ...DELIVERY_ERRORS,
+  ...DEAD_REASONS,
+  ...ATTEMPT_STATUSES,
+  'worker_lost',
+]);
+
+/**
+ * Whether the text of a failure is one of Jobferry's own. The other texts are reasons that a worker sent with a nack or a
+ * defer.
+ */
+export function isOwnError(text: string): boolean {
+  return OWN_ERRORS.has(text) || /^HTTP \d{3}$/.test(text);
+}
 
 /** The result of a request to the webhook, before it is classified. */
 export type DeliveryAnswer =

@@ -1,3 +1,5 @@
+import { isOwnError } from './outcome.ts';
+
 /** Why a pending job is not being delivered now, in the order in which a claim checks. */
 export const WAIT_REASONS = [
   'queue_deleted',
@@ -74,6 +76,14 @@ export function whyWaiting(job: WaitingJob, queue: WaitingQueue, now: Date): Wai
     message: 'Nothing delays the job: a worker claims it in its turn.',
     earliestAt: now,
   };
+}
+
+/** Returns the sentence without the texts that a receiver wrote. */
+export function waitingMessageWithoutTexts(job: WaitingJob, queue: WaitingQueue, now: Date): string {
+  const { lastError } = job;
+  const plainJob = { ...job, lastError: lastError !== null && isOwnError(lastError) ? lastError : null };
+  const plainQueue = { ...queue, hold: queue.hold === null ? null : { ...queue.hold, reason: null } };
+  return whyWaiting(plainJob, plainQueue, now).message;
 }
 
 interface Time {

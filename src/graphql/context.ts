@@ -1,6 +1,6 @@
 import type { PrismaClient, ReadingPrisma } from '../db/connection/prisma.ts';
-import type { Account } from '../domain/account.ts';
 import type { Plan, PlanTable } from '../domain/plan.ts';
+import type { SignedIn } from '../domain/session.ts';
 import type { Live } from '../live/live.ts';
 import { planOf } from '../services/context.ts';
 import type { StoredText } from '../services/jobs/stored-text.ts';
@@ -18,9 +18,8 @@ export interface GraphQLServices {
   plans: PlanTable;
 }
 
-/** The context of resolvers: the services, and the account of the request. */
-export interface GraphQLContext extends Omit<GraphQLServices, 'services'>, Answer {
-  account: Account;
+/** The context of resolvers: the services, and the client of the request. */
+export interface GraphQLContext extends Omit<GraphQLServices, 'services'>, Answer, SignedIn {
   /** Reads on behalf of the account, which takes turns with other accounts. */
   prisma: PrismaClient;
   plan: Plan;
@@ -48,7 +47,7 @@ interface Answer {
   texts: AnswerTexts;
 }
 
-type Request = Pick<GraphQLContext, 'account' | 'signal' | 'streams' | 'connection'>;
+type Request = SignedIn & Pick<GraphQLContext, 'signal' | 'streams' | 'connection'>;
 
 export function createContext(shared: GraphQLServices, request: Request): GraphQLContext {
   return {

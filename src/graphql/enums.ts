@@ -1,4 +1,5 @@
 import type { EnumRef } from '@pothos/core';
+import { MEMBER_ROLES } from '../domain/access.ts';
 import { QUEUE_WARNINGS } from '../domain/health.ts';
 import { ATTEMPT_STATUSES, DEAD_REASONS, JOB_STATUSES } from '../domain/job.ts';
 import { JOB_STATES, PAYLOAD_OPERATORS } from '../domain/job-filter.ts';
@@ -15,6 +16,11 @@ export function enumOf<const Values extends readonly string[]>(name: string, des
   }) as unknown as EnumRef<never, Values[number], Values[number]>;
 }
 
+export const MemberRole = enumOf(
+  'MemberRole',
+  'What a person may do. `VIEWER`: read. `OPERATOR`: also change the state of jobs and queues. `ADMIN`: everything, also settings, secrets, API keys and sessions.',
+  MEMBER_ROLES,
+);
 export const JobStatus = enumOf('JobStatus', 'Status of a job, the same as in REST.', JOB_STATUSES);
 export const JobStateName = enumOf(
   'JobState',

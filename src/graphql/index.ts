@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { blockFieldSuggestionsPlugin } from '@escape.tech/graphql-armor-block-field-suggestions';
 import { type ExecutionResult, GraphQLError, getOperationAST, NoSchemaIntrospectionCustomRule } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
-import type { Account } from '../domain/account.ts';
-import type { KeyWatch } from '../services/accounts/key-watch.ts';
+import type { SignedIn } from '../domain/session.ts';
+import type { CredentialWatch } from '../services/accounts/credential-watch.ts';
 import { acceptable, wantsEvents } from './acceptable.ts';
 import { type Connection, createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
 import { documentLimits } from './document-limits.ts';
@@ -23,18 +23,21 @@ export interface GraphQLOptions {
 }
 
 interface ServerContext {
-  account: Account;
+  client: SignedIn;
   res: ServerResponse;
   /** False if the buffered data for the account's clients takes all its room. */
   hasRoom: () => boolean;
 }
 
-export function createGraphQL(shared: GraphQLServices & { keys: KeyWatch }, { graphiql, log }: GraphQLOptions) {
-  const streams = new Streams(shared.keys);
+export function createGraphQL(
+  shared: GraphQLServices & { credentials: CredentialWatch },
+  { graphiql, log }: GraphQLOptions,
+) {
+  const streams = new Streams(shared.credentials);
   const yoga = createYoga<ServerContext, GraphQLContext>({
     schema,
-    context: ({ account, request, res }) =>
-      createContext(shared, { account, streams, signal: request.signal, connection: connectionOf(res) }),
+    context: ({ client, request, res }) =>
+      createContext(shared, { ...client, streams, signal: request.signal, connection: connectionOf(res) }),
     graphiql: false,
     landingPage: false,
     batching: false,
@@ -61,7 +64,7 @@ export function createGraphQL(shared: GraphQLServices & { keys: KeyWatch }, { gr
       req: IncomingMessage,
       res: ServerResponse,
       body: object,
-      caller: { account: Account; hasRoom: () => boolean },
+      caller: { client: SignedIn; hasRoom: () => boolean },
     ): Promise<void> {
       // For a body without members, Yoga would read the request itself, whose data has been read already.
       const operation = Object.keys(body).length === 0 ? { query: null } : body;
@@ -116,7 +119,7 @@ const withRoom: Plugin<GraphQLContext & ServerContext> = {
   },
 };
 
-/** Delays each event of a subscription until its key is known to be still valid. */
+/** Delays each event of a subscription until its API key or session is known to be still valid. */
 export const stillAllowed: Plugin<GraphQLContext> = {
   onSubscribe: ({ args: { contextValue } }) => ({
     onSubscribeResult: () => ({ onNext: () => contextValue.streams.confirmed(contextValue) }),

@@ -7,9 +7,8 @@ import type { QueueHealth } from '../domain/health.ts';
 import type { DeadLetterFilter, JobFilter } from '../domain/job-filter.ts';
 import type { Position } from '../domain/page.ts';
 import type { TimelineInput, TimelinePoint } from '../domain/statistics.ts';
-import type { Waiting } from '../domain/waiting.ts';
 import type { ErrorGroup } from '../services/dead-letters/search.ts';
-import type { QueueDepth, QueueUse } from '../services/insight/queues.ts';
+import type { QueueDepth, QueueUse, ShownWaiting } from '../services/insight/queues.ts';
 import type { StoredText } from '../services/jobs/stored-text.ts';
 import type { ServerFacts } from '../services/server/facts.ts';
 import type { ServicesOfRequest } from '../services/services.ts';
@@ -31,7 +30,7 @@ export interface Loaders {
   depth: DataLoader<string, QueueDepth | null>;
   use: DataLoader<string, QueueUse | null>;
   health: DataLoader<string, QueueHealth | null>;
-  waiting: DataLoader<string, Waiting | null>;
+  waiting: DataLoader<string, ShownWaiting | null>;
   /** The database clock and the periods, read once. */
   server(): Promise<ServerFacts>;
   timeline(input: TimelineInput): DataLoader<string, TimelinePoint[]>;

@@ -1,4 +1,5 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
+import { enforceAccess } from './access/enforce.ts';
 import { builder } from './builder.ts';
 import './scalars.ts';
 import './jobs/attempt.ts';
@@ -8,6 +9,8 @@ import './queues/types.ts';
 import './accounts/types.ts';
 import './accounts/api-keys.ts';
 import './accounts/audit-log.ts';
+import './members/queries.ts';
+import './members/mutations.ts';
 import './jobs/queries.ts';
 import './jobs/publish.ts';
 import './jobs/mutations.ts';
@@ -25,14 +28,16 @@ import './live/subscriptions.ts';
 
 builder.queryType({
   description:
-    'Reads. All results belong to the account of the API key. Objects of other accounts are reported as not found.',
+    'Reads. All results belong to the account of the API key or the session. Objects of other accounts are reported as not found.',
 });
 builder.mutationType({
-  description: 'Changes. An expected refusal is a member of the result’s union, not an error of the response.',
+  description:
+    'Changes. An expected refusal is a member of the result’s union, not an error of the response. Without the role that a mutation needs, the response has an error with the code `FORBIDDEN`.',
 });
 builder.subscriptionType({ description: 'Live updates, as server-sent events.' });
 
 export const schema: GraphQLSchema = builder.toSchema();
+enforceAccess(schema);
 
 /** Returns the text that is committed as `schema.graphql`. */
 export function printedSchema(): string {

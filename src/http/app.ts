@@ -6,16 +6,21 @@ import { contract, writeJson } from '../contract/index.ts';
 import type { Account } from '../domain/account.ts';
 import { accountOf, authentication, keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './authentication.ts';
 import { bodyReader } from './body.ts';
+import { type Dashboard, mountDashboard } from './dashboard.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { mountDocumentation } from './docs.ts';
 import { errorHandler, HttpRefusal, type Log, refuseInvalidRequest } from './errors.ts';
 import { type GraphQLEndpoint, mountGraphQL } from './graphql.ts';
 import { jobRoutes } from './jobs.ts';
 import type { OpenApiOptions } from './openapi/index.ts';
+import { withoutPrefix } from './path-prefix.ts';
 import { createPublishTurns } from './publish-turns.ts';
 import { parseQuery } from './query.ts';
 import { queueRoutes } from './queues.ts';
 import type { RestServices } from './rest-services.ts';
+import { basePathOf } from './sign-in/public-address.ts';
+import { mountSignIn, type SignIn } from './sign-in/routes.ts';
+import { sessionAuthentication } from './sign-in/session-authentication.ts';
 import { LONG_ANSWER, UnreadAnswers } from './unread-answers.ts';
 
 interface Readiness {
@@ -32,10 +37,15 @@ export interface AppOptions {
   readiness: () => Promise<Readiness>;
   /** Null for a process without the API. */
   graphql?: GraphQLEndpoint | null;
+  /** Null if people cannot sign in. */
+  signIn?: SignIn | null;
+  /** Null if the process does not serve the dashboard. */
+  dashboard?: Dashboard | null;
 }
 
 /** The whole HTTP surface. Every answer is JSON, also after errors (D22), except the pages for people. */
-export function createApp({ services, config, log, readiness, graphql = null }: AppOptions): Express {
+export function createApp(options: AppOptions): Express {
+  const { services, config, log, readiness, graphql = null, signIn = null, dashboard = null } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -54,8 +64,16 @@ export function createApp({ services, config, log, readiness, graphql = null }: 
     res.json({ status: 'ok' });
   });
   app.get('/readyz', readyz(readiness));
+  if (signIn !== null) mountSignIn(app, signIn);
   if (services !== null && graphql !== null) {
-    mountGraphQL(app, authentication(services, unread), graphql, { maxBodyBytes: config.maxBodyBytes, unread });
+    const byKey = authentication(services, unread);
+    const authenticated = signIn === null ? byKey : sessionAuthentication(signIn, unread, byKey);
+    mountGraphQL(app, authenticated, graphql, { maxBodyBytes: config.maxBodyBytes, unread });
+  }
+  if (dashboard !== null) mountDashboard(app, dashboard);
+  if (signIn !== null) {
+    const listener = app as unknown as { handle: RequestListener };
+    listener.handle = withoutPrefix(basePathOf(signIn.address), listener.handle.bind(app));
   }
 
   app.use((_req, _res, next) => next(new HttpRefusal(404, 'not found')));

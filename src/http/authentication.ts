@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { RequestHandler, Response } from 'express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { FULL_ACCESS } from '../domain/access.ts';
 import type { Account } from '../domain/account.ts';
 import { isUnavailable, unavailable } from '../domain/errors.ts';
+import type { SignedIn } from '../domain/session.ts';
 import { HttpRefusal } from './errors.ts';
 import { belongsTo } from './open-connections.ts';
 import type { RestServices } from './rest-services.ts';
@@ -23,24 +25,29 @@ export function authentication(services: Pick<RestServices, 'accounts'>, unread:
     }
     services.accounts.authenticate(key).then(
       (account) => {
-        // The client has disconnected, and `close` was emitted: anything counted from here on would never be uncounted.
-        if (res.destroyed) return;
         if (account === null) {
           next(unauthorized());
           return;
         }
-        belongsTo(req.socket, account.id);
-        if (!unread.hasRoom(account.id)) {
-          next(new HttpRefusal(503, req.method === 'GET' ? TOO_MUCH_UNREAD : `${TOO_MUCH_UNREAD}; nothing was stored`));
-          return;
-        }
-        res.locals.account = account;
         res.locals.knownAt = performance.now();
-        next();
+        admit(req, res, next, account, unread);
       },
       (error: unknown) => next(req.method === 'GET' ? error : nothingStored(error)),
     );
   };
+}
+
+/** Lets a request of a known account proceed, unless the account has too many unread answers. */
+export function admit(req: Request, res: Response, next: NextFunction, account: Account, unread: UnreadAnswers): void {
+  // The client has disconnected, and `close` was emitted: anything counted from here on would never be uncounted.
+  if (res.destroyed) return;
+  belongsTo(req.socket, account.id);
+  if (!unread.hasRoom(account.id)) {
+    next(new HttpRefusal(503, req.method === 'GET' ? TOO_MUCH_UNREAD : `${TOO_MUCH_UNREAD}; nothing was stored`));
+    return;
+  }
+  res.locals.account = account;
+  next();
 }
 
 /** Returns the API key of a request; undefined if there is none in the right form. */
@@ -76,4 +83,10 @@ export function needsSecondCheck(res: Response): boolean {
 /** Returns the client's account; every route of the contract is authenticated. */
 export function accountOf(res: Response): Account {
   return res.locals.account as Account;
+}
+
+/** Returns the client: the one of a session, or that of an API key, which may do everything. */
+export function clientOf(res: Response): SignedIn {
+  const { signedIn } = res.locals as { signedIn?: SignedIn };
+  return signedIn ?? { account: accountOf(res), access: FULL_ACCESS, person: null, session: null };
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, RequestHandler } from 'express';
-import type { Account } from '../domain/account.ts';
+import type { SignedIn } from '../domain/session.ts';
 import { Starts } from '../pacing/starts.ts';
-import { accountOf } from './authentication.ts';
+import { accountOf, clientOf } from './authentication.ts';
 import { jsonBodyReader } from './body.ts';
 import { HttpRefusal } from './errors.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
@@ -16,7 +16,7 @@ export interface GraphQLEndpoint {
     req: IncomingMessage,
     res: ServerResponse,
     body: object,
-    caller: { account: Account; hasRoom: () => boolean },
+    caller: { client: SignedIn; hasRoom: () => boolean },
   ): Promise<void>;
   /** Serves the explorer to browsers; null if it is switched off. */
   page: ((req: IncomingMessage, res: ServerResponse) => Promise<void>) | null;
@@ -52,7 +52,7 @@ export function mountGraphQL(
     const hasRoom = () => unread.hasRoom(account.id);
     starts.add(account.id, () => {
       // The client may have disconnected.
-      if (!res.destroyed) endpoint.execute(req, res, body, { account, hasRoom }).catch(next);
+      if (!res.destroyed) endpoint.execute(req, res, body, { client: clientOf(res), hasRoom }).catch(next);
     });
   });
   app.all('/graphql', (_req, res, next) => {

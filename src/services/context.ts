@@ -19,6 +19,16 @@ interface ServerIdentity {
   webhookTimeoutMs: number;
 }
 
+/** How people sign in to the dashboard. */
+interface SignInSettings {
+  /** Lifetime of a session in milliseconds. */
+  sessionMaxMs: number;
+  /** Issuer of the OpenID provider; null if there is none. */
+  issuer: string | null;
+  /** Whether people sign in by the OpenID provider only. */
+  onlyOidc: boolean;
+}
+
 /** Everything that the use cases share. */
 export interface Context {
   db: Database;
@@ -29,6 +39,7 @@ export interface Context {
   templates: TemplateTable;
   periods: Periods;
   server: ServerIdentity;
+  signIn: SignInSettings;
   /**
    * Wakes the worker of this process, because the queue may have work. Notifies other processes if this one has no
    * worker or no free capacity. The durable wake-up is part of the commit, and fires some seconds later

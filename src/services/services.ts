@@ -23,6 +23,7 @@ import { createJobSearch } from './jobs/search.ts';
 import { createQueueChanges, createQueueReads } from './queues/manage.ts';
 import { createQueueOperations } from './queues/operations.ts';
 import { createServerFacts } from './server/facts.ts';
+import { createSessionChanges, createSessions } from './sign-in/sessions.ts';
 
 export type Services = ReturnType<typeof createServices>;
 
@@ -63,6 +64,10 @@ export function createServices(context: Context) {
       ...createAuthenticate(context),
       ...createUsage(context),
       ...allInTurn(changingTurns, createKeys(context)),
+    },
+    sessions: {
+      ...createSessions(context),
+      ...allInTurn(changingTurns, createSessionChanges(context)),
     },
     insight: sharingStatistics(createQueueInsight(context)),
     server: createServerFacts(context),

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createGraphQL } from '../../src/graphql/index.ts';
 import { createApp, listen } from '../../src/http/index.ts';
-import { KeyWatch } from '../../src/services/accounts/key-watch.ts';
+import { CredentialWatch } from '../../src/services/accounts/credential-watch.ts';
 import { createStoredText } from '../../src/services/jobs/stored-text.ts';
 import { createServices } from '../../src/services/services.ts';
 import { createAccount } from '../support/account.ts';
@@ -44,7 +44,7 @@ beforeAll(async () => {
       throw new Error(JSON.stringify(fields));
     },
   };
-  const shared = { readingPrisma, stored, plans, live, keys: new KeyWatch(db) };
+  const shared = { readingPrisma, stored, plans, live, credentials: new CredentialWatch(db) };
   const endpoint = createGraphQL({ services, ...shared }, { graphiql: true, log });
   const app = createApp({
     services,

@@ -5,7 +5,7 @@ import type { Account } from '../../src/domain/account.ts';
 import type { GraphQLContext } from '../../src/graphql/context.ts';
 import { stillAllowed } from '../../src/graphql/index.ts';
 import { Streams } from '../../src/graphql/live/streams.ts';
-import type { KeyWatch } from '../../src/services/accounts/key-watch.ts';
+import type { CredentialWatch } from '../../src/services/accounts/credential-watch.ts';
 
 const account: Account = { id: 'a', name: 'a', plan: 'pro', actor: { type: 'api_key', id: 'k', label: 'k' } };
 const connection = { hasUnread: () => false, cut: () => undefined };
@@ -21,7 +21,7 @@ describe('a stream', () => {
         };
       },
       confirmed: async () => undefined,
-    } as unknown as KeyWatch;
+    } as unknown as CredentialWatch;
     const streams = new Streams(keys);
     const { signal } = new AbortController();
     const inner: AbortSignal[] = [];
@@ -31,7 +31,7 @@ describe('a stream', () => {
       yield 2;
     }
     for (let n = 0; n < 20; n += 1) {
-      const stream = streams.follow({ account, signal, connection }, events);
+      const stream = streams.follow({ account, session: null, signal, connection }, events);
       expect(await stream.next()).toEqual({ done: false, value: 1 });
       expect([followed, getEventListeners(signal, 'abort').length]).toEqual([1, 1]);
       if (n % 2 === 0) await stream.return();
@@ -48,7 +48,7 @@ describe('a stream', () => {
     const keys = {
       follow: () => () => undefined,
       confirmed: async () => void happened.push('confirmed'),
-    } as unknown as KeyWatch;
+    } as unknown as CredentialWatch;
     const streams = new Streams(keys);
     async function* events() {
       yield { n: 1 };
@@ -69,7 +69,8 @@ describe('a stream', () => {
           },
         },
       }),
-      context: ({ request }) => ({ account, connection, streams, signal: request.signal }) as GraphQLContext,
+      context: ({ request }) =>
+        ({ account, session: null, connection, streams, signal: request.signal }) as GraphQLContext,
       plugins: [stillAllowed],
     });
     const answer = await yoga.fetch('http://localhost/graphql', {

@@ -160,9 +160,9 @@ describe('GraphQL', () => {
   it('gets an authenticated JSON object, and nothing else', async () => {
     const bodies: object[] = [];
     const graphql: GraphQLEndpoint = {
-      execute: async (_req, res, body, { account }) => {
+      execute: async (_req, res, body, { client }) => {
         bodies.push(body);
-        res.end(JSON.stringify(account.name));
+        res.end(JSON.stringify(client.account.name));
       },
       page: null,
     };

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accountByKeyHash, foreignKeyPrefixes, keysInForce, noteKeyUse, revokeApiKey } from '../../src/db/accounts.ts';
+import { accountByKeyHash, foreignKeyPrefixes, noteKeyUse, revokeApiKey } from '../../src/db/accounts.ts';
 import * as actions from '../../src/db/bulk/actions.ts';
 import * as selection from '../../src/db/bulk/selection.ts';
 import { databaseTime } from '../../src/db/connection/clock.ts';
@@ -29,6 +29,13 @@ import { countDeadLetters, deadLetterIds, errorGroups } from '../../src/db/searc
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
 import { countJobs, searchJobs } from '../../src/db/search/jobs.ts';
 import { samplePayloads } from '../../src/db/search/payload-sample.ts';
+import {
+  credentialsInForce,
+  endSession,
+  endSessionsOfMember,
+  noteSessionUse,
+  sessionByHash,
+} from '../../src/db/sessions.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
 import { JOBS, type Seeded, seed } from './seed.ts';
 
@@ -111,7 +118,11 @@ const CASES: Case[] = [
   ['the clock', 0, () => databaseTime(db)],
   ['an account by its key', 20, () => accountByKeyHash(db, 'f'.repeat(64))],
   ['note the use of a key', 20, () => noteKeyUse(db, NONE)],
-  ['keys in force', 20, () => keysInForce(db, [NONE])],
+  ['a session by its token', 20, () => sessionByHash(db, 'f'.repeat(64))],
+  ['note the use of a session', 20, () => noteSessionUse(db, NONE)],
+  ['keys and sessions in force', 40, () => credentialsInForce(db, [NONE])],
+  ['end a session', 20, () => endSession(db, by(), NONE)],
+  ['end the sessions of a member', 20, () => endSessionsOfMember(db, by(), NONE)],
   ['how keys of others begin', 100, () => foreignKeyPrefixes(db)],
   ['accounts of queues', 200, () => accountsOfQueues(db, live())],
   ['whether the server takes writes', 0, () => isWritable(db)],

@@ -181,6 +181,7 @@ export class Process implements Host {
       templates: {},
       periods: { lifetimeMs, retentionMs: 1e9 },
       server: { version: '', environment: '', webhookTimeoutMs: this.#setup.webhookTimeoutMs },
+      signIn: { sessionMaxMs: 1e9, issuer: null, onlyOidc: false },
       // As in `start`.
       wake: (queueId, reason) => {
         const hasRoom = this.dispatcher.hasRoom(queueId);

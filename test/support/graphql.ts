@@ -12,8 +12,10 @@ type AnyData = any;
 
 export type GraphQL = ReturnType<typeof createGraphQLClient>;
 
-export function createGraphQLClient(baseUrl: string, key: string) {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+/** @param client an API key, or the headers of a browser with a session */
+export function createGraphQLClient(baseUrl: string, client: string | Record<string, string>) {
+  const headers: Record<string, string> =
+    typeof client === 'string' ? { authorization: `Bearer ${client}`, 'content-type': 'application/json' } : client;
 
   async function send<Data = AnyData>(query: string, variables: object = {}): Promise<GraphQLAnswer<Data>> {
     const body = JSON.stringify({ query, variables });
@@ -49,7 +51,7 @@ export interface Subscription<Data> {
   close(): void;
 }
 
-function openSubscription<Data>(url: string, headers: Record<string, string>, body: string): Subscription<Data> {
+export function openSubscription<Data>(url: string, headers: Record<string, string>, body: string): Subscription<Data> {
   const abort = new AbortController();
   const opened = fetch(url, {
     method: 'POST',

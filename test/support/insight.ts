@@ -24,6 +24,7 @@ export async function openInsight() {
     templates: {},
     periods: { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS },
     server: { version: '1.2.3', environment: 'test', webhookTimeoutMs: 15_000 },
+    signIn: { sessionMaxMs: 86_400_000, issuer: null, onlyOidc: false },
     wake: () => undefined,
     changes: { changed: () => undefined },
   };

@@ -56,6 +56,7 @@ export function openServices(
     templates: {},
     periods: { retentionMs, lifetimeMs },
     server: { version: '0.0.0', environment: 'test', webhookTimeoutMs: 15_000 },
+    signIn: { sessionMaxMs: DAY_MS, issuer: null, onlyOidc: false },
     wake: (queueId, reason) => notifier.add(queueId, reason),
     changes: { changed: (change) => changes.push(change) },
   };

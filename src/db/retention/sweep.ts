@@ -150,6 +150,27 @@ const BULK_ACTIONS: Statement = {
     returning 1 as swept`,
 };
 
+// Ended sessions that no client has ended: expired, or of a revoked key. Links that were not used in time.
+const SESSIONS: Statement = {
+  name: 'sweep-sessions',
+  text: `
+    with over as (
+      (select id from session where expires_at < ${at('$1')} order by expires_at limit ${BATCH})
+      union
+      (select session.id from session join api_key key on key.id = session.api_key_id
+        where key.revoked_at is not null limit ${BATCH})
+    ), swept as (
+      delete from session where id = any (array(select id from session where id = any (array(select id from over))
+                                                 order by id for update skip locked))
+      returning 1
+    ), links as (
+      delete from sign_in_link where hash = any (array(
+        select hash from sign_in_link where expires_at < ${at('$1')} limit ${BATCH} for update skip locked))
+      returning 1
+    )
+    select 1 as swept from swept union all select 1 from links`,
+};
+
 const statistics = (table: string, bucket: string): Statement => ({
   name: `sweep-${table}`,
   text: `
@@ -161,8 +182,8 @@ const statistics = (table: string, bucket: string): Statement => ({
 const STATS = statistics('queue_stats', 'bucket');
 const COMPLETED = statistics('queue_completed', 'created_bucket');
 
-/** Tables whose rows are removed by their age alone. */
-export const SWEPT_BY_TIME = ['statistics', 'audit', 'bulkActions'] as const;
+/** Tables whose rows are removed by time, and not by their position in a sweep. */
+export const SWEPT_BY_TIME = ['statistics', 'audit', 'bulkActions', 'sessions'] as const;
 export type SweptByTime = (typeof SWEPT_BY_TIME)[number];
 
 /** Removes a batch of rows that are too old. @returns how many; unless it is 0, more may be left */
@@ -174,6 +195,7 @@ export async function sweepByTime(
 ): Promise<number> {
   if (what === 'audit') return (await db.query(AUDIT, [nowMs])).length;
   if (what === 'bulkActions') return (await db.query(BULK_ACTIONS, [nowMs])).length;
+  if (what === 'sessions') return (await db.query(SESSIONS, [nowMs])).length;
   const stats = await db.query(STATS, [nowMs, retentionMs]);
   return stats.length + (await db.query(COMPLETED, [nowMs, retentionMs])).length;
 }

@@ -12,11 +12,20 @@ const AuditEntry = builder.prismaObject('AuditEntry', {
     id: t.exposeID('id', { description: 'Id of the entry, 24 hexadecimal digits.' }),
     at: t.expose('at', { type: 'DateTime', description: 'Time of the change.' }),
     actor: t.exposeString('actorLabel', {
-      description: 'Actor that made the change: an API key by its first and last characters, or the command line.',
+      description:
+        'Actor that made the change: an API key by its first and last characters, a member by the e-mail address, or the operator.',
     }),
-    apiKeyId: t.exposeID('actorId', {
+    apiKeyId: t.id({
       nullable: true,
-      description: 'Id of the actor’s API key; null for the command line.',
+      description: 'Id of the actor’s API key; null if the actor is a member or the operator.',
+      select: { actorType: true, actorId: true },
+      resolve: ({ actorType, actorId }) => (actorType === 'api_key' ? actorId : null),
+    }),
+    memberId: t.id({
+      nullable: true,
+      description: 'Id of the member that is the actor; null if it is an API key or the operator.',
+      select: { actorType: true, actorId: true },
+      resolve: ({ actorType, actorId }) => (actorType === 'member' ? actorId : null),
     }),
     action: t.exposeString('action', { description: 'Kind of the change, such as `queue.update`.' }),
     targetType: t.exposeString('targetType', { description: 'Type of the changed object, such as `queue`.' }),

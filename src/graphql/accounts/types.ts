@@ -1,8 +1,10 @@
 import type { Account as AccountShape } from '../../domain/account.ts';
-import type { Actor } from '../../domain/audit.ts';
 import type { Plan as PlanShape } from '../../domain/plan.ts';
+import type { Person as PersonShape, SignedIn } from '../../domain/session.ts';
 import type { AccountUsage } from '../../services/accounts/usage.ts';
 import { builder } from '../builder.ts';
+import { MemberRole } from '../enums.ts';
+import { Session } from '../members/types.ts';
 import { PRICE } from '../prices.ts';
 import { ApiKey } from './api-keys.ts';
 
@@ -45,7 +47,7 @@ const Usage = builder.objectRef<AccountUsage>('Usage').implement({
 });
 
 const AccountRef = builder.objectRef<AccountShape>('Account').implement({
-  description: 'The account of the API key.',
+  description: 'The account of the client.',
   authScopes: ({ id }) => ({ owner: id }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the account, 24 hexadecimal digits.' }),
@@ -82,20 +84,56 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
   }),
 });
 
-const Me = builder.objectRef<Actor>('Me').implement({
-  description: 'The API key of this request.',
+const Person = builder.objectRef<PersonShape>('Person').implement({
+  description: 'A person who has signed in with the OpenID provider.',
   fields: (t) => ({
-    label: t.exposeString('label', {
-      description: 'The key by its first and last characters, the same as in the audit log.',
+    name: t.exposeString('name', { nullable: true, description: 'Name; null if the provider sent none.' }),
+    email: t.exposeString('email', { nullable: true, description: 'E-mail address; null if the provider sent none.' }),
+  }),
+});
+
+const Me = builder.objectRef<SignedIn>('Me').implement({
+  description: 'The client of this request, and what it may do.',
+  fields: (t) => ({
+    label: t.string({
+      description:
+        'The client as in the audit log: an API key by its first and last characters, a member by the e-mail address, or `operator`.',
+      resolve: ({ account }) => account.actor.label,
     }),
-    apiKeyId: t.exposeID('id', {
+    apiKeyId: t.id({
       nullable: true,
-      description: 'Id of the key; null for the command line, which uses none.',
+      description: 'Id of the API key; null if the client is a member or the operator.',
+      resolve: ({ account: { actor } }) => (actor.type === 'api_key' ? actor.id : null),
     }),
     account: t.field({
       type: AccountRef,
-      description: 'The account of the key.',
-      resolve: (_me, _args, { account }) => account,
+      description: 'The account of the client.',
+      resolve: ({ account }) => account,
+    }),
+    person: t.field({
+      type: Person,
+      nullable: true,
+      description: 'The person who has signed in with the OpenID provider; null for an API key and the operator.',
+      resolve: ({ person }) => person,
+    }),
+    role: t.field({
+      type: MemberRole,
+      description: 'Role of the client. An API key has the role `ADMIN`.',
+      resolve: ({ access }) => access.role,
+    }),
+    mayViewPayloads: t.boolean({
+      description:
+        'Whether payloads, answers of webhooks and texts of receivers are visible to the client. To an API key they are.',
+      resolve: ({ access }) => access.mayViewPayloads,
+    }),
+    session: t.prismaField({
+      type: Session,
+      nullable: true,
+      description: 'The session of this request; null if it has an API key instead.',
+      resolve: (query, { session, account }, _args, { prisma }) =>
+        session === null
+          ? null
+          : prisma.session.findFirst({ ...query, where: { id: session.id, accountId: account.id } }),
     }),
   }),
 });
@@ -103,12 +141,12 @@ const Me = builder.objectRef<Actor>('Me').implement({
 builder.queryFields((t) => ({
   account: t.field({
     type: AccountRef,
-    description: 'The account of the API key, with its plan, its usage and its keys.',
+    description: 'The account of the client, with its plan, its usage and its keys.',
     resolve: (_root, _args, { account }) => account,
   }),
   me: t.field({
     type: Me,
-    description: 'The API key of this request.',
-    resolve: (_root, _args, { account }) => account.actor,
+    description: 'The client of this request, and what it may do.',
+    resolve: (_root, _args, { account, access, person, session }) => ({ account, access, person, session }),
   }),
 }));

@@ -1,13 +1,13 @@
 import type { DeadReason as Reason, JobStatus as Status } from '../../domain/job.ts';
 import type { BackoffType as Backoff } from '../../domain/queue.ts';
-import type { Waiting as WaitingShape } from '../../domain/waiting.ts';
+import type { ShownWaiting } from '../../services/insight/queues.ts';
 import { builder } from '../builder.ts';
 import { BackoffType, DeadReason, JobStatus, WaitReason } from '../enums.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
 import { Attempt } from './attempt.ts';
 import { visibleJob } from './visible.ts';
 
-const Waiting = builder.objectRef<WaitingShape>('Waiting').implement({
+const Waiting = builder.objectRef<ShownWaiting>('Waiting').implement({
   description: 'The reason why a pending job is not being delivered now.',
   fields: (t) => ({
     reason: t.field({
@@ -15,7 +15,12 @@ const Waiting = builder.objectRef<WaitingShape>('Waiting').implement({
       description: 'The reason; if several apply, the one that ends last.',
       resolve: ({ reason }) => reason,
     }),
-    message: t.exposeString('message', { description: 'The reason as a sentence, with names and numbers.' }),
+    message: t.string({
+      description:
+        'The reason as a sentence, with names and numbers. It quotes no text of the receiver if the client may not see payloads.',
+      resolve: ({ message, messageWithoutTexts }, _args, { access }) =>
+        access.mayViewPayloads ? message : messageWithoutTexts,
+    }),
     earliestAt: t.expose('earliestAt', {
       type: 'DateTime',
       nullable: true,
@@ -28,7 +33,7 @@ const Waiting = builder.objectRef<WaitingShape>('Waiting').implement({
 const AckProgress = builder.objectRef<{ text: string; at: Date }>('AckProgress').implement({
   description: 'The progress that the worker of an ack-mode job last reported.',
   fields: (t) => ({
-    text: t.exposeString('text', { description: 'Text of the worker.' }),
+    text: t.exposeString('text', { nullable: true, description: 'Text of the worker.' }),
     at: t.expose('at', { type: 'DateTime', description: 'Time of the report.' }),
   }),
 });
@@ -73,11 +78,13 @@ Job.implement({
     }),
     payload: t.field({
       type: 'JSON',
+      nullable: true,
       description:
         'The payload, parsed. Parsing changes very large numbers and drops duplicate keys; `payloadText` is exact.',
       resolve: async (job, _args, { loaders, texts }) => texts.parse(existing(await loaders.payload.load(job.id))),
     }),
     payloadText: t.string({
+      nullable: true,
       description: 'The JSON text of the payload, byte for byte as published and delivered.',
       resolve: async (job, _args, { loaders, texts }) => texts.take(existing(await loaders.payload.load(job.id))),
     }),

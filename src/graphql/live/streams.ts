@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JobferryError } from '../../domain/errors.ts';
-import type { KeyWatch } from '../../services/accounts/key-watch.ts';
+import type { CredentialWatch } from '../../services/accounts/credential-watch.ts';
 import type { Connection, GraphQLContext } from '../context.ts';
 
 /** A stream rests four times as long as its last event took, so it keeps a connection busy at most a fifth of the time. */
@@ -9,13 +9,13 @@ const MAX_REST_MS = 60_000;
 
 /** The subscriptions of this process. */
 export class Streams {
-  readonly #keys: KeyWatch;
+  readonly #credentials: CredentialWatch;
   readonly #open = new Set<AbortController>();
   /** Aborted when the stream of a connection ends. */
   readonly #endOf = new WeakMap<Connection, AbortSignal>();
 
-  constructor(keys: KeyWatch) {
-    this.#keys = keys;
+  constructor(credentials: CredentialWatch) {
+    this.#credentials = credentials;
   }
 
   /** Ends all subscriptions. */
@@ -24,36 +24,32 @@ export class Streams {
   }
 
   /**
-   * Resolves when the key is known to be valid, or the stream has ended. Call it before the result of an event is sent:
-   * producing the result may have taken seconds since the last check of the key.
+   * Resolves when the API key or session is known to be valid, or the stream has ended. Call it before the result of an
+   * event is sent: producing the result may have taken seconds since the last check.
    */
   async confirmed({ connection, signal }: Pick<GraphQLContext, 'connection' | 'signal'>): Promise<void> {
-    await this.#keys.confirmed(this.#endOf.get(connection) ?? signal);
+    await this.#credentials.confirmed(this.#endOf.get(connection) ?? signal);
   }
 
   /**
-   * Yields the events of one subscription until they end, the client disconnects, the key is revoked or the service
-   * stops.
-   * @param events receives a signal that is aborted in the last three cases
+   * Yields the events of one subscription until they end, the client disconnects, its key is revoked, its session ends
+   * or the service stops.
+   * @param events receives a signal that is aborted in all cases but the first
    */
   async *follow<Event>(
-    context: Pick<GraphQLContext, 'account' | 'signal' | 'connection'>,
+    context: Pick<GraphQLContext, 'account' | 'session' | 'signal' | 'connection'>,
     events: (signal: AbortSignal) => AsyncIterable<Event>,
   ): AsyncGenerator<Event, void, undefined> {
     const ending = new AbortController();
     const end = () => ending.abort();
     let isRevoked = false;
     let isSending = false;
-    const { id: keyId } = context.account.actor;
-    const leave =
-      keyId === null
-        ? () => undefined
-        : this.#keys.follow(keyId, () => {
-            isRevoked = true;
-            end();
-            // Cutting the connection discards what is buffered, so the revoked key does not receive it.
-            if (isSending || context.connection.hasUnread()) context.connection.cut();
-          });
+    const leave = this.#credentials.follow(credentialOf(context), () => {
+      isRevoked = true;
+      end();
+      // Cutting the connection discards what is buffered, so the client does not receive it.
+      if (isSending || context.connection.hasUnread()) context.connection.cut();
+    });
     this.#open.add(ending);
     this.#endOf.set(context.connection, ending.signal);
     // A listener that is removed later: a signal joined to one that lives as long as the process would never be freed.
@@ -61,7 +57,7 @@ export class Streams {
     if (context.signal.aborted) end();
     try {
       for await (const event of events(ending.signal)) {
-        await this.#keys.confirmed(ending.signal);
+        await this.#credentials.confirmed(ending.signal);
         if (ending.signal.aborted) break;
         const startedAt = performance.now();
         isSending = true;
@@ -70,13 +66,20 @@ export class Streams {
         isSending = false;
         await rest(REST * (performance.now() - startedAt), ending.signal);
       }
-      if (isRevoked) throw new JobferryError('unauthorized', 'the API key has been revoked');
+      if (isRevoked) throw new JobferryError('unauthorized', 'the API key has been revoked, or the session has ended');
     } finally {
       context.signal.removeEventListener('abort', end);
       this.#open.delete(ending);
       leave();
     }
   }
+}
+
+/** Returns the id of the session or the API key with which the client was admitted. */
+function credentialOf({ account, session }: Pick<GraphQLContext, 'account' | 'session'>): string {
+  const id = session?.id ?? account.actor.id;
+  if (id === null) throw new Error('a client without a session has no API key');
+  return id;
 }
 
 async function rest(ms: number, signal: AbortSignal): Promise<void> {

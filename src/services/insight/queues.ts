@@ -16,7 +16,7 @@ import {
   timelineGrid,
   timelineOf,
 } from '../../domain/statistics.ts';
-import { type Waiting, whyWaiting } from '../../domain/waiting.ts';
+import { type Waiting, waitingMessageWithoutTexts, whyWaiting } from '../../domain/waiting.ts';
 import type { Context } from '../context.ts';
 
 /** Numbers of jobs by state. */
@@ -24,6 +24,9 @@ export type QueueDepth = Readonly<Record<JobStateName, number>> & {
   /** `scheduledFor` of the oldest due job; null when none is due. */
   readonly oldestDueAt: Date | null;
 };
+
+/** Why a job waits, with a second sentence for clients that may not see what receivers wrote. */
+export type ShownWaiting = Waiting & { messageWithoutTexts: string };
 
 export interface QueueUse {
   /** Jobs that are processing or awaiting_ack (D11). */
@@ -80,9 +83,14 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
     },
 
     /** Returns why pending jobs are not being delivered now; other jobs are left out. */
-    async waitings(account: Account, jobIds: readonly string[]): Promise<Map<string, Waiting>> {
+    async waitings(account: Account, jobIds: readonly string[]): Promise<Map<string, ShownWaiting>> {
       const jobs = await waitingJobs(db.reading(account.id), account.id, jobIds.filter(isId));
-      return new Map(jobs.map(({ id, job, queue, now }) => [id, whyWaiting(job, queue, now)]));
+      return new Map(
+        jobs.map(({ id, job, queue, now }) => {
+          const messageWithoutTexts = waitingMessageWithoutTexts(job, queue, now);
+          return [id, { ...whyWaiting(job, queue, now), messageWithoutTexts }];
+        }),
+      );
     },
   };
 }

@@ -65,7 +65,10 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<SweptCounts> {
-    const removed: SweptCounts = { jobs: 0, documents: 0, queues: 0, statistics: 0, audit: 0, bulkActions: 0 };
+    const removed: SweptCounts = {
+      ...{ jobs: 0, documents: 0, queues: 0 },
+      ...{ statistics: 0, audit: 0, bulkActions: 0, sessions: 0 },
+    };
     // An error in one part does not stop the others.
     const parts: [keyof SweptCounts, () => Promise<void>][] = [
       ...SWEPT_BY_ID.map((what) => [what, () => this.#byId(what, removed)] as [SweptById, () => Promise<void>]),

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Database } from '../../src/db/connection/database.ts';
-import { KeyWatch } from '../../src/services/accounts/key-watch.ts';
+import { CredentialWatch } from '../../src/services/accounts/credential-watch.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -20,7 +20,7 @@ function databaseWith(...inForce: string[]) {
 describe('the watch of keys', () => {
   it('confirms keys in force while a stream of a revoked one has not left yet', async () => {
     const { db, asked } = databaseWith('good');
-    const keys = new KeyWatch(db);
+    const keys = new CredentialWatch(db);
     const revoked = vi.fn();
     const leave = [keys.follow('revoked', revoked), keys.follow('good', () => expect.unreachable())];
     let isConfirmed = false;
@@ -39,7 +39,7 @@ describe('the watch of keys', () => {
 
   it('asks again for a key that came while it looked', async () => {
     const { db, asked } = databaseWith('one', 'two');
-    const keys = new KeyWatch(db);
+    const keys = new CredentialWatch(db);
     const leave = [keys.follow('one', () => expect.unreachable())];
     const { signal } = new AbortController();
     const first = keys.confirmed(signal);

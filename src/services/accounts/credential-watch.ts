@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keysInForce } from '../../db/accounts.ts';
 import type { Database } from '../../db/connection/database.ts';
+import { credentialsInForce } from '../../db/sessions.ts';
 
 const POLL_EVERY_MS = 400;
-/** An older poll confirms nothing: no event may reach a revoked key after a second (I-45). */
+/** An older poll confirms nothing: no event may reach a revoked credential after a second (I-45). */
 const MAX_AGE_MS = 800;
 
 /**
- * Polls the API keys of open streams, and calls back when a key was revoked. Any process may have revoked it, so only
- * the database knows. One small statement covers all keys; when no stream is open, it sends none.
+ * Polls the credentials (API keys and sessions) of open streams, and calls back when one was revoked. Any process may
+ * have revoked it, so only the database knows. One small statement covers all; when no stream is open, it sends none.
  */
-export class KeyWatch {
+export class CredentialWatch {
   readonly #db: Database;
   readonly #followers = new Map<string, Set<() => void>>();
   #timer: NodeJS.Timeout | null = null;
@@ -22,21 +22,21 @@ export class KeyWatch {
     this.#db = db;
   }
 
-  /** @returns a function that stops following the key */
-  follow(keyId: string, revoked: () => void): () => void {
-    const followers = this.#followers.get(keyId);
+  /** @returns a function that stops following the credential */
+  follow(id: string, revoked: () => void): () => void {
+    const followers = this.#followers.get(id);
     if (followers === undefined) {
-      this.#followers.set(keyId, new Set([revoked]));
-      // The last poll did not include this key.
+      this.#followers.set(id, new Set([revoked]));
+      // The last poll did not include this credential.
       this.#seenAt = Number.NEGATIVE_INFINITY;
     } else {
       followers.add(revoked);
     }
     this.#timer ??= setInterval(() => void this.#poll().catch(() => undefined), POLL_EVERY_MS).unref();
-    return () => this.#leave(keyId, revoked);
+    return () => this.#leave(id, revoked);
   }
 
-  /** Resolves when all followed keys that were not reported as revoked were in force less than a second ago. */
+  /** Resolves when all followed credentials that were not reported as revoked were in force less than a second ago. */
   async confirmed(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && performance.now() - this.#seenAt > MAX_AGE_MS) {
       // Without a database nothing can be confirmed, but there are no events to send either.
@@ -44,10 +44,10 @@ export class KeyWatch {
     }
   }
 
-  #leave(keyId: string, revoked: () => void): void {
-    const followers = this.#followers.get(keyId);
+  #leave(id: string, revoked: () => void): void {
+    const followers = this.#followers.get(id);
     followers?.delete(revoked);
-    if (followers?.size === 0) this.#followers.delete(keyId);
+    if (followers?.size === 0) this.#followers.delete(id);
     if (this.#followers.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
@@ -63,13 +63,13 @@ export class KeyWatch {
   async #pollNow(): Promise<void> {
     const startedAt = performance.now();
     const polled = new Set(this.#followers.keys());
-    const inForce = await keysInForce(this.#db, [...polled]);
-    for (const keyId of polled) {
-      if (inForce.has(keyId)) continue;
-      for (const revoked of [...(this.#followers.get(keyId) ?? [])]) revoked();
+    const inForce = await credentialsInForce(this.#db, [...polled]);
+    for (const id of polled) {
+      if (inForce.has(id)) continue;
+      for (const revoked of [...(this.#followers.get(id) ?? [])]) revoked();
     }
-    // A key that was added meanwhile was not polled. Followers of a revoked key were called back, and may still be
+    // A credential that was added meanwhile was not polled. Followers of a revoked one were called back, and may still be
     // leaving.
-    if ([...this.#followers.keys()].every((keyId) => polled.has(keyId))) this.#seenAt = startedAt;
+    if ([...this.#followers.keys()].every((id) => polled.has(id))) this.#seenAt = startedAt;
   }
 }

@@ -1,0 +1,11 @@
+/** First parts of paths that Jobferry serves besides the dashboard. The dashboard and PUBLIC_URL must not hide them. */
+export const OWN_PATHS: readonly string[] = [
+  'v1',
+  'graphql',
+  'docs',
+  'openapi.json',
+  'healthz',
+  'readyz',
+  'session',
+  'assets',
+];

@@ -1,0 +1,78 @@
+/**
+ * Texts (`String` and `JSON`) of the schema that a client without the right to see payloads may read or send. A text that
+ * is missing here is hidden or refused, and a test fails until it is added (docs/decisions/0029). Enums, numbers, ids and
+ * times are never hidden.
+ */
+export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  Account: ['name'],
+  ApiKey: ['lastFour', 'name', 'prefix'],
+  AuditEntry: ['action', 'actor', 'targetName', 'targetType'],
+  BulkAction: ['error', 'requestedBy'],
+  ConflictError: ['message'],
+  CreateApiKeyPayload: ['key'],
+  CreateQueuePayload: ['signingSecret'],
+  // A hash of the reason, the status code and the error without numbers.
+  DeadLetter: ['fingerprint'],
+  ErrorGroup: ['fingerprint'],
+  FieldError: ['field', 'messages'],
+  ForbiddenError: ['message'],
+  GoneError: ['message'],
+  HealthWarning: ['message'],
+  Instance: ['role', 'version'],
+  InvalidRequestError: ['message'],
+  Job: ['idempotencyKey'],
+  LimitReachedError: ['message'],
+  Me: ['label'],
+  Member: ['email', 'issuer', 'name', 'subject'],
+  NotFoundError: ['message'],
+  PageInfo: ['endCursor', 'startCursor'],
+  Person: ['email', 'name'],
+  Plan: ['name'],
+  Queue: ['name', 'webhookUrl'],
+  QueuePause: ['by'],
+  RotateSigningSecretPayload: ['signingSecret'],
+  Server: ['environment', 'version'],
+  Session: ['label', 'userAgent'],
+  UnavailableError: ['message'],
+  Usage: ['month'],
+  ValidationError: ['formErrors', 'message'],
+  // Its resolver leaves out what a receiver wrote.
+  Waiting: ['message'],
+};
+
+/** Errors: visible if the text is one of Jobferry's own, hidden if a receiver wrote it. */
+export const ERROR_FIELDS: ReadonlySet<string> = new Set([
+  'Attempt.error',
+  'DeadLetter.error',
+  'ErrorGroup.error',
+  'Job.lastError',
+]);
+
+/** Stored filters: visible without their conditions on payloads and errors. */
+export const FILTER_FIELDS: ReadonlySet<string> = new Set([
+  'AuditEntry.after',
+  'AuditEntry.before',
+  'BulkAction.selection',
+]);
+
+/** Fields that are refused as a whole, because they return nothing but parts of payloads. */
+export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(['Query.payloadPaths', 'Query.payloadValues']);
+
+/** Arguments and input fields by the name of the field or input type. */
+export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
+  CreateQueueInput: ['name', 'template', 'webhookUrl'],
+  DeadLetterFilter: ['fingerprints'],
+  JobFilter: ['idempotencyKeyContains', 'queueNames'],
+  'Mutation.createApiKey': ['name'],
+  'Mutation.deferJob': ['reason'],
+  'Mutation.extendAck': ['progress'],
+  'Mutation.nackJob': ['reason'],
+  'Mutation.publishJob': ['queue'],
+  // The client that publishes a payload knows it.
+  PublishInput: ['idempotencyKey', 'payload', 'payloadText'],
+  PublishJobsInput: ['queue'],
+  'Query.auditLog': ['action'],
+  'Query.queue': ['name'],
+  'Query.queues': ['search'],
+  UpdateQueueInput: ['webhookUrl'],
+};

@@ -1,0 +1,44 @@
+import type { MemberRole } from '../../domain/access.ts';
+
+/**
+ * The least role that may call each mutation (docs/decisions/0029). A mutation that is missing here needs `admin`, and a
+ * test fails until it is added.
+ */
+export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
+  // Everyone may end an own session; the mutation checks the rest.
+  endSession: 'viewer',
+
+  // The state of jobs and queues.
+  ackJob: 'operator',
+  cancelBulkAction: 'operator',
+  cancelJob: 'operator',
+  cancelJobs: 'operator',
+  deferJob: 'operator',
+  endHold: 'operator',
+  extendAck: 'operator',
+  nackJob: 'operator',
+  pauseQueue: 'operator',
+  publishJob: 'operator',
+  publishJobs: 'operator',
+  purgeQueue: 'operator',
+  replayDeadLetter: 'operator',
+  replayDeadLetters: 'operator',
+  resumeQueue: 'operator',
+  runNow: 'operator',
+
+  // Settings, secrets, and who has access.
+  createApiKey: 'admin',
+  createQueue: 'admin',
+  deleteQueue: 'admin',
+  endSessionsOfMember: 'admin',
+  finishSecretRotation: 'admin',
+  revokeApiKey: 'admin',
+  rotateSigningSecret: 'admin',
+  setPayloadEncryption: 'admin',
+  updateQueue: 'admin',
+};
+
+/** The least role that may read each of these fields; a viewer may read all others. */
+export const FIELD_ROLES: Readonly<Record<string, MemberRole>> = {
+  'Query.members': 'admin',
+};

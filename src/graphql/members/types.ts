@@ -1,0 +1,66 @@
+import type { MemberRole as Role } from '../../domain/access.ts';
+import { ApiKey } from '../accounts/api-keys.ts';
+import { builder } from '../builder.ts';
+import { MemberRole } from '../enums.ts';
+
+export const Member = builder.prismaObject('Member', {
+  description: 'A person who has signed in with the OpenID provider.',
+  select: { id: true, accountId: true },
+  authScopes: (member) => ({ owner: member.accountId }),
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Id of the member, 24 hexadecimal digits.' }),
+    name: t.exposeString('name', { nullable: true, description: 'Name; null if the provider sent none.' }),
+    email: t.exposeString('email', { nullable: true, description: 'E-mail address; null if the provider sent none.' }),
+    issuer: t.exposeString('issuer', { description: 'Address of the OpenID provider.' }),
+    subject: t.exposeString('subject', { description: 'Id of the person at the OpenID provider.' }),
+    role: t.field({
+      type: MemberRole,
+      description: 'Role at the last sign-in.',
+      select: { role: true },
+      resolve: ({ role }) => role as Role,
+    }),
+    mayViewPayloads: t.exposeBoolean('mayViewPayloads', {
+      description: 'Whether the member could see payloads at the last sign-in.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of the first sign-in.' }),
+    lastSignedInAt: t.expose('lastSignedInAt', { type: 'DateTime', description: 'Time of the last sign-in.' }),
+  }),
+});
+
+export const Session = builder.prismaObject('Session', {
+  description: 'A sign-in to the dashboard that has not ended.',
+  select: { id: true, accountId: true },
+  authScopes: (session) => ({ owner: session.accountId }),
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Id of the session, used to end it.' }),
+    label: t.string({
+      description:
+        'Who has signed in, as in the audit log: a member by the e-mail address, an API key by its first and last characters, or `operator`.',
+      select: { member: true, apiKey: { select: { prefix: true, lastFour: true } } },
+      resolve: ({ member, apiKey }) => {
+        if (member !== null) return member.email ?? member.name ?? member.subject;
+        return apiKey === null ? 'operator' : `${apiKey.prefix}…${apiKey.lastFour}`;
+      },
+    }),
+    member: t.relation('member', {
+      nullable: true,
+      description: 'The member who has signed in; null if the session is of an API key or a sign-in link.',
+    }),
+    apiKey: t.relation('apiKey', {
+      nullable: true,
+      type: ApiKey,
+      description: 'The API key that was exchanged for the session; null if it is of a member or a sign-in link.',
+    }),
+    userAgent: t.exposeString('userAgent', {
+      nullable: true,
+      description: 'Name of the browser as it sent it, at most 256 characters; null if it sent none.',
+    }),
+    isCurrent: t.boolean({
+      description: 'Whether it is the session of this request.',
+      resolve: ({ id }, _args, { session }) => id === session?.id,
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of the sign-in.' }),
+    lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', description: 'Time of the last use, to the minute.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Time at which the session ends by itself.' }),
+  }),
+});

@@ -1,0 +1,122 @@
+import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Services } from '../../services/services.ts';
+import type { NewSession } from '../../services/sign-in/sessions.ts';
+import { jsonBodyReader } from '../body.ts';
+import { HttpRefusal } from '../errors.ts';
+import { sessionCookie, sessionTokenIn, setCookie } from './cookies.ts';
+import { FailedSignIns } from './failed-sign-ins.ts';
+import { isFromOwnPage, type PublicAddress } from './public-address.ts';
+
+/** The parts that the sign-in routes need. */
+export interface SignIn {
+  sessions: Pick<Services['sessions'], 'find' | 'startOfKey' | 'startOfLink' | 'endOwn'>;
+  accounts: Pick<Services['accounts'], 'authenticate'>;
+  address: PublicAddress;
+  /** Whether API keys and links may be exchanged for a session. */
+  takesKeys: boolean;
+  /** Name of the OpenID provider; null if there is none. */
+  oidcName: string | null;
+}
+
+const MAX_BODY_BYTES = 4096;
+const INVALID_KEY = 'this API key is not valid';
+const INVALID_LINK = 'this link was used before or has expired: a link works once, for ten minutes';
+
+/** `session`: whether the browser is signed in, signing in with an API key or a link, and signing out. */
+export function mountSignIn(app: Express, signIn: SignIn): void {
+  const failed = new FailedSignIns();
+  app.get('/session', (req, res, next) => {
+    state(req, signIn).then((answer) => res.json(answer), next);
+  });
+  app.post('/session', fromOwnPage(signIn), onlyJson, jsonBodyReader(MAX_BODY_BYTES), (req, res, next) => {
+    start(req, res, signIn, failed).catch(next);
+  });
+  app.delete('/session', fromOwnPage(signIn), (req, res, next) => {
+    const token = sessionTokenIn(req, signIn.address);
+    const ended = token === null ? Promise.resolve() : signIn.sessions.endOwn(token);
+    ended.then(() => {
+      res.setHeader('set-cookie', setCookie(sessionCookie(req, signIn.address), '', 0));
+      res.status(204).end();
+    }, next);
+  });
+  app.all('/session', (_req, res, next) => {
+    res.setHeader('allow', 'GET, POST, DELETE');
+    next(new HttpRefusal(405, 'use GET, POST or DELETE'));
+  });
+}
+
+async function state(req: Request, { sessions, address, takesKeys, oidcName }: SignIn) {
+  const token = sessionTokenIn(req, address);
+  const signedIn = token !== null && (await sessions.find(token)) !== null;
+  return { signedIn, methods: { apiKey: takesKeys, oidc: oidcName === null ? null : { name: oidcName } } };
+}
+
+/** Refuses requests from pages of other sites: they could sign a browser in to an account of their own, or out. */
+function fromOwnPage({ address }: SignIn): RequestHandler {
+  return (req, _res, next) => {
+    if (isFromOwnPage(req, address)) next();
+    else
+      next(
+        new HttpRefusal(
+          403,
+          'the request comes from a page of another address: set PUBLIC_URL to the address in the browser',
+        ),
+      );
+  };
+}
+
+/** A request without a content type could come from a form. */
+const onlyJson: RequestHandler = (req, _res, next) => {
+  if (req.headers['content-type'] === undefined) next(new HttpRefusal(415, 'content-type must be application/json'));
+  else next();
+};
+
+async function start(req: Request, res: Response, signIn: SignIn, failed: FailedSignIns): Promise<void> {
+  if (!signIn.takesKeys) throw new HttpRefusal(403, 'sign in with your OpenID provider: OIDC_ONLY is set');
+  const { apiKey, link } = (req.body ?? {}) as { apiKey?: unknown; link?: unknown };
+  if ((typeof apiKey === 'string') === (typeof link === 'string')) {
+    throw new HttpRefusal(400, 'the body must have either apiKey or link, as a string');
+  }
+  const client = req.socket.remoteAddress ?? '';
+  const waitSeconds = failed.begin(client);
+  if (waitSeconds > 0) {
+    res.setHeader('retry-after', String(waitSeconds));
+    throw new HttpRefusal(429, `too many failed sign-ins: try again in ${waitSeconds} s`);
+  }
+  const session = await (typeof apiKey === 'string' ? ofKey(apiKey, req, signIn) : ofLink(String(link), req, signIn))
+    // An error says nothing about the key or the link.
+    .finally(() => failed.end(client));
+  if (session === null) {
+    failed.add(client);
+    throw new HttpRefusal(401, typeof apiKey === 'string' ? INVALID_KEY : INVALID_LINK);
+  }
+  await setSession(req, res, signIn, session);
+  res.status(204).end();
+}
+
+async function ofKey(apiKey: string, req: Request, { accounts, sessions }: SignIn): Promise<NewSession | null> {
+  const account = await accounts.authenticate(apiKey);
+  return account === null ? null : sessions.startOfKey(account, userAgentOf(req));
+}
+
+function ofLink(link: string, req: Request, { sessions }: SignIn): Promise<NewSession | null> {
+  return sessions.startOfLink(link, userAgentOf(req));
+}
+
+export function userAgentOf(req: Request): string | null {
+  return req.headers['user-agent'] ?? null;
+}
+
+/** Gives the browser a new session, and ends the one that it had. */
+export async function setSession(
+  req: Request,
+  res: Response,
+  { sessions, address }: Pick<SignIn, 'sessions' | 'address'>,
+  { token, expiresAt }: NewSession,
+): Promise<void> {
+  const present = sessionTokenIn(req, address);
+  // The session that is left would end by itself, so an error does not stop the sign-in.
+  if (present !== null) await sessions.endOwn(present).catch(() => undefined);
+  const maxAge = Math.max(1, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
+  res.setHeader('set-cookie', setCookie(sessionCookie(req, address), token, maxAge));
+}

@@ -1,0 +1,40 @@
+import type { RequestHandler } from 'express';
+import { admit } from '../authentication.ts';
+import { HttpRefusal } from '../errors.ts';
+import type { UnreadAnswers } from '../unread-answers.ts';
+import { sessionTokenIn } from './cookies.ts';
+import { isFromOwnPage } from './public-address.ts';
+import type { SignIn } from './routes.ts';
+
+/** Pages of other sites cannot add this header without permission, which this server gives to none. */
+const OWN_HEADER = 'jobferry-dashboard';
+
+/**
+ * Accepts the session of the dashboard besides API keys. The cookie counts only if the request is from a page of this
+ * server, because browsers add cookies to requests from other pages, too.
+ */
+export function sessionAuthentication(
+  { sessions, address }: Pick<SignIn, 'sessions' | 'address'>,
+  unread: UnreadAnswers,
+  byKey: RequestHandler,
+): RequestHandler {
+  return (req, res, next) => {
+    const token = req.headers.authorization === undefined ? sessionTokenIn(req, address) : null;
+    if (token === null) {
+      byKey(req, res, next);
+      return;
+    }
+    if (req.headers[OWN_HEADER] !== '1' || !isFromOwnPage(req, address)) {
+      next(new HttpRefusal(401, `a session needs the header ${OWN_HEADER}: 1, and the Origin of this server`));
+      return;
+    }
+    sessions.find(token).then((signedIn) => {
+      if (signedIn === null) {
+        next(new HttpRefusal(401, 'the session has ended: sign in'));
+        return;
+      }
+      res.locals.signedIn = signedIn;
+      admit(req, res, next, signedIn.account, unread);
+    }, next);
+  };
+}

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import type { GraphQLEndpoint } from '../../src/http/index.ts';
+import { FailedSignIns } from '../../src/http/sign-in/failed-sign-ins.ts';
+import { type Sent, testApi } from '../support/fake-api.ts';
+import { KEY } from '../support/fake-services.ts';
+import { fakeSignIn, LINK, TOKEN } from '../support/fake-sign-in.ts';
+
+const graphql: GraphQLEndpoint = {
+  execute: async (_req, res, _body, { client }) => void res.end(JSON.stringify(client.session?.id ?? 'key')),
+  page: null,
+};
+
+const withoutKey = { authorization: undefined };
+
+async function signInApi(address: string | null = null, overrides: Parameters<typeof fakeSignIn>[0] = {}) {
+  const url = address === null ? null : new URL(address);
+  const api = await testApi({ graphql, signIn: fakeSignIn({ address: { url }, ...overrides }) });
+  const post = (body: object | string, headers: Sent['headers'] = {}) =>
+    api.send('POST', '/session', {
+      headers: { ...withoutKey, ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  return { ...api, post, host: api.url.host };
+}
+
+describe('signing in', () => {
+  it('exchanges an API key for a cookie that scripts cannot read', async () => {
+    const { post, url } = await signInApi();
+    const { status, text, headers } = await post({ apiKey: KEY });
+    expect([status, text]).toEqual([204, '']);
+    expect(headers['set-cookie']).toEqual([
+      `jobferry-${url.port}=${TOKEN}; Path=/; Max-Age=60; HttpOnly; SameSite=Strict`,
+    ]);
+  });
+
+  it.each([
+    ['https://jobs.example.com/', '__Host-jobferry', '/'],
+    ['https://jobs.example.com:8443/', '__Host-jobferry-8443', '/'],
+    ['https://example.com/jobferry/', '__Secure-jobferry', '/jobferry/'],
+  ])('has a secure cookie at %s', async (address, name, path) => {
+    const { post } = await signInApi(address);
+    const { headers } = await post({ apiKey: KEY }, { origin: new URL(address).origin });
+    expect(headers['set-cookie']).toEqual([
+      `${name}=${TOKEN}; Path=${path}; Max-Age=60; HttpOnly; SameSite=Strict; Secure`,
+    ]);
+  });
+
+  it('has a secure cookie when the page is https, also without PUBLIC_URL', async () => {
+    const { post } = await signInApi();
+    const { headers } = await post({ apiKey: KEY }, { host: 'jobs.test', origin: 'https://jobs.test' });
+    expect(headers['set-cookie']?.[0]).toMatch(/^__Host-jobferry=.*; Secure$/);
+  });
+
+  it('takes a link', async () => {
+    const { post } = await signInApi();
+    expect((await post({ link: LINK })).status).toBe(204);
+    expect(await post({ link: 'jfl_other' })).toMatchObject({ status: 401, json: { error: expect.any(String) } });
+  });
+
+  it.each([[{}], [{ apiKey: 1 }], [{ apiKey: KEY, link: LINK }], ['[]'], ['null'], ['"x"']])(
+    'refuses the body %j',
+    async (body) => {
+      const { post } = await signInApi();
+      expect(await post(body)).toMatchObject({ status: 400, json: { error: expect.any(String) } });
+    },
+  );
+
+  it('refuses keys when only the OpenID provider counts', async () => {
+    const { post, send } = await signInApi(null, { takesKeys: false, oidcName: 'id.example.com' });
+    expect((await post({ apiKey: KEY })).status).toBe(403);
+    expect((await send('GET', '/session', { headers: withoutKey })).json).toEqual({
+      signedIn: false,
+      methods: { apiKey: false, oidc: { name: 'id.example.com' } },
+    });
+  });
+
+  it('is refused after too many failures, also with the right key, and then again possible', async () => {
+    const { post } = await signInApi();
+    const failures = await Promise.all(Array.from({ length: 25 }, () => post({ apiKey: 'jf_wrong' })));
+    expect(failures.map(({ status }) => status).sort()).toEqual([...Array(20).fill(401), ...Array(5).fill(429)]);
+    const refused = await post({ apiKey: KEY });
+    expect([refused.status, Number(refused.headers['retry-after'])]).toEqual([429, expect.any(Number)]);
+    expect(refused.json.error).toMatch(/^too many failed sign-ins: try again in \d+ s$/);
+  });
+
+  it('ends the session that the browser had', async () => {
+    const ended: string[] = [];
+    const { sessions } = fakeSignIn();
+    const { post, url } = await signInApi(null, {
+      sessions: { ...sessions, endOwn: async (token) => void ended.push(token) },
+    });
+    await post({ apiKey: KEY }, { cookie: `jobferry-${url.port}=jfs_old` });
+    expect(ended).toEqual(['jfs_old']);
+  });
+});
+
+describe('a session', () => {
+  it('is told apart from none, and ends', async () => {
+    const { send, url } = await signInApi();
+    const cookie = `other=1; jobferry-${url.port}=${TOKEN}`;
+    const state = async () => (await send('GET', '/session', { headers: { ...withoutKey, cookie } })).json.signedIn;
+    expect(await state()).toBe(true);
+    const ended = await send('DELETE', '/session', { headers: { ...withoutKey, cookie } });
+    expect([ended.status, ended.headers['set-cookie']?.[0]]).toEqual([
+      204,
+      expect.stringContaining('=; Path=/; Max-Age=0'),
+    ]);
+    expect(await state()).toBe(false);
+  });
+
+  it('counts for GraphQL, and not for REST', async () => {
+    const { send, url, host } = await signInApi();
+    const headers = { ...withoutKey, cookie: `jobferry-${url.port}=${TOKEN}`, 'jobferry-dashboard': '1' };
+    const own = { ...headers, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' };
+    expect((await send('POST', '/graphql', { headers: own, body: '{}' })).json).toBe('session');
+    expect((await send('GET', '/v1/queues', { headers: own })).status).toBe(401);
+  });
+
+  it('does not come before an API key', async () => {
+    const { send, url } = await signInApi();
+    const headers = { cookie: `jobferry-${url.port}=${TOKEN}` };
+    expect((await send('POST', '/graphql', { headers, body: '{}' })).json).toBe('key');
+  });
+
+  it.each([
+    ['https://jobs.example.com/', '__Host-jobferry', 'https://jobs.example.com', 200],
+    ['https://jobs.example.com/', '__Host-jobferry', 'http://jobs.example.com', 401],
+    ['https://jobs.example.com/', '__Host-jobferry', 'https://jobs.example.com:8443', 401],
+    ['https://jobs.example.com/', 'jobferry', 'https://jobs.example.com', 401],
+    ['https://example.com/jobferry/', '__Secure-jobferry', 'https://example.com', 200],
+    ['https://example.com/jobferry/', '__Host-jobferry', 'https://example.com', 401],
+  ])('at %s in the cookie %s from %s is answered with %i', async (address, name, origin, status) => {
+    const { send } = await signInApi(address);
+    const headers = { ...withoutKey, cookie: `${name}=${TOKEN}`, 'jobferry-dashboard': '1', origin };
+    expect((await send('POST', '/graphql', { headers, body: '{}' })).status).toBe(status);
+  });
+});
+
+describe('another site cannot use a session', () => {
+  const FOREIGN: [name: string, headers: Sent['headers']][] = [
+    ['a foreign Origin', { origin: 'https://evil.example', 'jobferry-dashboard': '1' }],
+    ['an Origin without a name', { origin: 'null', 'jobferry-dashboard': '1' }],
+    ['an Origin whose name begins alike', { origin: 'http://127.0.0.1.evil.example', 'jobferry-dashboard': '1' }],
+    ['another port', { origin: 'http://127.0.0.1:1', 'jobferry-dashboard': '1' }],
+    ['a page of another site', { 'sec-fetch-site': 'cross-site', 'jobferry-dashboard': '1' }],
+    ['a page of a sister domain', { 'sec-fetch-site': 'same-site', 'jobferry-dashboard': '1' }],
+    ['an address typed by hand', { 'sec-fetch-site': 'none', 'jobferry-dashboard': '1' }],
+    ['no header', {}],
+    ['another value of the header', { 'jobferry-dashboard': 'true' }],
+  ];
+
+  it.each(FOREIGN)('by GraphQL with %s', async (_name, foreign) => {
+    const { send, url } = await signInApi();
+    const headers = { ...withoutKey, cookie: `jobferry-${url.port}=${TOKEN}`, ...foreign };
+    expect((await send('POST', '/graphql', { headers, body: '{}' })).status).toBe(401);
+  });
+
+  it.each(FOREIGN.filter(([, headers]) => headers?.origin !== undefined || headers?.['sec-fetch-site'] !== undefined))(
+    'to sign in or out with %s',
+    async (_name, headers) => {
+      const { post, send, url } = await signInApi();
+      expect(await post({ apiKey: KEY }, headers)).toMatchObject({ status: 403 });
+      const cookie = `jobferry-${url.port}=${TOKEN}`;
+      expect(await send('DELETE', '/session', { headers: { ...withoutKey, cookie, ...headers } })).toMatchObject({
+        status: 403,
+      });
+      expect((await send('GET', '/session', { headers: { ...withoutKey, cookie } })).json.signedIn).toBe(true);
+    },
+  );
+
+  it.each(['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain', undefined])(
+    'by a form of the type %s',
+    async (type) => {
+      const { post, send, url, host } = await signInApi();
+      const form = { 'content-type': type, origin: `http://${host}` };
+      expect((await post({ apiKey: KEY }, form)).status).toBe(415);
+      const headers = { ...withoutKey, ...form, cookie: `jobferry-${url.port}=${TOKEN}` };
+      expect((await send('POST', '/graphql', { headers, body: '{}' })).status).toBe(401);
+    },
+  );
+
+  it('by GET or by a preflight', async () => {
+    const { send, url } = await signInApi();
+    const headers = { ...withoutKey, cookie: `jobferry-${url.port}=${TOKEN}`, 'jobferry-dashboard': '1' };
+    expect((await send('GET', '/graphql?query=mutation%7Ba%7D', { headers })).status).toBe(405);
+    const asked = { ...headers, origin: 'https://evil.example', 'access-control-request-method': 'POST' };
+    for (const path of ['/graphql', '/session']) {
+      const answer = await send('OPTIONS', path, { headers: asked });
+      expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([405, undefined]);
+    }
+  });
+});
+
+describe('failed sign-ins', () => {
+  it('are counted for a minute, by IPv4 address or IPv6 network', () => {
+    let now = 0;
+    const failed = new FailedSignIns(() => now);
+    const fail = (address: string) => failed.add(address);
+    for (let n = 0; n < 20; n += 1) fail(`2001:db8:1:2::${n}`);
+    for (let n = 0; n < 20; n += 1) fail('::ffff:10.0.0.1');
+    now = 10_500;
+    expect(failed.begin('2001:db8:1:2:aaaa:bbbb:cccc:dddd')).toBe(50);
+    expect(failed.begin('2001:db8:1:3::1')).toBe(0);
+    expect([failed.begin('::ffff:10.0.0.1'), failed.begin('::ffff:10.0.0.2')]).toEqual([50, 0]);
+    now = 60_000;
+    expect(failed.begin('::ffff:10.0.0.1')).toBe(0);
+  });
+
+  it('are remembered for a bounded number of addresses', () => {
+    const failed = new FailedSignIns(() => 0);
+    for (let n = 0; n < 20; n += 1) failed.add('10.0.0.1');
+    for (let n = 0; n < 10_000; n += 1) failed.add(`10.1.${n >> 8}.${n & 255}`);
+    expect(failed.begin('10.0.0.1')).toBe(0);
+  });
+});
