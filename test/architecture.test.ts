@@ -46,7 +46,7 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^@ts-rest\/express$/, ['http', 'contract']],
   [/^@ts-rest\/open-api$/, ['http']],
   [/^@ts-rest\/core$/, ['http', 'contract', 'client']],
-  [/^(graphql|dataloader|@pothos|@graphql-yoga|@escape\.tech)/, ['graphql']],
+  [/^(graphql(?!-sse)|dataloader|@pothos|@graphql-yoga|@escape\.tech)/, ['graphql']],
   [/^graphile-worker$/, ['worker']],
   [/^pg$|^@prisma\//, ['db']],
   [/^undici$|^ipaddr\.js$/, ['delivery']],

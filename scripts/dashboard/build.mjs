@@ -37,7 +37,11 @@ if (!isCurrent()) {
   const staging = mkdtempSync(join(ROOT, '.generating-'));
   try {
     const folder = join(staging, 'dashboard');
-    await build({ configFile: join(SOURCE, 'vite.config.ts'), logLevel: 'warn', build: { outDir: folder, emptyOutDir: true } });
+    await build({
+      configFile: join(SOURCE, 'vite.config.ts'),
+      logLevel: 'warn',
+      build: { outDir: folder, emptyOutDir: true },
+    });
     const manifest = JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8'));
     rmSync(join(folder, '.vite'), { recursive: true });
     await compress(folder);

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { axeViolations, smallTargets, widerThanWindow } from './checks.ts';
-import { startFront } from './front.ts';
 import { NO_BROWSER } from './no-browser.ts';
 import { openPage, useBrowser } from './page.ts';
 import { SCREENS, settled, showScreen } from './screens.ts';
@@ -14,15 +13,13 @@ const THEMES = ['light', 'dark'] as const;
 
 describe.skipIf(NO_BROWSER !== null)('every screen', () => {
   let service: SeededService;
-  let url: string;
   useBrowser();
   beforeAll(async () => {
     service = await seedService();
-    url = (await startFront(service.api.baseUrl, service.key)).url;
   }, 60_000);
 
   it.each(SCREENS.map(({ name }) => name))('%s has no violation and fits its window', async (name) => {
-    const { page } = await openPage(url, { reducedMotion: true });
+    const { page } = await openPage(service.session, { reducedMotion: true });
     await showScreen(page, name, service);
     const found: Record<string, string[]> = {};
     const note = (view: string, problems: string[]) => {

@@ -1,5 +1,6 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, afterEach, beforeAll } from 'vitest';
+import { signIn } from '../support/browser-session.ts';
 import { launchChromium } from './chromium.ts';
 import { reportPolicyViolations, WatchedPage } from './watched-page.ts';
 
@@ -48,14 +49,27 @@ export function useBrowser(): void {
   });
 }
 
-/** A new person at a new window: no cookies, nothing stored, nothing cached. */
-export async function openPage(origin: string, view: OpenOptions = {}): Promise<WatchedPage> {
+/** An address of the dashboard, and the cookie of a person who has signed in there. */
+export interface Session {
+  url: string;
+  /** Name and value; null for a person who has not signed in. */
+  cookie: { name: string; value: string } | null;
+}
+
+export async function signInAt(url: string, apiKey: string): Promise<Session> {
+  const [name = '', value = ''] = (await signIn(url, { apiKey })).cookie.split('=');
+  return { url, cookie: { name, value } };
+}
+
+/** A new person at a new window: nothing stored and nothing cached but the session. */
+export async function openPage({ url, cookie }: Session, view: OpenOptions = {}): Promise<WatchedPage> {
   if (browser === null) throw new Error('call useBrowser() at the top of the test file');
-  const context = await browser.newContext({ ...optionsOf(view), baseURL: origin });
+  const context = await browser.newContext({ ...optionsOf(view), baseURL: url });
+  if (cookie !== null) await context.addCookies([{ ...cookie, url, httpOnly: true, sameSite: 'Strict' }]);
   context.setDefaultTimeout(15_000);
   await context.addInitScript(reportPolicyViolations);
   if (view.clockAheadMs !== undefined) await context.addInitScript(shiftClock, view.clockAheadMs);
-  const watched = new WatchedPage(await context.newPage(), new URL(origin).origin);
+  const watched = new WatchedPage(await context.newPage(), new URL(url).origin);
   open.add(watched);
   return watched;
 }

@@ -8,6 +8,7 @@ import { openReceiver } from '../support/service.ts';
 import { indexPast } from './history.ts';
 import { type LiveJob, makeLiveStates, stopQueues } from './live-states.ts';
 import { createOperations } from './operations.ts';
+import { type Session, signInAt } from './page.ts';
 import { insertBacklogs, insertHistory, type QueueIds } from './past.ts';
 import { createQueues } from './queues.ts';
 import { answerOf } from './receivers.ts';
@@ -22,6 +23,8 @@ export interface SeededService {
   worker: Jobferry;
   databaseUrl: string;
   key: string;
+  /** A sign-in with the key. */
+  session: Session;
   graphql: GraphQL;
   queues: QueueIds;
   jobs: Readonly<Record<SpecialJob | LiveJob, string>>;
@@ -52,7 +55,19 @@ export async function seedService({ env = {}, reach = async (url) => url }: Seed
   await stopQueues({ graphql, queues, databaseUrl });
   const worker = await startJobferry({ ...options, role: 'worker' });
   const { jobs, actions } = await makeLiveStates({ graphql, queues, databaseUrl });
-  return { api, worker, databaseUrl, key: KEY, graphql, queues, jobs: { ...special, ...jobs }, actions, stranger };
+  const session = await signInAt(api.baseUrl, KEY);
+  return {
+    api,
+    worker,
+    databaseUrl,
+    key: KEY,
+    session,
+    graphql,
+    queues,
+    jobs: { ...special, ...jobs },
+    actions,
+    stranger,
+  };
 }
 
 async function writePast(databaseUrl: string, queues: QueueIds): Promise<Record<SpecialJob, string>> {

@@ -34,7 +34,7 @@ export function testFiles(): string[] {
 function helpersOf(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);
-  // A bundle that a test describes in a text names files of another folder.
+  // A test may hold the text of a program, whose imports are not its own.
   if (!file.startsWith('test/') || !existsSync(join(ROOT, file))) return found;
   const text = readFileSync(join(ROOT, file), 'utf8');
   for (const [, specifier = ''] of text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {

@@ -1,0 +1,275 @@
+import { describe, expect, it } from 'vitest';
+import type { AttemptNow, JobWhole } from '../../src/dashboard/model/job.ts';
+import { rowTextOfJob } from '../../src/dashboard/model/job-row.ts';
+import {
+  type JobContext,
+  secondLineOfJob,
+  sentenceOfJob,
+  sentenceOfMissingJob,
+  shortSentence,
+} from '../../src/dashboard/model/job-sentence.ts';
+import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
+import { wordOfJob } from '../../src/dashboard/model/words.ts';
+
+/** Each row of the design's table of sentences, with a clock that stands at 12:04:11. */
+
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+const at = (clock: string) => `2026-11-12T${clock}Z`;
+
+const context: JobContext = {
+  now: Date.parse(at('12:04:11')),
+  zone: 'utc',
+  webhookTimeoutSeconds: 15,
+  hasWorker: true,
+  cancelledBy: null,
+};
+
+const failed = (attempt: number, error: string, more: Partial<AttemptNow> = {}): AttemptNow => ({
+  ...{ attempt, status: 'FAILED', at: at('12:04:05'), durationMs: 212, waitMs: 40, error },
+  webhookStatusCode: error.startsWith('HTTP ') ? Number(error.slice(5)) : null,
+  ...more,
+});
+
+const queue: JobWhole['queue'] = {
+  ...{ mode: 'STANDARD', concurrency: 20, inFlight: 20, rateLimitMax: null, rateLimitWindow: 60, maxDefers: 50 },
+  ...{ ackTimeout: 300, pause: null, hold: null, rateWindow: null },
+};
+
+const job: JobWhole = {
+  ...{ id: '01a1cfa459463c7ed8a1f07c', status: 'PENDING', attemptsMade: 0, maxAttempts: 5, deferCount: 0 },
+  ...{ createdAt: at('12:03:36.900'), scheduledFor: at('12:04:22'), startedAt: null, completedAt: null },
+  ...{ ackDeadline: null, lastError: null, deadReason: null, waiting: null, deadLetter: null },
+  ...{ deliverBy: '2026-11-13T12:03:36Z', backoffType: 'EXPONENTIAL', backoffDelay: 4, progress: null, attempts: [] },
+  queue,
+};
+
+const waits = (reason: NonNullable<JobWhole['waiting']>['reason'], earliestAt: string | null = at('12:04:22')) => ({
+  waiting: { reason, earliestAt },
+});
+const dies = (deadReason: string): Partial<JobWhole> => ({
+  status: 'DEAD',
+  deadReason,
+  deadLetter: { deadAt: at('09:41:52') },
+});
+const inQueue = (change: Partial<JobWhole['queue']>) => ({ queue: { ...queue, ...change } });
+
+type Row = [name: string, change: Partial<JobWhole>, sentence: string, row: string, context?: Partial<JobContext>];
+const ROWS: Row[] = [
+  [
+    'BACKOFF',
+    { ...waits('BACKOFF'), lastError: 'timeout', attemptsMade: 3 },
+    'Retries in 11 s, at 12:04:22, because the receiver did not answer within 15 s.',
+    'in 11 s · timeout',
+  ],
+  [
+    'BACKOFF after a code',
+    { ...waits('BACKOFF'), lastError: 'HTTP 500', attemptsMade: 3 },
+    'Retries in 11 s, at 12:04:22, because the receiver answered 500.',
+    'in 11 s · 500',
+  ],
+  [
+    'HELD',
+    { ...waits('HELD', at('12:04:48')), lastError: 'HTTP 429' },
+    'Held for 37 s more, until 12:04:48, because the receiver answered 429. No attempt is used.',
+    'for 37 s more · 429',
+  ],
+  [
+    'QUEUE_HELD',
+    {
+      ...waits('QUEUE_HELD'),
+      ...inQueue({
+        hold: { until: at('12:05:30'), reason: 'maintenance', askedBy: { id: `${'x'.repeat(19)}c31f0` }, probe: null },
+      }),
+    },
+    'Waits: its queue is held for 1 min 19 s more, until 12:05:30, because job …c31f0 said “maintenance”.',
+    'queue held for 1 min 19 s more',
+  ],
+  [
+    'PROBE_IN_FLIGHT',
+    {
+      ...waits('PROBE_IN_FLIGHT', null),
+      ...inQueue({
+        hold: { until: at('12:04:00'), reason: null, askedBy: null, probe: { id: `${'x'.repeat(19)}c31f0` } },
+      }),
+    },
+    'Waits for the probe: job …c31f0 finds out whether the queue may go on.',
+    'after probe …c31f0',
+  ],
+  ['DELAYED', waits('DELAYED'), 'Scheduled for 12:04:22, in 11 s. It was published with a delay.', 'in 11 s'],
+  [
+    'PAUSED',
+    { ...waits('PAUSED', null), ...inQueue({ pause: { since: at('11:20:00'), by: 'jf_4kQ…x7Pd' } }) },
+    'Waits because jf_4kQ…x7Pd paused the queue at 11:20:00.',
+    'queue paused since 11:20',
+  ],
+  ['CONCURRENCY', waits('CONCURRENCY', null), 'Waits for a free slot: 20 of 20 are busy.', '20 of 20 slots are busy'],
+  [
+    'RATE_LIMIT',
+    { ...waits('RATE_LIMIT'), ...inQueue({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:22') } }) },
+    'Waits until 12:04:22, 11 s more: all 100 deliveries per 1 min are used.',
+    'in 11 s · 100 of 100 used',
+  ],
+  ['DUE', waits('DUE'), 'Next in line: nothing stands in its way.', 'next in line'],
+  ['DUE without a worker', waits('DUE'), 'Waits because no worker is running.', 'next in line', { hasWorker: false }],
+  ['QUEUE_DELETED', waits('QUEUE_DELETED'), 'Its queue was deleted: the job dies in a moment.', 'dies in a moment'],
+  [
+    'PROCESSING',
+    { status: 'PROCESSING', startedAt: at('12:04:07.500') },
+    'Being delivered for 3 s; the receiver has 15 s.',
+    'for 3 s, of 15 s at most',
+  ],
+  [
+    'PROCESSING, silent',
+    { status: 'PROCESSING', startedAt: at('12:03:50') },
+    'Its worker went silent; it is taken back soon, no attempt is used.',
+    'for 21 s, of 15 s at most',
+  ],
+  [
+    'AWAITING_ACK',
+    { status: 'AWAITING_ACK', ackDeadline: at('12:06:15'), progress: { text: '40 %', at: at('12:04:00') } },
+    'Received. The worker has 2 min 4 s more to report, until 12:06:15.',
+    '2 min 4 s to report · “40 %”',
+  ],
+  [
+    'COMPLETED',
+    {
+      ...{ status: 'COMPLETED', startedAt: at('12:04:04.788'), completedAt: at('12:04:05') },
+      attempts: [failed(1, '', { status: 'SUCCESS', error: null, webhookStatusCode: 200 })],
+    },
+    'Completed at 12:04:05: the receiver answered 200 in 212 ms.',
+    'in 212 ms',
+  ],
+  [
+    'COMPLETED in ack mode',
+    { status: 'COMPLETED', startedAt: at('12:04:04'), completedAt: at('12:04:05'), ...inQueue({ mode: 'ACK' }) },
+    'Completed at 12:04:05: the worker reported success.',
+    'in 1 s',
+  ],
+  [
+    'ATTEMPTS_EXHAUSTED',
+    {
+      ...dies('ATTEMPTS_EXHAUSTED'),
+      ...{ attemptsMade: 5, lastError: 'HTTP 500', attempts: [1, 2, 3, 4, 5].map((n) => failed(n, 'HTTP 500')) },
+    },
+    'Dead since 09:41:52: the receiver answered 500 five times. All 5 attempts are used.',
+    '500 after 5 attempts',
+  ],
+  [
+    'ATTEMPTS_EXHAUSTED, causes differ',
+    {
+      ...dies('ATTEMPTS_EXHAUSTED'),
+      ...{ attemptsMade: 5, lastError: 'connection_refused' },
+      attempts: [failed(1, 'HTTP 500'), failed(5, 'connection_refused')],
+    },
+    'Dead since 09:41:52: the last of 5 attempts failed because the receiver refused the connection.',
+    'connection refused after 5 attempts',
+  ],
+  [
+    'ACK_TIMEOUT',
+    dies('ACK_TIMEOUT'),
+    'Dead since 09:41:52: the worker did not report within 5 min.',
+    'no report in 5 min',
+  ],
+  [
+    'NACKED',
+    {
+      ...dies('NACKED'),
+      lastError: 'no such order',
+      attempts: [failed(1, 'no such order', { status: 'NACKED' })],
+    },
+    'Dead since 09:41:52: the worker refused it for good: “no such order”.',
+    'refused: “no such order”',
+  ],
+  [
+    'DEFER_CAP_EXHAUSTED',
+    {
+      ...dies('DEFER_CAP_EXHAUSTED'),
+      deferCount: 50,
+      attempts: [failed(1, 'HTTP 429', { status: 'DEFERRED' })],
+    },
+    'Dead since 09:41:52: all 50 holds are used; the receiver last answered 429.',
+    '50 holds used',
+  ],
+  [
+    'RETRY_AFTER_EXCEEDS_LIFETIME',
+    dies('RETRY_AFTER_EXCEEDS_LIFETIME'),
+    'Dead since 09:41:52: the receiver asked to wait past 13 Nov, 12:03:36, the end of the job’s lifetime.',
+    'asked to wait too long',
+  ],
+  [
+    'DELIVERY_LIFETIME_EXCEEDED',
+    dies('DELIVERY_LIFETIME_EXCEEDED'),
+    'Dead since 09:41:52: its lifetime ended at 13 Nov, 12:03:36 before it was delivered.',
+    'lifetime ended',
+  ],
+  ['QUEUE_DELETED, dead', dies('QUEUE_DELETED'), 'Dead since 09:41:52: its queue was deleted.', 'queue deleted'],
+  [
+    'CANCELLED',
+    dies('CANCELLED'),
+    'Cancelled at 09:41:52 by sam@example.com.',
+    'cancelled',
+    { cancelledBy: 'sam@example.com' },
+  ],
+];
+
+describe.each(ROWS)('%s', (_name, change, sentence, row, more = {}) => {
+  const shown = { ...job, ...change };
+  const read = { ...context, ...more };
+
+  it('has its first line', () => expect(plain(textOfPhrase(sentenceOfJob(shown, read)))).toBe(sentence));
+  it('has its text in a row', () => expect(plain(rowTextOfJob(shown, read))).toBe(row));
+  it('has a word', () => expect(wordOfJob(shown).word).not.toBe(''));
+});
+
+it('is right when the time has passed: no negative spans', () => {
+  const passed = { ...job, ...waits('BACKOFF', at('12:04:00')), lastError: 'HTTP 500' };
+  expect(plain(textOfPhrase(sentenceOfJob(passed, context)))).toMatch(/^Retries in 0 s/);
+});
+
+it('keeps each time of a sentence as a time', () => {
+  const pieces = sentenceOfJob({ ...job, ...waits('BACKOFF'), lastError: 'HTTP 500' }, context);
+  expect(pieces).toContainEqual({ at: Date.parse(at('12:04:22')), text: '12:04:22' });
+});
+
+it('has the start of the sentence as title', () => {
+  const titles = ROWS.map(([, change]) => plain(shortSentence(sentenceOfJob({ ...job, ...change }, context))));
+  expect(titles[0]).toBe('Retries in 11 s');
+  expect(titles).toContain('Dead since 09:41:52');
+  expect(titles.filter((title) => title === '')).toEqual([]);
+});
+
+describe('the second line', () => {
+  const line = (change: Partial<JobWhole>) => plain(textOfPhrase(secondLineOfJob({ ...job, ...change }, context)));
+
+  it('says what is used and what follows', () => {
+    const attempts = [failed(1, 'HTTP 500'), failed(2, 'HTTP 500'), failed(3, 'timeout')];
+    expect(line({ ...waits('BACKOFF'), attemptsMade: 3, lastError: 'timeout', attempts })).toBe(
+      '3 of 5 attempts are used. The 2 before it were answered 500. If the next one fails too, it waits 32 s more.',
+    );
+    expect(line({ ...waits('BACKOFF'), attemptsMade: 4, attempts })).toMatch(/If it fails, it is dead\.$/);
+    expect(line(waits('DUE'))).toBe('None of 5 attempts is used yet. If the next one fails, it waits 4 s more.');
+  });
+
+  it('counts holds, which use no attempt', () => {
+    expect(line({ ...waits('HELD'), deferCount: 3 })).toBe('3 of 50 holds are used, and 0 of 5 attempts.');
+  });
+
+  it('quotes the progress of the worker', () => {
+    expect(line({ status: 'AWAITING_ACK', progress: { text: '40 %', at: at('12:04:00') } })).toBe(
+      'The worker said “40 %” at 12:04:00.',
+    );
+  });
+});
+
+describe('a job that is not there', () => {
+  const missing = (id: string) => plain(textOfPhrase(sentenceOfMissingJob(id, 259_200, context)));
+  const idAt = (time: string) => Date.parse(time).toString(16).padStart(12, '0').padEnd(24, '0');
+
+  it('is told from its id', () => {
+    expect(missing(idAt('2026-11-01T10:00:00Z'))).toBe(
+      'Published 1 Nov, 10:00:00, gone since 4 Nov, 10:00:00: jobs are kept for 72 h.',
+    );
+    expect(missing(idAt('2026-11-12T10:00:00Z'))).toBe('No job has this id.');
+    expect(missing('f'.repeat(24))).toBe('No job has this id.');
+  });
+});
