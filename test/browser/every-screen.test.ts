@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { axeViolations, smallTargets, widerThanWindow } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
-import { openPage, useBrowser } from './page.ts';
+import { openPage, setMedia, useBrowser } from './page.ts';
 import { SCREENS, settled, showScreen } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 
@@ -30,13 +30,15 @@ describe.skipIf(NO_BROWSER !== null)('every screen', () => {
       await settled(page);
       note(`width of ${width}`, await widerThanWindow(page));
       note(`targets of ${width}`, await smallTargets(page));
-      for (const colorScheme of THEMES) {
-        await page.emulateMedia({ colorScheme });
+      // At 200 % the layout is that of a phone, only larger.
+      for (const colorScheme of width === 720 ? [] : THEMES) {
+        await setMedia(page, { colorScheme });
         note(`axe, ${width}, ${colorScheme}`, await axeViolations(page));
       }
     }
-    await page.emulateMedia({ forcedColors: 'active' });
-    note('axe, forced colours', await axeViolations(page));
+    await setMedia(page, { forcedColors: 'active' });
+    // The colours are those of the system then, but axe still finds the page's own in `-webkit-text-fill-color`.
+    note('axe, forced colours', await axeViolations(page, { except: ['color-contrast'] }));
     expect(found).toEqual({});
   });
 });

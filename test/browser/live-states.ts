@@ -47,8 +47,7 @@ export async function makeLiveStates(
 ): Promise<{ jobs: Record<LiveJob, string>; actions: { running: string; ended: string } }> {
   const operate = createOperations(seeding.graphql);
   const { queues } = seeding;
-  const db = new pg.Client({ connectionString: seeding.databaseUrl });
-  await db.connect();
+  const db = new pg.Pool({ connectionString: seeding.databaseUrl, max: 4 });
   try {
     const [waiting, images, holding, probing, gone, actions] = await Promise.all([
       makeWaiting(operate, db, queues),
@@ -66,7 +65,7 @@ export async function makeLiveStates(
   }
 }
 
-async function makeWaiting(operate: Operate, db: pg.Client, queues: QueueIds) {
+async function makeWaiting(operate: Operate, db: pg.Pool, queues: QueueIds) {
   const [delayed = ''] = await operate.publish(
     'order-events',
     ['{"event":"order.reminder","customer":{"id":42}}'],
@@ -87,7 +86,7 @@ async function makeWaiting(operate: Operate, db: pg.Client, queues: QueueIds) {
   return { delayed, paused, due, rateLimited, noSlot: rows[0]?.id ?? '' };
 }
 
-async function reportOnImages(operate: Operate, db: pg.Client) {
+async function reportOnImages(operate: Operate, db: pg.Pool) {
   const payloads = [1, 2, 3, 4].map((n) => `{"image":"img_${n}.jpg","sizes":[320,640,1280]}`);
   const [awaitingAck = '', acked = '', nacked = ''] = await operate.publish('image-resize', payloads);
   for (const id of [awaitingAck, acked, nacked]) await isIn(db, id, 'awaiting_ack');
@@ -97,7 +96,7 @@ async function reportOnImages(operate: Operate, db: pg.Client) {
   return { awaitingAck, acked, nacked };
 }
 
-async function holdQueue(operate: Operate, db: pg.Client) {
+async function holdQueue(operate: Operate, db: pg.Pool) {
   const [holding = ''] = await operate.publish('llm-summaries', ['{"text":"txt_1","customer":{"id":42}}']);
   await isIn(db, holding, 'awaiting_ack');
   await operate.defer(holding, 4800, 'tokens per minute used up');
@@ -105,7 +104,7 @@ async function holdQueue(operate: Operate, db: pg.Client) {
   return { holding, queueHeld: held[0] ?? '' };
 }
 
-async function probeQueue(operate: Operate, db: pg.Client) {
+async function probeQueue(operate: Operate, db: pg.Pool) {
   const [holding = ''] = await operate.publish('llm-moderation', ['{"text":"txt_2"}']);
   await isIn(db, holding, 'awaiting_ack');
   await operate.defer(holding, 0.5, 'rate limit of the model');
@@ -118,7 +117,7 @@ async function probeQueue(operate: Operate, db: pg.Client) {
   return { probe, behindProbe: held.findLast((id) => id !== probe) ?? '' };
 }
 
-async function endJobs(operate: Operate, db: pg.Client, queues: QueueIds) {
+async function endJobs(operate: Operate, db: pg.Pool, queues: QueueIds) {
   const [cancelled = ''] = await operate.publish('order-events', ['{"event":"order.reminder"}'], 3600);
   const [queueDeleted = ''] = await operate.publish('legacy-import', ['{"row":1}', '{"row":2}'], 3600);
   await operate.change('cancelJob', cancelled);
@@ -132,7 +131,7 @@ async function endJobs(operate: Operate, db: pg.Client, queues: QueueIds) {
   return { cancelled, queueDeleted, replayed: rows[0]?.job_id ?? '' };
 }
 
-async function startActions(operate: Operate, db: pg.Client, queues: QueueIds) {
+async function startActions(operate: Operate, db: pg.Pool, queues: QueueIds) {
   const queueId = queues['push-notify'] ?? '';
   await operate.publish('push-notify', texts(88), 7200);
   const ended = await operate.cancelAll({ queueIds: [queueId], states: ['SCHEDULED'] });
@@ -166,7 +165,7 @@ function texts(count: number): string[] {
   return Array.from({ length: count }, (_, n) => `{"text":"txt_${n + 10}","customer":{"id":${1 + (n % 9)}}}`);
 }
 
-async function isIn(db: pg.Client, id: string, status: string): Promise<void> {
+async function isIn(db: pg.Pool, id: string, status: string): Promise<void> {
   await waitFor(async () => (await db.query('select from job where id = $1 and status = $2', [id, status])).rowCount, {
     message: `job ${id} to be ${status}`,
   });

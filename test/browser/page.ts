@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { signIn } from '../support/browser-session.ts';
 import { launchChromium } from './chromium.ts';
@@ -72,6 +72,15 @@ export async function openPage({ url, cookie }: Session, view: OpenOptions = {})
   const watched = new WatchedPage(await context.newPage(), new URL(url).origin);
   open.add(watched);
   return watched;
+}
+
+/** Changes how a person looks at the page, and waits until the page looks like it. */
+export async function setMedia(page: Page, media: Parameters<Page['emulateMedia']>[0]): Promise<void> {
+  await page.emulateMedia(media);
+  await page.evaluate(async () => {
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    for (const animation of document.getAnimations()) animation.finish();
+  });
 }
 
 function optionsOf(view: View): BrowserContextOptions {
