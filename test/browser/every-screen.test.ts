@@ -19,15 +19,16 @@ describe.skipIf(NO_BROWSER !== null)('every screen', () => {
   }, 60_000);
 
   it.each(SCREENS.map(({ name }) => name))('%s has no violation and fits its window', async (name) => {
-    const { page } = await openPage(service.session, { reducedMotion: true });
-    await showScreen(page, name, service);
+    const watched = await openPage(service.session, { reducedMotion: true });
+    const { page } = watched;
+    await showScreen(watched, name, service);
     const found: Record<string, string[]> = {};
     const note = (view: string, problems: string[]) => {
       if (problems.length > 0) found[view] = problems;
     };
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 800 });
-      await settled(page);
+      await settled(watched);
       note(`width of ${width}`, await widerThanWindow(page));
       note(`targets of ${width}`, await smallTargets(page));
       // At 200 % the layout is that of a phone, only larger.

@@ -1,5 +1,5 @@
-import type { Page } from 'playwright-core';
 import type { SeededService } from './seed.ts';
+import type { WatchedPage } from './watched-page.ts';
 
 /** Every screen of the dashboard, by the name that its pictures and tests have. */
 export interface Screen {
@@ -26,19 +26,20 @@ export const SCREENS: readonly Screen[] = [
   { name: 'settings', path: () => '/settings' },
 ];
 
-/** Opens a screen and waits until it stands: its answer is there, nothing is loading, and the stream is open. */
-export async function showScreen(page: Page, name: string, service: SeededService): Promise<void> {
+/** Opens a screen and waits until it stands: all is loaded, and the live stream is open. */
+export async function showScreen(watched: WatchedPage, name: string, service: SeededService): Promise<void> {
   const screen = SCREENS.find((other) => other.name === name);
   if (screen === undefined) throw new Error(`there is no screen ${name}`);
-  await page.goto(screen.path(service));
-  await settled(page);
+  await watched.page.goto(screen.path(service));
+  await settled(watched);
 }
 
-export async function settled(page: Page): Promise<void> {
+export async function settled(watched: WatchedPage): Promise<void> {
+  const { page } = watched;
   await page.locator('h1').first().waitFor();
-  await page.waitForFunction(
-    () =>
-      document.querySelector('[aria-busy="true"], .skeleton') === null &&
-      /Live|Paused/.test(document.querySelector('.live')?.parentElement?.textContent ?? ''),
+  await page.waitForFunction(() =>
+    /Live|Paused/.test(document.querySelector('.live')?.parentElement?.textContent ?? ''),
   );
+  await watched.atRest();
+  await page.locator('.skel').first().waitFor({ state: 'detached' });
 }
