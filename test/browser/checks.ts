@@ -72,18 +72,19 @@ export function focused(page: Page): Promise<Focused> {
       (element instanceof HTMLInputElement ? (element.labels?.[0]?.textContent ?? element.placeholder) : null) ??
       element.textContent ??
       '';
-    const { outlineStyle, outlineWidth } = getComputedStyle(element);
+    // An input may leave it to the box around it.
+    const boxes = [element, element.parentElement, element.parentElement?.parentElement].filter((box) => box != null);
+    const hasOutline = boxes.some((box) => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(box);
+      return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2;
+    });
     const { top, bottom, left, right, width } = element.getBoundingClientRect();
     const middle = [(left + right) / 2, (top + bottom) / 2] as const;
     const onTop = document.elementFromPoint(...middle);
     return {
       role: element.getAttribute('role') ?? element.tagName.toLowerCase(),
       name: name.replaceAll(/\s+/g, ' ').trim(),
-      isVisible:
-        width > 0 &&
-        outlineStyle !== 'none' &&
-        Number.parseFloat(outlineWidth) >= 2 &&
-        (onTop === null || element.contains(onTop) || onTop.contains(element)),
+      isVisible: width > 0 && hasOutline && (onTop === null || element.contains(onTop) || onTop.contains(element)),
     };
   });
 }

@@ -1,7 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { addressOf, relayDatabase, startTcpRelay, type TcpRelay } from '../support/tcp-relay.ts';
 import { NO_BROWSER } from './no-browser.ts';
-import { openPage, signInAt, useBrowser } from './page.ts';
+import { openPage, setVisibility, signInAt, useBrowser } from './page.ts';
 import { settled } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 
@@ -13,13 +13,15 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
   useBrowser();
   beforeAll(async () => {
     service = await seedService({
-      reach: async (url) => {
+      reachOfApi: async (url) => {
         const relayed = await relayDatabase(url);
         database = relayed.relay;
         return relayed.url;
       },
     });
   }, 60_000);
+
+  afterEach(() => database.heal());
 
   it('says that it is stale when its stream is cut, and misses nothing', async () => {
     const network = await startTcpRelay(addressOf(service.api.baseUrl));
@@ -41,6 +43,7 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     await page.getByRole('button', { name: /^Live/ }).waitFor({ timeout: 30_000 });
     await page
       .locator('tr', { has: page.locator(`a[data-job="${service.jobs.delayed}"]`) })
+      .locator('.c1')
       .getByText('Cancelled')
       .waitFor();
     expect(await page.getByText(/Stale since/).count()).toBe(0);
@@ -54,8 +57,10 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     const rows = page.locator('tbody tr');
     const count = await rows.count();
     watched.announce(/answer 503|status of 503|request failed|net::ERR|Failed to load resource/);
+    await setVisibility(page, 'hidden');
+    await page.getByRole('button', { name: /^Not connected/ }).waitFor();
     await database.cut();
-    await page.getByRole('button', { name: /Published/ }).click();
+    await setVisibility(page, 'visible');
     await page.getByText('This list could not be loaded.').waitFor({ timeout: 30_000 });
     expect(await rows.count()).toBe(count);
     await database.heal();

@@ -83,6 +83,15 @@ export async function setMedia(page: Page, media: Parameters<Page['emulateMedia'
   });
 }
 
+/** Hides the tab, or shows it again. A headless browser shows every tab, so the page is told what it would be told. */
+export async function setVisibility(page: Page, state: 'hidden' | 'visible'): Promise<void> {
+  await page.evaluate((value) => {
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => value });
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => value === 'hidden' });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, state);
+}
+
 function optionsOf(view: View): BrowserContextOptions {
   const { theme = 'light', width = 1440, height = 900, zoom = 1 } = view;
   return {

@@ -40,20 +40,31 @@ export interface SeedOptions {
   env?: Record<string, string>;
   /** The address at which the processes reach the database: that of a relay that a test cuts, for instance. */
   reach?: (databaseUrl: string) => Promise<string>;
+  /** Writes more of a past, before a worker runs. */
+  beforeWorker?: (databaseUrl: string, queues: QueueIds) => Promise<void>;
+  /** The same as `reach` for the API process alone. */
+  reachOfApi?: (databaseUrl: string) => Promise<string>;
 }
 
-export async function seedService({ env = {}, reach = async (url) => url }: SeedOptions = {}): Promise<SeededService> {
+export async function seedService({
+  env = {},
+  reach,
+  reachOfApi = reach,
+  beforeWorker,
+}: SeedOptions = {}): Promise<SeededService> {
   const { url: databaseUrl } = await createTestDatabase();
-  const options = { databaseUrl: await reach(databaseUrl), env: { ...ENV, ...env } };
+  const start = async (role: 'api' | 'worker', way = reach) =>
+    startJobferry({ databaseUrl: (await way?.(databaseUrl)) ?? databaseUrl, role, env: { ...ENV, ...env } });
   const receiver = await openReceiver(answerOf);
-  const api = await startJobferry({ ...options, role: 'api' });
+  const api = await start('api', reachOfApi);
   const graphql = createGraphQLClient(api.baseUrl, KEY);
   const queues = await createQueues(graphql, receiver.url);
   const stranger = await seedStranger(databaseUrl, api.baseUrl, receiver.url);
   // No worker runs yet, so nothing moves while the history is written.
+  await beforeWorker?.(databaseUrl, queues);
   const special = await writePast(databaseUrl, queues);
   await stopQueues({ graphql, queues, databaseUrl });
-  const worker = await startJobferry({ ...options, role: 'worker' });
+  const worker = await start('worker');
   const { jobs, actions } = await makeLiveStates({ graphql, queues, databaseUrl });
   const session = await signInAt(api.baseUrl, KEY);
   return {
