@@ -11,6 +11,7 @@ import { type Bound, bind, createApp, type Dashboard, readDashboard, type SignIn
 import { createLive } from './live/hub.ts';
 import type { Live } from './live/live.ts';
 import type { Logger } from './log.ts';
+import { OidcProvider } from './oidc/provider.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { repeat } from './pacing/repeat.ts';
 import { CredentialWatch } from './services/accounts/credential-watch.ts';
@@ -20,6 +21,7 @@ import { createStoredText } from './services/jobs/stored-text.ts';
 import { startHeartbeat } from './services/server/heartbeat.ts';
 import { createReadiness } from './services/server/readiness.ts';
 import { createServices, type Services } from './services/services.ts';
+import { createOidcSignIn } from './services/sign-in/oidc.ts';
 import { createLink } from './services/sign-in/sessions.ts';
 import { WakeNotifier } from './services/wake-notifier.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts';
@@ -101,7 +103,7 @@ async function startParts(
   const graphql = services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live);
   const readiness = createReadiness({ db, log, workerProblem: () => worker?.problem() });
   const dashboard = services === null ? null : openDashboard(config, log);
-  const signIn = services === null ? null : signInOf(config, services);
+  const signIn = services === null ? null : signInOf(foundations, context, services);
   const app = createApp({ services, config, log, readiness, graphql, signIn, dashboard });
   const stopHeartbeat = startHeartbeat(db, log, () => ({
     role: config.role,
@@ -204,14 +206,13 @@ async function loadGraphQL({ config, log }: Foundations, services: Services, con
   return createGraphQL(parts, { graphiql: config.graphiql, log });
 }
 
-function signInOf({ publicUrl, oidc }: Config, { sessions, accounts }: Services): SignIn {
-  return {
-    sessions,
-    accounts,
-    address: { url: publicUrl },
-    takesKeys: oidc?.only !== true,
-    oidcName: oidc?.issuer.hostname ?? null,
-  };
+function signInOf({ config, log }: Foundations, context: Context, { sessions, accounts }: Services): SignIn {
+  const { publicUrl: url, oidc } = config;
+  const signIn = { sessions, accounts, address: { url }, takesKeys: oidc?.only !== true };
+  if (oidc === null || url === null) return { ...signIn, oidc: null };
+  const provider = new OidcProvider({ ...oidc, redirectUri: new URL('session/oidc/callback', url) });
+  const people = createOidcSignIn(context, provider, oidc.roles);
+  return { ...signIn, oidc: { name: oidc.issuer.hostname, people, log } };
 }
 
 /** Reads the dashboard if it is switched on. It is absent from a checkout that was not built. */

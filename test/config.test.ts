@@ -71,6 +71,72 @@ describe('defaults (README, "Variables")', () => {
   });
 });
 
+describe('the OpenID provider', () => {
+  const OIDC = {
+    PUBLIC_URL: 'https://example.com/jobferry',
+    OIDC_ISSUER: 'https://id.example.com',
+    OIDC_CLIENT_ID: 'jobferry',
+    OIDC_ROLES: '{"groups":{"ops":"operator+payloads"}}',
+  };
+
+  it('needs a client, roles and the address of the dashboard', () => {
+    const { oidc, publicUrl } = parseConfig({ ...OIDC, OIDC_CLIENT_SECRET: 'x' });
+    expect(publicUrl?.href).toBe('https://example.com/jobferry/');
+    expect(oidc).toEqual({
+      issuer: new URL('https://id.example.com/'),
+      clientId: 'jobferry',
+      clientSecret: 'x',
+      scopes: 'openid profile email',
+      roles: new Map([['groups', new Map([['ops', { role: 'operator', mayViewPayloads: true }]])]]),
+      only: false,
+    });
+  });
+
+  it.each([
+    [{ PUBLIC_URL: '' }, 'PUBLIC_URL: must be given with OIDC_ISSUER, which sends people back to it'],
+    [{ OIDC_CLIENT_ID: '' }, 'OIDC_CLIENT_ID: must be given with OIDC_ISSUER'],
+    [{ OIDC_ROLES: '' }, 'OIDC_ROLES: must be given with OIDC_ISSUER, because without it no person may sign in'],
+    [{ OIDC_ISSUER: '' }, 'OIDC_CLIENT_ID: needs OIDC_ISSUER'],
+    [{ OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_ROLES: '', OIDC_ONLY: '1' }, 'OIDC_ONLY: needs OIDC_ISSUER'],
+    [{ OIDC_ISSUER: 'http://id.example.com' }, /^OIDC_ISSUER: must be an https:\/\/ address/],
+    [{ OIDC_ISSUER: 'http://127.evil.example' }, /^OIDC_ISSUER: must be an https:\/\/ address/],
+    [{ OIDC_ISSUER: 'id.example.com' }, /^OIDC_ISSUER: must be an https:\/\/ address/],
+    [{ OIDC_ROLES: 'viewer' }, /^OIDC_ROLES: must be JSON such as/],
+    [{ OIDC_ROLES: '{"groups":{"ops":"boss"}}' }, /^OIDC_ROLES: groups.ops: must be viewer/],
+    [{ OIDC_SCOPES: 'profile' }, 'OIDC_SCOPES: must contain openid'],
+  ])('%j is refused', (change, complaint) => {
+    expect(complaintOf({ ...OIDC, ...change })).toMatch(complaint);
+  });
+
+  it.each(['http://localhost:4000', 'http://127.0.0.1:4000/x', 'http://[::1]:4000'])('may be at %s', (OIDC_ISSUER) => {
+    expect(parseConfig({ ...OIDC, OIDC_ISSUER }).oidc?.issuer.href).toMatch(OIDC_ISSUER);
+  });
+});
+
+describe('PUBLIC_URL', () => {
+  it.each([
+    ['https://jobs.example.com', 'https://jobs.example.com/'],
+    ['http://localhost:8080/', 'http://localhost:8080/'],
+    ['https://example.com/a/b', 'https://example.com/a/b/'],
+  ])('%s is %s', (PUBLIC_URL, href) => {
+    expect(parseConfig({ PUBLIC_URL }).publicUrl?.href).toBe(href);
+  });
+
+  it.each([
+    ['jobs.example.com', /must be an address/],
+    ['ftp://example.com', /must be an address/],
+    ['https://user:secret@example.com', /must be an address/],
+    ['https://example.com/?x', /must be an address/],
+    ['https://example.com/a//b', /must be an address/],
+    ['https://example.com/a%2f', /must be an address/],
+    ['https://example.com/v1', /must not begin with \/v1/],
+    ['https://example.com/session/x', /must not begin with \/session/],
+  ])('%s is refused', (PUBLIC_URL, complaint) => {
+    expect(complaintOf({ PUBLIC_URL })).toMatch(complaint);
+    expect(complaintOf({ PUBLIC_URL })).not.toContain('secret');
+  });
+});
+
 describe('values', () => {
   it('keeps durations in milliseconds, decimals included', () => {
     const config = parseConfig({ WEBHOOK_TIMEOUT_SECONDS: '0.25', RETENTION_SWEEP_SECONDS: '1.5' });

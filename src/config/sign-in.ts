@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import { z } from 'zod';
 import { OWN_PATHS } from '../domain/paths.ts';
 import { parseRoleTable, type RoleTable } from '../domain/role-table.ts';
@@ -90,7 +91,7 @@ function publicUrl(text: string, context: z.RefinementCtx): URL | null {
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, search, hash } = new URL(text);
-  const isHere = hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
+  const isHere = hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'));
   return (protocol === 'https:' || (protocol === 'http:' && isHere)) && search === '' && hash === '';
 }
 

@@ -80,6 +80,26 @@ beforeAll(async () => {
     `insert into dead_letter (job_id, queue_id, reason, fingerprint, dead_at)
      select id, queue_id, dead_reason, 'f', jobferry_now() from job where status = 'dead'`,
   );
+  await db.query(
+    `with made as (
+       insert into member (account_id, issuer, subject, role, may_view_payloads)
+       select $1, 'https://id.example.com/', 'person-' || n, 'viewer', false from generate_series(1, 20) n
+       returning id, account_id
+     )
+     insert into session (account_id, member_id, hash, expires_at)
+     select account_id, id, encode(sha256(id::bytea), 'hex'), now() + interval '1 hour' from made`,
+    [id],
+  );
+  await db.query(
+    `insert into bulk_action (account_id, kind, selection, matched, requested_by, status, finished_at)
+     select $1, 'cancel_jobs', '{}', 0, 'test', 'completed', now() from generate_series(1, 20)`,
+    [id],
+  );
+  await db.query(
+    `select jobferry_audit($1, '{"type":"operator","id":null,"label":"operator"}', 'queue.update', 'queue', 'x')
+       from generate_series(1, 20)`,
+    [id],
+  );
 });
 
 const HEAVIEST = `query Dashboard($queues: Int!, $jobs: Int!) {
@@ -131,6 +151,24 @@ it('asks at most 12 times for the dashboard of the issue: depth, timeline and jo
   statements = [];
   await graphql.query(document);
   expect(statements.length, statements.join('\n')).toBeLessThanOrEqual(12);
+});
+
+it.each<[what: string, most: number, selection: string]>([
+  ['members', 2, 'members(first: $n) { totalCount nodes { subject role } }'],
+  ['sessions', 4, 'sessions(first: $n) { totalCount nodes { label isCurrent member { subject } apiKey { name } } }'],
+  ['audit entries', 2, 'auditLog(first: $n) { totalCount nodes { action actor memberId before after } }'],
+  ['bulk actions', 2, 'bulkActions(first: $n) { totalCount nodes { kind status selection matched } }'],
+])('shows twenty %s in as many statements as two, at most %i', async (_what, most, selection) => {
+  const counted = async (n: number) => {
+    statements = [];
+    const data = await graphql.query(`query Q($n: Int!) { list: ${selection} }`, { n });
+    expect(data.list.nodes).toHaveLength(n);
+    return statements.length;
+  };
+  await counted(2);
+  const few = await counted(2);
+  expect(await counted(20), statements.join('\n')).toBeLessThanOrEqual(few);
+  expect(few, statements.join('\n')).toBeLessThanOrEqual(most);
 });
 
 it('shows the first jobs of many queues in as many statements as of one', async () => {

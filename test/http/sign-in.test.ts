@@ -10,6 +10,8 @@ const graphql: GraphQLEndpoint = {
   page: null,
 };
 
+const notHere = () => Promise.reject(new Error('not in this test'));
+
 const withoutKey = { authorization: undefined };
 
 async function signInApi(address: string | null = null, overrides: Parameters<typeof fakeSignIn>[0] = {}) {
@@ -66,7 +68,12 @@ describe('signing in', () => {
   );
 
   it('refuses keys when only the OpenID provider counts', async () => {
-    const { post, send } = await signInApi(null, { takesKeys: false, oidcName: 'id.example.com' });
+    const oidc = {
+      name: 'id.example.com',
+      people: { begin: notHere, finish: notHere },
+      log: { warn: () => undefined },
+    };
+    const { post, send } = await signInApi('http://localhost/', { takesKeys: false, oidc });
     expect((await post({ apiKey: KEY })).status).toBe(403);
     expect((await send('GET', '/session', { headers: withoutKey })).json).toEqual({
       signedIn: false,

@@ -31,7 +31,7 @@ export function fakeSignIn(overrides: Partial<SignIn> = {}): SignIn {
     },
     address: { url: null },
     takesKeys: true,
-    oidcName: null,
+    oidc: null,
     ...overrides,
   };
 }

@@ -4,7 +4,6 @@ import { idOf, refusing } from '../input.ts';
 
 export const ApiKey = builder.prismaObject('ApiKey', {
   description: 'An API key. The key itself is not stored.',
-  select: { id: true, accountId: true },
   authScopes: (key) => ({ owner: key.accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the key, used to revoke it.' }),

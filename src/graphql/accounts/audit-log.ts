@@ -6,7 +6,6 @@ import { pagePrice } from '../prices.ts';
 
 const AuditEntry = builder.prismaObject('AuditEntry', {
   description: 'A change in the account: the actor, the time, and the values before and after.',
-  select: { id: true, accountId: true },
   authScopes: (entry) => ({ owner: entry.accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the entry, 24 hexadecimal digits.' }),
@@ -18,13 +17,11 @@ const AuditEntry = builder.prismaObject('AuditEntry', {
     apiKeyId: t.id({
       nullable: true,
       description: 'Id of the actor’s API key; null if the actor is a member or the operator.',
-      select: { actorType: true, actorId: true },
       resolve: ({ actorType, actorId }) => (actorType === 'api_key' ? actorId : null),
     }),
     memberId: t.id({
       nullable: true,
       description: 'Id of the member that is the actor; null if it is an API key or the operator.',
-      select: { actorType: true, actorId: true },
       resolve: ({ actorType, actorId }) => (actorType === 'member' ? actorId : null),
     }),
     action: t.exposeString('action', { description: 'Kind of the change, such as `queue.update`.' }),

@@ -4,7 +4,7 @@ import type { Person as PersonShape, SignedIn } from '../../domain/session.ts';
 import type { AccountUsage } from '../../services/accounts/usage.ts';
 import { builder } from '../builder.ts';
 import { MemberRole } from '../enums.ts';
-import { Session } from '../members/types.ts';
+import { HOLDER, Session } from '../members/types.ts';
 import { PRICE } from '../prices.ts';
 import { ApiKey } from './api-keys.ts';
 
@@ -126,14 +126,14 @@ const Me = builder.objectRef<SignedIn>('Me').implement({
         'Whether payloads, answers of webhooks and texts of receivers are visible to the client. To an API key they are.',
       resolve: ({ access }) => access.mayViewPayloads,
     }),
-    session: t.prismaField({
+    session: t.field({
       type: Session,
       nullable: true,
       description: 'The session of this request; null if it has an API key instead.',
-      resolve: (query, { session, account }, _args, { prisma }) =>
+      resolve: ({ session, account }, _args, { prisma }) =>
         session === null
           ? null
-          : prisma.session.findFirst({ ...query, where: { id: session.id, accountId: account.id } }),
+          : prisma.session.findFirst({ where: { id: session.id, accountId: account.id }, include: HOLDER }),
     }),
   }),
 });

@@ -12,20 +12,17 @@ export const BulkActionStatus = enumOf('BulkActionStatus', 'Status of a bulk act
 
 export const BulkAction = builder.prismaObject('BulkAction', {
   description: 'Work on many items (jobs or dead letters), which the workers do in batches.',
-  select: { id: true, accountId: true },
   authScopes: (action) => ({ owner: action.accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the bulk action, 24 hexadecimal digits.' }),
     kind: t.field({
       type: BulkActionKind,
       description: 'Kind of work.',
-      select: { kind: true },
       resolve: ({ kind }) => kind as BulkActionKindName,
     }),
     status: t.field({
       type: BulkActionStatus,
       description: 'Status of the bulk action.',
-      select: { status: true },
       resolve: ({ status }) => status as BulkActionStatusName,
     }),
     queue: t.field({
@@ -33,7 +30,6 @@ export const BulkAction = builder.prismaObject('BulkAction', {
       nullable: true,
       description:
         'The queue to which the bulk action is limited; null if it has no such limit, or the queue has been removed.',
-      select: { queueId: true },
       resolve: ({ queueId }, _args, { loaders }) => (queueId === null ? null : loaders.queue.load(queueId)),
     }),
     selection: t.expose('selection', { type: 'JSON', description: 'The filter that selects the items.' }),

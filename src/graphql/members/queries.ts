@@ -5,7 +5,7 @@ import { counted, countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../c
 import type { GraphQLContext } from '../context.ts';
 import { inPlace, newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
-import { Member, Session } from './types.ts';
+import { HOLDER, Member, Session } from './types.ts';
 
 const MemberConnection = builder.connectionObject(
   {
@@ -73,7 +73,9 @@ builder.queryFields((t) => ({
         const visible = visibleSessions(context, (await loaders.server()).now);
         const page = await pageOf(args, async (requested) => {
           const { where, ...slice } = newestFirst(requested);
-          return inPlace(await prisma.session.findMany({ ...slice, where: { AND: [visible, where] } }));
+          return inPlace(
+            await prisma.session.findMany({ ...slice, where: { AND: [visible, where] }, include: HOLDER }),
+          );
         });
         return { ...page, ...counted(() => countRows((take) => prisma.session.count({ where: visible, take }))) };
       },

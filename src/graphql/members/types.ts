@@ -1,11 +1,11 @@
+import type { ApiKey as ApiKeyRow, Member as MemberRow, Session as PlainSession } from '../../db/generated/client.ts';
 import type { MemberRole as Role } from '../../domain/access.ts';
 import { ApiKey } from '../accounts/api-keys.ts';
 import { builder } from '../builder.ts';
 import { MemberRole } from '../enums.ts';
 
-export const Member = builder.prismaObject('Member', {
+export const Member = builder.objectRef<MemberRow>('Member').implement({
   description: 'A person who has signed in with the OpenID provider.',
-  select: { id: true, accountId: true },
   authScopes: (member) => ({ owner: member.accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the member, 24 hexadecimal digits.' }),
@@ -16,7 +16,6 @@ export const Member = builder.prismaObject('Member', {
     role: t.field({
       type: MemberRole,
       description: 'Role at the last sign-in.',
-      select: { role: true },
       resolve: ({ role }) => role as Role,
     }),
     mayViewPayloads: t.exposeBoolean('mayViewPayloads', {
@@ -27,29 +26,34 @@ export const Member = builder.prismaObject('Member', {
   }),
 });
 
-export const Session = builder.prismaObject('Session', {
+/** Read with the session, so that a page of sessions needs one statement. */
+export const HOLDER = { member: true, apiKey: true } as const;
+type SessionRow = PlainSession & { member: MemberRow | null; apiKey: ApiKeyRow | null };
+
+export const Session = builder.objectRef<SessionRow>('Session').implement({
   description: 'A sign-in to the dashboard that has not ended.',
-  select: { id: true, accountId: true },
   authScopes: (session) => ({ owner: session.accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the session, used to end it.' }),
     label: t.string({
       description:
         'Who has signed in, as in the audit log: a member by the e-mail address, an API key by its first and last characters, or `operator`.',
-      select: { member: true, apiKey: { select: { prefix: true, lastFour: true } } },
       resolve: ({ member, apiKey }) => {
         if (member !== null) return member.email ?? member.name ?? member.subject;
         return apiKey === null ? 'operator' : `${apiKey.prefix}…${apiKey.lastFour}`;
       },
     }),
-    member: t.relation('member', {
+    member: t.field({
+      type: Member,
       nullable: true,
       description: 'The member who has signed in; null if the session is of an API key or a sign-in link.',
+      resolve: ({ member }) => member,
     }),
-    apiKey: t.relation('apiKey', {
-      nullable: true,
+    apiKey: t.field({
       type: ApiKey,
+      nullable: true,
       description: 'The API key that was exchanged for the session; null if it is of a member or a sign-in link.',
+      resolve: ({ apiKey }) => apiKey,
     }),
     userAgent: t.exposeString('userAgent', {
       nullable: true,

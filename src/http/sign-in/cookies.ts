@@ -21,6 +21,16 @@ export function sessionCookie(req: IncomingMessage, address: PublicAddress): Coo
   return { name: `${prefix}jobferry${portOf(req, address)}`, path, isSecure, sameSite: 'Strict' };
 }
 
+/**
+ * The cookie of a sign-in with the OpenID provider. It is `Lax`, because the browser brings it along when the provider
+ * sends it back. It is of no use to other programs on the host, so it has the name that no other host can set.
+ */
+export function pendingCookie(req: IncomingMessage, address: PublicAddress): Cookie {
+  const isSecure = isHttps(req, address);
+  const name = `${isSecure ? '__Host-' : ''}jobferry-oidc${portOf(req, address)}`;
+  return { name, path: '/', isSecure, sameSite: 'Lax' };
+}
+
 /** Returns the session's token in the request; null if there is none. */
 export function sessionTokenIn(req: IncomingMessage, address: PublicAddress): string | null {
   const port = portOf(req, address);

@@ -5,6 +5,7 @@ import { jsonBodyReader } from '../body.ts';
 import { HttpRefusal } from '../errors.ts';
 import { sessionCookie, sessionTokenIn, setCookie } from './cookies.ts';
 import { FailedSignIns } from './failed-sign-ins.ts';
+import { mountOidc, type OidcSignIn } from './oidc.ts';
 import { isFromOwnPage, type PublicAddress } from './public-address.ts';
 
 /** The parts that the sign-in routes need. */
@@ -14,8 +15,8 @@ export interface SignIn {
   address: PublicAddress;
   /** Whether API keys and links may be exchanged for a session. */
   takesKeys: boolean;
-  /** Name of the OpenID provider; null if there is none. */
-  oidcName: string | null;
+  /** Null if there is no OpenID provider. */
+  oidc: OidcSignIn | null;
 }
 
 const MAX_BODY_BYTES = 4096;
@@ -39,16 +40,17 @@ export function mountSignIn(app: Express, signIn: SignIn): void {
       res.status(204).end();
     }, next);
   });
+  if (signIn.oidc !== null) mountOidc(app, signIn, signIn.oidc);
   app.all('/session', (_req, res, next) => {
     res.setHeader('allow', 'GET, POST, DELETE');
     next(new HttpRefusal(405, 'use GET, POST or DELETE'));
   });
 }
 
-async function state(req: Request, { sessions, address, takesKeys, oidcName }: SignIn) {
+async function state(req: Request, { sessions, address, takesKeys, oidc }: SignIn) {
   const token = sessionTokenIn(req, address);
   const signedIn = token !== null && (await sessions.find(token)) !== null;
-  return { signedIn, methods: { apiKey: takesKeys, oidc: oidcName === null ? null : { name: oidcName } } };
+  return { signedIn, methods: { apiKey: takesKeys, oidc: oidc === null ? null : { name: oidc.name } } };
 }
 
 /** Refuses requests from pages of other sites: they could sign a browser in to an account of their own, or out. */
@@ -118,5 +120,5 @@ export async function setSession(
   // The session that is left would end by itself, so an error does not stop the sign-in.
   if (present !== null) await sessions.endOwn(present).catch(() => undefined);
   const maxAge = Math.max(1, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
-  res.setHeader('set-cookie', setCookie(sessionCookie(req, address), token, maxAge));
+  res.appendHeader('set-cookie', setCookie(sessionCookie(req, address), token, maxAge));
 }

@@ -124,7 +124,7 @@ function toSignedIn({ id, expiresAt, account, key, member }: FoundSession): Sign
   return { account: { ...account, actor }, access: FULL_ACCESS, person: null, session };
 }
 
-/** Headers are bytes in Latin-1; the database takes no NUL, which a header cannot contain. */
-function browserOf(userAgent: string | null): string | null {
+/** Returns what is stored of a User-Agent. It has no NUL, which the database would refuse, because no header has one. */
+export function browserOf(userAgent: string | null): string | null {
   return userAgent === null ? null : userAgent.slice(0, SESSION_LIMITS.userAgent);
 }

@@ -1,0 +1,74 @@
+import { firstAccountId, type ProvidedPerson, signInMember } from '../../db/members.ts';
+import { JobferryError } from '../../domain/errors.ts';
+import { accessByClaims, type RoleTable } from '../../domain/role-table.ts';
+import { SESSION_LIMITS } from '../../domain/session.ts';
+import { isStorableText } from '../../domain/text.ts';
+import { type OidcProvider, type PendingSignIn, SignInFailure } from '../../oidc/provider.ts';
+import type { Context } from '../context.ts';
+import { browserOf, type NewSession } from './sessions.ts';
+import { generateToken, hashToken } from './token.ts';
+
+/** Signs people in with the OpenID provider. All of them are members of the first account, which is the operator's. */
+export function createOidcSignIn(
+  { db, prisma, signIn }: Pick<Context, 'db' | 'prisma' | 'signIn'>,
+  provider: Pick<OidcProvider, 'begin' | 'finish'>,
+  roles: RoleTable,
+) {
+  return {
+    /** @returns the address at the provider to which the browser is sent @throws SignInFailure */
+    begin: () => provider.begin(),
+
+    /**
+     * Starts a session of the person whom the provider has identified. The access is evaluated at each sign-in.
+     * @param answered the address to which the provider has sent the browser
+     * @throws SignInFailure, JobferryError `unavailable`
+     */
+    async finish(answered: URL, pending: PendingSignIn, userAgent: string | null): Promise<NewSession> {
+      const claims = await provider.finish(answered, pending);
+      const person = personOf(signIn.issuer ?? '', claims);
+      const access = accessByClaims(roles, claims);
+      if (access === null) {
+        const names = [...roles.keys()].join(', ');
+        throw new SignInFailure(
+          'no_role',
+          `OIDC_ROLES grants no role to ${person.subject}; it looks at the claim ${names}`,
+        );
+      }
+      const accountId = await firstAccountId(db);
+      if (accountId === null) throw new Error('there is no account');
+      const token = generateToken('session');
+      const session = { hash: hashToken(token), userAgent: browserOf(userAgent), maxMs: signIn.sessionMaxMs };
+      const { expiresAt } = await signInMember(prisma, accountId, person, access, session).catch((error: unknown) => {
+        const isFull = error instanceof JobferryError && error.kind === 'forbidden';
+        throw isFull ? new SignInFailure('too_many_members', error.message) : error;
+      });
+      return { token, expiresAt };
+    },
+  };
+}
+
+/** @throws SignInFailure `invalid` */
+function personOf(issuer: string, claims: Readonly<Record<string, unknown>>): ProvidedPerson {
+  const { sub: subject } = claims;
+  if (typeof subject !== 'string' || subject.length > SESSION_LIMITS.claim || !isStorableText(subject)) {
+    throw new SignInFailure('invalid', `the claim sub must be a text of at most ${SESSION_LIMITS.claim} characters`);
+  }
+  return {
+    issuer,
+    subject,
+    name: textOf(claims.name) ?? textOf(claims.preferred_username),
+    // The audit log names people by this address, so it must be theirs.
+    email: claims.email_verified === false ? null : textOf(claims.email),
+  };
+}
+
+/** Returns a claim for people; null if there is none. Characters that would disturb a line of text are removed. */
+function textOf(claim: unknown): string | null {
+  if (typeof claim !== 'string') return null;
+  const text = claim
+    .replaceAll(/\p{C}+/gu, ' ')
+    .trim()
+    .slice(0, SESSION_LIMITS.claim)
+    .toWellFormed();
+  return text === '' ? null : text;
+}
