@@ -51,4 +51,19 @@ describe.skipIf(NO_BROWSER !== null)('the costs of the dashboard', () => {
     await page.getByRole('button', { name: /^Live/ }).waitFor();
     await expect.poll(() => watched.requests.length).toBeGreaterThan(before + 1);
   });
+
+  it('is live in the seventh tab of a browser, which opens six connections to a host', async () => {
+    const { page } = await openPage(service.session);
+    const tabs = [page];
+    await page.goto('/jobs');
+    for (let n = 1; n < 7; n += 1) {
+      await setVisibility(tabs[n - 1] ?? page, 'hidden');
+      const tab = await page.context().newPage();
+      await tab.goto('/jobs');
+      tabs.push(tab);
+    }
+    const seventh = tabs[6] ?? page;
+    await seventh.getByRole('button', { name: /^Live/ }).waitFor();
+    await seventh.locator('tbody tr').first().waitFor();
+  });
 });

@@ -24,6 +24,7 @@ export const SCREENS: readonly Screen[] = [
   { name: 'activity', path: () => '/activity' },
   { name: 'system', path: () => '/system' },
   { name: 'settings', path: () => '/settings' },
+  { name: 'not-found', path: () => '/no-such-page' },
 ];
 
 /** Opens a screen and waits until it stands: all is loaded, and the live stream is open. */
