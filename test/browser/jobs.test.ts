@@ -52,7 +52,19 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-job'))).toBe(link);
   });
 
-  it('peeks, ticks and cancels by mouse', async () => {
+  it('shows the list beside the job of an address with a peek', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.goto(`/jobs?q=queue:order-events&peek=${service.jobs.retrying}`);
+    await settled(watched);
+    await page
+      .getByRole('complementary', { name: /^Job …/ })
+      .getByText(/Retries in/)
+      .waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(50);
+  });
+
+  it('ticks and cancels by mouse', async () => {
     const watched = await openPage(service.session);
     const { page } = watched;
     const [first = '', second = ''] = await publishDelayed(2);

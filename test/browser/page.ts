@@ -101,6 +101,7 @@ function optionsOf(view: View): BrowserContextOptions {
     forcedColors: view.forcedColors ? 'active' : 'none',
     reducedMotion: view.reducedMotion ? 'reduce' : 'no-preference',
     hasTouch: view.touch ?? false,
+    isMobile: view.touch ?? false,
     locale: 'en-GB',
     timezoneId: 'UTC',
   };
