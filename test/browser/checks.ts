@@ -72,12 +72,12 @@ export function focused(page: Page): Promise<Focused> {
       (element instanceof HTMLInputElement ? (element.labels?.[0]?.textContent ?? element.placeholder) : null) ??
       element.textContent ??
       '';
-    // An input may leave it to the box around it.
+    // An input may leave it to the box around it, and the link of a row to the row.
     const boxes = [element, element.parentElement, element.parentElement?.parentElement].filter((box) => box != null);
-    const hasOutline = boxes.some((box) => {
-      const { outlineStyle, outlineWidth } = getComputedStyle(box);
-      return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2;
-    });
+    const styles = [...boxes.map((box) => getComputedStyle(box)), getComputedStyle(element, '::after')];
+    const hasOutline = styles.some(
+      ({ outlineStyle, outlineWidth }) => outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2,
+    );
     const { top, bottom, left, right, width } = element.getBoundingClientRect();
     const middle = [(left + right) / 2, (top + bottom) / 2] as const;
     const onTop = document.elementFromPoint(...middle);

@@ -29,10 +29,20 @@ export const SCREENS: readonly Screen[] = [
 
 /** Opens a screen and waits until it stands: all is loaded, and the live stream is open. */
 export async function showScreen(watched: WatchedPage, name: string, service: SeededService): Promise<void> {
+  await watched.page.goto(pathOf(name, service));
+  await settled(watched);
+}
+
+/** The same within the page, as by a link. */
+export async function followTo(watched: WatchedPage, name: string, service: SeededService): Promise<void> {
+  await watched.page.evaluate((path) => history.pushState(null, '', path), pathOf(name, service));
+  await settled(watched);
+}
+
+function pathOf(name: string, service: SeededService): string {
   const screen = SCREENS.find((other) => other.name === name);
   if (screen === undefined) throw new Error(`there is no screen ${name}`);
-  await watched.page.goto(screen.path(service));
-  await settled(watched);
+  return screen.path(service);
 }
 
 export async function settled(watched: WatchedPage): Promise<void> {
