@@ -46,13 +46,14 @@ export function usePlaces(): void {
     addEventListener('click', remember, { capture: true });
     addEventListener('keydown', remember, { capture: true });
     addEventListener('scrollend', remember);
-    addEventListener('popstate', onPop);
+    // Before the router, which renders the screen of the entry at once.
+    addEventListener('popstate', onPop, { capture: true });
     addEventListener('pushState', onPush);
     return () => {
       removeEventListener('click', remember, { capture: true });
       removeEventListener('keydown', remember, { capture: true });
       removeEventListener('scrollend', remember);
-      removeEventListener('popstate', onPop);
+      removeEventListener('popstate', onPop, { capture: true });
       removeEventListener('pushState', onPush);
     };
   }, []);
