@@ -46,14 +46,13 @@ export function usePlaces(): void {
     addEventListener('click', remember, { capture: true });
     addEventListener('keydown', remember, { capture: true });
     addEventListener('scrollend', remember);
-    // Before the router, which renders the screen of the entry at once.
-    addEventListener('popstate', onPop, { capture: true });
+    addEventListener('popstate', onPop);
     addEventListener('pushState', onPush);
     return () => {
       removeEventListener('click', remember, { capture: true });
       removeEventListener('keydown', remember, { capture: true });
       removeEventListener('scrollend', remember);
-      removeEventListener('popstate', onPop, { capture: true });
+      removeEventListener('popstate', onPop);
       removeEventListener('pushState', onPush);
     };
   }, []);
