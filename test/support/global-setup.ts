@@ -6,6 +6,7 @@ import type { TestProject } from 'vitest/node';
 import { startEmbedded } from '../../src/db/embedded/server.ts';
 import { migrate } from '../../src/db/schema/migrate.ts';
 import { installWakeUps } from '../../src/worker/wake-ups/runner.ts';
+import { NO_BROWSER } from '../browser/no-browser.ts';
 import { checkGivenServer, GIVEN_SERVER } from './given-server.ts';
 
 const TEMPLATE = 'jobferry_template';
@@ -16,6 +17,7 @@ const quiet = { info: () => undefined, warn: () => undefined };
  * another server, of another version for instance, whose database `jobferry_template` is replaced.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (NO_BROWSER !== null) console.log(`The tests of the dashboard in a browser are skipped: ${NO_BROWSER}.`);
   if (GIVEN_SERVER !== undefined) {
     const version = await checkGivenServer(GIVEN_SERVER);
     console.log(

@@ -4,8 +4,12 @@ import { dirname, join, relative, sep } from 'node:path';
 const ROOT = join(import.meta.dirname, '../..');
 const TESTS = join(ROOT, 'test');
 
-/** Modules that bring a database server, start the built service, or name the built client. */
-const NEEDS_MORE = [/^test\/support\/(database|command|built-client)\.ts$/, /^src\/db\/embedded(\/|\.)/];
+/** Modules that bring a database server or a browser, start the built service, or name the built client. */
+const NEEDS_MORE = [
+  /^test\/support\/(database|command|built-client)\.ts$/,
+  /^test\/browser\/chromium\.ts$/,
+  /^src\/db\/embedded(\/|\.)/,
+];
 
 /** Needs no database, but minutes: thousands of simulated runs. */
 const LONG = 'test/simulation/';

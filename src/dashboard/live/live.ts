@@ -44,7 +44,11 @@ function show(objects: object[]): void {
   recentUpdates.add(objects);
   // Of two states of an object the later one wins.
   const updates = new Map(objects.map((object) => [keyOf(object) ?? '', object]));
-  queryClient.setQueriesData({ type: 'active' }, (data: unknown) => patch(data, updates));
+  for (const { queryKey, state } of queryClient.getQueryCache().findAll({ type: 'active' })) {
+    const next = patch(state.data, updates);
+    // Data that is set, even the same, counts as new, and puts off the next time that the query is asked.
+    if (next !== state.data) queryClient.setQueryData(queryKey, next, { updatedAt: state.dataUpdatedAt });
+  }
   for (const listener of listeners) listener(objects);
 }
 

@@ -16,7 +16,11 @@ export interface Rows {
  */
 export function useFrozenRows(loaded: readonly JobRow[] | undefined, page: string, isHeld: boolean) {
   const pointerAt = useRef(Number.NEGATIVE_INFINITY);
-  const [shown, setShown] = useState<{ page: string; rows: readonly JobRow[] }>({ page, rows: loaded ?? [] });
+  // No page before the first rows are there: they are shown even if something is peeked at from the start.
+  const [shown, setShown] = useState<{ page: string | null; rows: readonly JobRow[] }>({
+    page: loaded === undefined ? null : page,
+    rows: loaded ?? [],
+  });
   const [settle, setSettle] = useState(0);
 
   useEffect(() => {

@@ -1,0 +1,118 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, useBrowser } from './page.ts';
+import { EXACT_PAYLOAD, HTML_ANSWER } from './payloads.ts';
+import { settled } from './screens.ts';
+import { type SeededService, seedService } from './seed.ts';
+
+/** The page of a job: its first line says what happens next and when, or what became of it. */
+
+describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
+  let service: SeededService;
+  useBrowser();
+  beforeAll(async () => {
+    service = await seedService();
+  }, 60_000);
+
+  const SENTENCES: readonly [job: keyof SeededService['jobs'], sentence: RegExp][] = [
+    ['retrying', /^Retries in .+, at .+, because the receiver did not answer within 15 s\.$/],
+    ['held', /^Held for .+ more, until .+, because the receiver answered 429\. No attempt is used\.$/],
+    ['delayed', /^Scheduled for .+, in .+\. It was published with a delay\.$/],
+    ['paused', /^Waits because jf_.+ paused the queue at .+\.$/],
+    ['due', /^Next in line: nothing stands in its way\.$/],
+    ['noSlot', /^Waits for a free slot: 2 of 2 are busy\.$/],
+    ['rateLimited', /^Waits until .+ more: all 2 deliveries per .+ are used\.$/],
+    [
+      'queueHeld',
+      /^Waits: its queue is held for .+ more, until .+, because job ….+ said “tokens per minute used up”\.$/,
+    ],
+    ['behindProbe', /^Waits for the probe: job ….+ finds out whether the queue may go on\.$/],
+    ['awaitingAck', /^Received\. The worker has .+ more to report, until .+\.$/],
+    ['completed', /^Completed at .+: the receiver answered 200 in 48 ms\.$/],
+    ['acked', /^Completed at .+: the worker reported success\.$/],
+    ['attemptsExhausted', /^Dead since .+: the receiver answered 500 five times\. All 5 attempts are used\.$/],
+    ['ackTimeout', /^Dead since .+: the worker did not report within .+\.$/],
+    ['nacked', /^Dead since .+: the worker refused it for good: “unsupported colour profile: CMYK”\.$/],
+    ['deferCapExhausted', /^Dead since .+: all 50 holds are used; the receiver last answered 429\.$/],
+    [
+      'retryAfterExceedsLifetime',
+      /^Dead since .+: the receiver asked to wait past .+, the end of the job’s lifetime\.$/,
+    ],
+    ['lifetimeExceeded', /^Dead since .+: its lifetime ended at .+ before it was delivered\.$/],
+    // When such a job died is only in the audit log: see `Job.endedAt`.
+    ['queueDeleted', /^Dead( since .+)?: its queue was deleted\.$/],
+    ['cancelled', /^Cancelled( at .+)? by jf_.+\.$/],
+  ];
+
+  it('begins with what happens next, or with what became of it', async () => {
+    const watched = await openPage(service.session);
+    const wrong: string[] = [];
+    for (const [name, sentence] of SENTENCES) {
+      await watched.page.goto(`/jobs/${service.jobs[name]}`);
+      await settled(watched);
+      const said = (await watched.page.locator('h1').innerText()).replaceAll(/\s+/g, ' ');
+      if (!sentence.test(said)) wrong.push(`${name}: ${said}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('shows and copies every byte of a payload, and runs none of it', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`/jobs/${service.jobs.exact}`);
+    await settled(watched);
+    const shown = page.getByRole('region', { name: 'Payload, exact source text' });
+    expect(
+      await shown
+        .locator('code')
+        .allTextContents()
+        .then((lines) => lines.join('\n').replaceAll('\n\n', '\n')),
+    ).toBe(EXACT_PAYLOAD);
+    const panel = page.locator('section', { has: page.getByRole('heading', { name: 'Payload' }) });
+    await panel.getByRole('button', { name: /copy/i }).click();
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(EXACT_PAYLOAD);
+    await panel.getByRole('button', { name: 'Tidy' }).click();
+    await page.getByRole('region', { name: 'Payload, tidy' }).getByText('9007199254740993').waitFor();
+    const answer = page.getByRole('region', { name: 'The receiver’s answer' });
+    expect(await answer.first().textContent()).toBe(HTML_ANSWER);
+    expect(await page.title()).not.toBe('run');
+  });
+
+  it('counts down by the clock of the server, whatever this computer thinks', async () => {
+    const right = await openPage(service.session);
+    const wrong = await openPage(service.session, { clockAheadMs: 10 * 60_000 });
+    const readings = await Promise.all(
+      [right, wrong].map(async (watched) => {
+        await watched.page.goto(`/jobs/${service.jobs.retrying}`);
+        await settled(watched);
+        return (await watched.page.locator('h1').innerText()).replaceAll(/\s+/g, ' ');
+      }),
+    );
+    const [a, b] = readings.map((text) => {
+      const [, minutes = '0', seconds = '0'] = /in (?:(\d+) min ?)?(?:(\d+) s)?/.exec(text) ?? [];
+      return Number(minutes) * 60 + Number(seconds);
+    });
+    expect(Math.abs((a ?? 0) - (b ?? 0)), readings.join(' | ')).toBeLessThan(30);
+  });
+
+  it('changes within the page when the job changes', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    const { jobs, graphql } = service;
+    await page.goto(`/jobs/${jobs.delayed}`);
+    await settled(watched);
+    await graphql.query('mutation ($id: ID!) { runNow(id: $id) { __typename } }', { id: jobs.delayed });
+    await page.getByRole('heading', { level: 1, name: /^Completed at/ }).waitFor();
+  });
+
+  it('tells nothing of a job of another account', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    const [id = ''] = service.stranger.jobIds;
+    await page.goto(`/jobs/${id}`);
+    await settled(watched);
+    expect(await page.locator('h1').innerText()).toMatch(/^No job has this id|^Published .+, gone since/);
+    expect(await page.locator('main').innerText()).not.toMatch(/of another account|of-another-account/);
+  });
+});

@@ -1,0 +1,163 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { focused, tabTo, widerThanWindow } from './checks.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { NARROW, openPage, useBrowser } from './page.ts';
+import { settled } from './screens.ts';
+import { type SeededService, seedService } from './seed.ts';
+
+/** The list of jobs: one filter box, rows that one can walk, peek at, tick and open, and a way back. */
+
+const FILTER = 'state:dead payload.customer.id:42';
+
+describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
+  let service: SeededService;
+  useBrowser();
+  beforeAll(async () => {
+    service = await seedService();
+  }, 60_000);
+
+  it('filters and opens a job by keyboard alone, and comes back to the same place', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.goto('/jobs');
+    await settled(watched);
+    await page.keyboard.press('/');
+    await expect.poll(async () => (await focused(page)).name).toContain('Add a condition');
+    for (const condition of FILTER.split(' ')) {
+      await page.keyboard.type(condition);
+      await page.keyboard.press('Enter');
+    }
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe(FILTER);
+    await settled(watched);
+    const rows = page.locator('tbody tr');
+    const count = await rows.count();
+    expect(count).toBeGreaterThan(0);
+    const words = await rows.locator('td.c1').allInnerTexts();
+    expect(words.filter((word) => !/Dead|Cancelled/.test(word))).toEqual([]);
+
+    await page.keyboard.press('Escape');
+    await page.locator('h1').focus();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    const link = await page.evaluate(() => document.activeElement?.getAttribute('data-job') ?? '');
+    expect(link).not.toBe('');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => new URL(page.url()).pathname).toBe(`/jobs/${link}`);
+    await settled(watched);
+    expect(await page.locator('h1').innerText()).toMatch(/^(Dead since|Cancelled at)/);
+    await page.goBack();
+    await settled(watched);
+    expect(new URL(page.url()).searchParams.get('q')).toBe(FILTER);
+    expect(await rows.count()).toBe(count);
+  });
+
+  // To be mended: the row is there again, but has not the focus.
+  it.fails('gives the focus back to the row that was opened', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.goto('/jobs');
+    await settled(watched);
+    await page.keyboard.press('j');
+    const focusedRow = () => page.evaluate(() => document.activeElement?.getAttribute('data-job') ?? null);
+    const row = await focusedRow();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => new URL(page.url()).pathname).toBe(`/jobs/${row}`);
+    await settled(watched);
+    await page.goBack();
+    await settled(watched);
+    await expect.poll(focusedRow).toBe(row);
+  });
+
+  it('shows the list beside the job of an address with a peek', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.goto(`/jobs?q=queue:order-events&peek=${service.jobs.retrying}`);
+    await settled(watched);
+    await page
+      .getByRole('complementary', { name: /^Job …/ })
+      .getByText(/Retries in/)
+      .waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(50);
+  });
+
+  it('ticks and cancels by mouse', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    const [first = '', second = ''] = await publishDelayed(2);
+    await page.goto(`/jobs?q=${encodeURIComponent('queue:audit-trail state:scheduled')}`);
+    await settled(watched);
+    const row = (id: string) => page.locator('tr', { has: page.locator(`a[data-job="${id}"]`) });
+    await row(first).getByRole('checkbox').click();
+    await row(second).getByRole('checkbox').click();
+    await page.getByText('2 ticked.').waitFor();
+    await page.getByRole('button', { name: 'Cancel 2' }).click();
+    await page.getByText('2 jobs are cancelled').waitFor();
+    // The row does not match any more: it is dimmed, and gone once the list is read again.
+    await page.locator(`tr:not(.gone) a[data-job="${first}"]`).waitFor({ state: 'detached' });
+  });
+
+  it('shows a change within the page, and never moves a row', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    const [id = ''] = await publishDelayed(1);
+    await page.goto(`/jobs?q=${encodeURIComponent('queue:audit-trail')}`);
+    await settled(watched);
+    const row = page.locator('tr', { has: page.locator(`a[data-job="${id}"]`) });
+    const before = await row.boundingBox();
+    await service.graphql.query('mutation ($id: ID!) { cancelJob(id: $id) { __typename } }', { id });
+    await row.locator('.c1').getByText('Cancelled').waitFor();
+    expect((await row.boundingBox())?.y).toBe(before?.y);
+  });
+
+  it('can be reached by Tab alone, and shows where the focus is', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.goto('/jobs');
+    await settled(watched);
+    // As a person does who comes from the bar of the browser.
+    await page.evaluate(() => {
+      document.body.tabIndex = -1;
+      document.body.focus();
+    });
+    await tabTo(page, /^Skip to content$/);
+    await tabTo(page, /Find or do anything/);
+    await tabTo(page, /Add a condition/);
+    await tabTo(page, /^Tick job/);
+  });
+
+  it('becomes blocks at 320 px, whose rows open the job', async () => {
+    const watched = await openPage(service.session, NARROW);
+    const { page } = watched;
+    await page.goto(`/jobs?q=${encodeURIComponent(FILTER)}`);
+    await settled(watched);
+    expect(await widerThanWindow(page)).toEqual([]);
+    await page.locator('tbody tr').first().click();
+    await expect.poll(() => new URL(page.url()).pathname).toMatch(/^\/jobs\/[0-9a-f]{24}$/);
+    await settled(watched);
+    expect(await widerThanWindow(page)).toEqual([]);
+  });
+
+  it('never shows a job of another account', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    for (const q of ['payload.customer.id:42 state:scheduled', 'queue:of-another-account']) {
+      await page.goto(`/jobs?q=${encodeURIComponent(q)}`);
+      await settled(watched);
+      const text = await page.locator('main').innerHTML();
+      expect(service.stranger.jobIds.filter((id) => text.includes(id))).toEqual([]);
+    }
+  });
+
+  async function publishDelayed(count: number): Promise<string[]> {
+    const jobs = Array.from({ length: count }, () => ({
+      queue: 'audit-trail',
+      job: { payloadText: '{}', delay: 3600 },
+    }));
+    const { publishJobs } = await service.graphql.query(
+      `mutation ($jobs: [PublishJobsInput!]!) { publishJobs(jobs: $jobs) {
+         ... on PublishJobsPayload { answers { ... on PublishJobPayload { job { id } } } } } }`,
+      { jobs },
+    );
+    return publishJobs.answers.map(({ job }: { job: { id: string } }) => job.id);
+  }
+});

@@ -1,0 +1,103 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { addressOf, relayDatabase, startTcpRelay, type TcpRelay } from '../support/tcp-relay.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, setVisibility, signInAt, useBrowser } from './page.ts';
+import { settled } from './screens.ts';
+import { type SeededService, seedService } from './seed.ts';
+
+/** What a person sees while something is broken, and that all of it is as before when it is mended. */
+
+describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
+  let service: SeededService;
+  let database: TcpRelay;
+  useBrowser();
+  beforeAll(async () => {
+    service = await seedService({
+      reachOfApi: async (url) => {
+        const relayed = await relayDatabase(url);
+        database = relayed.relay;
+        return relayed.url;
+      },
+    });
+  }, 60_000);
+
+  afterEach(() => database.heal());
+
+  it('says that it is stale when its stream is cut, and misses nothing', async () => {
+    const network = await startTcpRelay(addressOf(service.api.baseUrl));
+    const url = `http://127.0.0.1:${network.port}`;
+    const watched = await openPage(await signInAt(url, service.key));
+    const { page } = watched;
+    await page.goto('/jobs?q=queue:order-events');
+    await settled(watched);
+    watched.announce(/request failed|Failed to load resource|net::ERR/);
+    await network.cut();
+    await page
+      .getByText(/Stale since/)
+      .first()
+      .waitFor();
+    await service.graphql.query('mutation ($id: ID!) { cancelJob(id: $id) { __typename } }', {
+      id: service.jobs.delayed,
+    });
+    await network.heal();
+    await page.getByRole('button', { name: /^Live/ }).waitFor({ timeout: 30_000 });
+    await page
+      .locator('tr', { has: page.locator(`a[data-job="${service.jobs.delayed}"]`) })
+      .locator('.c1')
+      .getByText('Cancelled')
+      .waitFor();
+    expect(await page.getByText(/Stale since/).count()).toBe(0);
+  });
+
+  it('keeps what it shows while the database is gone, and goes on when it is back', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.goto('/jobs?q=queue:order-events');
+    await settled(watched);
+    const rows = page.locator('tbody tr');
+    const count = await rows.count();
+    watched.announce(/answer 503|status of 503|request failed|net::ERR|Failed to load resource/);
+    await setVisibility(page, 'hidden');
+    await page.getByRole('button', { name: /^Not connected/ }).waitFor();
+    await database.cut();
+    await setVisibility(page, 'visible');
+    await page.getByText('This list could not be loaded.').waitFor({ timeout: 30_000 });
+    expect(await rows.count()).toBe(count);
+    await database.heal();
+    await page.getByText('This list could not be loaded.').waitFor({ state: 'detached', timeout: 40_000 });
+    await page.getByRole('button', { name: /^Live/ }).waitFor({ timeout: 30_000 });
+  }, 120_000);
+
+  it('asks to sign in once its session has ended, and comes back to the same address', async () => {
+    const session = await signInAt(service.api.baseUrl, service.key);
+    const watched = await openPage(session);
+    const { page } = watched;
+    const address = '/jobs?q=state:dead';
+    await page.goto(address);
+    await settled(watched);
+    watched.announce(/answer 401|status of 401|request failed/);
+    const cookie = `${session.cookie?.name}=${session.cookie?.value}`;
+    const ended = await fetch(`${session.url}/session`, {
+      method: 'DELETE',
+      headers: { cookie, origin: session.url, 'jobferry-dashboard': '1' },
+    });
+    expect(ended.status).toBe(204);
+    await page.getByRole('heading', { name: 'Sign in to Jobferry' }).waitFor();
+    await page.getByLabel('API key').fill(service.key);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toBe(`${session.url}${address}`);
+    await settled(watched);
+    expect(await page.content()).not.toContain(service.key);
+    expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie]))).not.toContain(
+      service.key,
+    );
+  });
+
+  it('says that no worker is running', async () => {
+    const watched = await openPage(service.session);
+    await watched.page.goto('/jobs');
+    await settled(watched);
+    await service.worker.kill();
+    await watched.page.getByText('No worker is running.').waitFor({ timeout: 70_000 });
+  }, 120_000);
+});
