@@ -44,7 +44,8 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-      ['/graphql', '/session', '/v1'].map((path) => [
+      // Patterns, as the modules of the page have paths such as /graphql/query.ts.
+      ['^/graphql(\\?|$)', '^/session([/?]|$)', '^/v1/'].map((path) => [
         path,
         {
           target: SERVER,

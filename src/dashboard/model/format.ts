@@ -39,7 +39,12 @@ export function many(value: number, one: string, others = `${one}s`): string {
 export function times(value: number): string {
   if (value === 1) return 'once';
   if (value === 2) return 'twice';
-  return `${COUNTED[value] ?? number(value)} times`;
+  return `${counted(value)} times`;
+}
+
+/** A small number within a sentence: one to twelve in letters. */
+export function counted(value: number): string {
+  return COUNTED[value] ?? number(value);
 }
 
 const COUNTED = [

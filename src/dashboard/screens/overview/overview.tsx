@@ -1,5 +1,134 @@
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useRef, useState } from 'react';
+import { LastDelivery } from '../../graphql/operations/queues.ts';
+import { query } from '../../graphql/query.ts';
+import {
+  headlineOf,
+  leadOfOverview,
+  MAX_PROBLEMS,
+  problemsOf,
+  signOf,
+  summaryOf,
+  worstFirst,
+} from '../../model/overview.ts';
+import { textOfPhrase } from '../../model/phrase.ts';
+import { Failure, Skeleton } from '../../parts/states.tsx';
+import { Phrase } from '../../parts/time.tsx';
 import { Page } from '../../shell/page.tsx';
+import { useCalmOrder, useHeld } from '../queues/calm-order.ts';
+import { NewQueueLink } from '../queues/new-queue.tsx';
+import { useRowKeys } from '../queues/queue-keys.ts';
+import { QueuesSection } from '../queues/queues-section.tsx';
+import { SpanChoice, useSpan } from '../queues/span-choice.tsx';
+import { useDeaths, useQueues } from '../queues/use-queues.ts';
+import { MostFrequentDeaths } from './deaths.tsx';
+import { Problems } from './problems.tsx';
 
+const FirstRun = lazy(() => import('../first-run/first-run.tsx'));
+
+const CRUMBS = [{ label: 'Overview' }];
+const WHOLE_ACCOUNT = { search: '', after: null };
+
+/** Is anything wrong now, and where? An account without a queue sees how to make the first one instead. */
 export default function Overview() {
-  return <Page title="Overview" crumbs={[{ label: 'Overview' }]} h1="Overview" />;
+  // Once the first queue is made, the steps stay until they are left.
+  const [isFirstRun, setFirstRun] = useState(false);
+  const queues = useQueues(WHOLE_ACCOUNT);
+  const leave = () => {
+    setFirstRun(false);
+    // The first delivery is in the statistics by now.
+    void queues.asked.refetch();
+  };
+  if (queues.page === undefined) {
+    return (
+      <Page title="Overview" crumbs={CRUMBS} h1="Overview">
+        <Failure asked={queues.asked} what="The list of queues" />
+        <Skeleton lines={6} />
+      </Page>
+    );
+  }
+  if (isFirstRun || queues.page.totalCount === 0) {
+    return (
+      <Suspense fallback={null}>
+        <FirstRun crumbs={CRUMBS} onCreated={() => setFirstRun(true)} onLeave={leave} isFirst />
+      </Suspense>
+    );
+  }
+  return <WithQueues queues={queues} page={queues.page} />;
+}
+
+type Queues = ReturnType<typeof useQueues>;
+
+function WithQueues({
+  queues: { asked, states, recent, view },
+  page,
+}: {
+  queues: Queues;
+  page: NonNullable<Queues['page']>;
+}) {
+  const region = useRef<HTMLDivElement>(null);
+  const span = useSpan();
+  const deaths = useDeaths();
+  const { isHeld, handlers } = useHeld();
+  useRowKeys(region);
+
+  const sorted = worstFirst(states);
+  const summary = summaryOf(states, page.totalCount);
+  const isQuiet = summary.worst === null && !summary.moves;
+  const last = useQuery({ ...query(LastDelivery, {}), enabled: isQuiet });
+  const lastNode = last.data?.jobs.nodes[0];
+  const headline = headlineOf(summary, last.data && (lastNode?.completedAt ?? null), view);
+
+  const problems = useCalmOrder(
+    problemsOf(sorted)
+      .slice(0, MAX_PROBLEMS)
+      .map(({ queue }) => queue.id),
+    isHeld,
+  );
+  const byId = new Map(states.map((state) => [state.queue.id, state]));
+  return (
+    <Page
+      title={textOfPhrase(headline.strong).replace(/[.:].*$/, '')}
+      crumbs={CRUMBS}
+      sign={signOf(summary)}
+      h1={
+        <>
+          <Phrase pieces={headline.strong} />
+          {headline.soft !== null && (
+            <>
+              {' '}
+              <span className="soft">
+                <Phrase pieces={headline.soft} />
+              </span>
+            </>
+          )}
+        </>
+      }
+      lead={<Phrase pieces={leadOfOverview(states, recent, summary)} />}
+      actions={
+        <>
+          <SpanChoice span={span} />
+          <NewQueueLink />
+        </>
+      }
+    >
+      <Failure asked={asked} what="The list of queues" />
+      <div ref={region} {...handlers}>
+        <Problems
+          states={problems.ids.flatMap((id) => byId.get(id) ?? [])}
+          hidden={Math.max(0, summary.problems - MAX_PROBLEMS)}
+        />
+        <QueuesSection
+          place={WHOLE_ACCOUNT}
+          states={sorted}
+          span={span}
+          deaths={deaths.counts}
+          isHeld={isHeld}
+          rest={page.totalCount - states.length}
+        />
+      </div>
+      <Failure asked={deaths.asked} what="The causes of death" />
+      {deaths.groups !== undefined && <MostFrequentDeaths groups={deaths.groups} />}
+    </Page>
+  );
 }

@@ -1,5 +1,17 @@
-import { Page } from '../../shell/page.tsx';
+import { lazy, Suspense } from 'react';
+import { useSearchParams } from 'wouter';
+import { QueueList } from './queue-list.tsx';
+
+const FirstRun = lazy(() => import('../first-run/first-run.tsx'));
+
+const CRUMBS = [{ label: 'Queues', to: '/queues' }, { label: 'New queue' }];
 
 export default function Queues() {
-  return <Page title="Queues" crumbs={[{ label: 'Queues' }]} h1="Queues" />;
+  const [params] = useSearchParams();
+  if (!params.has('new')) return <QueueList />;
+  return (
+    <Suspense fallback={null}>
+      <FirstRun crumbs={CRUMBS} />
+    </Suspense>
+  );
 }

@@ -1,0 +1,42 @@
+import { graphql } from '../graphql.ts';
+import { JobRow } from './fragments.ts';
+
+export const CreateQueue = graphql(`
+  mutation CreateQueue($input: CreateQueueInput!) {
+    createQueue(input: $input) {
+      ... on CreateQueuePayload { signingSecret queue { id name } }
+      ... on ValidationError { message formErrors fieldErrors { field messages } }
+      ... on Error { message }
+    }
+  }
+`);
+
+/** The first job of a new queue, with its whole course. */
+export const FirstJob = graphql(
+  `
+  query FirstJob($queueId: ID!) {
+    jobs(first: 1, filter: { queueIds: [$queueId] }, orderBy: { field: CREATED_AT, direction: ASC }) {
+      nodes {
+        ...JobRow
+        backoffType backoffDelay deliverBy progress { text at }
+        attempts { attempt status at durationMs waitMs webhookStatusCode error responseBody }
+        queue {
+          __typename id name mode concurrency inFlight rateLimitMax rateLimitWindow maxDefers ackTimeout
+          pause { since by } hold { until reason askedBy { id } probe { id } } rateWindow { used max resetsAt }
+        }
+      }
+    }
+  }
+`,
+  [JobRow],
+);
+
+export const PublishFirst = graphql(`
+  mutation PublishFirst($queue: String!, $input: PublishInput!) {
+    publishJob(queue: $queue, input: $input) {
+      ... on PublishJobPayload { created job { __typename id } }
+      ... on ValidationError { message formErrors fieldErrors { field messages } }
+      ... on Error { message }
+    }
+  }
+`);

@@ -1,0 +1,151 @@
+import { formatFilter } from './filter/format.ts';
+import { toSearch } from './filter/search.ts';
+import { many, number, span, time, took, type View } from './format.ts';
+import { shortId } from './job-id.ts';
+import { type Phrase, phrase, sentences, type TimePiece } from './phrase.ts';
+import { attemptsOf, type Condition, type Flow, openJobs, type QueueNow, rate } from './queue-condition.ts';
+
+/** A queue that needs a look, as a row of Overview says it: what is wrong, how much, and one way out. */
+
+export interface Problem {
+  /** The condition in bold. */
+  lead: Phrase;
+  rest: Phrase;
+}
+
+export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, view: View): Problem {
+  const { health, hold, pause } = queue;
+  const { all, failed } = attemptsOf(queue);
+  const moment = (at: number): TimePiece => ({ at, text: time(at, view) });
+  switch (condition) {
+    case 'paused':
+      return pause === null
+        ? { lead: phrase`Paused.`, rest: phrase`${jobsWait(queue)}; nothing is lost.` }
+        : {
+            lead: phrase`Paused since ${moment(Date.parse(pause.since))}`,
+            rest: phrase`by ${pause.by}. ${jobsWait(queue)}; nothing is lost.`,
+          };
+    case 'signature': {
+      const said = phrase`${number(health?.unauthorized ?? 0)} of ${number(all)} answers of the last hour were 401.`;
+      return { lead: phrase`Signature rejected.`, rest: said };
+    }
+    case 'held': {
+      const left = span(Date.parse(hold?.until ?? '') - view.now);
+      const reason = hold?.reason == null ? null : phrase`The reason given is “${hold.reason}”.`;
+      return {
+        lead: phrase`Held for ${left} more.`,
+        rest: sentences(reason, phrase`${jobsWait(queue)}; no attempt is used.`),
+      };
+    }
+    case 'probing':
+      return {
+        lead: phrase`Probing.`,
+        rest: phrase`Job ${shortId(hold?.probe?.id ?? '')} finds out whether it may go on. ${jobsWait(queue)}.`,
+      };
+    case 'failing':
+      return {
+        lead: phrase`Failing.`,
+        rest: sentences(
+          phrase`${number(failed)} of ${many(all, 'attempt')} of the last hour failed.`,
+          mostOf(queue, failed),
+        ),
+      };
+    case 'behind': {
+      const pace =
+        flow.in === null || flow.out === null
+          ? null
+          : phrase`${rate(flow.in)} jobs a second come in, ${rate(flow.out)} go out.`;
+      return { lead: phrase`Falls behind.`, rest: sentences(pace, dueOf(queue), limitOf(queue)) };
+    }
+    case 'catching-up': {
+      const pace = (flow.out ?? 0) - (flow.in ?? 0);
+      const end = view.now + ((queue.depth?.due ?? 0) / pace) * 1000;
+      const until = pace > 0 ? phrase`At this pace it is done at about ${moment(end)}.` : null;
+      return { lead: phrase`Catches up.`, rest: sentences(dueOf(queue), until) };
+    }
+    case 'slow':
+      return {
+        lead: phrase`Slow receiver.`,
+        rest: phrase`One delivery in twenty takes longer than ${took(health?.duration.p95 ?? 0)}.`,
+      };
+    case 'pressure': {
+      const put = number(health?.backpressure ?? 0);
+      return {
+        lead: phrase`Backpressure.`,
+        rest: phrase`The receiver put off ${put} of ${many(all, 'attempt')} of the last hour.`,
+      };
+    }
+    case 'moving':
+      return { lead: phrase`Well again.`, rest: phrase`${many(openJobs(queue), 'job is', 'jobs are')} open.` };
+    default:
+      return { lead: phrase`Well again.`, rest: phrase`Nothing waits.` };
+  }
+}
+
+const jobsWait = (queue: QueueNow) => many(openJobs(queue), 'job waits', 'jobs wait');
+
+function dueOf({ depth, oldestDueSeconds }: QueueNow): Phrase | null {
+  if (depth === null || depth.due === 0) return null;
+  const oldest = oldestDueSeconds === null ? '' : `, the oldest for ${span(oldestDueSeconds * 1000)}`;
+  return phrase`${number(depth.due)} ${depth.due === 1 ? 'is' : 'are'} due${oldest}.`;
+}
+
+function limitOf({ concurrency, inFlight, rateWindow }: QueueNow): Phrase | null {
+  if (rateWindow !== null && rateWindow.used >= rateWindow.max) return phrase`The rate limit is used up.`;
+  if ((inFlight ?? 0) < concurrency) return null;
+  return concurrency === 1 ? phrase`Its one slot is busy.` : phrase`All ${number(concurrency)} slots are busy.`;
+}
+
+/** What most of the failed attempts have in common. */
+function mostOf({ health }: QueueNow, failed: number): Phrase | null {
+  if (health === null) return null;
+  const classes: [number, string][] = [
+    [health.answered5xx, 'were answered 5xx'],
+    [health.answered4xx, 'were answered 4xx'],
+    [health.unauthorized, 'were answered 401'],
+    [health.answered3xx, 'were answered with a redirect'],
+    [health.unanswered, 'had no answer'],
+  ];
+  const [most, said] = classes.reduce((best, one) => (one[0] > best[0] ? one : best));
+  if (most * 2 <= failed) return null;
+  return most === failed ? phrase`All of them ${said}.` : phrase`${number(most)} ${said}.`;
+}
+
+/** The one button of the row: a place to go to, or the deed that ends the condition. */
+export type WayOut = { label: string; path: string } | { label: string; deed: 'resume' };
+
+export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name: string }): WayOut {
+  const page = `/queues/${encodeURIComponent(name)}`;
+  const jobs = (...states: ('due' | 'held' | 'retrying' | 'dead')[]) =>
+    `/jobs${toSearch({
+      q: formatFilter([
+        { word: 'state', values: states },
+        { word: 'queue', values: [name] },
+      ]),
+    })}`;
+  switch (condition) {
+    case 'paused':
+      return { label: 'Resume', deed: 'resume' };
+    case 'signature':
+      return { label: 'What to check', path: page };
+    case 'held':
+      return hold?.askedBy == null
+        ? { label: 'See what waits', path: jobs('held', 'due') }
+        : { label: 'See the job', path: `/jobs/${hold.askedBy.id}` };
+    case 'probing':
+      return hold?.probe == null
+        ? { label: 'See the queue', path: page }
+        : { label: 'See the probe', path: `/jobs/${hold.probe.id}` };
+    case 'failing':
+      return { label: 'See failures', path: jobs('retrying', 'dead') };
+    case 'behind':
+    case 'slow':
+      return { label: 'Edit limits', path: `${page}/edit` };
+    case 'catching-up':
+      return { label: 'See due jobs', path: jobs('due') };
+    case 'pressure':
+      return { label: 'See held jobs', path: jobs('held') };
+    default:
+      return { label: 'See the queue', path: page };
+  }
+}

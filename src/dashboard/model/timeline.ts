@@ -1,0 +1,103 @@
+import type { Flow } from './queue-condition.ts';
+
+/** Attempts over time: the spans that a person chooses, and the flow of jobs that the last points show. */
+
+/** Bars of a sparkline. */
+export const BUCKETS = 36;
+const HOUR = 3_600_000;
+
+export interface Span {
+  id: '3h' | '24h' | '3d';
+  label: string;
+  ms: number;
+  /** One bar of a sparkline; the server takes multiples of 300. */
+  bucketSeconds: number;
+}
+
+const span = (id: Span['id'], label: string, hours: number): Span => ({
+  ...{ id, label, ms: hours * HOUR, bucketSeconds: (hours * 3600) / BUCKETS },
+});
+const SHORTEST = span('3h', '3 h', 3);
+export const SPANS: readonly Span[] = [SHORTEST, span('24h', '24 h', 24), span('3d', '3 days', 72)];
+
+/** The span that `?window=` names; the shortest one otherwise. */
+export function spanOf(id: string | null): Span {
+  return SPANS.find((one) => one.id === id) ?? SHORTEST;
+}
+
+/** Start of the first bucket, so that the last of `BUCKETS` is the present one. */
+export function startOf({ bucketSeconds }: Span, now: number): number {
+  const bucketMs = bucketSeconds * 1000;
+  return (Math.floor(now / bucketMs) - BUCKETS + 1) * bucketMs;
+}
+
+export interface Point {
+  at: string;
+  success: number;
+  failed: number;
+  nacked: number;
+  deferred: number;
+  wait: { p50: number | null; p95: number | null };
+}
+
+/** The server's finest bucket. */
+export const RECENT_BUCKET_SECONDS = 300;
+const BUCKET_MS = RECENT_BUCKET_SECONDS * 1000;
+/** The flow is that of the last two full buckets. */
+const FLOW_BUCKETS = 2;
+/** So many recent points are asked for: two full ones, the present one, and one for a clock that is a little off. */
+export const RECENT_BUCKETS = 4;
+
+export function recentStart(now: number): number {
+  return (Math.floor(now / BUCKET_MS) - RECENT_BUCKETS + 1) * BUCKET_MS;
+}
+
+export const attemptsIn = ({ success, failed, nacked, deferred }: Point) => success + failed + nacked + deferred;
+
+/** Jobs a second that leave, how late they are, and about when the last attempt ended. `points` have 300 s each. */
+export function flowOf(points: readonly Point[], published: readonly PublishedPoint[] | null, now: number): Flow {
+  const full = lastFull(points, now);
+  const delivered = full.map(({ success, failed, nacked }) => success + failed + nacked);
+  const last = points.findLast((point) => attemptsIn(point) > 0);
+  const incoming = published === null ? [] : lastFull(published, now);
+  return {
+    in: incoming.length < FLOW_BUCKETS ? null : perSecond(incoming.map(publishedIn)),
+    out: full.length < FLOW_BUCKETS ? null : perSecond(delivered),
+    wait: full.at(-1)?.wait.p50 ?? null,
+    lastAt: last === undefined ? null : new Date(Math.min(Date.parse(last.at) + BUCKET_MS, now)).toISOString(),
+  };
+}
+
+/** Jobs by the time of their publish, as `jobTimeline` has them. */
+export interface PublishedPoint {
+  at: string;
+  pending: number;
+  processing: number;
+  awaitingAck: number;
+  completed: number;
+  dead: number;
+}
+
+const publishedIn = ({ pending, processing, awaitingAck, completed, dead }: PublishedPoint) =>
+  pending + processing + awaitingAck + completed + dead;
+
+function lastFull<P extends { at: string }>(points: readonly P[], now: number): P[] {
+  return points.filter(({ at }) => Date.parse(at) + BUCKET_MS <= now).slice(-FLOW_BUCKETS);
+}
+
+const perSecond = (numbers: readonly number[]) =>
+  numbers.reduce((sum, number) => sum + number, 0) / (numbers.length * RECENT_BUCKET_SECONDS);
+
+/** Attempts of the last two full buckets, and how many failed; zero of both before there are two. */
+export function recentOutcome(points: readonly Point[], now: number): { all: number; failed: number } {
+  const full = lastFull(points, now);
+  return {
+    all: full.reduce((sum, point) => sum + attemptsIn(point), 0),
+    failed: full.reduce((sum, { failed, nacked }) => sum + failed + nacked, 0),
+  };
+}
+
+/** The latest 95th percentile of the wait, in milliseconds; null if nothing was delivered of late. */
+export function recentWait(points: readonly Point[]): number | null {
+  return points.findLast(({ wait }) => wait.p95 !== null)?.wait.p95 ?? null;
+}

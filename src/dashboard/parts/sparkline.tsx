@@ -1,0 +1,45 @@
+import './sparkline.css';
+import { memo } from 'react';
+
+export interface SparkBar {
+  work: number;
+  failed: number;
+  deferred: number;
+}
+
+const BAR = 4;
+const HEIGHT = 24;
+/** In the drawing's own units: about a pixel. */
+const LEAST = 1;
+
+/** Bars over time: work grey, failed red, deferred violet, stacked. No axis; `label` is one sentence that says it all. */
+export const Sparkline = memo(function Sparkline({ bars, label }: { bars: readonly SparkBar[]; label: string }) {
+  const width = bars.length * BAR;
+  const highest = Math.max(1, ...bars.map(({ work, failed, deferred }) => work + failed + deferred));
+  const columns = bars.map((bar) => stack(bar, (HEIGHT - LEAST) / highest));
+  return (
+    <svg className="spark" viewBox={`0 0 ${width} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+      <title>{label}</title>
+      {(['work', 'failed', 'put'] as const).map((part) => (
+        // One path for each colour: a table has thousands of bars.
+        <path key={part} className={part} d={columns.map((column, n) => rect(n * BAR, column[part])).join('')} />
+      ))}
+    </svg>
+  );
+});
+
+type Extent = readonly [top: number, height: number];
+
+function stack({ work, failed, deferred }: SparkBar, scale: number): Record<'work' | 'failed' | 'put', Extent> {
+  let top = HEIGHT;
+  const extent = (value: number): Extent => {
+    const height = value === 0 ? 0 : Math.max(LEAST, value * scale);
+    top -= height;
+    return [Math.max(0, top), height];
+  };
+  return { work: extent(work), failed: extent(failed), put: extent(deferred) };
+}
+
+function rect(x: number, [top, height]: Extent): string {
+  return height === 0 ? '' : `M${x} ${top.toFixed(1)}h${BAR - 1}v${height.toFixed(1)}h${1 - BAR}z`;
+}

@@ -1,0 +1,27 @@
+import { useQuery } from '@tanstack/react-query';
+import { useCallback } from 'react';
+import type { ResultOf } from '../../graphql/graphql.ts';
+import { FirstJob } from '../../graphql/operations/first-run.ts';
+import { query, queryClient } from '../../graphql/query.ts';
+import { useLiveObjects, useWatch } from '../../live/live.ts';
+
+export type FirstJobNow = ResultOf<typeof FirstJob>['jobs']['nodes'][number];
+
+/** The first job of a queue from the moment of its publish: undefined until there is one. */
+export function useFirstJob(queueId: string) {
+  const options = query(FirstJob, { queueId });
+  const asked = useQuery(options);
+  const job = asked.data?.jobs.nodes[0];
+  // The jobs of a watched queue are watched too.
+  useWatch({ queueIds: [queueId], jobIds: job === undefined ? [] : [job.id] });
+  const listener = useCallback(
+    (objects: object[]) => {
+      const isOfQueue = (object: object) => (object as { queue?: { id?: string } }).queue?.id === queueId;
+      // A live message has no attempts, so they are asked for whenever the job has changed.
+      if (objects.some(isOfQueue)) void queryClient.invalidateQueries({ queryKey: options.queryKey });
+    },
+    [queueId],
+  );
+  useLiveObjects(listener);
+  return { asked, job };
+}

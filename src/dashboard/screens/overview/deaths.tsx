@@ -1,0 +1,65 @@
+import './deaths.css';
+import { Link } from 'wouter';
+import type { DeathGroup } from '../../graphql/operations/queues.ts';
+import { spanOfDeath, titleOfDeath } from '../../model/death.ts';
+import { formatFilter } from '../../model/filter/format.ts';
+import { toSearch } from '../../model/filter/search.ts';
+import { number } from '../../model/format.ts';
+import { Phrase } from '../../parts/time.tsx';
+import { useServer } from '../../shell/server.ts';
+import { useView } from '../../time.ts';
+
+const SHOWN = 3;
+
+/** What most jobs died of, of the dead letters that were not replayed. Nothing at all if there are none. */
+export function MostFrequentDeaths({ groups }: { groups: readonly DeathGroup[] }) {
+  const most = Math.max(...groups.map(({ count }) => count));
+  if (groups.length === 0) return null;
+  return (
+    <section className="sec" aria-labelledby="deaths-h">
+      <div className="sec-head">
+        <h2 id="deaths-h">Most frequent causes of death</h2>
+        {groups.length > SHOWN && (
+          <Link className="link small" href="/dead">
+            {groups.length < 100 ? `All ${groups.length} causes` : 'All causes'}
+          </Link>
+        )}
+      </div>
+      <ol className="deaths">
+        {groups.slice(0, SHOWN).map((group) => (
+          <Death key={`${group.fingerprint} ${group.sample?.queue?.id}`} group={group} most={most} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Death({ group, most }: { group: DeathGroup; most: number }) {
+  const view = useView();
+  const server = useServer();
+  const queue = group.sample?.queue ?? null;
+  const { when, state } = spanOfDeath(group, view);
+  const q = queue === null ? null : formatFilter([{ word: 'queue', values: [queue.name] }]);
+  return (
+    <li>
+      <div>
+        <div className="many">{number(group.count)}</div>
+        <div className="share" aria-hidden="true">
+          <i style={{ inlineSize: `${(group.count / most) * 100}%` }} />
+        </div>
+      </div>
+      <h3>
+        <Link className="rowlink" href={`/dead${toSearch({ q })}`}>
+          {titleOfDeath(group, queue?.maxAttempts ?? null, server?.webhookTimeoutSeconds ?? 15)}
+        </Link>
+        {queue !== null && <span className="tag">{queue.name}</span>}
+      </h3>
+      <p className="when">
+        <b>
+          <Phrase pieces={when} />
+        </b>{' '}
+        {state}
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,164 @@
+import { useEffect, useRef, useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { toSearch } from '../../model/filter/search.ts';
+import { number } from '../../model/format.ts';
+import { headlineOfList, worstFirst } from '../../model/overview.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
+import { useCommands } from '../../shell/keys.ts';
+import { Page } from '../../shell/page.tsx';
+import { useHeld } from './calm-order.ts';
+import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
+import { useRowKeys } from './queue-keys.ts';
+import { QueuesSection } from './queues-section.tsx';
+import { SpanChoice, useSpan } from './span-choice.tsx';
+import { PAGE, useDeaths, useQueues } from './use-queues.ts';
+
+const CRUMBS = [{ label: 'Queues' }];
+
+/** All queues, by name: `?q=` searches, `?after=` turns the page. */
+export function QueueList() {
+  const [params] = useSearchParams();
+  const search = params.get('q') ?? '';
+  const after = params.get('after');
+  const place = { search, after };
+  const { asked, page, states } = useQueues(place);
+  const region = useRef<HTMLDivElement>(null);
+  const span = useSpan();
+  const deaths = useDeaths();
+  const { isHeld, handlers } = useHeld();
+  useRowKeys(region);
+
+  const h1 = page === undefined ? 'Queues' : headlineOfList(states, page.totalCount, search);
+  return (
+    <Page
+      title={h1.replace(/[.:].*$/, '')}
+      crumbs={CRUMBS}
+      h1={h1}
+      actions={
+        <>
+          <SpanChoice span={span} />
+          <NewQueueLink />
+        </>
+      }
+    >
+      <Failure asked={asked} what="The list of queues" />
+      <SearchField search={search} isWaiting={asked.isPlaceholderData} />
+      {page === undefined && <Skeleton lines={6} />}
+      {page !== undefined && states.length === 0 && <NoQueue search={search} />}
+      {states.length > 0 && (
+        <div ref={region} {...handlers}>
+          <QueuesSection
+            title={search === '' ? 'All queues' : 'Queues with this name'}
+            {...{ place, states: worstFirst(states), span, deaths: deaths.counts, isHeld }}
+          />
+        </div>
+      )}
+      {page !== undefined && (after !== null || page.pageInfo.hasNextPage) && (
+        <Pager search={search} window={params.get('window')} after={after} page={page} />
+      )}
+    </Page>
+  );
+}
+
+/** Time between the last key and the question. */
+const TYPING_MS = 150;
+
+function SearchField({ search, isWaiting }: { search: string; isWaiting: boolean }) {
+  const [params, setParams] = useSearchParams();
+  const [text, setText] = useState(search);
+  const input = useRef<HTMLInputElement>(null);
+  useCommands([{ key: '/', label: 'Search queues', icon: 'search', run: () => input.current?.focus() }]);
+  // Back and forward change what is searched for.
+  useEffect(() => setText(search), [search]);
+  useEffect(() => {
+    if (text.trim() === search) return;
+    const timer = setTimeout(() => {
+      const next = new URLSearchParams(params);
+      next.delete('after');
+      if (text.trim() === '') next.delete('q');
+      else next.set('q', text.trim());
+      setParams(next, { replace: true });
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text, search, params, setParams]);
+  return (
+    <search className="queue-search" aria-busy={isWaiting}>
+      <Icon name="search" />
+      <input
+        ref={input}
+        className="input"
+        type="search"
+        aria-label="Search queues by name"
+        placeholder="Search by name"
+        value={text}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return;
+          event.preventDefault();
+          if (text === '') event.currentTarget.blur();
+          else setText('');
+        }}
+      />
+      <kbd>/</kbd>
+    </search>
+  );
+}
+
+function NoQueue({ search }: { search: string }) {
+  const [params] = useSearchParams();
+  if (search === '') {
+    return (
+      <Empty title="No queue yet" icon="queues">
+        <p>A queue knows where its jobs go, how many at once, and what happens when the receiver fails.</p>
+        <Link className="btn primary" href={NEW_QUEUE}>
+          <Icon name="plus" />
+          New queue
+        </Link>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title={`No queue has “${search}” in its name`} icon="search">
+      <Link className="btn" href={`/queues${toSearch({ window: params.get('window') })}`}>
+        Show all queues
+      </Link>
+    </Empty>
+  );
+}
+
+function Pager({
+  search,
+  window,
+  after,
+  page,
+}: {
+  search: string;
+  window: string | null;
+  after: string | null;
+  page: { totalCount: number; pageInfo: { endCursor: string | null; hasNextPage: boolean } };
+}) {
+  const to = (cursor: string | null) => `/queues${toSearch({ q: search, window, after: cursor })}`;
+  return (
+    <nav className="pager" aria-label="Pages">
+      <span>
+        Pages of {PAGE}, oldest queues first; each page is sorted by itself. {number(page.totalCount)} in all.
+      </span>
+      <span className="end">
+        {after !== null && (
+          <Link className="btn tiny" href={to(null)}>
+            First page
+          </Link>
+        )}
+        {page.pageInfo.hasNextPage && (
+          <Link className="btn tiny" href={to(page.pageInfo.endCursor)}>
+            Next page
+            <Icon name="right" />
+          </Link>
+        )}
+      </span>
+    </nav>
+  );
+}

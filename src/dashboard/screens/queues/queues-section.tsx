@@ -1,0 +1,66 @@
+import { Link } from 'wouter';
+import { number } from '../../model/format.ts';
+import type { DeadCounts } from '../../model/queue-row.ts';
+import type { Span } from '../../model/timeline.ts';
+import { DepthLegend } from '../../parts/depth-bar.tsx';
+import { Failure } from '../../parts/states.tsx';
+import { useCalmOrder } from './calm-order.ts';
+import { QueueTable } from './queue-table.tsx';
+import { type ListedQueue, type Place, useTimelines } from './use-queues.ts';
+
+/** The table with its heading, in an order that waits while it is read. */
+export function QueuesSection({
+  place,
+  states,
+  span,
+  deaths,
+  isHeld,
+  rest = 0,
+  title = 'All queues',
+}: {
+  place: Place;
+  states: readonly ListedQueue[];
+  span: Span;
+  deaths: DeadCounts | undefined;
+  isHeld: boolean;
+  /** Queues that are on other pages. */
+  rest?: number;
+  title?: string;
+}) {
+  const asked = useTimelines(place, span);
+  const calm = useCalmOrder(
+    states.map(({ queue }) => queue.id),
+    isHeld,
+  );
+  const byId = new Map(states.map((state) => [state.queue.id, state]));
+  return (
+    <section className="sec" aria-labelledby="queues-h">
+      <div className="sec-head">
+        <h2 id="queues-h">{title}</h2>
+        <span className="small q">
+          {calm.isLate ? 'Another order by now. It waits while you are in the list.' : 'Worst first'}
+        </span>
+        <DepthLegend className="end lo2" />
+      </div>
+      <Failure asked={asked} what="The attempts over time" />
+      <QueueTable
+        labelledBy="queues-h"
+        states={calm.ids.flatMap((id) => byId.get(id) ?? [])}
+        timelines={asked.data}
+        {...{ span, deaths }}
+      />
+      {rest > 0 && (
+        <div className="pager">
+          <span>
+            The {number(states.length)} oldest of {number(states.length + rest)} queues, worst of these first.
+          </span>
+          <span className="end">
+            <Link className="btn tiny" href="/queues">
+              All pages
+            </Link>
+          </span>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { spanOfDeath, titleOfDeath } from '../../src/dashboard/model/death.ts';
+import {
+  headlineOf,
+  headlineOfList,
+  leadOfOverview,
+  problemsOf,
+  type QueueState,
+  signOf,
+  summaryOf,
+  worstFirst,
+} from '../../src/dashboard/model/overview.ts';
+import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
+import type { Condition } from '../../src/dashboard/model/queue-condition.ts';
+
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;
+const depth = { due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 };
+
+function state(
+  name: string,
+  condition: Condition,
+  { out = 0, oldest = null as number | null, due = 0 } = {},
+): QueueState {
+  const queue = {
+    ...{ id: name, name, concurrency: 5, inFlight: 0, paused: false, pause: null, hold: null, health: null },
+    ...{ rateLimitWindow: 60, rateWindow: null, oldestDueSeconds: oldest, depth: { ...depth, due } },
+  };
+  return { queue, condition, out };
+}
+
+describe('the order of queues', () => {
+  it('has the worst first: by signal, then by the oldest due job; what moves before what is idle', () => {
+    const states = [
+      state('b-idle', 'idle'),
+      state('z-moving', 'moving'),
+      state('paused', 'paused', { oldest: 9000 }),
+      state('held', 'held'),
+      state('behind', 'behind', { oldest: 61 }),
+      state('catching', 'catching-up', { oldest: 900 }),
+      state('failing', 'failing'),
+      state('a-idle', 'idle'),
+    ];
+    const sorted = worstFirst(states).map(({ queue }) => queue.name);
+    expect(sorted).toEqual(['failing', 'catching', 'behind', 'held', 'paused', 'z-moving', 'a-idle', 'b-idle']);
+    expect(problemsOf(states)).toHaveLength(5);
+  });
+});
+
+describe('the headline of Overview', () => {
+  const headline = (states: QueueState[], total = states.length, last: string | null | undefined = undefined) => {
+    const { strong, soft } = headlineOf(summaryOf(states, total), last, view);
+    return plain([strong, soft].map((part) => (part === null ? '' : textOfPhrase(part))).join(' ')).trim();
+  };
+  const [bad, moving, idle] = [state('a', 'failing'), state('b', 'moving', { out: 3.25 }), state('c', 'idle')];
+
+  it('counts the queues that need a look', () => {
+    expect(headline([bad, moving, idle])).toBe('1 of 3 queues needs a look. The other two are well.');
+    expect(headline([bad, bad, idle])).toBe('2 of 3 queues need a look. The other one is well.');
+    expect(headline([bad, bad])).toBe('All 2 queues need a look.');
+    expect(headline([bad])).toBe('The queue needs a look.');
+    expect(headline([bad, idle], 240)).toBe('1 of the first 2 queues needs a look. The other one is well.');
+  });
+
+  it('says that all is well, and how much is delivered', () => {
+    expect(headline([moving, idle])).toBe('All 2 queues are well: 3.3 deliveries a second.');
+    expect(headline([state('a', 'moving')])).toBe('The queue is well.');
+    expect(headline([moving], 101)).toBe('The first 1 queues are well: 3.3 deliveries a second.');
+  });
+
+  it('says since when all is quiet', () => {
+    expect(headline([idle], 1, '2026-11-12T11:58:02Z')).toBe('All is quiet. The last delivery ended at 11:58:02.');
+    expect(headline([idle], 1, null)).toBe('All is quiet. There is no completed job.');
+    expect(headline([idle], 1, undefined)).toBe('All is quiet.');
+  });
+
+  it('has the sign of the worst queue', () => {
+    expect(signOf(summaryOf([state('a', 'held'), state('b', 'behind')], 2))).toEqual({
+      icon: 'failing',
+      signal: 'warn',
+    });
+    expect(signOf(summaryOf([moving, idle], 2))).toEqual({ icon: 'done', signal: 'ok' });
+    expect(signOf(summaryOf([idle], 1))).toEqual({ icon: 'idle', signal: 'idle' });
+  });
+});
+
+describe('the line below', () => {
+  const lead = (states: QueueState[], recent: { all: number; failed: number }) =>
+    plain(textOfPhrase(leadOfOverview(states, recent, summaryOf(states, states.length))));
+
+  it('says how much is delivered and fails, what waits, and where', () => {
+    const states = [state('search', 'behind', { out: 31, due: 950 }), state('mail', 'moving', { out: 26, due: 50 })];
+    expect(lead(states, { all: 34_200, failed: 137 })).toBe(
+      '57 deliveries a second in the last ten minutes, 0.4 % of them failed. 1 000 jobs wait, nearly all of them in search.',
+    );
+  });
+
+  it('leaves out what is not known or not so', () => {
+    const two = [state('a', 'moving', { due: 5 }), state('b', 'moving', { due: 5 })];
+    expect(lead(two, { all: 0, failed: 0 })).toBe('10 jobs wait.');
+    expect(lead([state('a', 'idle'), state('b', 'moving', { due: 1 })], { all: 0, failed: 0 })).toBe(
+      '1 job waits in b.',
+    );
+    expect(lead([state('a', 'idle')], { all: 0, failed: 0 })).toBe('No job waits.');
+  });
+});
+
+describe('the headline of the list of queues', () => {
+  it('says how the queues are', () => {
+    const states = [state('a', 'failing'), state('b', 'moving'), state('c', 'idle'), state('d', 'idle')];
+    expect(plain(headlineOfList(states, 4, ''))).toBe('4 queues: 1 needs a look, 1 is moving and 2 are idle.');
+    expect(plain(headlineOfList(states.slice(2), 2, 'x'))).toBe('2 queues match: 2 are idle.');
+    expect(plain(headlineOfList(states, 240, ''))).toBe(
+      '240 queues. Of the 4 on this page 1 needs a look, 1 is moving and 2 are idle.',
+    );
+    expect([headlineOfList([], 0, ''), headlineOfList([], 0, 'x')]).toEqual(['No queue yet.', 'No queue matches.']);
+  });
+});
+
+describe('a cause of death', () => {
+  const death = {
+    ...{ reason: 'ATTEMPTS_EXHAUSTED', error: 'HTTP 500', webhookStatusCode: 500 },
+    ...{ firstSeen: '2026-11-12T09:12:00Z', lastSeen: '2026-11-12T09:41:00Z' },
+  };
+
+  it('has a title', () => {
+    const title = (change: Partial<typeof death> | object, max: number | null = 5) =>
+      titleOfDeath({ ...death, ...change }, max, 15);
+    expect(title({})).toBe('The receiver answered 500, five times');
+    expect(title({}, null)).toBe('The receiver answered 500');
+    expect(title({ webhookStatusCode: 401 })).toBe('The receiver rejected the signature (401)');
+    expect(plain(title({ webhookStatusCode: null, error: 'timeout' }, 1))).toBe(
+      'The receiver did not answer within 15 s, once',
+    );
+    expect(title({ reason: 'NACKED', webhookStatusCode: null, error: 'no such user' })).toBe(
+      'The worker refused it: “no such user”',
+    );
+    expect(title({ reason: 'DEFER_CAP_EXHAUSTED' })).toBe('All holds were used');
+  });
+
+  it('is over after ten minutes without a death', () => {
+    const { when, state: past } = spanOfDeath(death, view);
+    expect([textOfPhrase(when), plain(past)]).toEqual(['09:12 to 09:41', 'none for 2 h 23 min']);
+    const present = spanOfDeath({ ...death, lastSeen: '2026-11-12T12:00:00Z' }, view);
+    expect([textOfPhrase(present.when), present.state]).toEqual(['09:12 to now', 'still going on']);
+  });
+});

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
+import { type Condition, type Flow, NO_FLOW, type QueueNow } from '../../src/dashboard/model/queue-condition.ts';
+import { problemOf, wayOutOf } from '../../src/dashboard/model/queue-problem.ts';
+import { brief, deadCountsOf, failedShare, oldestDue, waitFigure } from '../../src/dashboard/model/queue-row.ts';
+
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+const view = { now: Date.parse('2026-11-12T12:04:11Z'), zone: 'utc' } as const;
+const at = (clock: string) => `2026-11-12T${clock}Z`;
+const depth = { due: 0, scheduled: 0, retrying: 0, held: 0, processing: 0, awaitingAck: 0 };
+const health: NonNullable<QueueNow['health']> = {
+  ...{ answered2xx: 0, answered3xx: 0, answered4xx: 0, answered5xx: 0 },
+  ...{ unauthorized: 0, backpressure: 0, unanswered: 0, duration: { p50: 200, p95: 4200 }, warnings: [] },
+};
+const queue = {
+  ...{ name: 'orders', concurrency: 20, inFlight: 3, paused: false, pause: null, hold: null, oldestDueSeconds: null },
+  ...{ rateLimitWindow: 60, rateWindow: null, depth, health },
+};
+const job = `${'0'.repeat(19)}c31f0`;
+const hold = { until: at('12:05:30'), reason: 'tokens used up', askedBy: { id: job }, probe: null };
+
+const ROWS: [condition: Condition, change: Partial<QueueNow>, text: string, flow?: Partial<Flow>][] = [
+  [
+    'paused',
+    { pause: { since: at('11:20:00'), by: 'jf_8Zr…k2Qm' }, depth: { ...depth, due: 96 } },
+    'Paused since 11:20:00 | by jf_8Zr…k2Qm. 96 jobs wait; nothing is lost.',
+  ],
+  [
+    'signature',
+    { health: { ...health, answered2xx: 28, unauthorized: 312 } },
+    'Signature rejected. | 312 of 340 answers of the last hour were 401.',
+  ],
+  [
+    'held',
+    { hold, depth: { ...depth, held: 1 } },
+    'Held for 1 min 19 s more. | The reason given is “tokens used up”. 1 job waits; no attempt is used.',
+  ],
+  ['held', { hold: { ...hold, reason: null } }, 'Held for 1 min 19 s more. | 0 jobs wait; no attempt is used.'],
+  [
+    'probing',
+    { hold: { ...hold, probe: { id: job } } },
+    'Probing. | Job …c31f0 finds out whether it may go on. 0 jobs wait.',
+  ],
+  [
+    'failing',
+    { health: { ...health, answered2xx: 10, answered5xx: 80, unanswered: 10 } },
+    'Failing. | 90 of 100 attempts of the last hour failed. 80 were answered 5xx.',
+  ],
+  [
+    'failing',
+    { health: { ...health, unanswered: 7 } },
+    'Failing. | 7 of 7 attempts of the last hour failed. All of them had no answer.',
+  ],
+  [
+    'failing',
+    { health: { ...health, answered4xx: 5, answered5xx: 5 } },
+    'Failing. | 10 of 10 attempts of the last hour failed.',
+  ],
+  [
+    'behind',
+    { inFlight: 20, oldestDueSeconds: 520, depth: { ...depth, due: 18_204 } },
+    'Falls behind. | 35 jobs a second come in, 31 go out. 18 204 are due, the oldest for 8 min 40 s. All 20 slots are busy.',
+    { in: 35, out: 31 },
+  ],
+  [
+    'behind',
+    { rateWindow: { used: 5, max: 5, resetsAt: at('12:05:00') }, oldestDueSeconds: 61, depth: { ...depth, due: 1 } },
+    'Falls behind. | 1 is due, the oldest for 1 min 1 s. The rate limit is used up.',
+  ],
+  [
+    'catching-up',
+    { oldestDueSeconds: 300, depth: { ...depth, due: 600 } },
+    'Catches up. | 600 are due, the oldest for 5 min. At this pace it is done at about 12:05:11.',
+    { in: 2, out: 12 },
+  ],
+  ['slow', {}, 'Slow receiver. | One delivery in twenty takes longer than 4.2 s.'],
+  [
+    'pressure',
+    { health: { ...health, answered2xx: 60, backpressure: 40 } },
+    'Backpressure. | The receiver put off 40 of 100 attempts of the last hour.',
+  ],
+  ['moving', { depth: { ...depth, due: 2 } }, 'Well again. | 2 jobs are open.'],
+  ['idle', {}, 'Well again. | Nothing waits.'],
+];
+
+describe('a queue that needs a look', () => {
+  it.each(ROWS)('%s: says what is wrong', (condition, change, text, flow = {}) => {
+    const { lead, rest } = problemOf(condition, { ...queue, ...change }, { ...NO_FLOW, ...flow }, view);
+    expect(plain(`${textOfPhrase(lead)} | ${textOfPhrase(rest)}`)).toBe(text);
+  });
+
+  it('has one way out', () => {
+    const out = (condition: Condition, change: Partial<QueueNow> = {}) => wayOutOf(condition, { ...queue, ...change });
+    expect(out('paused')).toEqual({ label: 'Resume', deed: 'resume' });
+    expect(out('held', { hold })).toEqual({ label: 'See the job', path: `/jobs/${job}` });
+    expect(out('held', { hold: { ...hold, askedBy: null } })).toMatchObject({
+      path: '/jobs?q=state:held,due+queue:orders',
+    });
+    expect(out('probing', { hold: { ...hold, probe: { id: job } } })).toMatchObject({ path: `/jobs/${job}` });
+    expect(out('failing')).toMatchObject({ path: '/jobs?q=state:retrying,dead+queue:orders' });
+    expect(out('behind')).toEqual({ label: 'Edit limits', path: '/queues/orders/edit' });
+    expect(out('moving')).toMatchObject({ path: '/queues/orders' });
+  });
+});
+
+describe('the figures of a row', () => {
+  it('fit into a narrow column', () => {
+    const texts = [0, 90.4, 400, 1250, 59_999, 60_000, 8.7 * 60_000, 3 * 3_600_000, 50 * 3_600_000].map(brief);
+    expect(texts.map(plain)).toEqual(['0 ms', '90 ms', '400 ms', '1.2 s', '59 s', '1 min', '8 min', '3 h', '2 d']);
+  });
+
+  it('are a worry from a time on, and a trouble from another', () => {
+    const worries = [null, 30, 31, 301].map((oldestDueSeconds) => oldestDue({ ...queue, oldestDueSeconds }).worry);
+    expect(worries).toEqual(['', '', 'worry', 'trouble']);
+    expect(oldestDue({ ...queue, paused: true, oldestDueSeconds: 301 }).worry).toBe('worry');
+    expect(waitFigure(null).text).toBe('–');
+  });
+
+  it('say the share that failed, and never none where there is one', () => {
+    const share = (answered5xx: number, answered2xx: number) => {
+      const { text, worry } = failedShare({ ...queue, health: { ...health, answered5xx, answered2xx } });
+      return `${plain(text)} ${worry}`.trim();
+    };
+    expect([share(0, 0), share(0, 5), share(1, 9999), share(1, 999), share(5, 95), share(92, 8)]).toEqual([
+      ...['–', '0 %', 'under 0.1 %', '0.1 %', '5 % worry', '92 % trouble'],
+    ]);
+  });
+
+  it('sum up the dead letters of a queue', () => {
+    const group = (count: number, id: string | null) => ({
+      ...{ count, sample: id === null ? null : { queue: { id } } },
+    });
+    const { byQueue, isExact } = deadCountsOf([group(3, 'a'), group(4, 'b'), group(5, 'a'), group(1, null)]);
+    expect([...byQueue, isExact]).toEqual([['a', 8], ['b', 4], true]);
+    expect(deadCountsOf(Array.from({ length: 100 }, () => group(1, 'a'))).isExact).toBe(false);
+  });
+});

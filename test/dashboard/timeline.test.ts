@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { sparkSentence } from '../../src/dashboard/model/spark.ts';
+import {
+  BUCKETS,
+  flowOf,
+  type Point,
+  RECENT_BUCKETS,
+  recentOutcome,
+  recentStart,
+  recentWait,
+  SPANS,
+  spanOf,
+  startOf,
+} from '../../src/dashboard/model/timeline.ts';
+
+const now = Date.parse('2026-11-12T12:04:11Z');
+const at = (clock: string) => `2026-11-12T${clock}:00.000Z`;
+const point = (clock: string, change: Partial<Point> = {}): Point => ({
+  ...{ at: at(clock), success: 0, failed: 0, nacked: 0, deferred: 0, wait: { p50: null, p95: null } },
+  ...change,
+});
+const published = (clock: string, completed: number) => ({
+  ...{ at: at(clock), pending: 1, processing: 0, awaitingAck: 0, completed, dead: 2 },
+});
+
+describe('the span of the sparklines', () => {
+  it('is what the address names, else the shortest', () => {
+    expect(['24h', '3d', null, 'year'].map((id) => spanOf(id).id)).toEqual(['24h', '3d', '3h', '3h']);
+  });
+
+  it.each(SPANS)('has bars that the server can count, and ends with the present one: $label', (span) => {
+    expect(span.bucketSeconds % 300).toBe(0);
+    const end = startOf(span, now) + BUCKETS * span.bucketSeconds * 1000;
+    expect(startOf(span, now) % (span.bucketSeconds * 1000)).toBe(0);
+    expect(end).toBeGreaterThan(now);
+    expect(end - span.bucketSeconds * 1000).toBeLessThanOrEqual(now);
+  });
+});
+
+describe('the flow of a queue', () => {
+  const points = [
+    point('11:45', { success: 9999 }),
+    point('11:50', { success: 290, failed: 8, nacked: 2, deferred: 50, wait: { p50: 30, p95: 40 } }),
+    point('11:55', { success: 300, wait: { p50: 90, p95: 700 } }),
+    point('12:00', { success: 1, wait: { p50: 5, p95: 6 } }),
+  ];
+
+  it('is that of the last two full buckets; what was put off has not left', () => {
+    const flow = flowOf(points, [published('11:50', 147), published('11:55', 447), published('12:00', 9999)], now);
+    expect(flow).toMatchObject({ in: 1, out: 1, wait: 90 });
+  });
+
+  it('is not known before there are two full buckets', () => {
+    expect(flowOf(points.slice(2), null, now)).toMatchObject({ in: null, out: null });
+    expect(flowOf([], [], now)).toEqual({ in: null, out: null, wait: null, lastAt: null });
+  });
+
+  it('ended when the last bucket with an attempt did, or is under way', () => {
+    expect(flowOf(points, null, now).lastAt).toBe('2026-11-12T12:04:11.000Z');
+    expect(flowOf([...points.slice(0, 3), point('12:00')], null, now).lastAt).toBe(at('12:00'));
+  });
+
+  it('asks for enough points to have two full ones', () => {
+    expect(new Date(recentStart(now)).toISOString()).toBe(at('11:45'));
+    expect(points).toHaveLength(RECENT_BUCKETS);
+  });
+
+  it('counts the outcomes of the same ten minutes, and has the latest wait', () => {
+    expect(recentOutcome(points, now)).toEqual({ all: 650, failed: 10 });
+    expect(recentWait(points)).toBe(6);
+    expect(recentWait([point('11:55')])).toBeNull();
+  });
+});
+
+describe('the sentence of a sparkline', () => {
+  const said = (points: Point[]) => sparkSentence(points, '3 h').replace(/[\u00a0\u202f]/g, ' ');
+
+  it('says how many, and what went wrong', () => {
+    expect(said([])).toBe('No attempt in 3 h.');
+    expect(said([point('11:00', { success: 1 })])).toBe('1 attempt in 3 h, none failed.');
+    expect(said([point('11:00', { success: 990, failed: 7, nacked: 1, deferred: 2 })])).toBe(
+      '1 000 attempts in 3 h, 8 failed, 2 put off.',
+    );
+  });
+});
