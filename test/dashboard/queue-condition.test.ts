@@ -75,7 +75,7 @@ const ROWS: Row[] = [
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 600 } },
-    'Catches up: 600 are due; at this pace until about 12:05:11.',
+    'Catches up: 600 are due; at this pace until about 12:05.',
     { in: 2, out: 12 },
   ],
   ['slow', warned('SLOW_RECEIVER'), 'One delivery in twenty takes longer than 4.2 s.'],

@@ -1,4 +1,4 @@
-import { many, number, seconds, span, time, took, type View } from './format.ts';
+import { many, minute, number, seconds, span, time, took, type View } from './format.ts';
 import { shortId } from './job-id.ts';
 import { type Phrase, phrase, type TimePiece } from './phrase.ts';
 import type { Signal, Word } from './words.ts';
@@ -183,7 +183,7 @@ function catchingUp(queue: QueueNow, flow: Flow, view: View): Phrase {
   const pace = (flow.out ?? 0) - (flow.in ?? 0);
   if (pace <= 0) return phrase`Catches up: ${number(due)} are due.`;
   const end = view.now + (due / pace) * 1000;
-  return phrase`Catches up: ${number(due)} are due; at this pace until about ${{ at: end, text: time(end, view) }}.`;
+  return phrase`Catches up: ${number(due)} are due; at this pace until about ${{ at: end, text: minute(end, view) }}.`;
 }
 
 const jobsWait = (queue: QueueNow) => many(openJobs(queue), 'job waits', 'jobs wait');

@@ -89,7 +89,12 @@ export class Plot {
       size: AXIS.x,
       grid: { show: false },
       border: { show: true, stroke: () => this.#colour('var(--edge)'), width: 1 },
-      splits: (plot) => axisTimes(this.#data.domain, this.#data.zone, Math.max(1, plot.width / LABEL_PX.x)),
+      splits: (plot) => {
+        const { from, to } = this.#data.domain;
+        // A label has half of its width on each side of its time, and none may be cut at the end.
+        const end = to - ((to - from) * LABEL_PX.x) / 4 / plot.width;
+        return axisTimes({ from, to: end }, this.#data.zone, Math.max(1, plot.width / LABEL_PX.x));
+      },
       values: (_plot, times) => times.map((at) => axisTime(at, this.#data.zone)),
     };
   }
@@ -98,13 +103,18 @@ export class Plot {
     return {
       ...this.#axis(),
       size: () => {
-        const longest = Math.max(...this.#ys().map((value) => this.#data.format(value).length));
+        const longest = Math.max(...this.#ys().map((value) => this.#label(value).length));
         return AXIS.gap + 6 + longest * 6.5;
       },
       grid: { stroke: () => this.#colour('var(--line)'), width: 1 },
       splits: () => this.#ys(),
-      values: (_plot, values) => values.map((value) => this.#data.format(value)),
+      values: (_plot, values) => values.map((value) => this.#label(value)),
     };
+  }
+
+  /** Zero needs no unit. */
+  #label(value: number): string {
+    return value === 0 ? '0' : this.#data.format(value);
   }
 
   #axis(): UPlot.Axis {

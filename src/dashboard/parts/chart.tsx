@@ -88,7 +88,7 @@ export function Chart(props: ChartProps) {
       ) : (
         <div className="plot-frame" style={{ '--height': `${heightRem}rem` } as CSSProperties}>
           {hasValues || props.empty === undefined ? (
-            <PlotArea {...props} hovered={index} onHover={setHovered} />
+            <PlotArea {...props} hovered={index} onHover={setHovered} onFailed={() => setTable(true)} />
           ) : (
             <p className="nothing">{props.empty}</p>
           )}
@@ -130,7 +130,8 @@ function PlotArea({
   brush,
   hovered,
   onHover,
-}: ChartProps & { hovered: number | null; onHover: (index: number | null) => void }) {
+  onFailed,
+}: ChartProps & { hovered: number | null; onHover: (index: number | null) => void; onFailed: () => void }) {
   const zone = useStore(preferences, (all) => all.zone);
   const theme = useStore(preferences, (all) => all.theme);
   const place = useRef<HTMLDivElement>(null);
@@ -149,8 +150,12 @@ function PlotArea({
     if (element === null) return;
     let isGone = false;
     const observer = new ResizeObserver(() => plot.current?.resize());
-    void import('./chart-plot.ts').then((module) => {
+    void loadPlot().then((module) => {
       if (isGone) return;
+      if (module === null) {
+        onFailed();
+        return;
+      }
       plot.current = new module.Plot(element, latest.current, bands, (next) => setArea((old) => sameArea(old, next)));
       observer.observe(element);
     });
@@ -184,6 +189,15 @@ function PlotArea({
   );
 }
 
+/** Null if the script could not be loaded. uPlot itself fails in a browser whose language is no language tag. */
+async function loadPlot() {
+  try {
+    return await import('./chart-plot.ts');
+  } catch {
+    return null;
+  }
+}
+
 /** The old object if nothing has changed, so that drawing does not render. */
 function sameArea(old: Area | null, next: Area): Area {
   return old !== null && JSON.stringify(old) === JSON.stringify(next) ? old : next;
@@ -192,7 +206,6 @@ function sameArea(old: Area | null, next: Area): Area {
 function ChartTable({ title, times, series, format }: ChartProps) {
   const view = useView();
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolls by the arrow keys
     <section className="chart-table" tabIndex={0} aria-label={`${title}, as a table`}>
       <table className="table">
         <thead>

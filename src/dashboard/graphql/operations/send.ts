@@ -28,22 +28,3 @@ export type SendQueue = NonNullable<ResultOf<typeof SendPage>['queue']>;
 
 /** The payload of the job that is edited and published again. */
 export const PayloadOf = graphql(`query PayloadOf($id: ID!) { job(id: $id) { id payloadText } }`);
-
-/** The job that was sent, with all that came back. */
-export const SentJob = graphql(
-  `
-  query SentJob($id: ID!) {
-    job(id: $id) {
-      ...JobRow
-      backoffType backoffDelay deliverBy progress { text at }
-      attempts { attempt status at durationMs waitMs webhookStatusCode error responseBody }
-      queue {
-        __typename id name mode concurrency inFlight rateLimitMax rateLimitWindow maxDefers ackTimeout
-        pause { since by } hold { until reason askedBy { id } probe { id } } rateWindow { used max resetsAt }
-      }
-    }
-  }
-`,
-  [JobRow],
-);
-export type JobSent = NonNullable<ResultOf<typeof SentJob>['job']>;

@@ -1,7 +1,6 @@
 import { RequestError } from '../../graphql/errors.ts';
 import type { Outcome } from '../../graphql/outcome.ts';
-import { queryClient } from '../../graphql/query.ts';
-import { patch } from '../../live/patch.ts';
+import { showChanged } from '../../live/live.ts';
 
 /**
  * Runs a mutation. Its new state of the queue is shown at once, ahead of the live stream. A request that fails is an
@@ -10,15 +9,10 @@ import { patch } from '../../live/patch.ts';
 export async function changeQueue<Value extends object>(run: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> {
   try {
     const outcome = await run();
-    if (outcome.ok && 'queue' in outcome.value) show(outcome.value.queue as { id: string });
+    if (outcome.ok && 'queue' in outcome.value) showChanged([outcome.value.queue as object]);
     return outcome;
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     return { ok: false, message: error.message, fieldErrors: new Map() };
   }
-}
-
-function show(queue: { id: string }): void {
-  const updates = new Map([[`Queue:${queue.id}`, queue]]);
-  queryClient.setQueriesData({ type: 'active' }, (data: unknown) => patch(data, updates));
 }

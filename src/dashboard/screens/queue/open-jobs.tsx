@@ -4,6 +4,7 @@ import type { QueueOfPage } from '../../graphql/operations/queue.ts';
 import type { StateName } from '../../model/filter/chips.ts';
 import { number } from '../../model/format.ts';
 import { jobsOfQueue, jobsPath } from '../../model/job-links.ts';
+import { DepthBar } from '../../parts/bars.tsx';
 
 type Depth = NonNullable<QueueOfPage['depth']>;
 
@@ -20,7 +21,6 @@ const STATES: readonly (readonly [part: keyof Depth, word: string, state: StateN
 /** Jobs that have not ended, by state. Each number links to its jobs. */
 export function OpenJobs({ name, depth }: { name: string; depth: Depth | null }) {
   if (depth === null) return null;
-  const shown = STATES.filter(([part]) => depth[part] > 0);
   return (
     <section className="sec" aria-labelledby="open-jobs">
       <div className="sec-head">
@@ -34,11 +34,7 @@ export function OpenJobs({ name, depth }: { name: string; depth: Depth | null })
           ))}
         </span>
       </div>
-      <span className="open-bar" aria-hidden="true">
-        {shown.map(([part, , , colour]) => (
-          <i key={part} style={{ flexGrow: depth[part], background: `var(${colour})` }} />
-        ))}
-      </span>
+      <DepthBar depth={depth} isBig />
     </section>
   );
 }
