@@ -59,7 +59,8 @@ const DURATION_STEPS = [
 
 /** Values of the grid, from 0 to the first step that is not below `max`; at most `steps` steps. */
 export function axisValues(max: number, unit: Unit, steps: number): number[] {
-  const least = Math.max(max, Number.MIN_VALUE) / steps;
+  if (max <= 0) return [0, 1];
+  const least = max / steps;
   const step = (unit === 'duration' ? DURATION_STEPS.find((one) => one >= least) : undefined) ?? roundStep(least);
   return Array.from({ length: Math.max(1, Math.ceil(max / step)) + 1 }, (_, n) => roundOff(n * step));
 }

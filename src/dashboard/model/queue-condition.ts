@@ -227,10 +227,15 @@ function slotsBind(queue: QueueNow, flow: Flow): Phrase {
   const due = depth?.due ?? 0;
   const clears =
     surplus > 0 && due > 0
-      ? `; ${number(clearing)} would also clear the backlog in about ${span((due / surplus) * 1000)}`
+      ? `; ${number(clearing)} would also clear the backlog in about ${roughly((due / surplus) * 1000)}`
       : '';
   return phrase`${why} ${many(needed, 'slot')} would keep up${clears}, if the receiver can take them.`;
 }
+
+const MINUTE_MS = 60_000;
+
+/** Nobody needs the seconds of a guess. */
+const roughly = (ms: number) => span(ms < 2 * MINUTE_MS ? ms : Math.ceil(ms / MINUTE_MS) * MINUTE_MS);
 
 /** Slots that the incoming jobs keep busy, with 10 % to spare. */
 export function slotsNeeded(inPerSecond: number | null, p50Ms: number | null): number | null {

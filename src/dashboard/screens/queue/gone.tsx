@@ -39,9 +39,7 @@ export function GoneQueue({ name }: { name: string }) {
   const moment = (at: number) => ({ at, text: time(at, view) });
   const deletedAt = Date.parse(deleted.at);
   const kept =
-    server === null
-      ? ''
-      : phrase` Its jobs are kept until ${moment(deletedAt + server.retentionSeconds * 1000)} at most.`;
+    server === null ? '' : phrase` Its jobs are kept until ${moment(deletedAt + server.retentionSeconds * 1000)}.`;
   return (
     <Page
       title={`${name} was deleted`}

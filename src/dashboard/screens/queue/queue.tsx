@@ -27,7 +27,8 @@ import { useFlow } from './use-queue.ts';
 
 /** A queue: is it healthy, and what limits it right now? */
 export default function Queue({ params: { name = '' } }: { params: Record<string, string> }) {
-  const asked = useQuery(query(QueuePage, { name }));
+  // The stream has the queue; causes and dead letters are asked for again.
+  const asked = useQuery({ ...query(QueuePage, { name }), refetchInterval: 30_000 });
   const queue = asked.data?.queue;
   if (queue === null) return <GoneQueue name={name} />;
   if (queue === undefined) {
