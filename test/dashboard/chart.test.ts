@@ -6,6 +6,7 @@ import {
   bucketSeconds,
   moveEdge,
   spanOfBuckets,
+  spanWithin,
 } from '../../src/dashboard/model/chart.ts';
 
 const MINUTE = 60_000;
@@ -30,6 +31,11 @@ describe('the brush', () => {
   it('stays within the chart, and is never empty', () => {
     expect(spanOfBuckets(at('08:00'), at('13:00'), domain, bucketMs)).toEqual(domain);
     expect(spanOfBuckets(at('10:00'), at('10:00'), domain, bucketMs)).toEqual({ from: at('10:00'), to: at('10:05') });
+  });
+
+  it('shows the part of a span that the chart has', () => {
+    expect(spanWithin({ from: at('08:00'), to: at('10:00') }, domain)).toEqual({ from: at('09:00'), to: at('10:00') });
+    expect(spanWithin({ from: at('07:00'), to: at('08:00') }, domain)).toBeNull();
   });
 
   it('moves one edge by buckets, up to the other edge and to the ends', () => {

@@ -25,6 +25,12 @@ export function spanOfBuckets(a: number, b: number, domain: Span, bucketMs: numb
   return { from: domain.from + from * bucketMs, to: Math.min(domain.to, domain.from + to * bucketMs) };
 }
 
+/** The part of a span that the chart shows; null if it shows none of it. */
+export function spanWithin(span: Span, domain: Span): Span | null {
+  const part = { from: Math.max(span.from, domain.from), to: Math.min(span.to, domain.to) };
+  return part.from < part.to ? part : null;
+}
+
 /** The span with one edge moved by whole buckets. It stays within the chart, and is at least one bucket long. */
 export function moveEdge(span: Span, edge: keyof Span, buckets: number, domain: Span, bucketMs: number): Span {
   const at = span[edge] + buckets * bucketMs;

@@ -234,7 +234,7 @@ function slotsBind(queue: QueueNow, flow: Flow): Phrase {
 
 const MINUTE_MS = 60_000;
 
-/** Nobody needs the seconds of a guess. */
+/** A guess has no seconds. */
 const roughly = (ms: number) => span(ms < 2 * MINUTE_MS ? ms : Math.ceil(ms / MINUTE_MS) * MINUTE_MS);
 
 /** Slots that the incoming jobs keep busy, with 10 % to spare. */

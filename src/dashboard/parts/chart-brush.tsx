@@ -1,5 +1,5 @@
 import { type CSSProperties, type KeyboardEvent, type PointerEvent, useState } from 'react';
-import { moveEdge, type Span, spanOfBuckets } from '../model/chart.ts';
+import { moveEdge, type Span, spanOfBuckets, spanWithin } from '../model/chart.ts';
 import { minute } from '../model/format.ts';
 import { useView } from '../time.ts';
 import type { Area } from './chart-plot.ts';
@@ -31,7 +31,7 @@ export function Brush({
   onChange?: (span: Span | null) => void;
 }) {
   const [drag, setDrag] = useState<{ anchor: number; startX: number; span: Span | null } | null>(null);
-  const shown = drag?.span ?? span;
+  const shown = drag?.span ?? (span === null ? null : spanWithin(span, domain));
   const timeAt = (event: PointerEvent<HTMLElement>) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     return domain.from + ((event.clientX - left) / width) * (domain.to - domain.from);

@@ -7,7 +7,8 @@ let guard: ((go: Go) => void) | null = null;
 
 /** For wouter's router: every link, key and redirect passes it. The back button does not; see `useLeaveGuard`. */
 export function guardedNavigation<To extends unknown[]>(navigate: (...to: To) => void, ...to: To): void {
-  if (guard === null) navigate(...to);
+  // Without a session the person must sign in, and finds what was typed afterwards.
+  if (guard === null || String(to[0]).startsWith('/sign-in')) navigate(...to);
   else guard(() => navigate(...to));
 }
 
@@ -19,7 +20,7 @@ export function leaveFreely(go: Go): void {
 
 /**
  * While `isActive`, `ask` is called in place of leaving; it may call `go` later. The browser asks by itself when the tab
- * is closed. Nobody can stop the back button, so what was typed must still be there when the person returns.
+ * is closed. The back button cannot be stopped, so what was typed must still be there when the person returns.
  */
 export function useLeaveGuard(isActive: boolean, ask: (go: Go) => void): void {
   const latest = useRef(ask);

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation, useSearchParams } from 'wouter';
+import { serverNow } from '../../clock.ts';
 import { JobsOfSpan, type QueueOfPage } from '../../graphql/operations/queue.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import type { Span } from '../../model/chart.ts';
@@ -68,7 +69,7 @@ export function QueueCharts({ queue: { name }, flow }: { queue: QueueOfPage; flo
 function spanOf(params: URLSearchParams): Span | null {
   const [from, to] = [params.get('from') ?? '', params.get('to') ?? ''];
   if (!isTimeBound(from) || !isTimeBound(to)) return null;
-  const span = { from: resolveBound(from, 'from', 0), to: resolveBound(to, 'to', 0) };
+  const span = { from: resolveBound(from, 'from', serverNow()), to: resolveBound(to, 'to', serverNow()) };
   return span.from < span.to ? span : null;
 }
 

@@ -1,6 +1,6 @@
 import { createStore } from '../../store.ts';
 
-/** What was typed and what was sent in this tab. It is not stored: a payload may hold what nobody else may read. */
+/** What was typed and what was sent in this tab. It is not stored, as payloads may be confidential. */
 
 const texts = new Map<string, string>();
 
