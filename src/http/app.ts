@@ -19,7 +19,8 @@ import { parseQuery } from './query.ts';
 import { queueRoutes } from './queues.ts';
 import type { RestServices } from './rest-services.ts';
 import { basePathOf } from './sign-in/public-address.ts';
-import { mountSignIn, type SignIn } from './sign-in/routes.ts';
+import { mountSignIn } from './sign-in/routes.ts';
+import type { SignIn } from './sign-in/sign-in.ts';
 import { sessionAuthentication } from './sign-in/session-authentication.ts';
 import { LONG_ANSWER, UnreadAnswers } from './unread-answers.ts';
 

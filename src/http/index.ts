@@ -3,4 +3,4 @@ export { type AppOptions, createApp } from './app.ts';
 export { type Dashboard, readDashboard } from './dashboard.ts';
 export type { GraphQLEndpoint } from './graphql.ts';
 export { type Bound, bind, type ListenOptions, listen } from './listen.ts';
-export type { SignIn } from './sign-in/routes.ts';
+export type { SignIn } from './sign-in/sign-in.ts';

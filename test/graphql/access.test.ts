@@ -34,20 +34,31 @@ it('every text is plain, or hidden on purpose', () => {
   expect(hidden.map(({ type, field }) => `${type}.${field.name}`).sort()).toEqual([
     'AckProgress.text',
     'Attempt.responseBody',
+    'DeadLetterConnection.hint',
+    'ErrorGroup.answer',
     'Job.payload',
+    'Job.payloadPreview',
     'Job.payloadText',
+    'JobConnection.hint',
+    'JobGroup.value',
     'PayloadSuggestion.value',
     'QueueHold.reason',
+    'Receipt.responseBody',
   ]);
 });
 
 it('every text of an input is plain, or refused on purpose', () => {
   const refused = members.filter(({ owner, member }) => !mayBeSent(owner, member));
   expect(refused.map(({ owner, member }) => `${owner}.${member.name}`).sort()).toEqual([
+    'AttemptFilter.errorContains',
+    'AttemptFilter.responseContains',
+    'DeadLetterFilter.answers',
     'DeadLetterFilter.errorContains',
     'JobFilter.errorContains',
+    'PayloadConditionInput.anywhere',
     'PayloadConditionInput.path',
     'PayloadConditionInput.value',
+    'Query.jobGroups.path',
     'Query.payloadPaths.prefix',
     'Query.payloadValues.path',
     'Query.payloadValues.prefix',

@@ -84,7 +84,7 @@ function createProvider(idp: IdentityProvider, redirectUris: string[], privateKe
       accountId,
       claims: async () => ({ ...idp.person, sub: accountId }),
     }),
-    // Nobody is asked whether the client may have the claims.
+    // The client gets the claims without asking the person for consent.
     loadExistingGrant: async ({ oidc }: { oidc: { session: { accountId: string } } }) => {
       const grant = new provider.Grant({ clientId: CLIENT.id, accountId: oidc.session.accountId });
       grant.addOIDCScope('openid profile email');

@@ -20,7 +20,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   HealthWarning: ['message'],
   Instance: ['role', 'version'],
   InvalidRequestError: ['message'],
-  Job: ['idempotencyKey'],
+  Job: ['cancelledBy', 'idempotencyKey'],
   LimitReachedError: ['message'],
   Me: ['label'],
   Member: ['email', 'issuer', 'name', 'subject'],
@@ -62,7 +62,7 @@ export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(['Query.payloadPaths'
 export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   CreateQueueInput: ['name', 'template', 'webhookUrl'],
   DeadLetterFilter: ['fingerprints'],
-  JobFilter: ['idempotencyKeyContains', 'queueNames'],
+  JobFilter: ['idempotencyKey', 'idempotencyKeyContains', 'queueNames'],
   'Mutation.createApiKey': ['name'],
   'Mutation.deferJob': ['reason'],
   'Mutation.extendAck': ['progress'],
@@ -71,7 +71,7 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   // The client that publishes a payload knows it.
   PublishInput: ['idempotencyKey', 'payload', 'payloadText'],
   PublishJobsInput: ['queue'],
-  'Query.auditLog': ['action'],
+  'Query.auditLog': ['action', 'actor'],
   'Query.queue': ['name'],
   'Query.queues': ['search'],
   UpdateQueueInput: ['webhookUrl'],

@@ -24,6 +24,7 @@ export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   replayDeadLetter: 'operator',
   replayDeadLetters: 'operator',
   resumeQueue: 'operator',
+  runJobsNow: 'operator',
   runNow: 'operator',
 
   // Settings, secrets, and who has access.

@@ -1,19 +1,10 @@
 import type { Express, Request, Response } from 'express';
 import { OWN_PATHS } from '../../domain/paths.ts';
 import { type PendingSignIn, SignInFailure, type SignInFailureCode } from '../../oidc/provider.ts';
-import type { createOidcSignIn } from '../../services/sign-in/oidc.ts';
 import { HttpRefusal } from '../errors.ts';
 import { cookieIn, pendingCookie, setCookie } from './cookies.ts';
 import { FailedSignIns } from './failed-sign-ins.ts';
-import { type SignIn, setSession, userAgentOf } from './routes.ts';
-
-/** Signing in with the OpenID provider. */
-export interface OidcSignIn {
-  /** Name of the provider for people. */
-  name: string;
-  people: ReturnType<typeof createOidcSignIn>;
-  log: { warn(fields: object, message: string): void };
-}
+import { type OidcSignIn, type SignIn, setSession, userAgentOf } from './sign-in.ts';
 
 /** Time for which a sign-in that has begun can be completed. */
 const PENDING_SECONDS = 600;

@@ -1,23 +1,12 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
-import type { Services } from '../../services/services.ts';
 import type { NewSession } from '../../services/sign-in/sessions.ts';
 import { jsonBodyReader } from '../body.ts';
 import { HttpRefusal } from '../errors.ts';
 import { sessionCookie, sessionTokenIn, setCookie } from './cookies.ts';
 import { FailedSignIns } from './failed-sign-ins.ts';
-import { mountOidc, type OidcSignIn } from './oidc.ts';
-import { isFromOwnPage, type PublicAddress } from './public-address.ts';
-
-/** The parts that the sign-in routes need. */
-export interface SignIn {
-  sessions: Pick<Services['sessions'], 'find' | 'startOfKey' | 'startOfLink' | 'endOwn'>;
-  accounts: Pick<Services['accounts'], 'authenticate'>;
-  address: PublicAddress;
-  /** Whether API keys and links may be exchanged for a session. */
-  takesKeys: boolean;
-  /** Null if there is no OpenID provider. */
-  oidc: OidcSignIn | null;
-}
+import { mountOidc } from './oidc.ts';
+import { isFromOwnPage } from './public-address.ts';
+import { type SignIn, setSession, userAgentOf } from './sign-in.ts';
 
 const MAX_BODY_BYTES = 4096;
 const INVALID_KEY = 'this API key is not valid';
@@ -103,22 +92,4 @@ async function ofKey(apiKey: string, req: Request, { accounts, sessions }: SignI
 
 function ofLink(link: string, req: Request, { sessions }: SignIn): Promise<NewSession | null> {
   return sessions.startOfLink(link, userAgentOf(req));
-}
-
-export function userAgentOf(req: Request): string | null {
-  return req.headers['user-agent'] ?? null;
-}
-
-/** Gives the browser a new session, and ends the one that it had. */
-export async function setSession(
-  req: Request,
-  res: Response,
-  { sessions, address }: Pick<SignIn, 'sessions' | 'address'>,
-  { token, expiresAt }: NewSession,
-): Promise<void> {
-  const present = sessionTokenIn(req, address);
-  // The session that is left would end by itself, so an error does not stop the sign-in.
-  if (present !== null) await sessions.endOwn(present).catch(() => undefined);
-  const maxAge = Math.max(1, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
-  res.appendHeader('set-cookie', setCookie(sessionCookie(req, address), token, maxAge));
 }

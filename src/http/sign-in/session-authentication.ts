@@ -4,7 +4,7 @@ import { HttpRefusal } from '../errors.ts';
 import type { UnreadAnswers } from '../unread-answers.ts';
 import { sessionTokenIn } from './cookies.ts';
 import { isFromOwnPage } from './public-address.ts';
-import type { SignIn } from './routes.ts';
+import type { SignIn } from './sign-in.ts';
 
 /** Pages of other sites cannot add this header without permission, which this server gives to none. */
 const OWN_HEADER = 'jobferry-dashboard';
