@@ -44,13 +44,8 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-<<<<<<< HEAD
       // Patterns, as the modules of the page have paths such as /graphql/query.ts.
       ['^/graphql(\\?|$)', '^/session([/?]|$)', '^/v1/'].map((path) => [
-=======
-      // Whole paths: `/graphql/query.ts` and `/session.ts` are scripts of the page.
-      ['^/graphql$', '^/session(/.*)?$', '^/v1/'].map((path) => [
->>>>>>> s2
         path,
         {
           target: SERVER,
