@@ -48,6 +48,11 @@ function show(objects: object[]): void {
   for (const listener of listeners) listener(objects);
 }
 
+/** Shows the new state of objects that a mutation returned, without waiting for the stream. */
+export function showChanged(objects: object[]): void {
+  show(objects);
+}
+
 export function togglePause(): void {
   if (pause.get() === null) {
     pause.set({ since: serverNow(), waiting: 0 });

@@ -7,7 +7,7 @@ import { shortId } from './job-id.ts';
 
 /** A list may know less of the queue than the job's page; the text then leaves out its numbers. */
 export interface JobInList extends JobNow {
-  queue: Partial<QueueOfJob>;
+  queue: Partial<QueueOfJob> & { name?: string };
   progress?: { text: string } | null;
 }
 

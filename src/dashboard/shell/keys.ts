@@ -65,8 +65,7 @@ export function listenForKeys(): () => void {
     const active = activeCommands();
     const command = active.find(({ key }) => key === wanted);
     if (command !== undefined) {
-      // Space and Enter on a button or link are its own.
-      if ((pressed === 'Space' || pressed === 'Enter') && isControl(event.target)) return;
+      if (isUsedBy(event.target, pressed)) return;
       event.preventDefault();
       command.run();
     } else if (active.some(({ key }) => key?.startsWith(`${wanted} `))) {
@@ -84,8 +83,10 @@ function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
 }
 
-function isControl(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest('button, a[href], input, summary, [role=option]') !== null;
+/** Enter follows a link and presses a button; Space presses a button or ticks a box. */
+function isUsedBy(target: EventTarget | null, key: string): boolean {
+  if (!(target instanceof HTMLElement) || (key !== 'Enter' && key !== 'Space')) return false;
+  return target.closest(key === 'Enter' ? 'a[href], button, input, summary' : 'button, input, summary') !== null;
 }
 
 /** ⌘ on Apple's keyboards, Ctrl elsewhere. */

@@ -1,4 +1,4 @@
-import { liveState, pause, togglePause, useLiveState } from '../live/live.ts';
+import { pause, togglePause, useLiveState } from '../live/live.ts';
 import { number, span, time } from '../model/format.ts';
 import { useStore } from '../store.ts';
 import { useView } from '../time.ts';
@@ -46,5 +46,3 @@ export function LiveLabel() {
     </button>
   );
 }
-
-export { liveState };

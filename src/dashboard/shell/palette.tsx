@@ -1,3 +1,4 @@
+import '../parts/suggest.css';
 import './palette.css';
 import { useQuery } from '@tanstack/react-query';
 import { useCombobox } from 'downshift';

@@ -1,5 +1,189 @@
+import './job.css';
+import { Link, useLocation, useSearch } from 'wouter';
+import type { JobOfPage } from '../../graphql/operations/job.ts';
+import { parseFilter } from '../../model/filter/parse.ts';
+import { toSearch } from '../../model/filter/search.ts';
+import { isJobId } from '../../model/job-id.ts';
+import { secondLineOfJob, sentenceOfJob, sentenceOfMissingJob, shortSentence } from '../../model/job-sentence.ts';
+import { wordOfJob } from '../../model/words.ts';
+import { AttemptsPanel } from '../../parts/attempts.tsx';
+import { Crossing } from '../../parts/crossing.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { PayloadPanel } from '../../parts/json-viewer.tsx';
+import { Failure, Skeleton } from '../../parts/states.tsx';
+import { Phrase } from '../../parts/time.tsx';
+import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { type ServerFacts, useServer } from '../../shell/server.ts';
+import { useView } from '../../time.ts';
+import { CopyAs } from './copy-as.tsx';
+import { Facts } from './facts.tsx';
+import { useJobActions } from './job-actions.tsx';
+import { JobNotes } from './job-notes.tsx';
+import { neighboursOf } from './last-list.ts';
+import { useJob } from './use-job.ts';
 
-export default function Job() {
-  return <Page title="Job" crumbs={[{ label: 'Job' }]} h1="Job" />;
+/** One job: what happens next and when, or what became of it. */
+export default function Job({ params: { id = '' } }: { params: Record<string, string> }) {
+  const { asked, job, cancelledBy } = useJob(id);
+  const server = useServer();
+  const search = useSearch();
+  const from = search === '' ? '' : `?${search}`;
+  useNeighbourKeys(id, from);
+
+  if (asked.data === undefined || server === null) {
+    return (
+      <Page
+        title="Job"
+        crumbs={[{ label: 'Jobs', to: `/jobs${from}` }, { label: <Id id={id} /> }]}
+        h1={`Job …${id.slice(-5)}`}
+      >
+        <Failure asked={asked} what="This job" />
+        <Skeleton lines={5} />
+      </Page>
+    );
+  }
+  if (job === undefined) return <MissingJob id={id} from={from} server={server} />;
+  return <FoundJob job={job} asked={asked} server={server} cancelledBy={cancelledBy} from={from} />;
+}
+
+function FoundJob({
+  job,
+  asked,
+  server,
+  cancelledBy,
+  from,
+}: {
+  job: JobOfPage;
+  asked: ReturnType<typeof useJob>['asked'];
+  server: ServerFacts;
+  cancelledBy: string | null;
+  from: string;
+}) {
+  const view = useView();
+  const { webhookTimeoutSeconds, hasWorker } = server;
+  const context = { ...view, webhookTimeoutSeconds, hasWorker, cancelledBy };
+  const sentence = sentenceOfJob(job, context);
+  const second = secondLineOfJob(job, context);
+  const { icon, signal } = wordOfJob(job);
+  const { buttons, dialog } = useJobActions(job);
+  return (
+    <Page
+      title={shortSentence(sentence)}
+      crumbs={[
+        { label: 'Jobs', to: `/jobs${from}` },
+        { label: job.queue.name, to: `/queues/${encodeURIComponent(job.queue.name)}` },
+        { label: <Id id={job.id} /> },
+      ]}
+      sign={{ icon, signal }}
+      h1={<Phrase pieces={sentence} />}
+      {...(second.length > 0 && { lead: <Phrase pieces={second} /> })}
+      actions={
+        <>
+          {buttons}
+          <Link
+            className="btn"
+            href={`/queues/${encodeURIComponent(job.queue.name)}/send${toSearch({ from: job.id })}`}
+          >
+            <Icon name="edit" />
+            Send a changed copy
+          </Link>
+          <CopyAs job={job} />
+          <Neighbours id={job.id} from={from} />
+        </>
+      }
+    >
+      <Failure asked={asked} what="This job" />
+      <section aria-labelledby="course">
+        <h2 className="sr" id="course">
+          Course of the job
+        </h2>
+        <Crossing job={job} webhookTimeoutSeconds={webhookTimeoutSeconds} />
+      </section>
+      <JobNotes job={job} />
+      <div className="cols">
+        <div className="stack">
+          <AttemptsPanel attempts={job.attempts} maxAttempts={job.maxAttempts} />
+          <Facts job={job} retentionSeconds={server.retentionSeconds} />
+        </div>
+        <div className="stack">
+          <PayloadPanel text={job.payloadText} paths={pathsOf(from)} />
+        </div>
+      </div>
+      {dialog}
+    </Page>
+  );
+}
+
+/** The paths of the filter of the list that the job was opened from. */
+function pathsOf(from: string): string[] {
+  const filter = parseFilter(new URLSearchParams(from).get('q') ?? '');
+  return filter.flatMap((chip) => (chip.word === 'payload' ? [chip.path] : []));
+}
+
+function MissingJob({ id, from, server }: { id: string; from: string; server: ServerFacts }) {
+  const view = useView();
+  const sentence = isJobId(id)
+    ? sentenceOfMissingJob(id, server.retentionSeconds, view)
+    : ['No job has this id: an id has 24 digits of 0-9 and a-f.'];
+  return (
+    <Page
+      title="No such job"
+      crumbs={[{ label: 'Jobs', to: `/jobs${from}` }, { label: <Id id={id} /> }]}
+      h1={<Phrase pieces={sentence} />}
+    />
+  );
+}
+
+function Id({ id }: { id: string }) {
+  return <span className="mono">{id}</span>;
+}
+
+function Neighbours({ id, from }: { id: string; from: string }) {
+  const { previous, next } = neighboursOf(id, from);
+  if (previous === null && next === null) return null;
+  return (
+    <span className="seg" role="group" aria-label="Neighbours in the list you came from">
+      <NeighbourLink id={previous} from={from} label="Previous job" icon="up" />
+      <NeighbourLink id={next} from={from} label="Next job" icon="down" />
+    </span>
+  );
+}
+
+function NeighbourLink({
+  id,
+  from,
+  label,
+  icon,
+}: {
+  id: string | null;
+  from: string;
+  label: string;
+  icon: 'up' | 'down';
+}) {
+  if (id === null) {
+    return (
+      <span aria-disabled="true">
+        <Icon name={icon} />
+      </span>
+    );
+  }
+  return (
+    <Link href={`/jobs/${id}${from}`} aria-label={label} replace>
+      <Icon name={icon} />
+    </Link>
+  );
+}
+
+function useNeighbourKeys(id: string, from: string): void {
+  const [, navigate] = useLocation();
+  const { previous, next } = neighboursOf(id, from);
+  const go = (to: string | null) => {
+    if (to !== null) navigate(`/jobs/${to}${from}`, { replace: true });
+  };
+  useCommands([
+    { key: '[', label: 'Previous job of the list', run: () => go(previous), isOnlyKey: true },
+    { key: ']', label: 'Next job of the list', run: () => go(next), isOnlyKey: true },
+    { key: 'Escape', label: 'Back to the list', run: () => navigate(`/jobs${from}`), isOnlyKey: true },
+  ]);
 }

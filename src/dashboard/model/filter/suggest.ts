@@ -1,0 +1,153 @@
+import { isJobId, shortId } from '../job-id.ts';
+import type { Chip, Scalar } from './chips.ts';
+import { formatChip } from './format.ts';
+import { parseTerm } from './parse.ts';
+
+/** What the filter box offers for the text in it. */
+export interface Suggestion {
+  id: string;
+  group: string;
+  /** The part of the label that is already typed is marked by the box. */
+  label: string;
+  hint: string;
+  isCode: boolean;
+  /** Enter adds a chip, continues the text, or opens a job. */
+  does: { chip: Chip } | { text: string } | { job: string };
+}
+
+/** What the server knows. Empty while it is asked. */
+export interface Known {
+  queues: readonly string[];
+  paths: readonly { value: string; count: number }[];
+  /** JSON texts of values at the path that is typed. */
+  values: readonly { value: string; count: number }[];
+}
+
+export const WORDS: readonly (readonly [word: string, hint: string, examples: readonly string[]])[] = [
+  [
+    'state',
+    'due, held, dead …',
+    ['due', 'scheduled', 'retrying', 'held', 'processing', 'awaiting-ack', 'completed', 'dead'],
+  ],
+  ['queue', 'a name', []],
+  ['code', '500, 5xx, 0 for no answer', ['5xx', '4xx', '500', '429', '401', '0']],
+  ['error', 'contains a text', ['~timeout', '~connection_refused', '~HTTP']],
+  ['key', 'idempotency key contains a text', []],
+  ['created', 'when it was published', ['>-15m', '>-1h', '>-4h', '>-1d', '>-3d']],
+  ['attempts', '3, >2, 2..4', ['1', '>1', '>2']],
+  ['completed', 'when it was completed', ['>-1h', '>-1d']],
+  ['scheduled', 'when the next delivery is due', ['<+1h', '>+1h']],
+  ['payload.', 'a path in the payload', []],
+];
+
+const MAX_OF_GROUP = 8;
+
+/** What to ask the server for a text: start of a path, and the path whose values are wanted. */
+export function lookUpsFor(text: string): {
+  path: string | null;
+  valuesOf: string | null;
+  value: string;
+  queue: string | null;
+} {
+  const queue = text.match(/^queue:(?:.*,)?([^,]*)$/)?.[1] ?? null;
+  const isWord = /^[a-z]+:/.test(text) && !text.startsWith('payload.');
+  const [path = '', value] = text.replace(/^payload\./, '').split(':', 2);
+  if (isWord || text === '') return { path: null, valuesOf: null, value: '', queue };
+  return { path, valuesOf: path === '' ? null : path, value: (value ?? '').replace(/^[!~><]/, ''), queue };
+}
+
+export function suggestionsFor(text: string, known: Known): Suggestion[] {
+  if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
+  const [, word, rest] = text.match(/^([a-z]+):(.*)$/s) ?? [];
+  if (word !== undefined && rest !== undefined) return valuesOfWord(word, rest, known);
+  if (text.startsWith('payload.') || text.includes(':')) return [...paths(text, known), ...values(text, known)];
+  return [...words(text), ...paths(text, known), ...values(text, known), ...anywhere(text, known)];
+}
+
+const base = (id: string, group: string, label: string) => ({ id, group, label, hint: '', isCode: false });
+
+function words(text: string): Suggestion[] {
+  return WORDS.filter(([word]) => word.startsWith(text.toLowerCase())).map(([word, hint]) => ({
+    ...base(`word ${word}`, 'Words', word.endsWith('.') ? word : `${word}:`),
+    hint,
+    isCode: true,
+    does: { text: word.endsWith('.') ? word : `${word}:` },
+  }));
+}
+
+/** Values of a word, after those that are typed already: `state:dead,` goes on with a second one. */
+function valuesOfWord(word: string, rest: string, known: Known): Suggestion[] {
+  const examples = word === 'queue' ? known.queues : (WORDS.find(([name]) => name === word)?.[2] ?? []);
+  const comma = rest.lastIndexOf(',') + 1;
+  const [before, typed] = [rest.slice(0, comma), rest.slice(comma)];
+  return examples
+    .filter((example) => example.startsWith(typed) || (word === 'queue' && example.includes(typed)))
+    .slice(0, MAX_OF_GROUP)
+    .flatMap((example) => {
+      const term = `${word}:${before}${example}`;
+      const chip = parseTerm(term);
+      return chip.word === 'unknown'
+        ? []
+        : [{ ...base(term, `Values of ${word}`, term), isCode: true, does: { chip } }];
+    });
+}
+
+function paths(text: string, known: Known): Suggestion[] {
+  if (text.includes(':')) return [];
+  return known.paths.slice(0, MAX_OF_GROUP).map(({ value, count }) => ({
+    ...base(`path ${value}`, 'Paths in recent payloads', value),
+    hint: `in ${count}`,
+    isCode: true,
+    does: { text: `payload.${value}:` },
+  }));
+}
+
+function values(text: string, known: Known): Suggestion[] {
+  const { valuesOf: path } = lookUpsFor(text);
+  if (path === null) return [];
+  return known.values.slice(0, MAX_OF_GROUP).flatMap(({ value, count }) => {
+    const scalar = scalarOf(value);
+    if (scalar === undefined) return [];
+    const chip: Chip = { word: 'payload', path, op: 'EQ', values: [scalar] };
+    return [
+      {
+        ...base(`value ${value}`, `Values of ${path}`, `${path} = ${value}`),
+        hint: String(count),
+        isCode: true,
+        does: { chip },
+      },
+    ];
+  });
+}
+
+/** Objects and arrays are no values of a chip. */
+function scalarOf(json: string): Scalar | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null ? undefined : (value as Scalar);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A bare word may be in the error, in the key, or the value of a path. */
+function anywhere(text: string, known: Known): Suggestion[] {
+  if (text === '') return [];
+  const chips: [label: string, chip: Chip][] = [
+    [`error contains “${text}”`, { word: 'error', text }],
+    [`idempotency key contains “${text}”`, { word: 'key', text }],
+  ];
+  const scalar = scalarOf(text) ?? text;
+  if (known.paths.every(({ value }) => !value.startsWith(text))) {
+    for (const { value: path } of known.paths.slice(0, 5)) {
+      chips.push([`${path} = ${text}`, { word: 'payload', path, op: 'EQ', values: [scalar] }]);
+    }
+  }
+  return chips.map(([label, chip]) => ({ ...base(formatChip(chip), 'Or', label), does: { chip } }));
+}
+
+/** The text that Tab puts into the box. */
+export function completionOf({ does }: Suggestion): string | null {
+  if ('text' in does) return does.text;
+  return 'chip' in does ? formatChip(does.chip) : null;
+}

@@ -1,0 +1,130 @@
+import './attempts.css';
+import { useState } from 'react';
+import { shortCause } from '../model/cause.ts';
+import { bytes, NONE, tookExactly } from '../model/format.ts';
+import type { AttemptNow } from '../model/job.ts';
+import { ATTEMPTS } from '../model/words.ts';
+import { CopyButton } from './copy.tsx';
+import { Status } from './status.tsx';
+import { Time } from './time.tsx';
+
+export interface AttemptWithBody extends AttemptNow {
+  responseBody: string | null;
+}
+
+/** Jobferry stores no more of an answer. */
+const STORED_BYTES = 4096;
+
+/** The ended attempts of a job, newest first; the last one is open. A redelivery after a hold repeats its number. */
+export function AttemptsPanel({
+  attempts,
+  maxAttempts,
+}: {
+  attempts: readonly AttemptWithBody[];
+  maxAttempts: number;
+}) {
+  const last = attempts.length - 1;
+  const [open, setOpen] = useState<ReadonlySet<number> | 'all'>(new Set());
+  // A new attempt is open until it is closed by hand.
+  const isOpen = (index: number) => (open === 'all' ? true : open.has(index) !== (index === last));
+  const toggle = (index: number) => {
+    const all = open === 'all' ? new Set(attempts.map((_, n) => n).filter((n) => n !== last)) : new Set(open);
+    if (!all.delete(index)) all.add(index);
+    setOpen(all);
+  };
+  return (
+    <section className="panel" aria-labelledby="attempts">
+      <header>
+        <h2 id="attempts">Attempts</h2>
+        <span className="small q">
+          {attempts.length === 0 ? `none of ${maxAttempts} ended yet` : `${attempts.length} ended, newest first`}
+        </span>
+        {attempts.length > 1 && (
+          <span className="end">
+            <button
+              type="button"
+              className="btn quiet tiny"
+              onClick={() => setOpen(open === 'all' ? new Set() : 'all')}
+            >
+              {open === 'all' ? 'Hide answers' : 'Show all answers'}
+            </button>
+          </span>
+        )}
+      </header>
+      {attempts.length > 0 && (
+        <ol className="attempts" reversed>
+          {attempts
+            .map((attempt, index) => (
+              <li key={`${attempt.at} ${attempt.attempt}`}>
+                <AttemptLine attempt={attempt} isOpen={isOpen(index)} onToggle={() => toggle(index)} />
+                {isOpen(index) && <AttemptBody attempt={attempt} />}
+              </li>
+            ))
+            .reverse()}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function AttemptLine({
+  attempt,
+  isOpen,
+  onToggle,
+}: {
+  attempt: AttemptWithBody;
+  isOpen: boolean;
+  onToggle: () => void;
+}) {
+  const firstLine = attempt.responseBody?.split('\n', 1)[0] ?? '';
+  return (
+    <button type="button" className="att" aria-expanded={isOpen} onClick={onToggle}>
+      <span className="no">#{attempt.attempt}</span>
+      <Status word={ATTEMPTS[attempt.status]} />
+      <span className="mono">{attempt.webhookStatusCode ?? NONE}</span>
+      <span className="q cut err">
+        {firstLine === '' ? shortCause(attempt.error) : !isOpen && <code>{firstLine}</code>}
+      </span>
+      <span className="n q wait">{attempt.durationMs === null ? NONE : tookExactly(attempt.durationMs)}</span>
+      <span className="n q3">
+        <Time at={attempt.at} />
+      </span>
+    </button>
+  );
+}
+
+/** The answer is text, whatever it says it is. */
+function AttemptBody({ attempt }: { attempt: AttemptWithBody }) {
+  const { responseBody: body, webhookStatusCode: code, status } = attempt;
+  if (body !== null && body !== '') {
+    const size = new TextEncoder().encode(body).length;
+    return (
+      <div className="body">
+        <header>
+          <span>
+            The receiver’s answer, {bytes(size)}
+            {size >= STORED_BYTES && ': the first 4 KiB of it'}
+          </span>
+          <span className="end">
+            <CopyButton text={body} what="Answer" />
+          </span>
+        </header>
+        <pre className="pre" tabIndex={0} role="region" aria-label="The receiver’s answer">
+          {body}
+        </pre>
+      </div>
+    );
+  }
+  return (
+    <div className="body small q">
+      {code === null && status === 'FAILED' ? (
+        <p>
+          Nothing came back. The receiver may still have done the work: look for the job’s id in its log before you run
+          it again.
+        </p>
+      ) : (
+        <p>{status === 'DEFERRED' ? 'No attempt was used. The answer had no body.' : 'The answer had no body.'}</p>
+      )}
+    </div>
+  );
+}

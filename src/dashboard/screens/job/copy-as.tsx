@@ -1,0 +1,52 @@
+import { useId } from 'react';
+import { urlOf } from '../../graphql/client.ts';
+import { textOf } from '../../graphql/graphql.ts';
+import { type JobOfPage, JobPage } from '../../graphql/operations/job.ts';
+import { copy } from '../../parts/copy.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { useCommands } from '../../shell/keys.ts';
+
+/** A menu of texts to paste elsewhere. The payload in each is the one that was published, byte for byte. */
+export function CopyAs({ job }: { job: JobOfPage }) {
+  const id = useId();
+  const items = [
+    { key: 'y', label: 'Copy the id', run: () => void copy(job.id, 'Id') },
+    { key: 'Y', label: 'Copy as curl', run: () => void copy(curlOf(job), 'curl command') },
+    { label: 'Copy the payload', run: () => void copy(job.payloadText, 'Exact payload') },
+    {
+      label: 'Copy as GraphQL',
+      run: () => void copy(`${textOf(JobPage)}\n# ${JSON.stringify({ id: job.id })}`, 'GraphQL query'),
+    },
+    { label: 'Copy the link', run: () => void copy(location.href, 'Link') },
+  ];
+  useCommands(items.map((item) => ({ ...item, icon: 'copy' })));
+  return (
+    <>
+      <button type="button" className="btn" popoverTarget={id}>
+        <Icon name="copy" />
+        Copy as
+      </button>
+      <div id={id} popover="auto" className="menu">
+        {items.map(({ key, label, run }) => (
+          <button key={label} type="button" popoverTarget={id} popoverTargetAction="hide" onClick={run}>
+            {label.replace(/^Copy (the |as )?/, '').replace(/^./, (first) => first.toUpperCase())}
+            {key !== undefined && <kbd>{key}</kbd>}
+          </button>
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** Publishes the same payload again. The here-document passes every byte on as it is. */
+function curlOf({ queue, payloadText, idempotencyKey }: JobOfPage): string {
+  const lines = [
+    `curl -X POST '${urlOf(`v1/queues/${encodeURIComponent(queue.name)}/jobs`)}'`,
+    `  -H "authorization: Bearer $JOBFERRY_API_KEY"`,
+    `  -H 'content-type: application/json'`,
+    // The same key would return this job instead of a new one.
+    ...(idempotencyKey === null ? [] : [`  -H 'idempotency-key: ${idempotencyKey.replaceAll("'", "'\\''")}-again'`]),
+    `  --data-binary @- <<'JOBFERRY'`,
+  ];
+  return `${lines.join(' \\\n')}\n{"payload":${payloadText}}\nJOBFERRY`;
+}

@@ -1,0 +1,55 @@
+import { Link } from 'wouter';
+import type { JobOfPage } from '../../graphql/operations/job.ts';
+import { toSearch } from '../../model/filter/search.ts';
+import { many, minute, number, percent } from '../../model/format.ts';
+import { isWell } from '../../model/receiver.ts';
+import { Note } from '../../parts/note.tsx';
+import { useView } from '../../time.ts';
+import { useSameCause } from './use-job.ts';
+
+/** Of a dead job: how many died of the same, and whether its receiver works again. */
+export function JobNotes({ job }: { job: JobOfPage }) {
+  const view = useView();
+  const cause = useSameCause(job);
+  const { deadLetter, queue } = job;
+  if (deadLetter === null || deadLetter.replayedAt !== null || cause === null) return null;
+  const others = cause.count - 1;
+  const [first, last] = [minute(Date.parse(cause.firstSeen), view), minute(Date.parse(cause.lastSeen), view)];
+  const together = `/dead${toSearch({ q: `cause:${cause.fingerprint}` })}`;
+  const { health } = queue;
+  if (health !== null && isWell(health)) {
+    const all = health.answered2xx + health.answered3xx + health.answered4xx + health.answered5xx + health.unauthorized;
+    const answers = all + health.backpressure + health.unanswered;
+    return (
+      <div className="job-note">
+        <Note
+          signal="ok"
+          icon="done"
+          action={
+            <Link className="btn tiny" href={together}>
+              {others === 0 ? 'See its cause' : `Replay all ${number(cause.count)}…`}
+            </Link>
+          }
+        >
+          <b>The receiver works again.</b> It answered 2xx to {percent(health.answered2xx, answers)} of{' '}
+          {many(answers, 'delivery', 'deliveries')} of the last hour, and nothing died of this since {last}.
+        </Note>
+      </div>
+    );
+  }
+  if (others === 0) return null;
+  return (
+    <div className="job-note">
+      <Note
+        icon="dead"
+        action={
+          <Link className="btn tiny" href={together}>
+            See them together
+          </Link>
+        }
+      >
+        {many(others, 'other job', 'other jobs')} of {queue.name} died of the same between {first} and {last}.
+      </Note>
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { type JobOfPage, JobPage, SameCause } from '../../graphql/operations/job.ts';
+import { query } from '../../graphql/query.ts';
+import { useWatch } from '../../live/live.ts';
+
+/** One job with all that its page shows, kept current. */
+export function useJob(id: string) {
+  const asked = useQuery({ ...query(JobPage, { id }) });
+  useWatch({ jobIds: [id] });
+  const job = asked.data?.job ?? undefined;
+  // The stream sends what a list shows. When that has moved on, so have the attempts.
+  const course = job === undefined ? '' : courseOf(job);
+  const known = useRef('');
+  const { refetch } = asked;
+  useEffect(() => {
+    if (known.current !== '' && course !== known.current) void refetch();
+    known.current = course;
+  }, [course, refetch]);
+  return {
+    asked,
+    job,
+    cancelledBy: asked.data?.changes.nodes.find(({ action }) => action === 'job.cancel')?.actor ?? null,
+  };
+}
+
+const courseOf = ({ status, attemptsMade, deferCount, scheduledFor, waiting, deadLetter }: JobOfPage) =>
+  [status, attemptsMade, deferCount, scheduledFor, waiting?.reason, deadLetter?.replayedAt].join(' ');
+
+/** How many dead letters have the same cause as this one. */
+export function useSameCause(job: JobOfPage | undefined) {
+  const fingerprint = job?.deadLetter?.fingerprint;
+  const asked = useQuery({
+    ...query(SameCause, {
+      filter: { fingerprints: [fingerprint ?? ''], queueIds: [job?.queue.id ?? ''], replayed: false },
+    }),
+    enabled: fingerprint !== undefined,
+  });
+  return asked.data?.errorGroups[0] ?? null;
+}

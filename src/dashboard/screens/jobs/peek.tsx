@@ -1,0 +1,91 @@
+import { useMemo } from 'react';
+import { Link } from 'wouter';
+import { shortId } from '../../model/job-id.ts';
+import { sentenceOfJob } from '../../model/job-sentence.ts';
+import { lexJson } from '../../model/json/lex.ts';
+import { Crossing } from '../../parts/crossing.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { JsonText } from '../../parts/json-viewer.tsx';
+import { Failure, Skeleton } from '../../parts/states.tsx';
+import { JobStatusWord } from '../../parts/status.tsx';
+import { Phrase } from '../../parts/time.tsx';
+import { useServer } from '../../shell/server.ts';
+import { useView } from '../../time.ts';
+import { CopyAs } from '../job/copy-as.tsx';
+import { useJobActions } from '../job/job-actions.tsx';
+import { useJob } from '../job/use-job.ts';
+
+/** More of a payload is on the job's page. */
+const PREVIEW_CHARACTERS = 4000;
+
+/** A job beside its list. */
+export default function Peek({
+  id,
+  from,
+  paths,
+  onMove,
+  onClose,
+}: {
+  id: string;
+  from: string;
+  paths: readonly string[];
+  onMove: (step: 1 | -1) => void;
+  onClose: () => void;
+}) {
+  const { asked, job, cancelledBy } = useJob(id);
+  const server = useServer();
+  const view = useView();
+  const { buttons, dialog } = useJobActions(job);
+  const preview = job?.payloadText.slice(0, PREVIEW_CHARACTERS) ?? '';
+  const lexed = useMemo(() => lexJson(preview), [preview]);
+  return (
+    <aside className="peek" aria-label={`Job ${shortId(id)}`}>
+      <header>
+        {job !== undefined && <JobStatusWord job={job} />}
+        <span className="mono q">{shortId(id)}</span>
+        <span className="end">
+          <IconButton icon="up" label="Previous" onClick={() => onMove(-1)} />
+          <IconButton icon="down" label="Next" onClick={() => onMove(1)} />
+          <Link className="btn quiet icon tiny" href={`/jobs/${id}${from}`} aria-label="Open the page of the job">
+            <Icon name="open" />
+          </Link>
+          <IconButton icon="x" label="Close" onClick={onClose} />
+        </span>
+      </header>
+      <div className="in">
+        <Failure asked={asked} what="This job" />
+        {job === undefined || server === null ? (
+          asked.data === undefined ? (
+            <Skeleton />
+          ) : (
+            <p>This job is not kept any more.</p>
+          )
+        ) : (
+          <>
+            <h2>
+              <Phrase pieces={sentenceOfJob(job, { ...view, ...server, cancelledBy })} />
+            </h2>
+            <Crossing job={job} webhookTimeoutSeconds={server.webhookTimeoutSeconds} isDown />
+            <JsonText text={preview} lexed={lexed} paths={paths} />
+            {preview.length < job.payloadText.length && <p className="small q">The rest is on the page of the job.</p>}
+          </>
+        )}
+      </div>
+      {job !== undefined && (
+        <footer>
+          {buttons}
+          <CopyAs job={job} />
+        </footer>
+      )}
+      {dialog}
+    </aside>
+  );
+}
+
+function IconButton({ icon, label, onClick }: { icon: 'up' | 'down' | 'x'; label: string; onClick: () => void }) {
+  return (
+    <button type="button" className="btn quiet icon tiny" aria-label={label} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
+  );
+}
