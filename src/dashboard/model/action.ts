@@ -134,7 +134,7 @@ export function sentenceOfAction(
     }
     case 'COMPLETED': {
       const count =
-        action.succeeded === 0 ? `No ${one} was` : `${many(action.succeeded, `${one} was`, `${others} were`)}`;
+        action.succeeded === 0 ? `no ${one} was` : `${many(action.succeeded, `${one} was`, `${others} were`)}`;
       return `Done: ${count} ${done}${action.skipped === 0 ? '' : `, ${number(action.skipped)} left out`}.`;
     }
     case 'CANCELLED':

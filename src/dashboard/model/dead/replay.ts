@@ -80,7 +80,7 @@ export function safetyOfReplay({ paused, hold, health }: ReplayQueue): Safety {
     return {
       signal: 'idle',
       icon: 'info',
-      strong: 'Nobody knows yet whether the receiver works.',
+      strong: 'Whether the receiver works is not known.',
       text:
         all === 0
           ? 'It had no delivery in the last hour. Send 1 first.'
