@@ -1,6 +1,6 @@
 import './actions.css';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useSearch } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { Actions as ActionsOperation } from '../../graphql/operations/actions.ts';
 import type { ActionNow } from '../../graphql/operations/fragments.ts';
 import { keepOld, query } from '../../graphql/query.ts';
@@ -22,7 +22,7 @@ const PAGE = 50;
 const AGAIN_MS = 15_000;
 
 export default function Actions() {
-  const params = new URLSearchParams(useSearch());
+  const [params] = useSearchParams();
   const [after, before] = [params.get('after'), params.get('before')];
   const isPaused = useStore(pause, (paused) => paused !== null);
   const asked = useQuery({

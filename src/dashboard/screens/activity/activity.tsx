@@ -1,7 +1,7 @@
 import './activity.css';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Link, useLocation, useSearch } from 'wouter';
+import { Link, useLocation, useSearchParams } from 'wouter';
 import { type ActivityEntry, Activity as ActivityOperation } from '../../graphql/operations/service.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import { pause } from '../../live/live.ts';
@@ -22,7 +22,7 @@ const PAGE = 50;
 const AGAIN_MS = 30_000;
 
 export default function Activity() {
-  const params = new URLSearchParams(useSearch());
+  const [params] = useSearchParams();
   const [action, target] = [params.get('action'), params.get('target')];
   const [after, before] = [params.get('after'), params.get('before')];
   const isPaused = useStore(pause, (paused) => paused !== null);

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useSearch } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { request } from '../../graphql/client.ts';
 import { type DeadLetterRow, DeadLetters, ReplayLetter } from '../../graphql/operations/dead-letters.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
@@ -21,7 +21,7 @@ const PAGE = 50;
 
 /** Each dead letter, the last that died first. */
 export function OneByOne({ url: { filter, forApi, key } }: { url: ReturnType<typeof useDeadFilter> }) {
-  const params = new URLSearchParams(useSearch());
+  const [params] = useSearchParams();
   const [after, before] = [params.get('after'), params.get('before')];
   const place = before === null ? { first: PAGE, after } : { last: PAGE, before };
   const asked = useQuery({

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { useLocation, useSearch } from 'wouter';
+import { useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { request } from '../../graphql/client.ts';
 import { QueueOfName } from '../../graphql/operations/dead-letters.ts';
@@ -36,9 +36,8 @@ export function deadPath(filter: DeadFilter, tab: Tab, place: Record<string, str
 }
 
 export function useDeadFilter(): DeadFilterInUrl {
-  const search = useSearch();
   const [, navigate] = useLocation();
-  const params = new URLSearchParams(search);
+  const [params] = useSearchParams();
   const text = params.get('q') ?? '';
   const tab: Tab = params.get('tab') === 'all' ? 'all' : 'causes';
   const filter = useMemo(() => parseDeadFilter(text), [text]);
