@@ -159,7 +159,7 @@ describe('the list of actions', () => {
     expect(line()).toBe('No action is running.');
     expect(line(RUNNING, RUNNING)).toBe('2 actions are running.');
     expect(line({ ...RUNNING, status: 'FAILED', finishedAt: '2026-11-12T12:05:00Z' })).toBe(
-      'No action is running. The last one, replay of dead letters, failed at 12:05:00.',
+      'No action is running. The last one, the replay of order-events, failed at 12:05:00.',
     );
     expect(line(RUNNING)).toMatch(/^One action is running: 1 204 of 1 998 dead letters are replayed/);
   });

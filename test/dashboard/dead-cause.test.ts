@@ -97,6 +97,8 @@ describe('the condition of a cause', () => {
     const ill = { queue: { ...QUEUE, health: answers(94, 6) }, job: null };
     expect(conditionOfCause(cause({ lastSeen: at(11), sample: ill }), NOW)).toBe('unknown');
     expect(conditionOfCause(cause({ lastSeen: at(11), sample: null }), NOW)).toBe('unknown');
+    // A worker that does not report says nothing about the receiver.
+    expect(conditionOfCause(cause({ lastSeen: at(11), error: 'ack_timeout' }), NOW)).toBe('unknown');
   });
 
   it('calls a receiver well after ten answers, 19 of 20 of them 2xx', () => {
@@ -111,6 +113,8 @@ describe('the condition of a cause', () => {
     const fresh = timesOfCause(cause({ lastSeen: '2026-11-12T12:03:51Z' }), VIEW);
     expect(plain(textOfPhrase(fresh.range))).toBe('09:12 to now');
     expect(plain(textOfPhrase(fresh.since))).toBe('last one 20 s ago');
+    const short = timesOfCause(cause({ lastSeen: '2026-11-12T09:12:59Z' }), VIEW);
+    expect(plain(textOfPhrase(short.range))).toBe('at 09:12');
     expect(plain(roughlyAgo(NOW - 90 * 60_000, VIEW))).toBe('1 h ago');
     expect(roughlyAgo(NOW, VIEW)).toBe('now');
   });
@@ -135,9 +139,9 @@ describe('the first line of Dead letters', () => {
   it('says what happened, and how the receiver is now', () => {
     const lead = (change: Partial<CauseNow>) => plain(textOfPhrase(leadOfCause(cause(change), 15, VIEW) ?? []));
     const now = 'In the last hour it answered 2xx to 99 % of its deliveries.';
-    expect(lead({})).toBe(`order-events answered 500, 09:12 to 09:41. ${now}`);
+    expect(lead({})).toBe(`order-events answered 500 from 09:12 to 09:41. ${now}`);
     expect(lead({ reason: 'ACK_TIMEOUT' })).toBe(
-      `order-events: worker did not report within 5 min, 09:12 to 09:41. ${now}`,
+      `order-events: worker did not report within 5 min from 09:12 to 09:41. ${now}`,
     );
     expect(leadOfCause(cause({ sample: null }), 15, VIEW)).toBeNull();
   });

@@ -19,8 +19,7 @@ export function sentenceOfActions(
   if (last === undefined) return phrase`No action is running.`;
   if (!isFirstPage) return phrase`Earlier actions.`;
   const end = Date.parse(last.finishedAt ?? last.updatedAt);
+  const { noun, others } = wordsOfKind(last.kind);
   const how = { COMPLETED: 'ended', CANCELLED: 'was stopped', FAILED: 'failed', RUNNING: 'runs' }[last.status];
-  return phrase`No action is running. The last one, ${lower(wordsOfKind(last.kind).name)}, ${how} at ${{ at: end, text: time(end, view) }}.`;
+  return phrase`No action is running. The last one, the ${noun} of ${last.queue?.name ?? others}, ${how} at ${{ at: end, text: time(end, view) }}.`;
 }
-
-const lower = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);

@@ -27,6 +27,8 @@ export interface ActionState {
 
 interface KindWords {
   name: string;
+  /** In a sentence: "the replay of orders". */
+  noun: string;
   icon: IconName;
   one: string;
   others: string;
@@ -38,15 +40,22 @@ interface KindWords {
 
 const KINDS: Readonly<Record<ActionKind, KindWords>> = {
   REPLAY_DEAD_LETTERS: {
-    ...{ name: 'Replay of dead letters', icon: 'undo', one: 'dead letter', others: 'dead letters', done: 'replayed' },
+    ...{
+      name: 'Replay of dead letters',
+      noun: 'replay',
+      icon: 'undo',
+      one: 'dead letter',
+      others: 'dead letters',
+      done: 'replayed',
+    },
     leftOut: 'had been replayed or removed meanwhile',
   },
   CANCEL_JOBS: {
-    ...{ name: 'Cancel jobs', icon: 'cancelled', one: 'job', others: 'jobs', done: 'cancelled' },
+    ...{ name: 'Cancel jobs', noun: 'cancellation', icon: 'cancelled', one: 'job', others: 'jobs', done: 'cancelled' },
     leftOut: 'had ended or were being delivered',
   },
   PURGE_QUEUE: {
-    ...{ name: 'Purge of queue', icon: 'deleted', one: 'job', others: 'jobs', done: 'cancelled' },
+    ...{ name: 'Purge of queue', noun: 'purge', icon: 'deleted', one: 'job', others: 'jobs', done: 'cancelled' },
     leftOut: 'had ended or were being delivered',
   },
 };
@@ -56,7 +65,7 @@ export function wordsOfKind(kind: string): KindWords {
   const name = kind.charAt(0) + kind.slice(1).toLowerCase().replaceAll('_', ' ');
   return (
     KINDS[kind as ActionKind] ?? {
-      ...{ name, icon: 'actions', one: 'job', others: 'jobs', done: 'done' },
+      ...{ name, noun: 'work', icon: 'actions', one: 'job', others: 'jobs', done: 'done' },
       leftOut: 'had changed meanwhile',
     }
   );

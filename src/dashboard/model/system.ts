@@ -54,7 +54,10 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
   const load = workers.reduce((sum, { inFlight }) => sum + inFlight, 0);
   const capacity = workers.reduce((sum, one) => sum + one.capacity, 0);
   const full = capacity > 0 && load >= capacity * 0.9;
-  const running = `${many(seen.length, 'process is', 'processes are')} running, ${seen.length === 1 ? 'of' : 'all of'} version ${versions[0]}.`;
+  const running =
+    seen.length === 1
+      ? `One process is running, of version ${versions[0]}.`
+      : `${number(seen.length)} processes are running, all of version ${versions[0]}.`;
   if (full) {
     return {
       ...{
@@ -70,7 +73,7 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
     lead:
       silent > 0
         ? `${many(silent, 'process was', 'processes were')} not seen for ${span(SEEN_MS)}: stopped, or cut off. Its deliveries are taken back.`
-        : `${many(workers.length, 'worker delivers', 'workers deliver')} ${number(load)} of at most ${number(capacity)} jobs at once.`,
+        : `${workers.length === 1 ? 'One worker has' : `${number(workers.length)} workers have`} ${many(load, 'delivery', 'deliveries')} in flight, of at most ${number(capacity)}.`,
   };
 }
 

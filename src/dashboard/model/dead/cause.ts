@@ -109,10 +109,11 @@ const RECENT_MS = 10 * 60_000;
 export type CauseCondition = 'over' | 'failing' | 'unknown';
 
 export function conditionOfCause(
-  { lastSeen, sample }: Pick<CauseNow, 'lastSeen' | 'sample'>,
+  { reason, error, lastSeen, sample }: Pick<CauseNow, 'reason' | 'error' | 'lastSeen' | 'sample'>,
   now: number,
 ): CauseCondition {
   if (now - Date.parse(lastSeen) < RECENT_MS) return 'failing';
+  if (isOfWorker(reason, error)) return 'unknown';
   return isWell(sample?.queue?.health ?? null) ? 'over' : 'unknown';
 }
 
@@ -121,6 +122,11 @@ export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal:
   failing: { word: 'still failing', signal: 'bad' },
   unknown: null,
 };
+
+/** The worker failed after the receiver had answered 2xx, so the receiver's answers say nothing of it. */
+function isOfWorker(reason: DeadReason, error: string | null): boolean {
+  return reason === 'ACK_TIMEOUT' || reason === 'NACKED' || error === 'ack_timeout';
+}
 
 const at = (ms: number, view: View): TimePiece => ({ at: ms, text: minute(ms, view) });
 
@@ -133,7 +139,8 @@ export function timesOfCause(cause: CauseNow, view: View): { range: Phrase; sinc
     condition === 'over'
       ? phrase`over for ${span(view.now - last)}`
       : phrase`last one ${{ at: last, text: roughlyAgo(last, view) }}`;
-  return { range: phrase`${at(first, view)} to ${end}`, since };
+  const isOneMinute = end !== 'now' && minute(first, view) === minute(last, view);
+  return { range: isOneMinute ? phrase`at ${end}` : phrase`${at(first, view)} to ${end}`, since };
 }
 
 const UNITS = [
@@ -172,12 +179,13 @@ export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view
   const queue = cause.sample?.queue ?? null;
   if (queue === null) return null;
   const { range } = timesOfCause(cause, view);
+  const when = range.length > 2 || range[0] !== 'at ' ? phrase`from ${range}` : range;
   const title = titleOfCause(cause, webhookTimeoutSeconds).replace(/^Receiver |, [a-z0-9\u202f]+( times)?$/g, '');
   const isOfReceiver = /^(answered|refused|did|cut|rejected|asked)/.test(title);
   const what = isOfReceiver
     ? phrase`${queue.name} ${title}`
     : phrase`${queue.name}: ${title.charAt(0).toLowerCase()}${title.slice(1)}`;
-  return sentences(phrase`${what}, ${range}.`, answersNow(queue.health ?? null));
+  return sentences(phrase`${what} ${when}.`, answersNow(queue.health ?? null));
 }
 
 function answersNow(answers: Answers | null): string | null {

@@ -97,19 +97,23 @@ async function replayLetter(letter: DeadLetterRow): Promise<void> {
   for (const name of ['DeadLetters', 'Causes', 'Shell']) void queryClient.invalidateQueries({ queryKey: [name] });
 }
 
+/** The title counts attempts; all else that a sample has is in the row. */
+const sampleOf = (job: DeadLetterRow['job']) =>
+  job === null ? null : { queue: null, job: { attempts: [{ attempt: job.attemptsMade, responseBody: null }] } };
+
 function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => void }) {
   const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
   const { job, queue, replayedJob, replayedAt } = letter;
-  const title = titleOfCause({ ...letter, sample: null }, timeout);
+  const title = titleOfCause({ ...letter, sample: sampleOf(job) }, timeout);
   return (
     <tr>
       <td className="c1">
-        <span className="st bad cut">
+        <span className="st bad">
           <Icon name="dead" />
           {job === null ? (
             title
           ) : (
-            <Link className="rowlink cut" href={`/jobs/${job.id}`}>
+            <Link className="rowlink" href={`/jobs/${job.id}`}>
               {title}
             </Link>
           )}
