@@ -1,5 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
 
+const FIRST_FIELD = 'input.input, textarea';
+
 /**
  * A question before a deed. The title is the question with its number; then come the price, what is at stake, choices,
  * and the deed. `Esc` closes, ⌘Enter does it, and focus goes back to where it was.
@@ -18,11 +20,14 @@ export function Dialog({
   onClose: () => void;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
+  const cancel = useRef<HTMLButtonElement>(null);
   const id = useId();
   useEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();
+    // The browser would choose the first control. Text to type comes first, else the least harmful button.
+    (dialog?.querySelector<HTMLElement>(FIRST_FIELD) ?? cancel.current)?.focus();
     return () => {
       dialog?.close();
       // The browser returns focus only if the dialog is closed before it is removed.
@@ -53,9 +58,7 @@ export function Dialog({
         <div className="in">{children}</div>
         <div className="bottom">
           {deed.start !== undefined && <span className="start">{deed.start}</span>}
-          {/* The least harmful button has the focus. */}
-          {/* biome-ignore lint/a11y/noAutofocus: a dialog moves focus into itself */}
-          <button type="button" className="btn" onClick={onClose} autoFocus>
+          <button ref={cancel} type="button" className="btn" onClick={onClose}>
             Cancel
           </button>
           <button

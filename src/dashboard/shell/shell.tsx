@@ -9,6 +9,7 @@ import { useStore } from '../store.ts';
 import { ProductBar } from './bar.tsx';
 import { Help } from './help.tsx';
 import { listenForKeys, useCommands } from './keys.ts';
+import { MyActions } from './my-actions.tsx';
 import { MAIN, SERVICE } from './navigation.ts';
 import { closeOverlay, openPalette, overlay } from './overlay.ts';
 import { usePlaces } from './place.ts';
@@ -48,6 +49,7 @@ export function Shell() {
         <TabBar />
       </div>
       <Toasts />
+      <MyActions />
       <Overlay />
     </>
   );

@@ -1,5 +1,171 @@
+import './action.css';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { request } from '../../graphql/client.ts';
+import { type ActionOfPage, ActionPage, Canary, StopAction } from '../../graphql/operations/actions.ts';
+import { outcomeOf } from '../../graphql/outcome.ts';
+import { query, queryClient } from '../../graphql/query.ts';
+import { useWatch } from '../../live/live.ts';
+import {
+  leadOfAction,
+  matchedText,
+  SIGNALS,
+  sentenceOfAction,
+  titleOfAction,
+  toGo,
+  wordsOfKind,
+} from '../../model/action.ts';
+import { number } from '../../model/format.ts';
+import { shortId } from '../../model/job-id.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
+import { Phrase } from '../../parts/time.tsx';
+import { toastFailure } from '../../parts/toast.tsx';
+import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { useView } from '../../time.ts';
+import { ActionsTable } from '../actions/actions-table.tsx';
+import { Course, Facts, Progress, WhatWasAsked } from './parts.tsx';
+import { useRate } from './use-rate.ts';
 
-export default function Action() {
-  return <Page title="Action" crumbs={[{ label: 'Action' }]} h1="Action" />;
+export default function Action({ params: { id = '' } }: { params: Record<string, string> }) {
+  const [, navigate] = useLocation();
+  const asked = useQuery(query(ActionPage, { id }));
+  const action = asked.data?.bulkAction ?? null;
+  const canaryId = action?.canaryJobId ?? null;
+  const canary = useQuery({ ...query(Canary, { id: canaryId ?? '' }), enabled: canaryId !== null }).data?.job ?? null;
+  useWatch({
+    actionIds: [id],
+    queueIds: action?.status === 'RUNNING' && action.queue !== null ? [action.queue.id] : [],
+    jobIds: canaryId === null ? [] : [canaryId],
+  });
+  useCommands([
+    { key: 'Escape', label: 'Leave: the action goes on', run: () => navigate('/actions'), isOnlyKey: true },
+  ]);
+  if (action === null) {
+    return (
+      <Page
+        title="Action"
+        crumbs={[{ label: 'Actions', to: '/actions' }, { label: shortId(id) }]}
+        h1={asked.data === undefined ? 'Action' : 'No action has this id.'}
+      >
+        <Failure asked={asked} what="This action" />
+        {asked.data === undefined ? (
+          asked.isLoading && <Skeleton lines={4} />
+        ) : (
+          <Empty title="It may have been removed">
+            <p>Actions are kept for as long as the account’s history.</p>
+            <Link className="btn tiny" href="/actions">
+              All actions
+            </Link>
+          </Empty>
+        )}
+      </Page>
+    );
+  }
+  const others = asked.data?.bulkActions.nodes.filter((other) => other.id !== id).slice(0, 5) ?? [];
+  const stoppedBy = asked.data?.stops.nodes[0]?.actor ?? null;
+  return (
+    <Head action={action} stoppedBy={stoppedBy}>
+      <Failure asked={asked} what="This action" />
+      <Progress action={action} />
+      <Facts action={action} canary={canary} />
+      <div className="halves">
+        <Course action={action} canary={canary} stoppedBy={stoppedBy} />
+        <WhatWasAsked action={action} />
+      </div>
+      {others.length > 0 && (
+        <section className="sec" aria-labelledby="others">
+          <div className="sec-head">
+            <h2 id="others">Other actions</h2>
+            <span className="end">
+              <Link className="btn tiny quiet" href="/actions">
+                All actions
+              </Link>
+            </span>
+          </div>
+          <ActionsTable actions={others} caption="Other actions, the newest first" />
+        </section>
+      )}
+    </Head>
+  );
+}
+
+/** A component of its own, as it steps once a second. */
+function Head({
+  action,
+  stoppedBy,
+  children,
+}: {
+  action: ActionOfPage;
+  stoppedBy: string | null;
+  children: React.ReactNode;
+}) {
+  const view = useView();
+  const rate = useRate(action);
+  const [isAsking, setAsking] = useState(false);
+  const { name, icon } = wordsOfKind(action.kind);
+  const isRunning = action.status === 'RUNNING';
+  useCommands(isRunning ? [{ key: 'c', label: 'Stop this action', icon: 'stop', run: () => setAsking(true) }] : []);
+  return (
+    <Page
+      title={titleOfAction(action)}
+      crumbs={[
+        { label: 'Actions', to: '/actions' },
+        { label: name },
+        { label: <span className="mono">{shortId(action.id)}</span> },
+      ]}
+      sign={{ icon, signal: SIGNALS[action.status] }}
+      h1={sentenceOfAction(action, { rate, stoppedBy })}
+      lead={<Phrase pieces={leadOfAction(action, view)} />}
+      actions={
+        isRunning && (
+          <button type="button" className="btn danger" onClick={() => setAsking(true)}>
+            <Icon name="stop" />
+            Stop…
+            <kbd>c</kbd>
+          </button>
+        )
+      }
+    >
+      {children}
+      {isAsking && <StopDialog action={action} onClose={() => setAsking(false)} />}
+    </Page>
+  );
+}
+
+function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => void }) {
+  const { others, done } = wordsOfKind(action.kind);
+  const isOver = action.status !== 'RUNNING';
+  const stop = async () => {
+    const outcome = outcomeOf((await request(StopAction, { id: action.id })).cancelBulkAction);
+    onClose();
+    if (!outcome.ok) toastFailure(`Not stopped: ${outcome.message}`);
+    // Who stopped it is in the audit log.
+    void queryClient.invalidateQueries({ queryKey: ['ActionPage'] });
+  };
+  return (
+    <Dialog
+      title={
+        isOver
+          ? 'It has ended meanwhile'
+          : `Stop after ${number(action.processed)} of ${matchedText(action.matched)} ${others}?`
+      }
+      lead={`What is ${done} stays ${done}. The other ${number(toGo(action))} stay as they are.`}
+      deed={{
+        label: 'Stop',
+        isDanger: true,
+        isDisabled: isOver,
+        run: () => void stop().catch((error: Error) => toastFailure(`Not stopped: ${error.message}`)),
+        start: (
+          <>
+            <kbd>Esc</kbd> lets it go on
+          </>
+        ),
+      }}
+      onClose={onClose}
+    />
+  );
 }

@@ -1,5 +1,94 @@
+import './actions.css';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearchParams } from 'wouter';
+import { Actions as ActionsOperation } from '../../graphql/operations/actions.ts';
+import type { ActionNow } from '../../graphql/operations/fragments.ts';
+import { keepOld, query } from '../../graphql/query.ts';
+import { pause, useWatch } from '../../live/live.ts';
+import { sentenceOfActions } from '../../model/action-list.ts';
+import { toSearch } from '../../model/filter/search.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { Pager } from '../../parts/pager.tsx';
+import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
+import { Phrase } from '../../parts/time.tsx';
 import { Page } from '../../shell/page.tsx';
+import { useWalk } from '../../shell/walk.ts';
+import { useStore } from '../../store.ts';
+import { useView } from '../../time.ts';
+import { ActionsTable } from './actions-table.tsx';
+
+const PAGE = 50;
+/** New actions of other people do not come by the stream. */
+const AGAIN_MS = 15_000;
 
 export default function Actions() {
-  return <Page title="Actions" crumbs={[{ label: 'Actions' }]} h1="Actions" />;
+  const [params] = useSearchParams();
+  const [after, before] = [params.get('after'), params.get('before')];
+  const isPaused = useStore(pause, (paused) => paused !== null);
+  const asked = useQuery({
+    ...query(ActionsOperation, before === null ? { first: PAGE, after } : { last: PAGE, before }),
+    ...keepOld,
+    refetchInterval: isPaused ? false : AGAIN_MS,
+  });
+  const list = asked.data?.bulkActions;
+  useWatch({ actionIds: list?.nodes.flatMap(({ id, status }) => (status === 'RUNNING' ? [id] : [])) ?? [] });
+  useWalk();
+  return (
+    <Head actions={list?.nodes} isFirstPage={list?.pageInfo.hasPreviousPage !== true}>
+      <Failure asked={asked} what="The list of actions" />
+      {list === undefined && asked.isLoading && <Skeleton lines={5} />}
+      {list?.nodes.length === 0 && <NoActions />}
+      {list !== undefined && list.nodes.length > 0 && (
+        <>
+          <ActionsTable actions={list.nodes} caption="Actions, the newest first" />
+          <Pager info={list.pageInfo} pathTo={(place) => `/actions${toSearch(place)}`} />
+        </>
+      )}
+    </Head>
+  );
+}
+
+function Head({
+  actions,
+  isFirstPage,
+  children,
+}: {
+  actions: readonly ActionNow[] | undefined;
+  isFirstPage: boolean;
+  children: React.ReactNode;
+}) {
+  const view = useView();
+  const running = actions?.filter(({ status }) => status === 'RUNNING').length ?? 0;
+  return (
+    <Page
+      title={running === 0 ? 'Actions' : `${running} running`}
+      crumbs={[{ label: 'Actions' }]}
+      sign={{ icon: 'actions', signal: running === 0 ? 'idle' : 'run' }}
+      h1={actions === undefined ? 'Actions' : <Phrase pieces={sentenceOfActions(actions, isFirstPage, view)} />}
+      lead="An action works on many jobs at once: a replay, a cancellation, a purge. It goes on without this page."
+    >
+      {children}
+    </Page>
+  );
+}
+
+function NoActions() {
+  return (
+    <Empty title="No action was started yet" icon="actions">
+      <p>
+        Replay a cause of dead letters, or cancel all jobs that match a filter. Each has a price first, and can be
+        stopped.
+      </p>
+      <div className="toolbar">
+        <Link className="btn tiny" href="/dead">
+          <Icon name="dead" />
+          Dead letters
+        </Link>
+        <Link className="btn tiny" href="/jobs">
+          <Icon name="jobs" />
+          Jobs
+        </Link>
+      </div>
+    </Empty>
+  );
 }

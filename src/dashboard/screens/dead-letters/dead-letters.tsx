@@ -1,5 +1,178 @@
+import './dead-letters.css';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useRef, useState } from 'react';
+import { Link } from 'wouter';
+import { textOf } from '../../graphql/graphql.ts';
+import { type CauseRow, Causes } from '../../graphql/operations/dead-letters.ts';
+import { keepOld, query } from '../../graphql/query.ts';
+import { pause } from '../../live/live.ts';
+import { headOfCauses, leadOfCause } from '../../model/dead/cause.ts';
+import { isDefaultFilter } from '../../model/dead/filter.ts';
+import { count, time } from '../../model/format.ts';
+import type { Phrase as Pieces } from '../../model/phrase.ts';
+import { copy } from '../../parts/copy.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Failure, Skeleton } from '../../parts/states.tsx';
+import { Phrase } from '../../parts/time.tsx';
+import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { useServer } from '../../shell/server.ts';
+import { useStore } from '../../store.ts';
+import { useView } from '../../time.ts';
+import { CauseList } from './causes.tsx';
+import { DeadFilterBox } from './dead-filter-box.tsx';
+import { NoCauses } from './no-causes.tsx';
+import { OneByOne } from './one-by-one.tsx';
+import { ReplayDialog, type ReplayTarget, targetOfCause } from './replay-dialog.tsx';
+import { deadPath, useDeadFilter } from './use-dead-filter.ts';
+
+/** Dead letters do not come by the live stream. */
+const AGAIN_MS = 30_000;
 
 export default function DeadLetters() {
-  return <Page title="Dead letters" crumbs={[{ label: 'Dead letters' }]} h1="Dead letters" />;
+  const url = useDeadFilter();
+  const { filter, tab, forApi, key, setFilter } = url;
+  const [target, setTarget] = useState<ReplayTarget | null>(null);
+  const input = useRef<HTMLInputElement>(null);
+  const isPaused = useStore(pause, (paused) => paused !== null);
+  const webhookTimeoutSeconds = useServer()?.webhookTimeoutSeconds ?? 15;
+  const asked = useQuery({
+    ...query(Causes, () => ({ filter: forApi?.() ?? {} }), { key }),
+    ...keepOld,
+    enabled: forApi !== null,
+    refetchInterval: isPaused ? false : AGAIN_MS,
+  });
+  const { data } = asked;
+  const copyQuery = () => void copy(queryText(forApi?.() ?? {}), 'Query');
+  const replay = (cause: CauseRow) => {
+    if (forApi !== null) setTarget(targetOfCause(cause, forApi(), webhookTimeoutSeconds));
+  };
+  useCommands([
+    { key: '/', label: 'Filter', icon: 'search', run: () => input.current?.focus(), isOnlyKey: true },
+    { label: 'Copy as GraphQL', icon: 'copy', run: copyQuery },
+  ]);
+  return (
+    <Head
+      causes={data?.errorGroups}
+      isDefault={isDefaultFilter(filter)}
+      newestAt={data?.newest.nodes[0]?.deadAt ?? null}
+      onCopy={copyQuery}
+    >
+      <div className="toolbar dead-tools">
+        <DeadFilterBox filter={filter} onChange={setFilter} inputRef={input} />
+        <nav className="seg" aria-label="Grouping">
+          <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' ? 'page' : undefined}>
+            By cause
+          </Link>
+          <Link href={deadPath(filter, 'all')} aria-current={tab === 'all' ? 'page' : undefined}>
+            One by one
+          </Link>
+        </nav>
+      </div>
+      <Problems url={url} />
+      <Failure asked={asked} what="Dead letters" />
+      {data === undefined && asked.isLoading && <Skeleton lines={5} />}
+      {data !== undefined &&
+        (data.errorGroups.length === 0 ? (
+          <NoCauses filter={filter} newestAt={data.newest.nodes[0]?.deadAt ?? null} />
+        ) : tab === 'all' ? (
+          <OneByOne url={url} />
+        ) : (
+          <div className={asked.isPlaceholderData ? 'dim' : undefined}>
+            <CauseList causes={data.errorGroups} listKey={key} filter={filter} onReplay={replay} />
+          </div>
+        ))}
+      {data !== undefined && data.errorGroups.length > 0 && (
+        <Retention createdAt={data.oldest.nodes[0]?.job?.createdAt} />
+      )}
+      {target !== null && <ReplayDialog target={target} onClose={() => setTarget(null)} />}
+    </Head>
+  );
+}
+
+const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.stringify({ filter }, null, 2)}\n`;
+
+/** A component of its own, as it steps once a second. */
+function Head({
+  causes,
+  isDefault,
+  newestAt,
+  onCopy,
+  children,
+}: {
+  causes: readonly CauseRow[] | undefined;
+  isDefault: boolean;
+  newestAt: string | null;
+  onCopy: () => void;
+  children: ReactNode;
+}) {
+  const view = useView();
+  const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
+  const { first, more, lead } = headOf(causes);
+  function headOf(all: readonly CauseRow[] | undefined): { first: string; more: string; lead: Pieces | null } {
+    if (all === undefined) return { first: 'Dead letters', more: '', lead: null };
+    if (all.length > 0) {
+      const head = headOfCauses(all, { isDefault, now: view.now });
+      const [largest] = [...all].sort((a, b) => b.count - a.count);
+      return { ...head, lead: head.more === '' || largest === undefined ? null : leadOfCause(largest, timeout, view) };
+    }
+    if (!isDefault) return { first: 'No dead letter matches.', more: '', lead: null };
+    const since = newestAt === null ? '' : `The last job died at ${time(Date.parse(newestAt), view)}.`;
+    return {
+      first: newestAt === null ? 'No job has died.' : 'Every job that died was replayed.',
+      more: since,
+      lead: null,
+    };
+  }
+  const sum = causes?.reduce((total, cause) => total + cause.count, 0) ?? 0;
+  const isWell = causes?.length === 0 && isDefault;
+  return (
+    <Page
+      title={causes === undefined ? 'Dead letters' : `${count(sum)} dead letters`}
+      crumbs={[{ label: 'Dead letters' }]}
+      sign={isWell ? { icon: 'done', signal: 'ok' } : { icon: 'dead', signal: sum > 0 ? 'bad' : 'idle' }}
+      h1={
+        <>
+          {first}
+          {more !== '' && <span className="soft"> {more}</span>}
+        </>
+      }
+      lead={lead === null ? undefined : <Phrase pieces={lead} />}
+      actions={
+        <button type="button" className="btn" onClick={onCopy}>
+          <Icon name="copy" />
+          Copy as GraphQL
+        </button>
+      }
+    >
+      {children}
+    </Page>
+  );
+}
+
+/** What a chip says that is no condition: the list is not asked for, as it would show too much. */
+function Problems({ url: { filter } }: { url: ReturnType<typeof useDeadFilter> }) {
+  const problems = filter.flatMap((chip) => (chip.word === 'unknown' ? [`${chip.text}: ${chip.problem}`] : []));
+  return problems.map((problem) => (
+    <p key={problem} className="small trouble dead-problem" role="alert">
+      {problem}
+    </p>
+  ));
+}
+
+function Retention({ createdAt }: { createdAt: string | undefined }) {
+  const server = useServer();
+  const view = useView();
+  if (server === null) return null;
+  const kept = server.retentionSeconds * 1000;
+  const days = Math.round(server.retentionSeconds / 86_400);
+  const goesAt = createdAt === undefined ? null : Date.parse(createdAt) + kept;
+  return (
+    <p className="pager">
+      <span>
+        Dead letters are kept for {days === 1 ? 'a day' : `${days} days`} after the job was published.
+        {goesAt !== null && ` The one that died first goes at ${time(goesAt, view)}.`}
+      </span>
+    </p>
+  );
 }

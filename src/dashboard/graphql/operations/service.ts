@@ -1,0 +1,54 @@
+import { graphql, type ResultOf } from '../graphql.ts';
+
+/** Screens about Jobferry itself and the account. */
+
+export const Activity = graphql(`
+  query Activity($action: String, $targetId: ID, $first: Int, $after: String, $last: Int, $before: String) {
+    auditLog(first: $first, after: $after, last: $last, before: $before, action: $action, targetId: $targetId) {
+      nodes { id at actor action targetType targetId targetName before after }
+      pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
+    }
+  }
+`);
+export type ActivityEntry = ResultOf<typeof Activity>['auditLog']['nodes'][number];
+
+export const System = graphql(`
+  query System {
+    server { environment version now retentionSeconds lifetimeSeconds webhookTimeoutSeconds }
+    instances { id role version startedAt lastSeenAt inFlight capacity }
+    account { plan { windowSeconds } }
+    queues(first: 100) { totalCount nodes { id name paused oldestDueSeconds } }
+  }
+`);
+export type SystemData = ResultOf<typeof System>;
+
+export const Keys = graphql(`
+  query Keys {
+    account { apiKeys(includeRevoked: true) { id name prefix lastFour createdAt lastUsedAt revokedAt } }
+  }
+`);
+export type ApiKeyRow = ResultOf<typeof Keys>['account']['apiKeys'][number];
+
+export const PlanUse = graphql(`
+  query PlanUse {
+    account {
+      name
+      plan { name includedAttempts monthlyAttempts maxAttempts maxDefers queues windowSeconds }
+      usage { month attempts queues concurrency inFlight }
+    }
+  }
+`);
+
+export const NewKey = graphql(`
+  mutation NewKey($name: String) {
+    createApiKey(name: $name) {
+      ... on CreateApiKeyPayload { key apiKey { id name } }
+      ... on Error { message }
+      ... on ValidationError { formErrors fieldErrors { field messages } }
+    }
+  }
+`);
+
+export const RevokeKey = graphql(`
+  mutation RevokeKey($id: ID!) { revokeApiKey(id: $id) { ... on RevokeApiKeyPayload { id } ... on Error { message } } }
+`);

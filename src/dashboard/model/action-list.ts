@@ -1,0 +1,25 @@
+import { type ActionState, sentenceOfAction, wordsOfKind } from './action.ts';
+import { many, time, type View } from './format.ts';
+import { type Phrase, phrase } from './phrase.ts';
+
+/** The first line of the list of actions: what runs, else how the last one ended. */
+export function sentenceOfActions(
+  actions: readonly (ActionState & { queue: { name: string } | null })[],
+  isFirstPage: boolean,
+  view: View,
+): Phrase {
+  const running = actions.filter(({ status }) => status === 'RUNNING');
+  const [only] = running;
+  if (only !== undefined && running.length === 1) {
+    const of = only.queue === null ? '' : ` of ${only.queue.name}`;
+    return phrase`One action is running: ${sentenceOfAction(only, { rate: null, stoppedBy: null }).replace(/\.$/, '')}${of}.`;
+  }
+  if (running.length > 1) return phrase`${many(running.length, 'action is', 'actions are')} running.`;
+  const [last] = actions;
+  if (last === undefined) return phrase`No action is running.`;
+  if (!isFirstPage) return phrase`Earlier actions.`;
+  const end = Date.parse(last.finishedAt ?? last.updatedAt);
+  const { noun, others } = wordsOfKind(last.kind);
+  const how = { COMPLETED: 'ended', CANCELLED: 'was stopped', FAILED: 'failed', RUNNING: 'runs' }[last.status];
+  return phrase`No action is running. The last one, the ${noun} of ${last.queue?.name ?? others}, ${how} at ${{ at: end, text: time(end, view) }}.`;
+}

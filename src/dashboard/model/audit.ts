@@ -1,0 +1,129 @@
+import { NONE, number, time, type View } from './format.ts';
+import { type Phrase, phrase } from './phrase.ts';
+import type { IconName } from './words.ts';
+
+/** The audit log in words: what was done, to what, and which fields changed. */
+
+interface DeedWords {
+  /** "paused", before the name of the target. */
+  verb: string;
+  /** In the list of filters. */
+  label: string;
+  icon: IconName;
+}
+
+export const DEEDS: Readonly<Record<string, DeedWords>> = {
+  'account.create': { verb: 'created the account', label: 'account created', icon: 'plus' },
+  'api_key.create': { verb: 'made the API key', label: 'API key made', icon: 'key' },
+  'api_key.revoke': { verb: 'revoked the API key', label: 'API key revoked', icon: 'key' },
+  'queue.create': { verb: 'created the queue', label: 'queue created', icon: 'plus' },
+  'queue.update': { verb: 'changed the queue', label: 'queue changed', icon: 'edit' },
+  'queue.delete': { verb: 'deleted the queue', label: 'queue deleted', icon: 'deleted' },
+  'queue.pause': { verb: 'paused the queue', label: 'queue paused', icon: 'paused' },
+  'queue.resume': { verb: 'resumed the queue', label: 'queue resumed', icon: 'play' },
+  'queue.end_hold': { verb: 'ended the hold of', label: 'hold ended', icon: 'held' },
+  'queue.rotate_secret': { verb: 'began to rotate the secret of', label: 'rotation of a secret begun', icon: 'key' },
+  'queue.finish_rotation': { verb: 'finished the rotation of', label: 'rotation of a secret finished', icon: 'key' },
+  'queue.encrypt_payloads': { verb: 'changed the encryption of', label: 'encryption changed', icon: 'settings' },
+  'queue.purge': { verb: 'purged the queue', label: 'queue purged', icon: 'deleted' },
+  'job.cancel': { verb: 'cancelled the job', label: 'job cancelled', icon: 'cancelled' },
+  'job.run_now': { verb: 'ran at once the job', label: 'job run at once', icon: 'play' },
+  'jobs.cancel': { verb: 'cancelled many jobs', label: 'many jobs cancelled', icon: 'cancelled' },
+  'dead_letter.replay': { verb: 'replayed a dead letter', label: 'dead letter replayed', icon: 'undo' },
+  'dead_letters.replay': { verb: 'replayed dead letters of', label: 'dead letters replayed', icon: 'undo' },
+  'bulk_action.cancel': { verb: 'stopped the action', label: 'action stopped', icon: 'stop' },
+};
+
+/** An action without words here is shown by its name: `member.remove` is "member: remove". */
+export function wordsOfDeed(action: string): DeedWords {
+  const name = action.replace('.', ': ').replaceAll('_', ' ');
+  return DEEDS[action] ?? { verb: name, label: name, icon: 'activity' };
+}
+
+export interface Entry {
+  action: string;
+  targetType: string;
+  targetId: string;
+  targetName: string | null;
+  before: unknown;
+  after: unknown;
+}
+
+/** The name of what was changed, and its page; both null when the words of the deed say it all. */
+export function targetOf({ action, targetType, targetId, targetName, after }: Entry): {
+  name: string | null;
+  path: string | null;
+} {
+  const actionId = memberOf(after, 'actionId');
+  switch (targetType) {
+    case 'queue': {
+      const isGone = action === 'queue.delete';
+      return {
+        name: targetName,
+        path: targetName === null || isGone ? null : `/queues/${encodeURIComponent(targetName)}`,
+      };
+    }
+    case 'job':
+      return { name: `…${targetId.slice(-5)}`, path: `/jobs/${targetId}` };
+    case 'bulk_action':
+      return { name: `…${targetId.slice(-5)}`, path: `/actions/${targetId}` };
+    case 'dead_letter':
+      return { name: null, path: null };
+    case 'account':
+      return { name: targetName, path: null };
+    case 'api_key':
+      return { name: targetName ?? keyText(after) ?? `…${targetId.slice(-5)}`, path: '/settings/keys' };
+    default:
+      return { name: targetName ?? (typeof actionId === 'string' ? `…${actionId.slice(-5)}` : null), path: null };
+  }
+}
+
+/** "jf_4kQ…x7Pd paused the queue order-events at 11:42:10." */
+export function sentenceOfEntry(entry: Entry & { actor: string; at: string }, view: View): Phrase {
+  const at = Date.parse(entry.at);
+  const { name } = targetOf(entry);
+  const what = `${entry.actor} ${wordsOfDeed(entry.action).verb}${name === null ? '' : ` ${name}`}`;
+  return phrase`${what} at ${{ at, text: time(at, view) }}.`;
+}
+
+/** The bulk action that a change began; null if it began none. */
+export function actionOf({ after }: Entry): string | null {
+  const id = memberOf(after, 'actionId');
+  return typeof id === 'string' ? id : null;
+}
+
+function keyText(after: unknown): string | null {
+  const [prefix, lastFour] = [memberOf(after, 'prefix'), memberOf(after, 'lastFour')];
+  return typeof prefix === 'string' && typeof lastFour === 'string' ? `${prefix}…${lastFour}` : null;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+export interface FieldChange {
+  field: string;
+  /** Null if there was no such field. */
+  before: string | null;
+  after: string | null;
+}
+
+/** Members that differ, those of the later value first. An id of an action is a link elsewhere, so it is left out. */
+export function fieldChanges({ before, after }: Pick<Entry, 'before' | 'after'>): FieldChange[] {
+  const [old, now] = [membersOf(before), membersOf(after)];
+  const fields = [...new Set([...Object.keys(now), ...Object.keys(old)])].filter((field) => field !== 'actionId');
+  return fields.flatMap((field) => {
+    const change = { field, before: textOf(old[field]), after: textOf(now[field]) };
+    return change.before === change.after ? [] : [change];
+  });
+}
+
+const membersOf = (value: unknown) =>
+  (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+
+function textOf(value: unknown): string | null {
+  if (value === undefined) return null;
+  if (value === null) return NONE;
+  if (typeof value === 'number') return Number.isInteger(value) ? number(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,86 @@
+import { many, number, span } from './format.ts';
+import type { IconName, Signal } from './words.ts';
+
+/** Whether Jobferry itself is well: its processes, their versions, and how late deliveries are. */
+
+export interface Instance {
+  role: string;
+  version: string;
+  lastSeenAt: string;
+  inFlight: number;
+  capacity: number;
+}
+
+/** A process writes that it lives every few seconds; after so long without it, it is taken for gone. */
+export const SEEN_MS = 30_000;
+
+export const isSeen = ({ lastSeenAt }: Pick<Instance, 'lastSeenAt'>, now: number) =>
+  now - Date.parse(lastSeenAt) < SEEN_MS;
+
+export interface SystemHead {
+  signal: Signal;
+  icon: IconName;
+  h1: string;
+  lead: string;
+}
+
+export function headOfSystem(instances: readonly Instance[], now: number): SystemHead {
+  if (instances.length === 0) {
+    return {
+      ...{ signal: 'ok', icon: 'system', h1: 'Jobferry answers.' },
+      lead: 'Its processes are shown to the first account only, as they carry the load of all accounts.',
+    };
+  }
+  const seen = instances.filter((one) => isSeen(one, now));
+  const workers = seen.filter(({ role }) => role !== 'api');
+  const versions = [...new Set(seen.map(({ version }) => version))].sort();
+  const silent = instances.length - seen.length;
+  if (workers.length === 0) {
+    return {
+      ...{ signal: 'bad', icon: 'failing', h1: 'No worker is running: jobs are accepted and wait.' },
+      lead: 'Start a process of the role worker, or all. Nothing is lost meanwhile.',
+    };
+  }
+  if (versions.length > 1) {
+    return {
+      ...{
+        signal: 'warn',
+        icon: 'info',
+        h1: `Processes of ${versions.length} versions are running: ${versions.join(', ')}.`,
+      },
+      lead: 'That is all right during an upgrade. After it, stop the old ones.',
+    };
+  }
+  const load = workers.reduce((sum, { inFlight }) => sum + inFlight, 0);
+  const capacity = workers.reduce((sum, one) => sum + one.capacity, 0);
+  const full = capacity > 0 && load >= capacity * 0.9;
+  const running =
+    seen.length === 1
+      ? `One process is running, of version ${versions[0]}.`
+      : `${number(seen.length)} processes are running, all of version ${versions[0]}.`;
+  if (full) {
+    return {
+      ...{
+        signal: 'warn',
+        icon: 'growing',
+        h1: `Workers are nearly full: ${number(load)} of ${number(capacity)} deliveries.`,
+      },
+      lead: `${running} One more worker would give them room.`,
+    };
+  }
+  return {
+    ...{ signal: silent > 0 ? 'warn' : 'ok', icon: silent > 0 ? 'info' : 'done', h1: running },
+    lead:
+      silent > 0
+        ? `${many(silent, 'process was', 'processes were')} not seen for ${span(SEEN_MS)}: stopped, or cut off. Its deliveries are taken back.`
+        : `${workers.length === 1 ? 'One worker has' : `${number(workers.length)} workers have`} ${many(load, 'delivery', 'deliveries')} in flight, of at most ${number(capacity)}.`,
+  };
+}
+
+/** The queue whose oldest due job waits the longest. Paused queues wait by will. */
+export function latest<Queue extends { paused: boolean; oldestDueSeconds: number | null }>(
+  queues: readonly Queue[],
+): Queue | null {
+  const waiting = queues.filter(({ paused, oldestDueSeconds }) => !paused && (oldestDueSeconds ?? 0) > 0);
+  return waiting.sort((a, b) => (b.oldestDueSeconds ?? 0) - (a.oldestDueSeconds ?? 0))[0] ?? null;
+}

@@ -1,0 +1,19 @@
+import { useEffect, useRef } from 'react';
+import { serverNow } from '../../clock.ts';
+import type { ActionNow } from '../../graphql/operations/fragments.ts';
+import { addSample, rateOfAction, type Sample } from '../../model/action.ts';
+import { useNow } from '../../time.ts';
+
+/** Items a second, by what this page has seen in the last 10 s. Steps once a second. */
+export function useRate(action: ActionNow): number | null {
+  const now = useNow();
+  const samples = useRef<readonly Sample[]>([]);
+  const { id, processed, status } = action;
+  useEffect(() => {
+    samples.current = [];
+  }, [id]);
+  useEffect(() => {
+    samples.current = addSample(samples.current, { at: serverNow(), processed });
+  }, [processed]);
+  return rateOfAction(action, status === 'RUNNING' ? samples.current : [], now);
+}

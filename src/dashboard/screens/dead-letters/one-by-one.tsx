@@ -1,0 +1,144 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearchParams } from 'wouter';
+import { request } from '../../graphql/client.ts';
+import { type DeadLetterRow, DeadLetters, ReplayLetter } from '../../graphql/operations/dead-letters.ts';
+import { outcomeOf } from '../../graphql/outcome.ts';
+import { keepOld, query, queryClient } from '../../graphql/query.ts';
+import { titleOfCause } from '../../model/dead/cause.ts';
+import { count } from '../../model/format.ts';
+import { shortId } from '../../model/job-id.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { Pager } from '../../parts/pager.tsx';
+import { Failure, Skeleton } from '../../parts/states.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { toast, toastFailure } from '../../parts/toast.tsx';
+import { useCommands } from '../../shell/keys.ts';
+import { useServer } from '../../shell/server.ts';
+import { focusedRow, useWalk } from '../../shell/walk.ts';
+import { deadPath, type useDeadFilter } from './use-dead-filter.ts';
+
+const PAGE = 50;
+
+/** Each dead letter, the last that died first. */
+export function OneByOne({ url: { filter, forApi, key } }: { url: ReturnType<typeof useDeadFilter> }) {
+  const [params] = useSearchParams();
+  const [after, before] = [params.get('after'), params.get('before')];
+  const place = before === null ? { first: PAGE, after } : { last: PAGE, before };
+  const asked = useQuery({
+    ...query(DeadLetters, () => ({ filter: forApi?.() ?? {}, ...place }), { key: [key, after, before] }),
+    ...keepOld,
+    enabled: forApi !== null,
+  });
+  const list = asked.data?.deadLetters;
+  const replay = (letter: DeadLetterRow) => {
+    replayLetter(letter).catch((error: Error) => toastFailure(`Not replayed: ${error.message}`));
+  };
+  useWalk();
+  useCommands([
+    {
+      key: 'r',
+      label: 'Replay this job',
+      icon: 'undo',
+      run: () => {
+        const letter = list?.nodes[focusedRow()];
+        if (letter !== undefined && letter.replayedAt === null) replay(letter);
+      },
+    },
+  ]);
+  return (
+    <>
+      <Failure asked={asked} what="The list" />
+      {list === undefined && <Skeleton lines={6} />}
+      {list !== undefined && (
+        <div className={asked.isPlaceholderData ? 'dim' : undefined}>
+          <table className="table cards fixed letters">
+            <caption className="sr">
+              {count(list.totalCount, list.totalCountExact)} dead letters, the newest first
+            </caption>
+            <thead>
+              <tr>
+                <th scope="col" className="c1">
+                  Died because
+                </th>
+                <th scope="col">Job</th>
+                <th scope="col">Queue</th>
+                <th scope="col" className="lo3 n">
+                  Attempts
+                </th>
+                <th scope="col" className="n">
+                  Died
+                </th>
+                <th scope="col" className="n">
+                  <span className="sr">What you can do</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {list.nodes.map((letter) => (
+                <Letter key={letter.id} letter={letter} onReplay={() => replay(letter)} />
+              ))}
+            </tbody>
+          </table>
+          <Pager
+            info={list.pageInfo}
+            pathTo={(at) => deadPath(filter, 'all', at)}
+            summary={`${count(list.totalCount, list.totalCountExact)} dead letters`}
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+async function replayLetter(letter: DeadLetterRow): Promise<void> {
+  const outcome = outcomeOf((await request(ReplayLetter, { id: letter.id })).replayDeadLetter);
+  if (!outcome.ok) return toastFailure(`Not replayed: ${outcome.message}`);
+  toast({ text: `Replayed as the new job ${shortId(outcome.value.job.id)}.` });
+  for (const name of ['DeadLetters', 'Causes', 'Shell']) void queryClient.invalidateQueries({ queryKey: [name] });
+}
+
+/** The title counts attempts; all else that a sample has is in the row. */
+const sampleOf = (job: DeadLetterRow['job']) =>
+  job === null ? null : { queue: null, job: { attempts: [{ attempt: job.attemptsMade, responseBody: null }] } };
+
+function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => void }) {
+  const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
+  const { job, queue, replayedJob, replayedAt } = letter;
+  const title = titleOfCause({ ...letter, sample: sampleOf(job) }, timeout);
+  return (
+    <tr>
+      <td className="c1">
+        <span className="st bad">
+          <Icon name="dead" />
+          {job === null ? (
+            title
+          ) : (
+            <Link className="rowlink" href={`/jobs/${job.id}`}>
+              {title}
+            </Link>
+          )}
+        </span>
+      </td>
+      <td className="c3 mono q">{job === null ? 'removed' : shortId(job.id)}</td>
+      <td className="c5 cut">{queue?.name ?? 'deleted'}</td>
+      <td className="lo3 lo2 lo1 n q">{job?.attemptsMade}</td>
+      <td className="c2 n q">
+        <Ago at={letter.deadAt} />
+      </td>
+      <td className="c4 n">
+        {replayedAt === null ? (
+          <button type="button" className="btn tiny" onClick={onReplay}>
+            <Icon name="undo" />
+            Replay
+          </button>
+        ) : replayedJob === null ? (
+          <span className="q3">replayed</span>
+        ) : (
+          <Link className="btn tiny quiet" href={`/jobs/${replayedJob.id}`}>
+            as {shortId(replayedJob.id)}
+          </Link>
+        )}
+      </td>
+    </tr>
+  );
+}

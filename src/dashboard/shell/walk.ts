@@ -1,0 +1,29 @@
+import { useCommands } from './keys.ts';
+
+/** Rows of a list, of which each has one link. */
+const LINKS = 'main .rowlink';
+
+/** `j` and `k` move the focus from row to row; `Enter` follows the link, as always. */
+export function useWalk(): void {
+  const move = (by: 1 | -1) => {
+    const links = [...document.querySelectorAll<HTMLElement>(LINKS)];
+    const at = links.indexOf(rowLink() as HTMLElement);
+    const next = links[at < 0 ? (by === 1 ? 0 : links.length - 1) : at + by];
+    next?.focus();
+  };
+  useCommands([
+    { key: 'j', label: 'Next row', run: () => move(1), isOnlyKey: true },
+    { key: 'k', label: 'Previous row', run: () => move(-1), isOnlyKey: true },
+  ]);
+}
+
+/** The link of the row that has the focus, also when one of its buttons has it. */
+function rowLink(): Element | null {
+  return document.activeElement?.closest('li, tr')?.querySelector('.rowlink') ?? null;
+}
+
+/** The number of the focused row of a list, from 0; the first if none has the focus. */
+export function focusedRow(): number {
+  const at = [...document.querySelectorAll(LINKS)].indexOf(rowLink() as Element);
+  return Math.max(0, at);
+}

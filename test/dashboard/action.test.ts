@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type ActionState,
+  addSample,
+  leadOfAction,
+  paceOfAction,
+  pairsOfSelection,
+  progressText,
+  rateOfAction,
+  type Sample,
+  sentenceOfAction,
+  stepsOf,
+  timeLeft,
+  titleOfAction,
+  wordsOfKind,
+} from '../../src/dashboard/model/action.ts';
+import { sentenceOfActions } from '../../src/dashboard/model/action-list.ts';
+import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
+
+const START = '2026-11-12T12:04:29Z';
+const NOW = Date.parse(START) + 122_000;
+const VIEW = { now: NOW, zone: 'utc' } as const;
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+
+const RUNNING: ActionState & { queue: { name: string } | null } = {
+  ...{ kind: 'REPLAY_DEAD_LETTERS', status: 'RUNNING', matched: 1998, processed: 1204, succeeded: 1198, skipped: 6 },
+  ...{
+    ratePerSecond: 10,
+    canary: true,
+    canaryJobId: '01a1cfa524c8000000051c3a',
+    error: null,
+    requestedBy: 'jf_4kQ…x7Pd',
+  },
+  ...{ createdAt: START, updatedAt: '2026-11-12T12:06:31Z', finishedAt: null, queue: { name: 'order-events' } },
+};
+const sentence = (change: Partial<ActionState>, rate: number | null = 10, stoppedBy: string | null = null) =>
+  plain(sentenceOfAction({ ...RUNNING, ...change }, { rate, stoppedBy }));
+
+describe('the first line of an action', () => {
+  it('says how far it is, and how long it still takes', () => {
+    expect(sentence({})).toBe('1 204 of 1 998 dead letters are replayed. About 1 min 20 s to go.');
+    expect(sentence({}, null)).toBe('1 204 of 1 998 dead letters are replayed. About 1 min 20 s to go.');
+    expect(sentence({ ratePerSecond: null }, null)).toBe('1 204 of 1 998 dead letters are replayed.');
+    expect(sentence({ kind: 'PURGE_QUEUE', canary: false, matched: 1_000_000 })).toMatch(
+      /^1 204 of 1 000 000\+ jobs are cancelled\./,
+    );
+  });
+
+  it('says that the rest waits for the one that was sent ahead', () => {
+    expect(sentence({ processed: 1 })).toBe(
+      'The first one was sent ahead. The other 1 997 dead letters follow when it has completed.',
+    );
+    expect(sentence({ processed: 0, canaryJobId: null })).toMatch(/^The first one is about to be sent\./);
+  });
+
+  it('says how it ended', () => {
+    expect(sentence({ status: 'COMPLETED' })).toBe('Done: 1 198 dead letters were replayed, 6 left out.');
+    expect(sentence({ status: 'COMPLETED', succeeded: 1, skipped: 0 })).toBe('Done: 1 dead letter was replayed.');
+    expect(sentence({ status: 'COMPLETED', succeeded: 0, skipped: 0 })).toBe('Done: no dead letter was replayed.');
+    expect(sentence({ status: 'CANCELLED' }, null, 'jf_4kQ…x7Pd')).toBe(
+      'Stopped by jf_4kQ…x7Pd after 1 204 of 1 998 dead letters.',
+    );
+    expect(sentence({ status: 'FAILED', error: 'the queue was deleted' })).toBe('Failed: the queue was deleted.');
+  });
+
+  it('is short in the tab', () => {
+    expect(plain(titleOfAction(RUNNING))).toBe('60 % replayed');
+    expect(titleOfAction({ ...RUNNING, status: 'CANCELLED' })).toBe('Stopped');
+  });
+});
+
+describe('the rate', () => {
+  const samples = (...all: [at: number, processed: number][]) =>
+    all.reduce<readonly Sample[]>((sofar, [at, processed]) => addSample(sofar, { at, processed }), []);
+
+  it('is that of the last 10 s', () => {
+    const seen = samples([NOW - 30_000, 0], [NOW - 12_000, 900], [NOW - 5000, 1000], [NOW, 1020]);
+    expect(seen.map(({ processed }) => processed)).toEqual([900, 1000, 1020]);
+    expect(rateOfAction(RUNNING, seen, NOW)).toBe(10);
+  });
+
+  it('is the average since the start right after a reload', () => {
+    expect(rateOfAction(RUNNING, samples([NOW, 1204]), NOW)).toBeCloseTo(1204 / 122);
+    expect(rateOfAction({ ...RUNNING, processed: 0 }, [], NOW)).toBeNull();
+  });
+
+  it('falls when nothing comes any more', () => {
+    expect(rateOfAction(RUNNING, samples([NOW - 20_000, 1000], [NOW - 19_000, 1010]), NOW)).toBe(0.5);
+  });
+
+  it('gives the time left by the lower of rate and limit', () => {
+    expect(timeLeft(RUNNING, 5)).toBe(158_800);
+    expect(timeLeft(RUNNING, 50)).toBe(79_400);
+    expect(timeLeft({ ...RUNNING, ratePerSecond: null }, 0)).toBeNull();
+  });
+
+  it('is said with the limit that was asked for', () => {
+    expect(paceOfAction(RUNNING, 9.96)).toBe('10.0 a second, the limit that was asked for');
+    expect(paceOfAction(RUNNING, 4)).toBe('4.0 a second, of 10 that were asked for');
+    expect(plain(paceOfAction({ ...RUNNING, ratePerSecond: null }, 1234.4))).toBe('1 234 a second');
+    expect(paceOfAction({ ...RUNNING, status: 'COMPLETED' }, 4)).toBe('');
+  });
+});
+
+describe('the course of an action', () => {
+  const canary = { id: 'c', status: 'COMPLETED', createdAt: START, completedAt: '2026-11-12T12:04:30Z' } as const;
+
+  it('is told by the action and the job that was sent ahead, the newest first', () => {
+    expect(stepsOf(RUNNING, canary, null).map(({ text }) => plain(text))).toEqual([
+      '1 204 looked at, 794 to go',
+      'The first one completed, so the rest began',
+      'One was sent ahead:',
+      'Asked for by jf_4kQ…x7Pd: 1 998 matched, 10 a second, one first',
+    ]);
+    const failed = stepsOf({ ...RUNNING, status: 'FAILED', error: 'the canary job died', processed: 1 }, null, null);
+    expect(failed[0]).toMatchObject({ text: 'Failed: the canary job died', signal: 'bad' });
+  });
+
+  it('has who asked, and that one may leave', () => {
+    expect(plain(textOfPhrase(leadOfAction(RUNNING, VIEW)))).toBe(
+      'Of order-events. Asked for by jf_4kQ…x7Pd at 12:04:29. You can leave this page: it goes on.',
+    );
+  });
+});
+
+describe('what was asked for', () => {
+  it('has a word for each member that narrows it', () => {
+    expect(
+      pairsOfSelection({
+        ...{ fingerprints: ['bc03a4af6c368fe6'], queueIds: ['01a2030a2612000623acf7d6'], replayed: false, dead: {} },
+        ...{
+          created: { from: '2026-11-12' },
+          attempts: { min: 2, max: 2 },
+          payload: { path: 'a', op: 'EXISTS' },
+          somethingNew: 3,
+        },
+      }),
+    ).toEqual([
+      ['Cause', 'bc03a4af6c368fe6'],
+      ['Queues', '…cf7d6'],
+      ['Replayed before', 'no'],
+      ['Published', '2026-11-12 to now'],
+      ['Attempts', '2'],
+      ['Payload', '{"path":"a","op":"EXISTS"}'],
+      ['somethingNew', '3'],
+    ]);
+    expect(pairsOfSelection(null)).toEqual([]);
+  });
+
+  it('names kinds of work that this page does not know yet', () => {
+    expect(wordsOfKind('RUN_JOBS_NOW').name).toBe('Run jobs now');
+  });
+});
+
+describe('the list of actions', () => {
+  const line = (...actions: (typeof RUNNING)[]) => plain(textOfPhrase(sentenceOfActions(actions, true, VIEW)));
+
+  it('says what runs, else how the last one ended', () => {
+    expect(line()).toBe('No action is running.');
+    expect(line(RUNNING, RUNNING)).toBe('2 actions are running.');
+    expect(line({ ...RUNNING, status: 'FAILED', finishedAt: '2026-11-12T12:05:00Z' })).toBe(
+      'No action is running. The last one, the replay of order-events, failed at 12:05:00.',
+    );
+    expect(line(RUNNING)).toMatch(/^One action is running: 1 204 of 1 998 dead letters are replayed/);
+  });
+
+  it('shows how many, of how many', () => {
+    expect(plain(progressText(RUNNING))).toBe('1 204 of 1 998');
+    expect(plain(progressText({ ...RUNNING, processed: 1998 }))).toBe('1 998');
+  });
+});

@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Answers,
+  type CauseNow,
+  conditionOfCause,
+  headOfCauses,
+  isWell,
+  leadOfCause,
+  roughlyAgo,
+  saidOfCause,
+  timesOfCause,
+  titleOfCause,
+} from '../../src/dashboard/model/dead/cause.ts';
+import {
+  deedOfReplay,
+  durationOfReplay,
+  planRefusal,
+  type ReplayQueue,
+  safetyOfReplay,
+  termsOfReplay,
+} from '../../src/dashboard/model/dead/replay.ts';
+import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
+
+const NOW = Date.parse('2026-11-12T12:04:11Z');
+const VIEW = { now: NOW, zone: 'utc' } as const;
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+
+const answers = (ok: number, failed: number): Answers => ({
+  ...{
+    answered2xx: ok,
+    answered3xx: 0,
+    answered4xx: 0,
+    answered5xx: failed,
+    backpressure: 0,
+    unanswered: 0,
+    unauthorized: 0,
+  },
+});
+const QUEUE = { id: 'q1', name: 'order-events', maxDefers: 50, ackTimeout: 300, health: answers(99, 1) };
+
+function cause(
+  change: Partial<CauseNow> = {},
+  attempts = 5,
+  body: string | null = 'pool exhausted\nat line 3',
+): CauseNow {
+  return {
+    reason: 'ATTEMPTS_EXHAUSTED',
+    error: 'HTTP 500',
+    webhookStatusCode: 500,
+    count: 1998,
+    firstSeen: '2026-11-12T09:12:00Z',
+    lastSeen: '2026-11-12T09:41:00Z',
+    sample: { queue: QUEUE, job: { attempts: [{ attempt: attempts, responseBody: body }] } },
+    ...change,
+  };
+}
+
+describe('the title of a cause', () => {
+  it.each<[Partial<CauseNow>, string]>([
+    [{}, 'Receiver answered 500, five times'],
+    [{ error: 'HTTP 401', webhookStatusCode: 401 }, 'Receiver rejected the signature (401)'],
+    [{ error: 'timeout', webhookStatusCode: null }, 'Receiver did not answer within 15 s, five times'],
+    [{ error: 'connection_refused', webhookStatusCode: null }, 'Receiver refused the connection, five times'],
+    [{ error: 'dns_error', webhookStatusCode: null }, 'Receiver’s host name was not found, five times'],
+    [{ error: 'ack_timeout', webhookStatusCode: 202 }, 'Worker did not report within 5 min'],
+    [{ error: 'out of stock', webhookStatusCode: 202 }, 'Worker said “out of stock”, five times'],
+    [{ reason: 'ACK_TIMEOUT' }, 'Worker did not report within 5 min'],
+    [{ reason: 'NACKED', error: 'out of stock' }, 'Worker refused it for good'],
+    [{ reason: 'DEFER_CAP_EXHAUSTED', webhookStatusCode: 429 }, 'All 50 holds were used up (429)'],
+    [
+      { reason: 'RETRY_AFTER_EXCEEDS_LIFETIME', webhookStatusCode: 503 },
+      'Receiver asked to wait past the end of the lifetime (503)',
+    ],
+    [{ reason: 'DELIVERY_LIFETIME_EXCEEDED' }, 'Lifetime ended before it was delivered'],
+  ])('of %o is “%s”', (change, title) => {
+    expect(plain(titleOfCause(cause(change), 15))).toBe(title);
+  });
+
+  it('does not count a single attempt, and does without a sample', () => {
+    expect(titleOfCause(cause({}, 1), 15)).toBe('Receiver answered 500');
+    expect(titleOfCause(cause({ sample: null }), 15)).toBe('Receiver answered 500');
+    expect(titleOfCause(cause({ sample: null, reason: 'ACK_TIMEOUT' }), 15)).toBe('Worker did not report in time');
+  });
+
+  it('has the first line of the last answer below it, else the error', () => {
+    expect(saidOfCause(cause())).toBe('pool exhausted');
+    expect(saidOfCause(cause({ error: 'ack_timeout' }, 1, ''))).toBe('ack timeout');
+    expect(saidOfCause(cause({}, 1, null))).toBe('an answer without a body');
+  });
+});
+
+describe('the condition of a cause', () => {
+  it('is over ten minutes after the last death, if the receiver is well', () => {
+    const at = (minutes: number) => new Date(NOW - minutes * 60_000).toISOString();
+    expect(conditionOfCause(cause({ lastSeen: at(11) }), NOW)).toBe('over');
+    expect(conditionOfCause(cause({ lastSeen: at(9) }), NOW)).toBe('failing');
+    const ill = { queue: { ...QUEUE, health: answers(94, 6) }, job: null };
+    expect(conditionOfCause(cause({ lastSeen: at(11), sample: ill }), NOW)).toBe('unknown');
+    expect(conditionOfCause(cause({ lastSeen: at(11), sample: null }), NOW)).toBe('unknown');
+    // A worker that does not report says nothing about the receiver.
+    expect(conditionOfCause(cause({ lastSeen: at(11), error: 'ack_timeout' }), NOW)).toBe('unknown');
+  });
+
+  it('calls a receiver well after ten answers, 19 of 20 of them 2xx', () => {
+    expect([answers(10, 0), answers(95, 5)].map(isWell)).toEqual([true, true]);
+    expect([answers(9, 0), answers(94, 6), null].map(isWell)).toEqual([false, false, false]);
+  });
+
+  it('says from when to when', () => {
+    const { range, since } = timesOfCause(cause(), VIEW);
+    expect(plain(textOfPhrase(range))).toBe('09:12 to 09:41');
+    expect(plain(textOfPhrase(since))).toBe('over for 2 h 23 min');
+    const fresh = timesOfCause(cause({ lastSeen: '2026-11-12T12:03:51Z' }), VIEW);
+    expect(plain(textOfPhrase(fresh.range))).toBe('09:12 to now');
+    expect(plain(textOfPhrase(fresh.since))).toBe('last one 20 s ago');
+    const short = timesOfCause(cause({ lastSeen: '2026-11-12T09:12:59Z' }), VIEW);
+    expect(plain(textOfPhrase(short.range))).toBe('at 09:12');
+    expect(plain(roughlyAgo(NOW - 90 * 60_000, VIEW))).toBe('1 h ago');
+    expect(roughlyAgo(NOW, VIEW)).toBe('now');
+  });
+});
+
+describe('the first line of Dead letters', () => {
+  const head = (causes: CauseNow[], isDefault = true) => {
+    const { first, more } = headOfCauses(causes, { isDefault, now: NOW });
+    return plain(`${first} ${more}`.trim());
+  };
+
+  it('has the number, the causes, and the one that is most of them', () => {
+    const small = cause({ count: 228, lastSeen: '2026-11-12T12:04:00Z' });
+    expect(head([cause(), small])).toBe(
+      '2 226 jobs died and were not replayed, of 2 causes. One cause is 90 % of them, and it is over.',
+    );
+    expect(head([small, small, small])).toBe('684 jobs died and were not replayed, of 3 causes.');
+    expect(head([small])).toBe('228 jobs died and were not replayed, of one cause. Jobs still die of it.');
+    expect(head([cause({ count: 1 })], false)).toBe('1 dead letter matches, of one cause. It is over.');
+  });
+
+  it('says what happened, and how the receiver is now', () => {
+    const lead = (change: Partial<CauseNow>) => plain(textOfPhrase(leadOfCause(cause(change), 15, VIEW) ?? []));
+    const now = 'In the last hour it answered 2xx to 99 % of its deliveries.';
+    expect(lead({})).toBe(`order-events answered 500 from 09:12 to 09:41. ${now}`);
+    expect(lead({ reason: 'ACK_TIMEOUT' })).toBe(
+      `order-events: worker did not report within 5 min from 09:12 to 09:41. ${now}`,
+    );
+    expect(leadOfCause(cause({ sample: null }), 15, VIEW)).toBeNull();
+  });
+});
+
+describe('the price of a replay', () => {
+  const queue: ReplayQueue = {
+    ...{ name: 'order-events', paused: false, hold: null, concurrency: 10, rateLimitMax: null, rateLimitWindow: 60 },
+    ...{ maxAttempts: 5, backoffType: 'EXPONENTIAL', backoffDelay: 4, health: answers(99, 1) },
+  };
+
+  it('takes as long as the lower of speed and rate limit', () => {
+    const duration = (speed: 1 | 10 | null, change: Partial<ReplayQueue> = {}) =>
+      durationOfReplay(1998, speed, { ...queue, ...change }).map(plain);
+    expect(duration(10)).toEqual(['3 min 20 s', 'at 10 a second']);
+    expect(duration(10, { rateLimitMax: 60 })).toEqual(['33 min 18 s', 'at the queue’s rate limit']);
+    expect(duration(null, { rateLimitMax: 60 })).toEqual(['33 min 18 s', 'at the queue’s rate limit']);
+    expect(duration(null)).toEqual(['–', 'no ceiling: as fast as limits allow']);
+  });
+
+  it('says whether the jobs would die again', () => {
+    const strong = (change: Partial<ReplayQueue>) => safetyOfReplay({ ...queue, ...change }).strong;
+    expect(strong({})).toBe('The receiver works.');
+    expect(strong({ health: answers(2, 98) })).toBe('The receiver still fails.');
+    expect(strong({ health: answers(80, 20) })).toBe('The receiver is not well yet.');
+    expect(strong({ health: answers(5, 0) })).toMatch(/not known/);
+    expect(strong({ paused: true })).toBe('The queue is paused.');
+    expect(plain(safetyOfReplay(queue).text)).toBe('It answered 2xx to 99 % of 100 deliveries of the last hour.');
+  });
+
+  it('names what it uses of the month, and where the plan ends it', () => {
+    expect(plain(termsOfReplay(1998, queue))).toBe(
+      'Each becomes a new job with a new id and the queue’s present settings: 5 attempts, backoff from 4 s. Uses at least 1 998 and at most 9 990 attempts of the month.',
+    );
+    expect(plain(termsOfReplay(1, { ...queue, maxAttempts: 1 }))).toMatch(
+      /one attempt\. Uses 1 attempt of the month\.$/,
+    );
+    expect(planRefusal(10, 90, 100)).toBeNull();
+    expect(planRefusal(10, 90, null)).toBeNull();
+    expect(plain(planRefusal(11, 90, 100) ?? '')).toBe(
+      'Only 10 attempts are left of this month’s 100: the replay will stop there.',
+    );
+    expect(planRefusal(1, 100, 100)).toMatch(/will be refused/);
+  });
+
+  it('is on the button', () => {
+    expect([deedOfReplay(1998, true), deedOfReplay(1998, false), deedOfReplay(1, true)].map(plain)).toEqual([
+      ...['Send 1, then 1 997', 'Send 1 998 again', 'Send 1 again'],
+    ]);
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import {
+  addDeadChip,
+  type DeadFilter,
+  formatDeadFilter,
+  isDefaultFilter,
+  isShownChip,
+  isValidDeadFilter,
+  labelOfDeadChip,
+  parseDeadFilter,
+  parseDeadTerm,
+  removeDeadChip,
+  toDeadLetterFilter,
+} from '../../src/dashboard/model/dead/filter.ts';
+import { pathOfSelection } from '../../src/dashboard/model/dead/selection.ts';
+import { deadSuggestions } from '../../src/dashboard/model/dead/suggest.ts';
+
+const NOW = Date.parse('2026-11-12T12:00:00Z');
+const FULL =
+  'queue:orders,"a b" reason:nacked,ack-timeout error:~"pool exhausted" code:500,502 died:>-2h cause:bc03a4af6c368fe6';
+
+describe('the filter of dead letters', () => {
+  it('means those that were not replayed, unless it says otherwise', () => {
+    expect(toDeadLetterFilter(parseDeadFilter(''), [], NOW)).toEqual({ replayed: false });
+    expect(toDeadLetterFilter(parseDeadFilter('replayed:yes'), [], NOW)).toEqual({ replayed: true });
+    expect(toDeadLetterFilter(parseDeadFilter('replayed:any'), [], NOW)).toEqual({});
+    expect(isDefaultFilter(parseDeadFilter(''))).toBe(true);
+    expect(isDefaultFilter(parseDeadFilter('replayed:any'))).toBe(false);
+  });
+
+  it('is the same after it stood in the URL', () => {
+    for (const text of [
+      '',
+      FULL,
+      'replayed:any',
+      'replayed:yes code:503',
+      'died:2026-11-12..2026-11-13',
+      'state:dead x:1',
+    ]) {
+      const filter = parseDeadFilter(text);
+      expect(parseDeadFilter(formatDeadFilter(filter))).toEqual(filter);
+    }
+  });
+
+  it('has each member of the API, with names as ids and times as of now', () => {
+    expect(toDeadLetterFilter(parseDeadFilter(FULL), ['id1', 'id2'], NOW)).toEqual({
+      replayed: false,
+      queueIds: ['id1', 'id2'],
+      reasons: ['NACKED', 'ACK_TIMEOUT'],
+      errorContains: 'pool exhausted',
+      webhookStatusCodes: [500, 502],
+      dead: { from: '2026-11-12T10:00:00.000Z' },
+      fingerprints: ['bc03a4af6c368fe6'],
+    });
+  });
+
+  it.each([
+    'replayed:maybe',
+    'reason:boredom',
+    'code:5xx',
+    'code:0',
+    'died:noon',
+    'cause:xyz',
+    'state:dead',
+    'timeout',
+    'key:~a',
+  ])('says of “%s” that it is no condition', (term) => {
+    const chip = parseDeadTerm(term);
+    expect(chip.word).toBe('unknown');
+    expect(isValidDeadFilter([chip])).toBe(false);
+  });
+
+  it('takes "not replayed" away as any other chip', () => {
+    const filter = parseDeadFilter('code:500');
+    const [replayed] = filter;
+    const next = removeDeadChip(filter, replayed as DeadFilter[number]);
+    expect(next.filter(isShownChip).map(labelOfDeadChip)).toEqual([{ key: 'code', value: '500' }]);
+    expect(formatDeadFilter(next)).toBe('replayed:any code:500');
+  });
+
+  it('has one chip for each word', () => {
+    const filter = ['code:500', 'code:502'].map(parseDeadTerm).reduce(addDeadChip, [] as DeadFilter);
+    expect(formatDeadFilter(filter)).toBe('code:502');
+  });
+});
+
+describe('suggestions', () => {
+  const terms = (text: string, queues: string[] = []) => deadSuggestions(text, queues).map(({ term }) => term);
+
+  it('begin with the words, and then have queues and the error', () => {
+    expect(terms('')).toEqual(['queue:', 'reason:', 'error:', 'code:', 'died:', 'replayed:']);
+    expect(terms('co', ['coins'])).toEqual(['code:', 'queue:coins', 'error:~co']);
+  });
+
+  it('are conditions that the filter can read', () => {
+    for (const text of ['reason:', 'died:', 'code:', 'replayed:', 'error:pool', 'queue:a']) {
+      const found = terms(text, ['a b']);
+      expect(found.length).toBeGreaterThan(0);
+      expect(found.map(parseDeadTerm).filter(({ word }) => word === 'unknown')).toEqual([]);
+    }
+  });
+});
+
+describe('the filter of a replay that was started', () => {
+  it('leads back to its dead letters', () => {
+    const selection = { fingerprints: ['bc03a4af6c368fe6'], dead: { from: '2026-11-12T10:00:00.000Z' } };
+    const path = pathOfSelection('REPLAY_DEAD_LETTERS', selection, 'orders') ?? '';
+    const filter = parseDeadFilter(new URLSearchParams(path.split('?')[1]).get('q') ?? '');
+    expect(toDeadLetterFilter(filter, ['id1'], NOW)).toEqual({
+      replayed: false,
+      queueIds: ['id1'],
+      fingerprints: ['bc03a4af6c368fe6'],
+      dead: { from: '2026-11-12T10:00:00.000Z' },
+    });
+  });
+
+  it('is none for actions on jobs', () => {
+    expect(pathOfSelection('CANCEL_JOBS', { states: ['due'] }, null)).toBeNull();
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { headOfKeys, isUnused, revokeLead } from '../../src/dashboard/model/api-keys.ts';
+import {
+  actionOf,
+  DEEDS,
+  type Entry,
+  fieldChanges,
+  sentenceOfEntry,
+  targetOf,
+  wordsOfDeed,
+} from '../../src/dashboard/model/audit.ts';
+import { displaySentence } from '../../src/dashboard/model/display.ts';
+import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
+import { headOfSystem, type Instance, latest } from '../../src/dashboard/model/system.ts';
+import { headOfPlan, projectedAttempts } from '../../src/dashboard/model/usage.ts';
+
+const NOW = Date.parse('2026-11-12T12:00:00Z');
+const VIEW = { now: NOW, zone: 'utc' } as const;
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+
+describe('an entry of the audit log', () => {
+  const entry = (change: Partial<Entry>): Entry => ({
+    ...{ action: 'queue.update', targetType: 'queue', targetId: '01a2030a2612000623acf7d6', targetName: 'emails' },
+    ...{ before: { concurrency: 5, maxAttempts: 3 }, after: { concurrency: 8, maxAttempts: 3 }, ...change },
+  });
+
+  it('is a sentence', () => {
+    const at = { actor: 'jf_4kQ…x7Pd', at: '2026-11-12T11:42:10Z' };
+    expect(textOfPhrase(sentenceOfEntry({ ...entry({}), ...at }, VIEW))).toBe(
+      'jf_4kQ…x7Pd changed the queue emails at 11:42:10.',
+    );
+    const many = entry({ action: 'jobs.cancel', targetType: 'bulk_action', targetName: null });
+    expect(textOfPhrase(sentenceOfEntry({ ...many, ...at }, VIEW))).toBe(
+      'jf_4kQ…x7Pd cancelled many jobs …cf7d6 at 11:42:10.',
+    );
+  });
+
+  it('has the fields that changed, and no other', () => {
+    expect(fieldChanges(entry({}))).toEqual([{ field: 'concurrency', before: '5', after: '8' }]);
+    expect(fieldChanges(entry({ before: null, after: { name: 'a', rateLimitMax: null, actionId: 'x' } }))).toEqual([
+      { field: 'name', before: null, after: 'a' },
+      { field: 'rateLimitMax', before: null, after: '–' },
+    ]);
+    expect(fieldChanges(entry({ before: { a: [1] }, after: null }))).toEqual([
+      { field: 'a', before: '[1]', after: null },
+    ]);
+  });
+
+  it('leads to what was changed', () => {
+    expect(targetOf(entry({}))).toEqual({ name: 'emails', path: '/queues/emails' });
+    expect(targetOf(entry({ action: 'queue.delete' })).path).toBeNull();
+    expect(targetOf(entry({ targetType: 'job' }))).toEqual({ name: '…cf7d6', path: '/jobs/01a2030a2612000623acf7d6' });
+    const key = entry({ targetType: 'api_key', targetName: null, after: { prefix: 'jf_4kQ', lastFour: 'x7Pd' } });
+    expect(targetOf(key)).toEqual({ name: 'jf_4kQ…x7Pd', path: '/settings/keys' });
+    expect(actionOf(entry({ after: { actionId: 'a1' } }))).toBe('a1');
+    expect(actionOf(entry({ after: null }))).toBeNull();
+  });
+
+  it('has words for each deed of the service, and a name for others', () => {
+    expect(Object.keys(DEEDS)).toHaveLength(19);
+    expect(wordsOfDeed('member.remove').verb).toBe('member: remove');
+  });
+});
+
+describe('the first line of System', () => {
+  const one = (change: Partial<Instance> = {}): Instance => ({
+    ...{ role: 'all', version: '1.0.0', lastSeenAt: new Date(NOW - 2000).toISOString(), inFlight: 10, capacity: 1000 },
+    ...change,
+  });
+  const silent = new Date(NOW - 31_000).toISOString();
+  const h1 = (...all: Instance[]) => headOfSystem(all, NOW).h1;
+
+  it('is the worst that holds', () => {
+    expect(plain(h1(one(), one()))).toBe('2 processes are running, all of version 1.0.0.');
+    expect(h1(one({ role: 'api' }), one({ lastSeenAt: silent }))).toBe(
+      'No worker is running: jobs are accepted and wait.',
+    );
+    expect(h1(one(), one({ version: '1.1.0' }))).toBe('Processes of 2 versions are running: 1.0.0, 1.1.0.');
+    expect(plain(h1(one({ inFlight: 950 })))).toBe('Workers are nearly full: 950 of 1 000 deliveries.');
+    expect(headOfSystem([one(), one({ lastSeenAt: silent })], NOW)).toMatchObject({ signal: 'warn' });
+    expect(h1()).toBe('Jobferry answers.');
+  });
+
+  it('knows the queue that is the latest, not the paused ones', () => {
+    const queue = (name: string, oldestDueSeconds: number | null, paused = false) => ({
+      name,
+      oldestDueSeconds,
+      paused,
+    });
+    expect(latest([queue('a', 3), queue('b', 90), queue('c', 900, true), queue('d', null)])?.name).toBe('b');
+    expect(latest([queue('a', null)])).toBeNull();
+  });
+});
+
+describe('the first line of the settings', () => {
+  const key = (lastUsedAt: string | null, revokedAt: string | null = null) => ({
+    ...{ createdAt: '2026-03-03T00:00:00Z', lastUsedAt, revokedAt },
+  });
+  const used = key('2026-11-12T11:59:00Z');
+
+  it('counts the keys that can get in, and names what nobody uses', () => {
+    expect(plain(headOfKeys([used, used, key(null, '2026-05-01T00:00:00Z')], NOW))).toBe('2 keys can get in.');
+    expect(plain(headOfKeys([used, key('2026-06-11T00:00:00Z')], NOW))).toBe(
+      '2 keys can get in. One has not been used for 5 months.',
+    );
+    expect(plain(headOfKeys([key(null), key(null)], NOW))).toBe(
+      '2 keys can get in. 2 have not been used for 3 months.',
+    );
+    expect([isUnused(used, NOW), isUnused(key(null), NOW)]).toEqual([false, true]);
+  });
+
+  it('warns of one’s own key', () => {
+    expect(revokeLead(used, true, VIEW)).toMatch(/you will be signed out\.$/);
+    expect(revokeLead(key(null), false, VIEW)).toBe('It was never used.');
+  });
+
+  it('says how much of the month is used', () => {
+    const plan = { includedAttempts: 200_000_000, monthlyAttempts: null };
+    expect(plain(headOfPlan({ attempts: 56_604_118, month: '2026-11' }, plan))).toBe(
+      '28 % of the attempts of November are used.',
+    );
+    expect(headOfPlan({ attempts: 300_000_000, month: '2026-11' }, plan)).toMatch(/more than included/);
+    expect(headOfPlan({ attempts: 100, month: '2026-11' }, { ...plan, monthlyAttempts: 100 })).toMatch(/are refused/);
+    expect(projectedAttempts(56_604_118, '2026-11', NOW)).toBe(148_000_000);
+    expect(projectedAttempts(5, '2026-11', Date.parse('2026-11-01T20:00:00Z'))).toBeNull();
+  });
+
+  it('says how the page looks', () => {
+    expect(displaySentence({ theme: 'system', density: 'compact', zone: 'utc' })).toBe(
+      'This page follows the system’s theme, has compact rows, and shows times in UTC.',
+    );
+  });
+});
