@@ -20,8 +20,8 @@ import { queueRoutes } from './queues.ts';
 import type { RestServices } from './rest-services.ts';
 import { basePathOf } from './sign-in/public-address.ts';
 import { mountSignIn } from './sign-in/routes.ts';
-import type { SignIn } from './sign-in/sign-in.ts';
 import { sessionAuthentication } from './sign-in/session-authentication.ts';
+import type { SignIn } from './sign-in/sign-in.ts';
 import { LONG_ANSWER, UnreadAnswers } from './unread-answers.ts';
 
 interface Readiness {

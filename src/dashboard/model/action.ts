@@ -5,7 +5,7 @@ import type { IconName, Signal } from './words.ts';
 
 /** A bulk action: its kind in words, how fast it goes, and the first line of its page. */
 
-export type ActionKind = 'REPLAY_DEAD_LETTERS' | 'CANCEL_JOBS' | 'PURGE_QUEUE';
+export type ActionKind = 'REPLAY_DEAD_LETTERS' | 'CANCEL_JOBS' | 'PURGE_QUEUE' | 'RUN_JOBS_NOW';
 
 /** What is known of an action. The fragment `ActionNow` has these fields. */
 export interface ActionState {
@@ -57,6 +57,10 @@ const KINDS: Readonly<Record<ActionKind, KindWords>> = {
   PURGE_QUEUE: {
     ...{ name: 'Purge of queue', noun: 'purge', icon: 'deleted', one: 'job', others: 'jobs', done: 'cancelled' },
     leftOut: 'had ended or were being delivered',
+  },
+  RUN_JOBS_NOW: {
+    ...{ name: 'Run jobs now', noun: 'run', icon: 'play', one: 'job', others: 'jobs', done: 'made due' },
+    leftOut: 'had ended, were being delivered or were due meanwhile',
   },
 };
 

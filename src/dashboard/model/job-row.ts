@@ -8,7 +8,7 @@ import { shortId } from './job-id.ts';
 /** A list may know less of the queue than the job's page; the text then leaves out its numbers. */
 export interface JobInList extends JobNow {
   queue: Partial<QueueOfJob> & { name?: string };
-  progress?: { text: string } | null;
+  progress?: { text: string | null } | null;
 }
 
 export interface RowContext extends View {
@@ -24,7 +24,7 @@ export function rowTextOfJob(job: JobInList, context: RowContext): string {
       return `for ${span(Math.floor(elapsed / 1000) * 1000)}, of ${seconds(context.webhookTimeoutSeconds)} at most`;
     }
     case 'AWAITING_ACK':
-      return joined(`${left(job.ackDeadline, context)} to report`, job.progress ? `“${job.progress.text}”` : '');
+      return joined(`${left(job.ackDeadline, context)} to report`, job.progress?.text ? `“${job.progress.text}”` : '');
     case 'COMPLETED':
       return job.startedAt === null || job.completedAt === null
         ? ''

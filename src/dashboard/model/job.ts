@@ -25,7 +25,8 @@ export interface JobWhole extends JobNow {
   deliverBy: string;
   backoffType: 'FIXED' | 'EXPONENTIAL';
   backoffDelay: number;
-  progress: { text: string; at: string } | null;
+  /** The text is null for people who may not see payloads. */
+  progress: { text: string | null; at: string } | null;
   /** Oldest first. */
   attempts: readonly AttemptNow[];
   queue: QueueOfJob;

@@ -9,8 +9,21 @@ import { CopyButton } from './copy.tsx';
 /** Above it there is no colour, and only the lines on screen are rendered. */
 const LARGE = 256 * 1024;
 
+/** The panel of a payload; `text` is null for people who may not see payloads. */
+export function PayloadPanel({ text, paths }: { text: string | null; paths: readonly string[] }) {
+  if (text !== null) return <VisiblePayload text={text} paths={paths} />;
+  return (
+    <section className="panel" aria-labelledby="payload">
+      <header>
+        <h2 id="payload">Payload</h2>
+      </header>
+      <p className="in small q">Your role does not include payloads and the receiver’s answers.</p>
+    </section>
+  );
+}
+
 /** The payload in a panel: exact or tidy, with its size, notes, and a button that copies the exact bytes. */
-export function PayloadPanel({ text, paths }: { text: string; paths: readonly string[] }) {
+function VisiblePayload({ text, paths }: { text: string; paths: readonly string[] }) {
   const [isTidy, setTidy] = useState(false);
   const size = useMemo(() => new TextEncoder().encode(text).length, [text]);
   const isLarge = size > LARGE;

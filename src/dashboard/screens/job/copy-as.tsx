@@ -11,8 +11,7 @@ export function CopyAs({ job }: { job: JobOfPage }) {
   const id = useId();
   const items = [
     { key: 'y', label: 'Copy the id', run: () => void copy(job.id, 'Id') },
-    { key: 'Y', label: 'Copy as curl', run: () => void copy(curlOf(job), 'curl command') },
-    { label: 'Copy the payload', run: () => void copy(job.payloadText, 'Exact payload') },
+    ...withPayload(job),
     {
       label: 'Copy as GraphQL',
       run: () => void copy(`${textOf(JobPage)}\n# ${JSON.stringify({ id: job.id })}`, 'GraphQL query'),
@@ -38,8 +37,18 @@ export function CopyAs({ job }: { job: JobOfPage }) {
   );
 }
 
+/** What needs the payload, which people without the right to see it do not get. */
+function withPayload(job: JobOfPage) {
+  const { payloadText } = job;
+  if (payloadText === null) return [];
+  return [
+    { key: 'Y', label: 'Copy as curl', run: () => void copy(curlOf(job, payloadText), 'curl command') },
+    { label: 'Copy the payload', run: () => void copy(payloadText, 'Exact payload') },
+  ];
+}
+
 /** Publishes the same payload again. The here-document passes every byte on as it is. */
-function curlOf({ queue, payloadText, idempotencyKey }: JobOfPage): string {
+function curlOf({ queue, idempotencyKey }: JobOfPage, payloadText: string): string {
   const lines = [
     `curl -X POST '${urlOf(`v1/queues/${encodeURIComponent(queue.name)}/jobs`)}'`,
     `  -H "authorization: Bearer $JOBFERRY_API_KEY"`,

@@ -36,7 +36,8 @@ export default function Peek({
   const server = useServer();
   const view = useView();
   const { buttons, dialog } = useJobActions(job);
-  const preview = job?.payloadText.slice(0, PREVIEW_CHARACTERS) ?? '';
+  const payload = job?.payloadText ?? '';
+  const preview = payload.slice(0, PREVIEW_CHARACTERS);
   const lexed = useMemo(() => lexJson(preview), [preview]);
   return (
     <aside className="peek" aria-label={`Job ${shortId(id)}`}>
@@ -66,8 +67,8 @@ export default function Peek({
               <Phrase pieces={sentenceOfJob(job, { ...view, ...server, cancelledBy })} />
             </h2>
             <Crossing job={job} webhookTimeoutSeconds={server.webhookTimeoutSeconds} isDown />
-            <JsonText text={preview} lexed={lexed} paths={paths} />
-            {preview.length < job.payloadText.length && <p className="small q">The rest is on the page of the job.</p>}
+            {payload !== '' && <JsonText text={preview} lexed={lexed} paths={paths} />}
+            {preview.length < payload.length && <p className="small q">The rest is on the page of the job.</p>}
           </>
         )}
       </div>

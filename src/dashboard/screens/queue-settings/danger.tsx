@@ -121,7 +121,7 @@ function PurgeRow({ queue: { id, name, depth }, onGone }: Props) {
       close,
       onDone: ({ action }) => {
         onGone();
-        leaveFreely(() => navigate(`/actions/${action.id}`));
+        leaveFreely(() => navigate(action === null ? '/actions' : `/actions/${action.id}`));
       },
     });
   return (

@@ -39,7 +39,7 @@ export function Result({
         </header>
         <div className="in">
           <Crossing job={job} webhookTimeoutSeconds={webhookTimeoutSeconds} isDown />
-          {job.progress !== null && (
+          {job.progress?.text != null && (
             <p className="small">
               The worker says “{job.progress.text}”, <Ago at={job.progress.at} />
             </p>

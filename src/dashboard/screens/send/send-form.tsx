@@ -161,8 +161,8 @@ function usePayload(queue: SendQueue) {
   const mine = typed ?? draftOf(queue.name);
   const texts: Partial<Record<Source, string>> = {
     mine,
-    ...(data?.job != null && { from: data.job.payloadText }),
-    ...(last !== undefined && { last: last.payloadText }),
+    ...(data?.job?.payloadText != null && { from: data.job.payloadText }),
+    ...(last?.payloadText != null && { last: last.payloadText }),
     empty: EMPTY,
   };
   // A job to edit comes first, until something else is chosen or typed.
