@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /**
- * What a service has done in the last hours, written straight into the tables, because nobody can wait for it. Only what
+ * What a service has done in the last hours, written straight into the tables, because a test cannot wait for it. Only what
  * has ended or waits for long is written like this; the service does the rest, and sums up the attempts by itself.
  */
 

@@ -98,7 +98,7 @@ describe('the first line of the settings', () => {
   });
   const used = key('2026-11-12T11:59:00Z');
 
-  it('counts the keys that can get in, and names what nobody uses', () => {
+  it('counts the keys that can get in, and names those that are unused', () => {
     expect(plain(headOfKeys([used, used, key(null, '2026-05-01T00:00:00Z')], NOW))).toBe('2 keys can get in.');
     expect(plain(headOfKeys([used, key('2026-06-11T00:00:00Z')], NOW))).toBe(
       '2 keys can get in. One has not been used for 5 months.',

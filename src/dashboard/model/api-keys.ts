@@ -1,6 +1,6 @@
 import { many, time, type View } from './format.ts';
 
-/** API keys: how many can get in, and which of them nobody seems to need. */
+/** API keys: how many can get in, and which of them seem to be unused. */
 
 export interface KeyNow {
   createdAt: string;

@@ -114,5 +114,5 @@ export const WINDOWS = [
 export type WindowName = (typeof WINDOWS)[number]['name'];
 
 export function windowOf(name: string | null): (typeof WINDOWS)[number] {
-  return WINDOWS.find((window) => window.name === name) ?? WINDOWS[0];
+  return WINDOWS.find((choice) => choice.name === name) ?? WINDOWS[0];
 }

@@ -4,7 +4,7 @@ import type { QueueOfPage } from '../../graphql/operations/queue.ts';
 import type { StateName } from '../../model/filter/chips.ts';
 import { number } from '../../model/format.ts';
 import { jobsOfQueue, jobsPath } from '../../model/job-links.ts';
-import { DepthBar } from '../../parts/bars.tsx';
+import { DepthBar } from '../../parts/depth-bar.tsx';
 
 type Depth = NonNullable<QueueOfPage['depth']>;
 
