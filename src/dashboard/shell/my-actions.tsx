@@ -38,6 +38,12 @@ function set(ids: readonly string[]): void {
 /** Says how an action ended, once it has. Call it with each action that one starts. */
 export function followAction(id: string): void {
   set([...mine.get(), id]);
+  refreshRail();
+}
+
+/** The counts of running actions and of dead letters. */
+function refreshRail(): void {
+  void queryClient.invalidateQueries({ queryKey: ['Shell'] });
 }
 
 /** Mounted once, in the shell. */
@@ -60,8 +66,7 @@ export function MyActions() {
         icon,
         ...(!isHere && { action: { label: 'Show', run: () => navigate(`/actions/${action.id}`) } }),
       });
-      // The counts of dead letters and of running actions stand in the rail.
-      void queryClient.invalidateQueries({ queryKey: ['Shell'] });
+      refreshRail();
       void queryClient.invalidateQueries({ queryKey: ['Causes'] });
     }
   }, [asked, navigate, path]);

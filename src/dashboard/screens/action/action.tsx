@@ -153,7 +153,6 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
           ? 'It has ended meanwhile'
           : `Stop after ${number(action.processed)} of ${matchedText(action.matched)} ${others}?`
       }
-      lead={`What is ${done} stays ${done}. The other ${number(toGo(action))} stay as they are.`}
       deed={{
         label: 'Stop',
         isDanger: true,
@@ -166,6 +165,10 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
         ),
       }}
       onClose={onClose}
-    />
+    >
+      <p className="q">
+        What is {done} stays {done}. The other {number(toGo(action))} stay as they are.
+      </p>
+    </Dialog>
   );
 }
