@@ -159,9 +159,9 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
         isDisabled: isOver,
         run: () => void stop().catch((error: Error) => toastFailure(`Not stopped: ${error.message}`)),
         start: (
-          <>
+          <span className="lo1">
             <kbd>Esc</kbd> lets it go on
-          </>
+          </span>
         ),
       }}
       onClose={onClose}

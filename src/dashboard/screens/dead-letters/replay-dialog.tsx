@@ -109,9 +109,9 @@ export function ReplayDialog({ target, onClose }: { target: ReplayTarget; onClos
         run,
         isDisabled: jobs === null || isNone || isBusy,
         start: (
-          <>
+          <span className="lo1">
             <kbd>Esc</kbd> closes
-          </>
+          </span>
         ),
       }}
       onClose={onClose}
