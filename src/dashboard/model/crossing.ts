@@ -1,6 +1,6 @@
-import { shortCause } from './cause.ts';
+import { codeOf, shortCause } from './cause.ts';
 import { span, time, timeWithTenths, took, type View } from './format.ts';
-import type { AttemptNow, JobWhole } from './job.ts';
+import { type AttemptNow, backoffMs, type JobWhole } from './job.ts';
 import { ATTEMPTS, CANCELLED, type IconName, type Signal, WAIT_REASONS } from './words.ts';
 
 /**
@@ -63,24 +63,49 @@ function attemptParts(
   context: CrossingContext,
 ): Part[] {
   const end = Date.parse(attempt.at);
-  const begin = end - (attempt.durationMs ?? 0);
+  const begin = beginOf(job, attempt, before);
   const from = Date.parse(before?.at ?? job.createdAt);
   const parts: Part[] = [waitBefore(begin - from, attempt.waitMs, before)];
-  const took_ = attempt.durationMs ?? 0;
+  const delivery = attempt.durationMs ?? 0;
   const { icon, signal } = ATTEMPTS[attempt.status];
-  if (took_ > SLOW_MS) {
+  if (isReported(job, attempt)) {
+    parts.push(leg(end - begin, took(end - begin), { signal: 'ack', isSlow: end - begin > SLOW_MS }));
+  } else if (delivery > SLOW_MS) {
     const isUnanswered = attempt.webhookStatusCode === null && attempt.status === 'FAILED';
-    parts.push(leg(took_, isUnanswered ? `no answer, ${took(took_)}` : took(took_), { signal, isSlow: true }));
+    parts.push(leg(delivery, isUnanswered ? `no answer, ${took(delivery)}` : took(delivery), { signal, isSlow: true }));
   }
   const isEnd = attempt.status === 'SUCCESS' && job.status === 'COMPLETED';
-  const answer = attempt.webhookStatusCode?.toString() ?? (shortCause(attempt.error) || ATTEMPTS[attempt.status].word);
-  const sub = attempt.durationMs === null || took_ > SLOW_MS ? time(end, context) : took(took_);
+  const answer = answerOf(attempt);
+  const sub = attempt.durationMs === null || delivery > SLOW_MS ? time(end, context) : took(delivery);
   parts.push(
     isEnd
       ? stop('Completed', `#${attempt.attempt} · ${answer} · ${time(end, context)}`, icon, signal)
       : stop(cut(answer), `#${attempt.attempt} · ${sub}`, icon, signal),
   );
   return parts;
+}
+
+/** In ack mode the receiver only takes the job; the attempt ends with the worker's report, or without one. */
+function isReported({ queue }: JobWhole, { durationMs, webhookStatusCode }: AttemptNow): boolean {
+  return queue.mode === 'ACK' && durationMs !== null && webhookStatusCode !== null && webhookStatusCode < 300;
+}
+
+/**
+ * When the delivery began. If the server does not say it, it is derived from the end; in ack mode, where that is the end of
+ * the report, from the time at which the job was due.
+ */
+function beginOf(job: JobWhole, attempt: AttemptNow, before: AttemptNow | undefined): number {
+  if (attempt.startedAt != null) return Date.parse(attempt.startedAt);
+  const end = Date.parse(attempt.at) - (attempt.durationMs ?? 0);
+  if (!isReported(job, attempt)) return end;
+  const backoff = before === undefined ? 0 : backoffMs(job.backoffType, job.backoffDelay, before.attempt);
+  return Math.min(end, Date.parse(before?.at ?? job.createdAt) + backoff + (attempt.waitMs ?? 0));
+}
+
+/** The code, or the error where the code was not the problem. */
+function answerOf({ webhookStatusCode: code, error, status }: AttemptNow): string {
+  const isCause = code !== null && (status === 'SUCCESS' || codeOf(error) !== null || error === null);
+  return isCause ? String(code) : shortCause(error) || ATTEMPTS[status].word;
 }
 
 /** An error in the worker's own words may be long. */

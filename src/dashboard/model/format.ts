@@ -85,16 +85,19 @@ export function span(ms: number): string {
     .join(NB);
 }
 
+/** Time that has passed is rounded; time that is left counts the begun second too. */
+const passed = (ms: number) => span(Math.round(ms / SECOND) * SECOND);
+
 /** How long something took: 212 ms, 1.2 s, 15 s, 2 min 4 s. */
 export function took(ms: number): string {
   if (ms < SECOND) return `${number(Math.max(0, Math.round(ms)))}${NB}ms`;
   if (ms < 10 * SECOND) return `${trim((ms / SECOND).toFixed(1))}${NB}s`;
-  return ms < MINUTE ? `${trim((ms / SECOND).toFixed(1))}${NB}s` : span(ms);
+  return ms < MINUTE ? `${trim((ms / SECOND).toFixed(1))}${NB}s` : passed(ms);
 }
 
 /** How long something took, in a column: 212 ms, 1.20 s, 15.00 s. */
 export function tookExactly(ms: number): string {
-  return ms < SECOND ? took(ms) : ms < MINUTE ? `${(ms / SECOND).toFixed(2)}${NB}s` : span(ms);
+  return ms < SECOND ? took(ms) : ms < MINUTE ? `${(ms / SECOND).toFixed(2)}${NB}s` : passed(ms);
 }
 
 /** A setting in seconds: 15 s, 5 min, 24 h. */

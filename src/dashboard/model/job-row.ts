@@ -55,15 +55,18 @@ function pending(job: JobInList, context: RowContext): string {
         ? 'all slots are busy'
         : `${queue.inFlight ?? queue.concurrency} of ${queue.concurrency} slots are busy`;
     case 'RATE_LIMIT':
-      return joined(
-        `in ${left(at, context)}`,
-        queue.rateWindow ? `${queue.rateWindow.used} of ${queue.rateWindow.max} used` : '',
-      );
+      return joined(`in ${left(at, context)}`, rateUsed(queue));
     case 'QUEUE_DELETED':
       return 'dies in a moment';
     case 'DUE':
       return 'next in line';
   }
+}
+
+/** A job waits for the rate limit only when all of it is used. */
+function rateUsed({ rateWindow, rateLimitMax }: JobInList['queue']): string {
+  const max = rateWindow?.max ?? rateLimitMax;
+  return max == null ? '' : `${rateWindow?.used ?? max} of ${max} used`;
 }
 
 function dead(job: JobInList): string {

@@ -39,6 +39,8 @@ export interface AttemptNow {
   waitMs: number | null;
   webhookStatusCode: number | null;
   error: string | null;
+  /** Left out where the server does not say when the delivery began. */
+  startedAt?: string | null;
 }
 
 export interface QueueOfJob {
@@ -52,6 +54,16 @@ export interface QueueOfJob {
   pause: { since: string; by: string } | null;
   hold: { until: string; reason: string | null; askedBy: { id: string } | null; probe: { id: string } | null } | null;
   rateWindow: { used: number; max: number; resetsAt: string } | null;
+}
+
+/**
+ * Whether attempts are missing: the live stream brings the counts of a job before its page has read the attempts. Holds and
+ * attempts that count are counted apart.
+ */
+export function isBehind({ status, attemptsMade, deferCount, attempts }: JobWhole): boolean {
+  const held = attempts.filter((attempt) => attempt.status === 'DEFERRED').length;
+  const ended = attemptsMade - (status === 'PROCESSING' || status === 'AWAITING_ACK' ? 1 : 0);
+  return attempts.length - held < ended || held < deferCount;
 }
 
 /** Back-off without jitter before the retry after `failures` failures, in milliseconds; at most an hour. */

@@ -1,6 +1,6 @@
 import './attempts.css';
 import { useState } from 'react';
-import { shortCause } from '../model/cause.ts';
+import { codeOf, shortCause } from '../model/cause.ts';
 import { bytes, NONE, tookExactly } from '../model/format.ts';
 import type { AttemptNow } from '../model/job.ts';
 import { ATTEMPTS } from '../model/words.ts';
@@ -83,7 +83,9 @@ function AttemptLine({
       <Status word={ATTEMPTS[attempt.status]} />
       <span className="mono">{attempt.webhookStatusCode ?? NONE}</span>
       <span className="q cut err">
-        {firstLine === '' ? shortCause(attempt.error) : !isOpen && <code>{firstLine}</code>}
+        {codeOf(attempt.error) === null && attempt.error !== null
+          ? shortCause(attempt.error)
+          : !isOpen && <code>{firstLine}</code>}
       </span>
       <span className="n q wait">{attempt.durationMs === null ? NONE : tookExactly(attempt.durationMs)}</span>
       <span className="n q3">

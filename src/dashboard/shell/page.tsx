@@ -75,17 +75,19 @@ export function Page({
 }
 
 let titleSetAt = Number.NEGATIVE_INFINITY;
-let titledPath = '';
+let titled = '';
 
 function useTitle(title: string, path: string): void {
   useEffect(() => {
     const text = `${title} · Jobferry`;
+    // A countdown changes only digits and units; everything else is news.
+    const meaning = `${path} ${text.replace(/[\d.,:]|(?<=\d.)(?:d|h|min|s)\b/g, '')}`;
     const set = () => {
       titleSetAt = performance.now();
-      titledPath = path;
+      titled = meaning;
       document.title = text;
     };
-    const wait = path === titledPath ? titleSetAt + TITLE_MS - performance.now() : 0;
+    const wait = meaning === titled ? titleSetAt + TITLE_MS - performance.now() : 0;
     if (wait <= 0) {
       set();
       return;

@@ -25,7 +25,7 @@ export const JobRow = graphql(`
     __typename id status attemptsMade maxAttempts deferCount createdAt scheduledFor startedAt completedAt ackDeadline
     lastError deadReason idempotencyKey
     waiting { reason earliestAt }
-    queue { __typename id name deletedAt }
+    queue { __typename id name deletedAt concurrency rateLimitMax pause { since by } }
     deadLetter { __typename id deadAt replayedAt }
   }
 `);

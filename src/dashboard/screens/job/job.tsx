@@ -67,6 +67,9 @@ function FoundJob({
   const second = secondLineOfJob(job, context);
   const { icon, signal } = wordOfJob(job);
   const { buttons, dialog } = useJobActions(job);
+  const sendPath = `/queues/${encodeURIComponent(job.queue.name)}/send${toSearch({ from: job.id })}`;
+  const [, navigate] = useLocation();
+  useCommands([{ label: 'Send a changed copy', icon: 'edit', run: () => navigate(sendPath) }]);
   return (
     <Page
       title={shortSentence(sentence)}
@@ -81,13 +84,12 @@ function FoundJob({
       actions={
         <>
           {buttons}
-          <Link
-            className="btn"
-            href={`/queues/${encodeURIComponent(job.queue.name)}/send${toSearch({ from: job.id })}`}
-          >
-            <Icon name="edit" />
-            Send a changed copy
-          </Link>
+          {(job.status === 'DEAD' || job.status === 'COMPLETED') && (
+            <Link className="btn" href={sendPath}>
+              <Icon name="edit" />
+              Send a changed copy
+            </Link>
+          )}
           <CopyAs job={job} />
           <Neighbours id={job.id} from={from} />
         </>

@@ -3,6 +3,11 @@ import { useEffect, useRef } from 'react';
 import { type JobOfPage, JobPage, SameCause } from '../../graphql/operations/job.ts';
 import { query } from '../../graphql/query.ts';
 import { useWatch } from '../../live/live.ts';
+import { isBehind } from '../../model/job.ts';
+
+/** How often the attempts of one state are asked for, in case they were read before they were written. */
+const MAX_TRIES = 3;
+const RETRY_MS = 500;
 
 /** One job with all that its page shows, kept current. */
 export function useJob(id: string) {
@@ -11,12 +16,18 @@ export function useJob(id: string) {
   const job = asked.data?.job ?? undefined;
   // The stream sends what a list shows. When that has moved on, so have the attempts.
   const course = job === undefined ? '' : courseOf(job);
-  const known = useRef('');
-  const { refetch } = asked;
+  const known = useRef({ course: '', tries: 0 });
+  const { refetch, dataUpdatedAt } = asked;
   useEffect(() => {
-    if (known.current !== '' && course !== known.current) void refetch();
-    known.current = course;
-  }, [course, refetch]);
+    const isNew = known.current.course !== course;
+    const isFirst = known.current.course === '';
+    if (isNew) known.current = { course, tries: 0 };
+    const isOld = isNew && !isFirst;
+    if (job === undefined || !(isOld || isBehind(job)) || known.current.tries >= MAX_TRIES) return;
+    known.current.tries += 1;
+    const timer = setTimeout(() => void refetch(), isNew ? 0 : RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [course, job, refetch, dataUpdatedAt]);
   return {
     asked,
     job,

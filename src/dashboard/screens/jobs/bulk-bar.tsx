@@ -1,7 +1,8 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { RequestError } from '../../graphql/errors.ts';
-import { MAX_MANY, type ManyField, requestMany } from '../../graphql/many.ts';
+import { requestMany } from '../../graphql/many.ts';
+import { MAX_MANY, type ManyField } from '../../graphql/many-text.ts';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
 import { queryClient } from '../../graphql/query.ts';
 import type { Filter } from '../../model/filter/chips.ts';

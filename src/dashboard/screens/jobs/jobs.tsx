@@ -2,9 +2,11 @@ import './jobs.css';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { textOf } from '../../graphql/graphql.ts';
+import type { JobRow } from '../../graphql/operations/fragments.ts';
 import { JobsPage } from '../../graphql/operations/jobs.ts';
 import { queryClient } from '../../graphql/query.ts';
 import { type Filter, isValid } from '../../model/filter/chips.ts';
+import { stillMatches } from '../../model/filter/matches.ts';
 import { exactTime, many, number } from '../../model/format.ts';
 import { sentenceOfJobs } from '../../model/jobs-sentence.ts';
 import { copy } from '../../parts/copy.tsx';
@@ -115,7 +117,7 @@ export default function Jobs() {
               <News count={jobs.news} />
               <JobsTable
                 rows={rows}
-                gone={gone}
+                gone={goneOf(rows, gone, filter)}
                 cursor={cursor}
                 ticks={ticks}
                 order={url.order}
@@ -143,6 +145,11 @@ export default function Jobs() {
       </div>
     </Page>
   );
+}
+
+/** Dimmed: no longer in the list, or no longer in a state that the filter names. */
+function goneOf(rows: readonly JobRow[], gone: ReadonlySet<string>, filter: Filter): ReadonlySet<string> {
+  return new Set([...gone, ...rows.flatMap((job) => (stillMatches(filter, job) ? [] : [job.id]))]);
 }
 
 function Lead({ filter, url }: { filter: Filter; url: ListUrl }) {

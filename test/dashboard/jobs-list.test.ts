@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildSchema, parse, validate } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { MAX_MANY, manyText } from '../../src/dashboard/graphql/many-text.ts';
+import { stillMatches } from '../../src/dashboard/model/filter/matches.ts';
+import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
+import { completionOf, lookUpsFor, suggestionsFor } from '../../src/dashboard/model/filter/suggest.ts';
+import { histogramRange } from '../../src/dashboard/model/histogram.ts';
+import { sentenceOfJobs } from '../../src/dashboard/model/jobs-sentence.ts';
+import { isWell } from '../../src/dashboard/model/receiver.ts';
+
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+const NOW = Date.parse('2026-11-12T12:04:11Z');
+
+describe('the sentence of a list', () => {
+  const sentence = (...args: Parameters<typeof sentenceOfJobs>) => plain(sentenceOfJobs(...args));
+
+  it('says how many match, by state, largest last', () => {
+    const states = { DEAD: 57, RETRYING: 2, HELD: 2, COMPLETED: 0 };
+    expect(sentence({ count: 61, exact: true }, states, true)).toBe('61 jobs match: 2 retry, 2 are held, 57 are dead.');
+    expect(sentence({ count: 2, exact: true }, { DEAD: 1, RETRYING: 1 }, true)).toBe(
+      '2 jobs match: 1 is dead, 1 retries.',
+    );
+  });
+
+  it('says less when less is known', () => {
+    expect(sentence({ count: 10_000, exact: false }, null, true)).toBe('10 000+ jobs match.');
+    expect(sentence({ count: 3, exact: true }, null, true)).toBe('3 jobs match.');
+    expect(sentence({ count: 3, exact: true }, { DEAD: 3 }, true)).toBe('3 jobs match, and all are dead.');
+    expect(sentence({ count: 1, exact: true }, { DEAD: 1 }, true)).toBe('1 job matches, and is dead.');
+    expect(sentence({ count: 0, exact: true }, null, true)).toBe('No job matches.');
+    expect(sentence({ count: 0, exact: true }, null, false)).toBe('No job has been published yet.');
+  });
+});
+
+describe('suggestions', () => {
+  const known = {
+    queues: ['order-events', 'emails'],
+    paths: [
+      { value: 'items.0.sku', count: 8412 },
+      { value: 'items.0.size', count: 97 },
+    ],
+    values: [
+      { value: '"FERRY-MUG-02"', count: 2207 },
+      { value: '{"a":1}', count: 3 },
+    ],
+  };
+  const labels = (text: string) => suggestionsFor(text, known).map(({ label }) => label);
+
+  it('begin with the words', () => {
+    expect(labels('').slice(0, 3)).toEqual(['state:', 'queue:', 'code:']);
+    expect(labels('st')[0]).toBe('state:');
+  });
+
+  it('are the values of a word, also after a comma', () => {
+    expect(labels('state:de')).toEqual(['state:dead']);
+    expect(labels('state:dead,he')).toEqual(['state:dead,held']);
+    expect(labels('queue:ord')).toEqual(['queue:order-events']);
+    expect(suggestionsFor('state:dead,held', known)[0]?.does).toEqual({
+      chip: { word: 'state', values: ['dead', 'held'] },
+    });
+  });
+
+  it('are paths, and values of a path', () => {
+    expect(labels('items.0.s')).toEqual([
+      ...['items.0.sku', 'items.0.size', 'items.0.s = "FERRY-MUG-02"'],
+      ...['error contains “items.0.s”', 'idempotency key contains “items.0.s”'],
+    ]);
+    const [value] = suggestionsFor('payload.items.0.sku:', known);
+    expect(value?.does).toEqual({ chip: { word: 'payload', path: 'items.0.sku', op: 'EQ', values: ['FERRY-MUG-02'] } });
+  });
+
+  it('take a bare word for an error, a key, or the value of a path', () => {
+    const offers = suggestionsFor('42', { ...known, values: [] });
+    expect(offers.map(({ label }) => label)).toEqual([
+      ...['items.0.sku', 'items.0.size', 'error contains “42”', 'idempotency key contains “42”'],
+      ...['items.0.sku = 42', 'items.0.size = 42'],
+    ]);
+    expect(offers.at(-1)?.does).toMatchObject({ chip: { values: [42] } });
+  });
+
+  it('open a job by its id', () => {
+    const id = '01a1cfa459463c7ed8a1f07c';
+    expect(suggestionsFor(id, known)).toMatchObject([{ label: 'Open job …1f07c', does: { job: id } }]);
+  });
+
+  it('complete the text', () => {
+    expect(suggestionsFor('items.0.sk', known).map(completionOf)[0]).toBe('payload.items.0.sku:');
+    expect(suggestionsFor('state:de', known).map(completionOf)).toEqual(['state:dead']);
+  });
+
+  it.each([
+    ['', { path: null, valuesOf: null, value: '', queue: null }],
+    ['queue:or', { path: null, valuesOf: null, value: '', queue: 'or' }],
+    ['queue:a,b', { path: null, valuesOf: null, value: '', queue: 'b' }],
+    ['state:de', { path: null, valuesOf: null, value: '', queue: null }],
+    ['items.0', { path: 'items.0', valuesOf: 'items.0', value: '', queue: null }],
+    ['payload.items.0.sku:~FE', { path: 'items.0.sku', valuesOf: 'items.0.sku', value: 'FE', queue: null }],
+  ])('of %j ask the server for %j', (text, expected) => expect(lookUpsFor(text)).toEqual(expected));
+});
+
+describe('a row', () => {
+  it.each([
+    ['state:retrying,held', { status: 'PENDING', waiting: { reason: 'BACKOFF' } }, true],
+    ['state:retrying,held', { status: 'COMPLETED', waiting: null }, false],
+    ['state:retrying', { status: 'PENDING', waiting: { reason: 'DUE' } }, false],
+    ['state:retrying', { status: 'PENDING', waiting: { reason: 'PAUSED' } }, true],
+    ['state:dead', { status: 'PENDING', waiting: { reason: 'PAUSED' } }, false],
+    ['queue:a', { status: 'DEAD', waiting: null }, true],
+  ] as const)('of %s with %j still matches: %s', (text, job, expected) => {
+    expect(stillMatches(parseFilter(text), job)).toBe(expected);
+  });
+});
+
+describe('the histogram', () => {
+  const range = (text: string) => histogramRange(parseFilter(text), NOW, 259_200);
+
+  it('has about 48 buckets, each a multiple of 5 minutes', () => {
+    expect(range('created:>-4h')).toMatchObject({ bucketSeconds: 300, to: NOW });
+    expect(range('created:>-3d').bucketSeconds).toBe(5400);
+    expect(range('').bucketSeconds).toBe(1800);
+    for (const text of ['', 'created:>-4h', 'created:2026-11-10..2026-11-11', 'created:<-1d', 'created:>-30d']) {
+      const { from, to, bucketSeconds } = range(text);
+      expect(from % (bucketSeconds * 1000)).toBe(0);
+      expect((to - from) / 1000 / bucketSeconds).toBeLessThanOrEqual(49);
+      expect(to).toBeLessThanOrEqual(NOW);
+      expect(from).toBeLessThan(to);
+    }
+  });
+});
+
+describe('a receiver', () => {
+  const none = { answered2xx: 0, answered3xx: 0, answered4xx: 0, answered5xx: 0, unauthorized: 0, backpressure: 0 };
+  it('is well with ten answers, of which 95 % are 2xx', () => {
+    expect(isWell({ ...none, unanswered: 0, answered2xx: 9 })).toBe(false);
+    expect(isWell({ ...none, unanswered: 0, answered2xx: 10 })).toBe(true);
+    expect(isWell({ ...none, unanswered: 1, answered2xx: 19 })).toBe(true);
+    expect(isWell({ ...none, unanswered: 2, answered2xx: 19 })).toBe(false);
+  });
+});
+
+describe('one request for many jobs', () => {
+  const schema = buildSchema(readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8'));
+  it.each(['runNow', 'cancelJob', 'replayDeadLetter'] as const)('%s is valid', (field) => {
+    expect(validate(schema, parse(manyText(field, MAX_MANY)))).toEqual([]);
+  });
+});
