@@ -22,7 +22,7 @@ import {
 import { count, NONE, number } from '../../model/format.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/note.tsx';
-import { followAction } from '../../shell/my-actions.tsx';
+import { followAction } from '../../shell/followed-actions.ts';
 
 export interface ReplayTarget {
   queue: { id: string; name: string };
