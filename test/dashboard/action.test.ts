@@ -161,7 +161,7 @@ describe('the list of actions', () => {
     expect(line({ ...RUNNING, status: 'FAILED', finishedAt: '2026-11-12T12:05:00Z' })).toBe(
       'No action is running. The last one, the replay of order-events, failed at 12:05:00.',
     );
-    expect(line(RUNNING)).toMatch(/^One action is running: 1 204 of 1 998 dead letters are replayed/);
+    expect(line(RUNNING)).toMatch(/^The replay of order-events is running\. 1 204 of 1 998 dead letters are replayed/);
   });
 
   it('shows how many, of how many', () => {

@@ -11,8 +11,9 @@ export function sentenceOfActions(
   const running = actions.filter(({ status }) => status === 'RUNNING');
   const [only] = running;
   if (only !== undefined && running.length === 1) {
-    const of = only.queue === null ? '' : ` of ${only.queue.name}`;
-    return phrase`One action is running: ${sentenceOfAction(only, { rate: null, stoppedBy: null }).replace(/\.$/, '')}${of}.`;
+    const { noun, others } = wordsOfKind(only.kind);
+    const progress = sentenceOfAction(only, { rate: null, stoppedBy: null });
+    return phrase`The ${noun} of ${only.queue?.name ?? others} is running. ${progress}`;
   }
   if (running.length > 1) return phrase`${many(running.length, 'action is', 'actions are')} running.`;
   const [last] = actions;

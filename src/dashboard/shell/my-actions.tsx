@@ -7,51 +7,22 @@ import { useWatch } from '../live/live.ts';
 import { sentenceOfAction, wordsOfKind } from '../model/action.ts';
 import { ACTIONS } from '../model/words.ts';
 import { toast } from '../parts/toast.tsx';
-import { createStore, useStore } from '../store.ts';
+import { useStore } from '../store.ts';
+import { followed, refreshRail, setFollowed } from './followed-actions.ts';
 
-/**
- * The actions that this tab started and that have not ended yet. Their end is told on whatever screen one is. Kept over
- * a reload; another tab and another person do not get it.
- */
-const NAME = 'jobferry.actions';
-
-function read(): readonly string[] {
-  try {
-    return JSON.parse(sessionStorage.getItem(NAME) ?? '[]') as string[];
-  } catch {
-    // The browser keeps nothing for this page.
-    return [];
-  }
-}
-
-const mine = createStore<readonly string[]>(read());
-
-function set(ids: readonly string[]): void {
-  mine.set(ids);
-  try {
-    sessionStorage.setItem(NAME, JSON.stringify(ids));
-  } catch {
-    // They are followed until the page is loaded again.
-  }
-}
-
-/** Says how an action ended, once it has. Call it with each action that one starts. */
-export function followAction(id: string): void {
-  set([...mine.get(), id]);
-}
-
-/** Mounted once, in the shell. */
-export function MyActions() {
-  const ids = useStore(mine);
+/** Says how each followed action ends. Mounted once, in the shell, while there are any: most visits load none of it. */
+export default function MyActions() {
+  const ids = useStore(followed);
   const [path, navigate] = useLocation();
   useWatch({ actionIds: [...ids] });
   const asked = useQueries({ queries: ids.map((id) => query(ActionState, { id })) });
   useEffect(() => {
-    for (const { data, isSuccess } of asked) {
+    for (const [index, { data }] of asked.entries()) {
       const action = data?.bulkAction;
-      if (!isSuccess || action?.status === 'RUNNING') continue;
-      set(mine.get().filter((id) => id !== action?.id && action != null));
-      if (action == null) continue;
+      if (action === undefined || action?.status === 'RUNNING') continue;
+      setFollowed(ids.filter((_id, n) => n !== index));
+      // It may be that of an account that was signed in before.
+      if (action === null) continue;
       const { signal, icon } = ACTIONS[action.status];
       const isHere = path === `/actions/${action.id}`;
       toast({
@@ -60,10 +31,9 @@ export function MyActions() {
         icon,
         ...(!isHere && { action: { label: 'Show', run: () => navigate(`/actions/${action.id}`) } }),
       });
-      // The counts of dead letters and of running actions stand in the rail.
-      void queryClient.invalidateQueries({ queryKey: ['Shell'] });
+      refreshRail();
       void queryClient.invalidateQueries({ queryKey: ['Causes'] });
     }
-  }, [asked, navigate, path]);
+  }, [asked, ids, navigate, path]);
   return null;
 }

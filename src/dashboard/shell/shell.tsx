@@ -7,9 +7,9 @@ import { ROUTES } from '../routes.ts';
 import { NotFound } from '../screens/not-found/not-found.tsx';
 import { useStore } from '../store.ts';
 import { ProductBar } from './bar.tsx';
+import { followed } from './followed-actions.ts';
 import { Help } from './help.tsx';
 import { listenForKeys, useCommands } from './keys.ts';
-import { MyActions } from './my-actions.tsx';
 import { MAIN, SERVICE } from './navigation.ts';
 import { closeOverlay, openPalette, overlay } from './overlay.ts';
 import { usePlaces } from './place.ts';
@@ -17,11 +17,13 @@ import { Rail, TabBar, TopBar } from './rail.tsx';
 
 const loadPalette = () => import('./palette.tsx');
 const Palette = lazy(loadPalette);
+const MyActions = lazy(() => import('./my-actions.tsx'));
 
 /** Everything around a screen. */
 export function Shell() {
   usePlaces();
   useGlobalKeys();
+  const hasFollowed = useStore(followed, (ids) => ids.length > 0);
   return (
     <>
       <a className="skip" href="#main">
@@ -49,7 +51,11 @@ export function Shell() {
         <TabBar />
       </div>
       <Toasts />
-      <MyActions />
+      {hasFollowed && (
+        <Suspense fallback={null}>
+          <MyActions />
+        </Suspense>
+      )}
       <Overlay />
     </>
   );

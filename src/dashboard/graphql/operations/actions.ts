@@ -1,5 +1,5 @@
 import { graphql, type ResultOf } from '../graphql.ts';
-import { ActionNow, JobRow, QueueNow } from './fragments.ts';
+import { ActionNow, Cause, JobRow, QueueNow } from './fragments.ts';
 
 export const Actions = graphql(
   `
@@ -23,6 +23,14 @@ export const ActionPage = graphql(
   [ActionNow, QueueNow],
 );
 export type ActionOfPage = NonNullable<ResultOf<typeof ActionPage>['bulkAction']>;
+
+/** What the dead letters of a replay died of. */
+export const CauseOfAction = graphql(
+  `
+  query CauseOfAction($filter: DeadLetterFilter) { errorGroups(first: 1, filter: $filter) { ...Cause } }
+`,
+  [Cause],
+);
 
 /** The job that a replay sent ahead. */
 export const Canary = graphql(

@@ -153,19 +153,22 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
           ? 'It has ended meanwhile'
           : `Stop after ${number(action.processed)} of ${matchedText(action.matched)} ${others}?`
       }
-      lead={`What is ${done} stays ${done}. The other ${number(toGo(action))} stay as they are.`}
       deed={{
         label: 'Stop',
         isDanger: true,
         isDisabled: isOver,
         run: () => void stop().catch((error: Error) => toastFailure(`Not stopped: ${error.message}`)),
         start: (
-          <>
+          <span className="lo1">
             <kbd>Esc</kbd> lets it go on
-          </>
+          </span>
         ),
       }}
       onClose={onClose}
-    />
+    >
+      <p className="q">
+        What is {done} stays {done}. The other {number(toGo(action))} stay as they are.
+      </p>
+    </Dialog>
   );
 }

@@ -1,9 +1,11 @@
+import { useQuery } from '@tanstack/react-query';
 import { Fragment } from 'react';
 import { Link } from 'wouter';
 import type { ResultOf } from '../../graphql/graphql.ts';
-import type { ActionOfPage, Canary } from '../../graphql/operations/actions.ts';
+import { type ActionOfPage, type Canary, CauseOfAction } from '../../graphql/operations/actions.ts';
+import { query } from '../../graphql/query.ts';
 import { paceOfAction, pairsOfSelection, progressText, stepsOf, toGo, wordsOfKind } from '../../model/action.ts';
-import { isWell, sumOfAnswers } from '../../model/dead/cause.ts';
+import { isWell, sumOfAnswers, titleOfCause } from '../../model/dead/cause.ts';
 import { wordOfSpeed } from '../../model/dead/replay.ts';
 import { pathOfSelection } from '../../model/dead/selection.ts';
 import { number, percent, span, time, took } from '../../model/format.ts';
@@ -11,6 +13,7 @@ import { shortId } from '../../model/job-id.ts';
 import { wordOfJob } from '../../model/words.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
+import { useServer } from '../../shell/server.ts';
 import { useNow, useView } from '../../time.ts';
 import { useRate } from './use-rate.ts';
 
@@ -60,7 +63,7 @@ export function Facts({ action, canary }: { action: ActionOfPage; canary: Canary
         <div>
           <dt>Left out</dt>
           <dd>{number(action.skipped)}</dd>
-          <dd className="sub">{action.skipped === 0 ? 'none so far' : leftOut}</dd>
+          <dd className="sub">{action.skipped > 0 ? leftOut : action.status === 'RUNNING' ? 'none so far' : 'none'}</dd>
         </div>
         {action.canary && <SentAhead id={action.canaryJobId} job={canary} />}
       </dl>
@@ -90,7 +93,7 @@ function QueueMeanwhile({ queue }: { queue: NonNullable<ActionOfPage['queue']> }
       <dd className="sub">
         {queue.health !== null && answers > 0 && (
           <span className={isWell(queue.health) ? undefined : 'worry'}>
-            answers 2xx to {percent(queue.health.answered2xx, answers)},{' '}
+            2xx to {percent(queue.health.answered2xx, answers)} in the last hour,{' '}
           </span>
         )}
         <Link className="link" href={`/queues/${encodeURIComponent(queue.name)}`}>
@@ -161,6 +164,15 @@ export function Course({
   );
 }
 
+/** A cause in words, as long as any of its dead letters is kept; else, and for several causes, the fingerprints. */
+function CauseTitle({ fingerprint, queueId }: { fingerprint: string; queueId: string | null }) {
+  const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
+  const isOne = !fingerprint.includes(',');
+  const filter = { fingerprints: [fingerprint], ...(queueId !== null && { queueIds: [queueId] }) };
+  const cause = useQuery({ ...query(CauseOfAction, { filter }), enabled: isOne }).data?.errorGroups[0];
+  return cause === undefined ? <span className="mono">{fingerprint}</span> : titleOfCause(cause, timeout);
+}
+
 export function WhatWasAsked({ action }: { action: ActionOfPage }) {
   const { queue, selection, ratePerSecond, canary, kind } = action;
   const path = pathOfSelection(kind, selection, queue?.name ?? null);
@@ -192,7 +204,7 @@ export function WhatWasAsked({ action }: { action: ActionOfPage }) {
         {pairs.map(([label, value]) => (
           <Fragment key={label}>
             <dt>{label}</dt>
-            <dd>{value}</dd>
+            <dd>{label === 'Cause' ? <CauseTitle fingerprint={value} queueId={queue?.id ?? null} /> : value}</dd>
           </Fragment>
         ))}
         {kind === 'REPLAY_DEAD_LETTERS' && (

@@ -1,3 +1,4 @@
+import './actions.css';
 import { Link } from 'wouter';
 import type { ActionNow } from '../../graphql/operations/fragments.ts';
 import { progressText, wordsOfKind } from '../../model/action.ts';

@@ -1,4 +1,3 @@
-import './actions.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
 import { Actions as ActionsOperation } from '../../graphql/operations/actions.ts';

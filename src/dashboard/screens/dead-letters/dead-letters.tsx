@@ -7,7 +7,7 @@ import { type CauseRow, Causes } from '../../graphql/operations/dead-letters.ts'
 import { keepOld, query } from '../../graphql/query.ts';
 import { pause } from '../../live/live.ts';
 import { headOfCauses, leadOfCause } from '../../model/dead/cause.ts';
-import { isDefaultFilter } from '../../model/dead/filter.ts';
+import { isDefaultFilter, isValidDeadFilter } from '../../model/dead/filter.ts';
 import { count, time } from '../../model/format.ts';
 import type { Phrase as Pieces } from '../../model/phrase.ts';
 import { copy } from '../../parts/copy.tsx';
@@ -55,6 +55,7 @@ export default function DeadLetters() {
     <Head
       causes={data?.errorGroups}
       isDefault={isDefaultFilter(filter)}
+      isReadable={isValidDeadFilter(filter)}
       newestAt={data?.newest.nodes[0]?.deadAt ?? null}
       onCopy={copyQuery}
     >
@@ -96,12 +97,14 @@ const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.s
 function Head({
   causes,
   isDefault,
+  isReadable,
   newestAt,
   onCopy,
   children,
 }: {
   causes: readonly CauseRow[] | undefined;
   isDefault: boolean;
+  isReadable: boolean;
   newestAt: string | null;
   onCopy: () => void;
   children: ReactNode;
@@ -110,6 +113,7 @@ function Head({
   const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
   const { first, more, lead } = headOf(causes);
   function headOf(all: readonly CauseRow[] | undefined): { first: string; more: string; lead: Pieces | null } {
+    if (!isReadable) return { first: 'A condition cannot be read, so nothing is asked for.', more: '', lead: null };
     if (all === undefined) return { first: 'Dead letters', more: '', lead: null };
     if (all.length > 0) {
       const head = headOfCauses(all, { isDefault, now: view.now });

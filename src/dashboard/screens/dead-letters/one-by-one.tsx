@@ -60,7 +60,9 @@ export function OneByOne({ url: { filter, forApi, key } }: { url: ReturnType<typ
                 <th scope="col" className="c1">
                   Died because
                 </th>
-                <th scope="col">Job</th>
+                <th scope="col" className="lo1">
+                  Job
+                </th>
                 <th scope="col">Queue</th>
                 <th scope="col" className="lo3 n">
                   Attempts
@@ -119,8 +121,8 @@ function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => v
           )}
         </span>
       </td>
-      <td className="c3 mono q">{job === null ? 'removed' : shortId(job.id)}</td>
-      <td className="c5 cut">{queue?.name ?? 'deleted'}</td>
+      <td className="lo1 mono q">{job === null ? 'removed' : shortId(job.id)}</td>
+      <td className="c3 cut">{queue?.name ?? 'deleted'}</td>
       <td className="lo3 lo2 lo1 n q">{job?.attemptsMade}</td>
       <td className="c2 n q">
         <Ago at={letter.deadAt} />

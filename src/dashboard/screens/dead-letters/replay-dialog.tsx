@@ -22,7 +22,7 @@ import {
 import { count, NONE, number } from '../../model/format.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/note.tsx';
-import { followAction } from '../../shell/my-actions.tsx';
+import { followAction } from '../../shell/followed-actions.ts';
 
 export interface ReplayTarget {
   queue: { id: string; name: string };
@@ -109,9 +109,9 @@ export function ReplayDialog({ target, onClose }: { target: ReplayTarget; onClos
         run,
         isDisabled: jobs === null || isNone || isBusy,
         start: (
-          <>
+          <span className="lo1">
             <kbd>Esc</kbd> closes
-          </>
+          </span>
         ),
       }}
       onClose={onClose}

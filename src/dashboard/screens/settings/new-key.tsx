@@ -73,15 +73,16 @@ export function ShownOnce({ made: { name, key }, onClose }: { made: MadeKey; onC
     <section className="panel new-key" aria-labelledby={title}>
       <header>
         <Icon name="done" className="ok toned" />
-        <h2 id={title} role="status">
-          {name === null ? 'The key' : `“${name}”`} is ready. Copy it now: it is shown only this once.
-        </h2>
+        <h2 id={title}>{name === null ? 'The key' : `“${name}”`} is ready. Copy it now: it is shown only this once.</h2>
         <span className="end">
           <button type="button" className="btn quiet icon tiny" aria-label="I have copied it: close" onClick={onClose}>
             <Icon name="x" />
           </button>
         </span>
       </header>
+      <p className="sr" role="status">
+        The key is ready.
+      </p>
       <div className="in">
         <div className="term">
           {key}
