@@ -44,7 +44,8 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-      ['/graphql', '/session', '/v1'].map((path) => [
+      // Whole paths: `/graphql/query.ts` and `/session.ts` are scripts of the page.
+      ['^/graphql$', '^/session(/.*)?$', '^/v1/'].map((path) => [
         path,
         {
           target: SERVER,
