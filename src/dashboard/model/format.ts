@@ -176,7 +176,7 @@ export function ago(at: number, view: View): string {
   return passed < DAY ? minute(at, view) : day(at, view);
 }
 
-function day(at: number, { now, zone }: View): string {
+export function day(at: number, { now, zone }: View): string {
   const [then, today] = [parts(at, zone), parts(now, zone)];
   const text = `${then.day}${NB}${then.month}`;
   return then.year === today.year ? text : `${text}${NB}${then.year}`;

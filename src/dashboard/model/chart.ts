@@ -1,0 +1,86 @@
+import { day, minute, type Zone } from './format.ts';
+
+/** Geometry of charts over time: buckets, axes and the brush. Times are in milliseconds since 1970. */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Length of the buckets for a range, in seconds: 5 min up to 6 h, 30 min up to 36 h, an hour above. */
+export function bucketSeconds(rangeMs: number): number {
+  if (rangeMs <= 6 * HOUR) return 300;
+  return rangeMs <= 36 * HOUR ? 1800 : 3600;
+}
+
+export interface Span {
+  from: number;
+  to: number;
+}
+
+/** The span between two times in any order: whole buckets within the chart. */
+export function spanOfBuckets(a: number, b: number, domain: Span, bucketMs: number): Span {
+  const clamp = (at: number) => Math.min(domain.to, Math.max(domain.from, at));
+  const offset = (at: number) => (clamp(at) - domain.from) / bucketMs;
+  const from = Math.floor(offset(Math.min(a, b)));
+  const to = Math.max(from + 1, Math.ceil(offset(Math.max(a, b))));
+  return { from: domain.from + from * bucketMs, to: Math.min(domain.to, domain.from + to * bucketMs) };
+}
+
+/** The part of a span that the chart shows; null if it shows none of it. */
+export function spanWithin(span: Span, domain: Span): Span | null {
+  const part = { from: Math.max(span.from, domain.from), to: Math.min(span.to, domain.to) };
+  return part.from < part.to ? part : null;
+}
+
+/** The span with one edge moved by whole buckets. It stays within the chart, and is at least one bucket long. */
+export function moveEdge(span: Span, edge: keyof Span, buckets: number, domain: Span, bucketMs: number): Span {
+  const at = span[edge] + buckets * bucketMs;
+  return edge === 'from'
+    ? { ...span, from: Math.max(domain.from, Math.min(at, span.to - bucketMs)) }
+    : { ...span, to: Math.min(domain.to, Math.max(at, span.from + bucketMs)) };
+}
+
+const TIME_STEPS = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080].map((minutes) => minutes * MINUTE);
+
+/** Round times of the zone within a span, at most `most` of them. */
+export function axisTimes({ from, to }: Span, zone: Zone, most: number): number[] {
+  const step = TIME_STEPS.find((length) => (to - from) / length <= most) ?? to - from;
+  const offset = zone === 'utc' ? 0 : -new Date(from).getTimezoneOffset() * MINUTE;
+  const first = Math.ceil((from + offset) / step) * step - offset;
+  return Array.from({ length: Math.max(0, Math.floor((to - first) / step) + 1) }, (_, n) => first + n * step);
+}
+
+/** 12:30, and the day at its start: 12 Nov. */
+export function axisTime(at: number, zone: Zone): string {
+  const clock = minute(at, { now: at, zone });
+  return clock === '00:00' ? day(at, { now: at, zone }) : clock;
+}
+
+export type Unit = 'number' | 'duration';
+
+/** Steps that people read without thinking: 1, 2, 5, 10 …; of durations also 15 s, 30 s, 2 min, 1 h. */
+const DURATION_STEPS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000],
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 360, 720, 1440].map((minutes) => minutes * MINUTE),
+];
+
+/** Values of the grid, from 0 to the first step that is not below `max`; at most `steps` steps. */
+export function axisValues(max: number, unit: Unit, steps: number): number[] {
+  if (max <= 0) return [0, 1];
+  const least = max / steps;
+  const step = (unit === 'duration' ? DURATION_STEPS.find((one) => one >= least) : undefined) ?? roundStep(least);
+  return Array.from({ length: Math.max(1, Math.ceil(max / step)) + 1 }, (_, n) => roundOff(n * step));
+}
+
+function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return roundOff(([1, 2, 5].find((one) => one * power >= least) ?? 10) * power);
+}
+
+/** Without the last bits that binary fractions leave: 0.3, not 0.30000000000000004. */
+const roundOff = (value: number) => Number(value.toPrecision(12));
+
+/** Values without zeros, but for those beside another value, to which the line falls. */
+export function withoutRest(values: readonly (number | null)[]): (number | null)[] {
+  const isSome = (index: number) => (values[index] ?? 0) !== 0;
+  return values.map((value, index) => (isSome(index - 1) || isSome(index) || isSome(index + 1) ? value : null));
+}

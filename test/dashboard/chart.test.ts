@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import {
+  axisTime,
+  axisTimes,
+  axisValues,
+  bucketSeconds,
+  moveEdge,
+  spanOfBuckets,
+  spanWithin,
+  withoutRest,
+} from '../../src/dashboard/model/chart.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const at = (clock: string) => Date.parse(`2026-11-12T${clock}:00Z`);
+const domain = { from: at('09:00'), to: at('12:05') };
+const bucketMs = 5 * MINUTE;
+
+describe('buckets', () => {
+  it('are longer for longer ranges', () => {
+    expect([1, 6, 6.1, 36, 72].map((hours) => bucketSeconds(hours * HOUR))).toEqual([300, 300, 1800, 1800, 3600]);
+  });
+});
+
+describe('the brush', () => {
+  it('chooses whole buckets, in whichever direction it is dragged', () => {
+    const span = { from: at('10:50'), to: at('11:05') };
+    expect(spanOfBuckets(at('10:52'), at('11:01'), domain, bucketMs)).toEqual(span);
+    expect(spanOfBuckets(at('11:01'), at('10:52'), domain, bucketMs)).toEqual(span);
+  });
+
+  it('stays within the chart, and is never empty', () => {
+    expect(spanOfBuckets(at('08:00'), at('13:00'), domain, bucketMs)).toEqual(domain);
+    expect(spanOfBuckets(at('10:00'), at('10:00'), domain, bucketMs)).toEqual({ from: at('10:00'), to: at('10:05') });
+  });
+
+  it('shows the part of a span that the chart has', () => {
+    expect(spanWithin({ from: at('08:00'), to: at('10:00') }, domain)).toEqual({ from: at('09:00'), to: at('10:00') });
+    expect(spanWithin({ from: at('07:00'), to: at('08:00') }, domain)).toBeNull();
+  });
+
+  it('moves one edge by buckets, up to the other edge and to the ends', () => {
+    const span = { from: at('10:00'), to: at('10:30') };
+    expect(moveEdge(span, 'from', -1, domain, bucketMs)).toEqual({ from: at('09:55'), to: at('10:30') });
+    expect(moveEdge(span, 'from', 99, domain, bucketMs)).toEqual({ from: at('10:25'), to: at('10:30') });
+    expect(moveEdge(span, 'to', -99, domain, bucketMs)).toEqual({ from: at('10:00'), to: at('10:05') });
+    expect(moveEdge(span, 'to', 99, domain, bucketMs)).toEqual({ from: at('10:00'), to: at('12:05') });
+    expect(moveEdge(span, 'from', -99, domain, bucketMs).from).toBe(domain.from);
+  });
+});
+
+describe('a line of trouble', () => {
+  it('is drawn where there is some, with its rise and fall', () => {
+    expect(withoutRest([0, 0, 3, 0, 0, null, 0])).toEqual([null, 0, 3, 0, null, null, null]);
+  });
+});
+
+describe('the axes', () => {
+  it('have round times, no more than there is room for', () => {
+    expect(axisTimes(domain, 'utc', 7).map((time) => axisTime(time, 'utc'))).toEqual([
+      ...['09:00', '09:30', '10:00', '10:30', '11:00', '11:30', '12:00'],
+    ]);
+    expect(axisTimes(domain, 'utc', 2)).toHaveLength(2);
+  });
+
+  it('say the day at its start', () => {
+    const three = { from: at('13:00') - 72 * HOUR, to: at('13:00') };
+    const texts = axisTimes(three, 'utc', 7).map((time) => axisTime(time, 'utc'));
+    expect(texts.map((text) => text.replace('\u00a0', ' '))).toEqual([
+      ...['10 Nov', '12:00', '11 Nov', '12:00', '12 Nov', '12:00'],
+    ]);
+  });
+
+  it('have round values from 0 to at least the largest', () => {
+    expect(axisValues(36, 'number', 4)).toEqual([0, 10, 20, 30, 40]);
+    expect(axisValues(0.3, 'number', 3)).toEqual([0, 0.1, 0.2, 0.3]);
+    expect(axisValues(0, 'number', 4)).toEqual([0, 1]);
+  });
+
+  it('have steps of durations that people read: 15 s, 5 min', () => {
+    expect(axisValues(40_000, 'duration', 3)).toEqual([0, 15_000, 30_000, 45_000]);
+    expect(axisValues(500_000, 'duration', 4)).toEqual([0, 5 * MINUTE, 10 * MINUTE]);
+    expect(axisValues(900, 'duration', 2)).toEqual([0, 500, 1000]);
+  });
+});
