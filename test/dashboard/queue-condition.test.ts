@@ -75,7 +75,7 @@ const ROWS: Row[] = [
   [
     'catching-up',
     { oldestDueSeconds: 300, depth: { ...depth, due: 600 } },
-    'Catches up: 600 are due; at this pace until about 12:05:11.',
+    'Catches up: 600 are due; at this pace until about 12:05.',
     { in: 2, out: 12 },
   ],
   ['slow', warned('SLOW_RECEIVER'), 'One delivery in twenty takes longer than 4.2 s.'],
@@ -159,6 +159,14 @@ describe('what limits it', () => {
       'All 20 slots are busy. More slots, or a faster receiver, would deliver more.',
     );
     expect(limit({ inFlight: 20 }, { in: 200 })).toBe('All 20 slots are busy. At this rate it needs about 44.');
+    expect(
+      limit(
+        { inFlight: 20, depth: { ...depth, due: 18_204 }, health: { ...health, duration: { p50: 640, p95: 900 } } },
+        { in: 35, out: 31 },
+      ),
+    ).toBe(
+      'All 20 slots are busy and half of the deliveries take longer than 640 ms, so 31 a second is all it can do. 25 slots would keep up; 32 would also clear the backlog in about 21 min, if the receiver can take them.',
+    );
     expect(limit({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:29') } })).toBe(
       'The rate limit binds: all 100 deliveries per 1 min are used, the next begin in 18 s.',
     );

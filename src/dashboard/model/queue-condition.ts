@@ -1,4 +1,4 @@
-import { many, number, seconds, span, time, took, type View } from './format.ts';
+import { many, minute, number, seconds, span, time, took, type View } from './format.ts';
 import { shortId } from './job-id.ts';
 import { type Phrase, phrase, type TimePiece } from './phrase.ts';
 import type { Signal, Word } from './words.ts';
@@ -183,7 +183,7 @@ function catchingUp(queue: QueueNow, flow: Flow, view: View): Phrase {
   const pace = (flow.out ?? 0) - (flow.in ?? 0);
   if (pace <= 0) return phrase`Catches up: ${number(due)} are due.`;
   const end = view.now + (due / pace) * 1000;
-  return phrase`Catches up: ${number(due)} are due; at this pace until about ${{ at: end, text: time(end, view) }}.`;
+  return phrase`Catches up: ${number(due)} are due; at this pace until about ${{ at: end, text: minute(end, view) }}.`;
 }
 
 const jobsWait = (queue: QueueNow) => many(openJobs(queue), 'job waits', 'jobs wait');
@@ -204,16 +204,38 @@ export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | 
     const at = Date.parse(rateWindow.resetsAt);
     return phrase`The rate limit binds: all ${number(rateWindow.max)} deliveries per ${seconds(queue.rateLimitWindow)} are used, the next begin in ${span(at - view.now)}.`;
   }
-  if (inFlight >= queue.concurrency) {
-    const needed = slotsNeeded(flow.in, queue.health?.duration.p50 ?? null);
-    const wayOut =
-      needed !== null && needed > queue.concurrency
-        ? ` At this rate it needs about ${number(needed)}.`
-        : ' More slots, or a faster receiver, would deliver more.';
-    return phrase`All ${many(queue.concurrency, 'slot is', 'slots are')} busy.${wayOut}`;
-  }
+  if (inFlight >= queue.concurrency) return slotsBind(queue, flow);
   return phrase`Nothing limits it: ${number(inFlight)} of ${many(queue.concurrency, 'slot is', 'slots are')} busy.`;
 }
+
+/** Slots that would also work off what waits, as a factor of those that keep up. */
+const CLEARING_FACTOR = 1.25;
+
+function slotsBind(queue: QueueNow, flow: Flow): Phrase {
+  const { concurrency, depth, health } = queue;
+  const p50 = health?.duration.p50 ?? null;
+  const needed = slotsNeeded(flow.in, p50);
+  const all = phrase`All ${many(concurrency, 'slot is', 'slots are')} busy`;
+  if (needed === null || needed <= concurrency)
+    return phrase`${all}. More slots, or a faster receiver, would deliver more.`;
+  if (flow.out === null || flow.out === 0 || p50 === null) {
+    return phrase`${all}. At this rate it needs about ${number(needed)}.`;
+  }
+  const why = phrase`${all} and half of the deliveries take longer than ${took(p50)}, so ${rate(flow.out)} a second is all it can do.`;
+  const clearing = Math.ceil(needed * CLEARING_FACTOR);
+  const surplus = (flow.out * clearing) / concurrency - (flow.in ?? 0);
+  const due = depth?.due ?? 0;
+  const clears =
+    surplus > 0 && due > 0
+      ? `; ${number(clearing)} would also clear the backlog in about ${roughly((due / surplus) * 1000)}`
+      : '';
+  return phrase`${why} ${many(needed, 'slot')} would keep up${clears}, if the receiver can take them.`;
+}
+
+const MINUTE_MS = 60_000;
+
+/** A guess has no seconds. */
+const roughly = (ms: number) => span(ms < 2 * MINUTE_MS ? ms : Math.ceil(ms / MINUTE_MS) * MINUTE_MS);
 
 /** Slots that the incoming jobs keep busy, with 10 % to spare. */
 export function slotsNeeded(inPerSecond: number | null, p50Ms: number | null): number | null {

@@ -1,0 +1,30 @@
+import type { Span } from './chart.ts';
+import type { Chip, Filter } from './filter/chips.ts';
+import { formatFilter } from './filter/format.ts';
+import { toSearch } from './filter/search.ts';
+import { boundAt } from './filter/time-bound.ts';
+
+/** Links from a figure to the jobs that it counts. */
+
+export function jobsPath(filter: Filter): string {
+  return `/jobs${toSearch({ q: formatFilter(filter) })}`;
+}
+
+/** The jobs of a queue that fulfil the chips. */
+export function jobsOfQueue(name: string, ...chips: readonly Chip[]): Filter {
+  return [{ word: 'queue', values: [name] }, ...chips];
+}
+
+/** Jobs published in a span of time. */
+export function createdIn({ from, to }: Span): Chip {
+  return { word: 'created', range: { from: boundAt(from), to: boundAt(to) } };
+}
+
+/** Dead letters of a queue. */
+export function deadPath(name: string): string {
+  return `/dead${toSearch({ q: formatFilter([{ word: 'queue', values: [name] }]) })}`;
+}
+
+export function queuePath(name: string, part: '' | '/edit' | '/send' = ''): string {
+  return `/queues/${encodeURIComponent(name)}${part}`;
+}

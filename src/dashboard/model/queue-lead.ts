@@ -1,0 +1,24 @@
+import { minute, type View } from './format.ts';
+import { type Phrase, phrase } from './phrase.ts';
+import { conditionOf, type Flow, limitOfQueue, type QueueNow } from './queue-condition.ts';
+
+/** The line below the first one of a queue's page: what limits it, and what follows. */
+export function leadOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase {
+  const condition = conditionOf(queue, flow, view);
+  switch (condition) {
+    case 'paused':
+      return phrase`Jobs can be published as usual. None is delivered until the queue is resumed.`;
+    case 'held':
+      return phrase`Then one job is delivered as a probe. If the receiver takes it, the others follow; no attempt is used.`;
+    case 'probing':
+      return phrase`If the receiver takes it, the other jobs follow. If not, the queue is held again.`;
+    default:
+      return limitOfQueue(queue, flow, view) ?? [];
+  }
+}
+
+/** What a chip of a chosen span of time says: 10:50 to 12:04. */
+export function spanText({ from, to }: { from: number; to: number }, view: View): string {
+  const end = minute(to, view);
+  return `${minute(from, view)} to ${end}`;
+}

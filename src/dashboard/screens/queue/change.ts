@@ -1,0 +1,18 @@
+import { RequestError } from '../../graphql/errors.ts';
+import type { Outcome } from '../../graphql/outcome.ts';
+import { showChanged } from '../../live/live.ts';
+
+/**
+ * Runs a mutation. Its new state of the queue is shown at once, ahead of the live stream. A request that fails is an
+ * outcome too.
+ */
+export async function changeQueue<Value extends object>(run: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> {
+  try {
+    const outcome = await run();
+    if (outcome.ok && 'queue' in outcome.value) showChanged([outcome.value.queue as object]);
+    return outcome;
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    return { ok: false, message: error.message, fieldErrors: new Map() };
+  }
+}

@@ -1,0 +1,52 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { DeletedQueues } from '../../graphql/operations/queue.ts';
+import { query } from '../../graphql/query.ts';
+import { time } from '../../model/format.ts';
+import { phrase } from '../../model/phrase.ts';
+import { Failure } from '../../parts/states.tsx';
+import { Phrase } from '../../parts/time.tsx';
+import { Page } from '../../shell/page.tsx';
+import { useServer } from '../../shell/server.ts';
+import { useView } from '../../time.ts';
+
+/** No live queue has the name: it was deleted, or never was. */
+export function GoneQueue({ name }: { name: string }) {
+  const asked = useQuery(query(DeletedQueues, {}));
+  const server = useServer();
+  const view = useView();
+  const deleted = asked.data?.auditLog.nodes.find(({ targetName }) => targetName === name);
+  const crumbs = [{ label: 'Queues', to: '/queues' }, { label: name }];
+  const lead = <Link href="/queues">All queues</Link>;
+  if (asked.data === undefined) {
+    return (
+      <Page title={name} crumbs={crumbs} h1="No queue has this name." lead={lead}>
+        <Failure asked={asked} what="The history of this queue" />
+      </Page>
+    );
+  }
+  if (deleted === undefined) {
+    return (
+      <Page
+        title={`No queue ${name}`}
+        crumbs={crumbs}
+        sign={{ icon: 'deleted', signal: 'idle' }}
+        h1="No queue has this name."
+        lead={lead}
+      />
+    );
+  }
+  const moment = (at: number) => ({ at, text: time(at, view) });
+  const deletedAt = Date.parse(deleted.at);
+  const kept =
+    server === null ? '' : phrase` Its jobs are kept until ${moment(deletedAt + server.retentionSeconds * 1000)}.`;
+  return (
+    <Page
+      title={`${name} was deleted`}
+      crumbs={crumbs}
+      sign={{ icon: 'deleted', signal: 'idle' }}
+      h1={<Phrase pieces={phrase`Deleted at ${moment(deletedAt)}.${kept}`} />}
+      lead={<>A job of it is found by its id. The name is free. {lead}</>}
+    />
+  );
+}

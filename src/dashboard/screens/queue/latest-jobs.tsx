@@ -1,0 +1,125 @@
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useState } from 'react';
+import { Link } from 'wouter';
+import type { JobRow } from '../../graphql/operations/fragments.ts';
+import { LatestJobs as Latest, type QueueOfPage } from '../../graphql/operations/queue.ts';
+import { query } from '../../graphql/query.ts';
+import { useLiveObjects } from '../../live/live.ts';
+import { many } from '../../model/format.ts';
+import { shortId } from '../../model/job-id.ts';
+import { jobsOfQueue, jobsPath, queuePath } from '../../model/job-links.ts';
+import { rowTextOfJob } from '../../model/job-row.ts';
+import { Empty, Failure } from '../../parts/states.tsx';
+import { JobStatusWord } from '../../parts/status.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useServer } from '../../shell/server.ts';
+import { useView } from '../../time.ts';
+
+/** The ten newest jobs. They change in place; new ones wait behind a button, as nothing moves under the pointer. */
+export function LatestJobs({ queue }: { queue: QueueOfPage }) {
+  const { id, name } = queue;
+  const asked = useQuery(query(Latest, { id }));
+  const jobs = asked.data?.queue?.jobs.nodes;
+  const { news, forget } = useNews(id, jobs);
+  const show = () => void Promise.resolve(asked.refetch()).then(forget);
+  return (
+    <section className="sec" aria-labelledby="latest">
+      <div className="sec-head">
+        <h2 id="latest">Latest jobs</h2>
+        <Link className="link small" href={jobsPath(jobsOfQueue(name))}>
+          All jobs of {name}
+        </Link>
+        <kbd>j</kbd>
+        {news > 0 && (
+          <button type="button" className="btn tiny end" onClick={show}>
+            {many(news, 'new job')}. Show {news === 1 ? 'it' : 'them'}
+          </button>
+        )}
+      </div>
+      <Failure asked={asked} what="The list of jobs" />
+      {jobs !== undefined && jobs.length === 0 && (
+        <Empty title="No job has been published yet" icon="send">
+          <p>
+            <Link href={queuePath(name, '/send')}>Send a test job</Link> and watch what the receiver answers.
+          </p>
+        </Empty>
+      )}
+      {jobs !== undefined && jobs.length > 0 && <Table jobs={jobs} queue={queue} />}
+    </section>
+  );
+}
+
+/** Jobs of the queue that the stream has named and the list has not, counted up to a point. */
+function useNews(queueId: string, jobs: readonly JobRow[] | undefined) {
+  const [seen, setSeen] = useState<ReadonlySet<string>>(new Set());
+  const listener = useCallback(
+    (objects: object[]) => {
+      const ids = (objects as Partial<JobRow>[])
+        .filter(({ __typename, queue }) => __typename === 'Job' && queue?.id === queueId)
+        .map(({ id }) => id ?? '');
+      if (ids.length > 0) setSeen((old) => (old.size < 1000 ? new Set([...old, ...ids]) : old));
+    },
+    [queueId],
+  );
+  useLiveObjects(listener);
+  const newest = jobs?.[0]?.id ?? '';
+  // Ids begin with the time of the publish, so they are ordered like it.
+  const news = jobs === undefined ? 0 : [...seen].filter((id) => id > newest).length;
+  return { news, forget: () => setSeen(new Set()) };
+}
+
+function Table({ jobs, queue }: { jobs: readonly JobRow[]; queue: QueueOfPage }) {
+  return (
+    <table className="table cards fixed latest">
+      <caption className="sr">The newest jobs of {queue.name}</caption>
+      <thead>
+        <tr>
+          <th scope="col">State</th>
+          <th scope="col">Job</th>
+          <th scope="col">What next, or why</th>
+          <th scope="col" className="n lo1">
+            Attempts
+          </th>
+          <th scope="col" className="n">
+            Published
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {jobs.map((job) => (
+          <Row key={job.id} job={job} queue={queue} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Row({ job, queue }: { job: JobRow; queue: QueueOfPage }) {
+  const view = useView();
+  const server = useServer();
+  const context = { ...view, webhookTimeoutSeconds: server?.webhookTimeoutSeconds ?? 15 };
+  const { concurrency, inFlight, pause, hold, rateWindow, ackTimeout } = queue;
+  // The row says "20 of 20 slots are busy" from what the page knows of the queue anyway.
+  const known = { ...job, queue: { concurrency, inFlight, pause, hold, rateWindow, ackTimeout } };
+  return (
+    <tr>
+      <td className="c1">
+        <JobStatusWord job={job} />
+      </td>
+      <td className="c3">
+        <Link className="mono rowlink" href={`/jobs/${job.id}`}>
+          {shortId(job.id)}
+        </Link>
+      </td>
+      <td className="c5 q">
+        <span className="cut">{rowTextOfJob(known, context)}</span>
+      </td>
+      <td className="n lo1">
+        {job.attemptsMade} of {job.maxAttempts}
+      </td>
+      <td className="n c2 q">
+        <Ago at={job.createdAt} />
+      </td>
+    </tr>
+  );
+}

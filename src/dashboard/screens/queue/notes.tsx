@@ -1,0 +1,110 @@
+import { Link } from 'wouter';
+import { request } from '../../graphql/client.ts';
+import { EndHold, type QueueOfPage } from '../../graphql/operations/queue.ts';
+import { outcomeOf } from '../../graphql/outcome.ts';
+import { shortId } from '../../model/job-id.ts';
+import { jobsOfQueue, jobsPath, queuePath } from '../../model/job-links.ts';
+import { CONDITIONS } from '../../model/queue-condition.ts';
+import { Note } from '../../parts/note.tsx';
+import { Time } from '../../parts/time.tsx';
+import { toast, toastFailure } from '../../parts/toast.tsx';
+import { changeQueue } from './change.ts';
+
+/** What is wrong with the receiver, who holds the queue, and which secret takes over, each with a way on. */
+export function QueueNotes({ queue }: { queue: QueueOfPage }) {
+  const warnings = queue.health?.warnings ?? [];
+  const hasAny = warnings.length > 0 || queue.hold !== null || queue.signingSecretRotatesAt !== null;
+  if (!hasAny) return null;
+  return (
+    <div className="queue-notes">
+      {queue.hold !== null && <HoldNote queue={queue} hold={queue.hold} />}
+      {warnings.map(({ warning, message }) => (
+        <WarningNote key={warning} name={queue.name} warning={warning} message={message} />
+      ))}
+      {queue.signingSecretRotatesAt !== null && (
+        <Note icon="key" action={<SettingsLink name={queue.name} hash="secret" label="Signing secret" />}>
+          A new signing secret takes over at <Time at={queue.signingSecretRotatesAt} />. Until then both sign.
+        </Note>
+      )}
+    </div>
+  );
+}
+
+type Warning = NonNullable<QueueOfPage['health']>['warnings'][number]['warning'];
+
+const CONDITION_OF = {
+  SIGNATURE_REJECTED: CONDITIONS.signature,
+  FAILING: CONDITIONS.failing,
+  SLOW_RECEIVER: CONDITIONS.slow,
+  BACKPRESSURE: CONDITIONS.pressure,
+} as const;
+
+function WarningNote({ name, warning, message }: { name: string; warning: Warning; message: string }) {
+  const { icon, signal } = CONDITION_OF[warning];
+  return (
+    <Note signal={signal} icon={icon} action={<WayOut name={name} warning={warning} />}>
+      {message}
+    </Note>
+  );
+}
+
+/** The place where the warning can be dealt with. */
+function WayOut({ name, warning }: { name: string; warning: Warning }) {
+  switch (warning) {
+    case 'SIGNATURE_REJECTED':
+      return <SettingsLink name={name} hash="secret" label="Signing secret" />;
+    case 'FAILING':
+      return (
+        <Link className="btn tiny" href={jobsPath(jobsOfQueue(name, { word: 'state', values: ['retrying', 'dead'] }))}>
+          Jobs that fail
+        </Link>
+      );
+    default:
+      return <SettingsLink name={name} hash="concurrency" label="Change concurrency" />;
+  }
+}
+
+function SettingsLink({ name, hash, label }: { name: string; hash: string; label: string }) {
+  return (
+    <Link className="btn tiny" href={`${queuePath(name, '/edit')}#${hash}`}>
+      {label}
+    </Link>
+  );
+}
+
+function HoldNote({ queue: { id, name }, hold }: { queue: QueueOfPage; hold: NonNullable<QueueOfPage['hold']> }) {
+  const end = async () => {
+    const outcome = await changeQueue(async () => outcomeOf((await request(EndHold, { id })).endHold));
+    if (outcome.ok) toast({ text: `The hold of ${name} is ended`, icon: 'play' });
+    else toastFailure(`Hold of ${name} not ended: ${outcome.message}`);
+  };
+  return (
+    <Note
+      signal="hold"
+      icon={hold.probe === null ? 'held' : 'probe'}
+      action={
+        <button type="button" className="btn tiny" onClick={() => void end()}>
+          End the hold
+        </button>
+      }
+    >
+      {hold.askedBy === null ? 'The receiver' : <JobLink id={hold.askedBy.id} prefix="Job" />} asked for the hold
+      {hold.reason !== null && <>: “{hold.reason}”</>}. It ends at <Time at={hold.until} />
+      {hold.probe === null ? (
+        '.'
+      ) : (
+        <>
+          ; <JobLink id={hold.probe.id} prefix="job" /> is the probe.
+        </>
+      )}
+    </Note>
+  );
+}
+
+function JobLink({ id, prefix }: { id: string; prefix: string }) {
+  return (
+    <Link href={`/jobs/${id}`}>
+      {prefix} <span className="mono">{shortId(id)}</span>
+    </Link>
+  );
+}

@@ -1,0 +1,34 @@
+import { request } from '../../graphql/client.ts';
+import { Pause, Resume } from '../../graphql/operations/queue.ts';
+import { outcomeOf } from '../../graphql/outcome.ts';
+import { toast, toastFailure } from '../../parts/toast.tsx';
+import { changeQueue } from './change.ts';
+
+interface Pausable {
+  id: string;
+  name: string;
+  paused: boolean;
+}
+
+/** Pauses or resumes a queue at once. There is no question before it, as it can be undone. */
+export async function togglePauseOfQueue(queue: Pausable): Promise<void> {
+  await setPaused(queue, !queue.paused);
+}
+
+async function setPaused({ id, name }: Pausable, paused: boolean, isUndo = false): Promise<void> {
+  const outcome = await changeQueue(async () =>
+    paused
+      ? outcomeOf((await request(Pause, { id })).pauseQueue)
+      : outcomeOf((await request(Resume, { id })).resumeQueue),
+  );
+  if (!outcome.ok) {
+    toastFailure(`${name} not ${paused ? 'paused' : 'resumed'}: ${outcome.message}`);
+    return;
+  }
+  const undo = { label: 'Undo', key: 'z', run: () => void setPaused({ id, name, paused }, !paused, true) };
+  toast({
+    text: `${name} ${paused ? 'paused' : 'resumed'}`,
+    icon: paused ? 'paused' : 'play',
+    ...(!isUndo && { action: undo }),
+  });
+}

@@ -1,0 +1,87 @@
+import { Link } from 'wouter';
+import type { QueueOfPage } from '../../graphql/operations/queue.ts';
+import { causeOf } from '../../model/cause.ts';
+import { number } from '../../model/format.ts';
+import { deadPath } from '../../model/job-links.ts';
+import { Ago } from '../../parts/time.tsx';
+import { useServer } from '../../shell/server.ts';
+
+type Group = QueueOfPage['errorGroups'][number];
+
+/** Why jobs of this queue died: the largest causes of dead letters that were not replayed. */
+export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage }) {
+  const server = useServer();
+  if (errorGroups.length === 0) return null;
+  return (
+    <section className="sec" aria-labelledby="causes">
+      <div className="sec-head">
+        <h2 id="causes">Why jobs died here</h2>
+        <Link className="link small" href={deadPath(name)}>
+          Dead letters of {name}
+        </Link>
+      </div>
+      <table className="table causes">
+        <caption className="sr">Causes of dead letters that were not replayed, largest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Cause</th>
+            <th scope="col" className="lo1">
+              Last answer
+            </th>
+            <th scope="col" className="n">
+              Dead letters
+            </th>
+            <th scope="col" className="n">
+              Last one
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {errorGroups.map((group) => (
+            <tr key={group.fingerprint}>
+              <td>
+                <Link className="rowlink" href={deadPath(name)}>
+                  {titleOf(group, server?.webhookTimeoutSeconds ?? 15)}
+                </Link>
+              </td>
+              <td className="lo1">
+                <span className="cut mono q">{firstLineOf(group)}</span>
+              </td>
+              <td className="n">{number(group.count)}</td>
+              <td className="n q">
+                <Ago at={group.lastSeen} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function titleOf({ reason, error }: Group, webhookTimeoutSeconds: number): string {
+  const cause = clauseOf(reason, error, webhookTimeoutSeconds);
+  return cause.charAt(0).toUpperCase() + cause.slice(1);
+}
+
+function clauseOf(reason: Group['reason'], error: string | null, webhookTimeoutSeconds: number): string {
+  switch (reason) {
+    case 'ACK_TIMEOUT':
+      return 'the worker did not report in time';
+    case 'NACKED':
+      return error === null ? 'the worker refused it for good' : `the worker refused it: “${error}”`;
+    case 'DEFER_CAP_EXHAUSTED':
+      return 'all holds are used';
+    case 'RETRY_AFTER_EXCEEDS_LIFETIME':
+      return 'the receiver asked to wait past the job’s lifetime';
+    case 'DELIVERY_LIFETIME_EXCEEDED':
+      return 'the lifetime ended before the delivery';
+    default:
+      return causeOf(error, webhookTimeoutSeconds);
+  }
+}
+
+function firstLineOf({ sample }: Group): string {
+  const body = sample?.job?.attempts.at(-1)?.responseBody ?? '';
+  return body.split('\n', 1)[0] ?? '';
+}

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { answersOf } from '../../src/dashboard/model/answers.ts';
+import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/model/job-links.ts';
+import {
+  type AttemptsPoint,
+  chartRate,
+  flowOf,
+  queueCharts,
+  rateUnit,
+  windowOf,
+} from '../../src/dashboard/model/queue-timeline.ts';
+
+const at = (clock: string) => `2026-11-12T${clock}:00Z`;
+const none = { p50: null, p95: null, p99: null };
+const bucketMs = 300_000;
+
+const attempts = (clock: string, change: Partial<AttemptsPoint> = {}): AttemptsPoint => ({
+  ...{ at: at(clock), success: 0, failed: 0, nacked: 0, deferred: 0, duration: none, wait: none },
+  ...change,
+});
+const published = (clock: string, completed: number, pending = 0) => ({
+  ...{ at: at(clock), pending, processing: 0, awaitingAck: 0, completed, dead: 0 },
+});
+
+const timeline = [
+  attempts('11:50', { success: 9000 }),
+  attempts('11:55', { success: 290, failed: 7, nacked: 3, deferred: 50, wait: { p50: 80, p95: 90, p99: 95 } }),
+  attempts('12:00', { success: 300 }),
+  attempts('12:05', { success: 30 }),
+];
+const incoming = [published('11:50', 1), published('11:55', 100, 200), published('12:00', 300), published('12:05', 60)];
+
+describe('the present flow', () => {
+  const now = Date.parse(at('12:06'));
+  const flow = flowOf({ timeline, published: incoming, lastAt: at('12:05') }, { now, bucketMs });
+
+  it('is that of the last two full buckets; a hold is no delivery', () => {
+    expect(flow).toEqual({ in: 1, out: 1, wait: 80, lastAt: at('12:05') });
+  });
+
+  it('is not known before there is a full bucket', () => {
+    const soon = { now: Date.parse(at('11:52')), bucketMs };
+    expect(flowOf({ timeline, published: incoming, lastAt: null }, soon)).toMatchObject({ in: null, out: null });
+  });
+});
+
+describe('the charts', () => {
+  it('have rates of the time that has passed in the bucket under way', () => {
+    const {
+      times,
+      delivered,
+      published: rates,
+    } = queueCharts(timeline, incoming, {
+      now: Date.parse(at('12:08')),
+      bucketMs,
+    });
+    expect(times.at(-1)).toBe(Date.parse(at('12:05')));
+    expect(delivered).toEqual([30, 1, 1, 30 / 180]);
+    expect(rates.at(-1)).toBe(60 / 180);
+  });
+
+  it('leave that bucket out until half of it has passed', () => {
+    const { times } = queueCharts(timeline, incoming, { now: Date.parse(at('12:06')), bucketMs });
+    expect(times.at(-1)).toBe(Date.parse(at('12:00')));
+  });
+
+  it('keep what was not measured apart from zero', () => {
+    const { wait, outcomes } = queueCharts(timeline, incoming, { now: Date.parse(at('12:20')), bucketMs });
+    expect(wait.p50).toEqual([null, 80, null, null]);
+    expect(outcomes.deferred).toEqual([0, 50, 0, 0]);
+  });
+
+  it('read slow queues by the minute, with figures that count', () => {
+    const slow = rateUnit([0.05, null, 0.5]);
+    expect([slow.word, slow.shownIn([0.05, null])]).toEqual(['minute', [3, null]]);
+    expect([rateUnit([1.5, 0.2]).word, rateUnit([0, null]).word]).toEqual(['second', 'second']);
+    expect([0, 0.0512, 3.25, 31.4].map(chartRate)).toEqual(['0', '0.051', '3.3', '31']);
+  });
+
+  it('show three hours unless the address says otherwise', () => {
+    expect([null, '24h', '3d', 'nonsense'].map((name) => windowOf(name).hours)).toEqual([3, 24, 72, 3]);
+  });
+});
+
+describe('answers', () => {
+  const health = {
+    ...{ answered2xx: 990, answered3xx: 0, answered4xx: 3, answered5xx: 1 },
+    ...{ unauthorized: 0, backpressure: 2, unanswered: 4 },
+  };
+
+  it('are counted, those that are not 2xx by frequency', () => {
+    const { all, good, others } = answersOf(health);
+    expect([all, good]).toEqual([1000, 990]);
+    expect(others.map(({ label }) => label)).toEqual(['unanswered', '4xx', 'backpressure', '5xx']);
+  });
+
+  it('are none of a deleted queue', () => {
+    expect(answersOf(null)).toEqual({ all: 0, good: 0, others: [] });
+  });
+});
+
+describe('links of figures', () => {
+  it('lead to the jobs that they count', () => {
+    const span = { from: Date.parse(at('10:50')), to: Date.parse(at('12:05')) };
+    expect(jobsPath(jobsOfQueue('search-index', createdIn(span)))).toBe(
+      '/jobs?q=queue:search-index+created:2026-11-12T10:50:00Z..2026-11-12T12:05:00Z',
+    );
+    expect(deadPath('search-index')).toBe('/dead?q=queue:search-index');
+  });
+});
