@@ -4,6 +4,7 @@ import { basePath, presentPath } from './base-path.ts';
 import { queryClient } from './graphql/query.ts';
 import { toSearch } from './model/filter/search.ts';
 import { session } from './session.ts';
+import { guardedNavigation } from './shell/leave.ts';
 import { Shell } from './shell/shell.tsx';
 import { useStore } from './store.ts';
 
@@ -11,7 +12,7 @@ const SignIn = lazy(() => import('./screens/sign-in/sign-in.tsx'));
 
 export function App() {
   return (
-    <Router base={basePath}>
+    <Router base={basePath} aroundNav={guardedNavigation}>
       <ToSignIn />
       <Suspense fallback={null}>
         <Switch>

@@ -1,0 +1,67 @@
+import { graphql, type ResultOf } from '../graphql.ts';
+import { ActionNow, QueueNow } from './fragments.ts';
+
+export const QueueSettings = graphql(
+  `
+  query QueueSettings($name: String!) {
+    queue(name: $name) {
+      ...QueueNow
+      webhookUrl dlqEnabled maxAttempts maxDefers ackTimeout ackTimeoutAction backoffType backoffDelay
+      payloadsEncrypted signingSecretRotatesAt createdAt
+      deadLetters(first: 1) { totalCount totalCountExact }
+    }
+    account { plan { maxAttempts maxDefers } }
+  }
+`,
+  [QueueNow],
+);
+export type QueueOfSettings = NonNullable<ResultOf<typeof QueueSettings>['queue']>;
+
+export const UpdateQueue = graphql(
+  `
+  mutation UpdateQueue($id: ID!, $input: UpdateQueueInput!) {
+    updateQueue(id: $id, input: $input) {
+      ... on QueuePayload { queue { ...QueueNow } }
+      ... on ValidationError { formErrors fieldErrors { field messages } }
+      ... on Error { message }
+    }
+  }
+`,
+  [QueueNow],
+);
+
+export const RotateSecret = graphql(`
+  mutation RotateSecret($id: ID!, $overlap: Float!) {
+    rotateSigningSecret(queueId: $id, overlapSeconds: $overlap) {
+      ... on RotateSigningSecretPayload { signingSecret takesOverAt queue { id signingSecretRotatesAt } }
+      ... on Error { message }
+    }
+  }
+`);
+
+export const FinishRotation = graphql(`
+  mutation FinishRotation($id: ID!) {
+    finishSecretRotation(queueId: $id) { ... on QueuePayload { queue { id } } ... on Error { message } }
+  }
+`);
+
+export const Encrypt = graphql(`
+  mutation Encrypt($id: ID!, $on: Boolean!) {
+    setPayloadEncryption(queueId: $id, enabled: $on) {
+      ... on QueuePayload { queue { id payloadsEncrypted } } ... on Error { message }
+    }
+  }
+`);
+
+export const Purge = graphql(
+  `
+  mutation Purge($id: ID!) {
+    purgeQueue(id: $id) { ... on PurgeQueuePayload { action { ...ActionNow } } ... on Error { message } }
+  }
+`,
+  [ActionNow],
+);
+
+export const DeleteQueue = graphql(`
+  mutation DeleteQueue($id: ID!) { deleteQueue(id: $id) { ... on DeleteQueuePayload { id } ... on Error { message } } }
+`);

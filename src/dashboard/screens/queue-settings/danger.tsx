@@ -1,0 +1,217 @@
+import { type ReactNode, useState } from 'react';
+import { useLocation } from 'wouter';
+import { request } from '../../graphql/client.ts';
+import { DeleteQueue, Encrypt, Purge, type QueueOfSettings } from '../../graphql/operations/queue-settings.ts';
+import { type Outcome, outcomeOf } from '../../graphql/outcome.ts';
+import { count, many, number } from '../../model/format.ts';
+import { Dialog, Price } from '../../parts/dialog.tsx';
+import { toast, toastFailure } from '../../parts/toast.tsx';
+import { leaveFreely } from '../../shell/leave.ts';
+import { changeQueue } from '../queue/change.ts';
+import { NamedDialog } from './named-dialog.tsx';
+import { Secret } from './secret.tsx';
+
+interface Props {
+  queue: QueueOfSettings;
+  onChanged: () => void;
+  /** The queue is left for good, so what was typed is forgotten. */
+  onGone: () => void;
+}
+
+/** What is done at once, and not with the form: secret, encryption, purge, delete. */
+export function Danger(props: Props) {
+  return (
+    <section className="deeds" aria-labelledby="deeds">
+      <h2 id="deeds" className="sr">
+        Secret, encryption, purge and delete
+      </h2>
+      <Secret queue={props.queue} onChanged={props.onChanged} />
+      <Encryption {...props} />
+      <PurgeRow {...props} />
+      <DeleteRow {...props} />
+    </section>
+  );
+}
+
+export function DangerRow({
+  id,
+  title,
+  children,
+  action,
+  dialog,
+}: {
+  id: string;
+  title: string;
+  children: ReactNode;
+  action: ReactNode;
+  dialog?: ReactNode;
+}) {
+  return (
+    <div className="deed" id={id} tabIndex={-1}>
+      <div>
+        <h3>{title}</h3>
+        <p className="q small">{children}</p>
+      </div>
+      {action}
+      {dialog}
+    </div>
+  );
+}
+
+/** Runs a deed of a dialog: closes it, and says what came of it. */
+async function deed<Value extends object>(
+  run: () => Promise<Outcome<Value>>,
+  { failed, close, onDone }: { failed: string; close: () => void; onDone: (value: Value) => void },
+): Promise<void> {
+  const outcome = await changeQueue(run);
+  close();
+  if (outcome.ok) onDone(outcome.value);
+  else toastFailure(`${failed}: ${outcome.message}`);
+}
+
+function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }: Props) {
+  const [isAsking, setAsking] = useState(false);
+  const close = () => setAsking(false);
+  const run = () =>
+    void deed(async () => outcomeOf((await request(Encrypt, { id, on: !isOn })).setPayloadEncryption), {
+      failed: `Encryption of ${name} not changed`,
+      close,
+      onDone: () => {
+        toast({ text: isOn ? `${name}: new payloads are stored readable` : `${name}: new payloads are encrypted` });
+        onChanged();
+      },
+    });
+  return (
+    <DangerRow
+      id="encryption"
+      title={isOn ? 'Payloads are encrypted' : 'Payloads are stored readable'}
+      action={
+        <button type="button" className="btn" onClick={() => setAsking(true)}>
+          {isOn ? 'Stop encrypting…' : 'Encrypt…'}
+        </button>
+      }
+      dialog={
+        isAsking && (
+          <Dialog
+            title={isOn ? `Store payloads of ${name} readable?` : `Encrypt the payloads of ${name}?`}
+            lead="It holds for jobs published from now on. Jobs that are there do not change."
+            deed={{ label: isOn ? 'Stop encrypting' : 'Encrypt', run }}
+            onClose={close}
+          >
+            <p>
+              {isOn
+                ? 'New payloads can be searched again.'
+                : 'New jobs are delivered as before, but they cannot be found by a value of their payload.'}
+            </p>
+          </Dialog>
+        )
+      }
+    >
+      {isOn
+        ? 'They cannot be read in the database, and cannot be searched.'
+        : 'Encrypted payloads, and the answers to them, cannot be read in the database, and cannot be searched.'}
+    </DangerRow>
+  );
+}
+
+function PurgeRow({ queue: { id, name, depth }, onGone }: Props) {
+  const [isAsking, setAsking] = useState(false);
+  const [, navigate] = useLocation();
+  const close = () => setAsking(false);
+  const waiting = depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
+  const inFlight = depth === null ? 0 : depth.processing + depth.awaitingAck;
+  const run = () =>
+    void deed(async () => outcomeOf((await request(Purge, { id })).purgeQueue), {
+      failed: `${name} not purged`,
+      close,
+      onDone: ({ action }) => {
+        onGone();
+        leaveFreely(() => navigate(`/actions/${action.id}`));
+      },
+    });
+  return (
+    <DangerRow
+      id="purge"
+      title="Purge"
+      action={
+        <button type="button" className="btn danger" onClick={() => setAsking(true)}>
+          Purge…
+        </button>
+      }
+      dialog={
+        isAsking && (
+          <NamedDialog
+            title={`Cancel ${many(waiting, 'waiting job')} of ${name}?`}
+            lead="A cancelled job leaves no dead letter: it cannot be replayed."
+            name={name}
+            label={`Purge ${name}`}
+            run={run}
+            onClose={close}
+          >
+            <Price
+              figures={[
+                [number(waiting), 'jobs are cancelled'],
+                [number(inFlight), 'in flight go on'],
+                [number(depth?.scheduled ?? 0), 'of them are scheduled'],
+              ]}
+            />
+          </NamedDialog>
+        )
+      }
+    >
+      Cancels every job that waits: {many(waiting, 'job')} now. The queue stays.
+    </DangerRow>
+  );
+}
+
+function DeleteRow({ queue: { id, name, depth, deadLetters }, onGone }: Props) {
+  const [isAsking, setAsking] = useState(false);
+  const [, navigate] = useLocation();
+  const close = () => setAsking(false);
+  const waiting = depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
+  const inFlight = depth === null ? 0 : depth.processing + depth.awaitingAck;
+  const run = () =>
+    void deed(async () => outcomeOf((await request(DeleteQueue, { id })).deleteQueue), {
+      failed: `${name} not deleted`,
+      close,
+      onDone: () => {
+        onGone();
+        toast({ text: `${name} is deleted`, icon: 'deleted' });
+        leaveFreely(() => navigate('/queues', { replace: true }));
+      },
+    });
+  return (
+    <DangerRow
+      id="delete"
+      title="Delete"
+      action={
+        <button type="button" className="btn danger" onClick={() => setAsking(true)}>
+          Delete…
+        </button>
+      }
+      dialog={
+        isAsking && (
+          <NamedDialog
+            title={`Delete the queue ${name}?`}
+            lead="Publishing to it is refused from then on. This cannot be undone."
+            name={name}
+            label={`Delete ${name}`}
+            run={run}
+            onClose={close}
+          >
+            <Price
+              figures={[
+                [number(waiting), 'waiting jobs die'],
+                [count(deadLetters.totalCount, deadLetters.totalCountExact), 'dead letters are removed'],
+                [number(inFlight), 'jobs in flight'],
+              ]}
+            />
+          </NamedDialog>
+        )
+      }
+    >
+      Its waiting jobs die, its dead letters are removed, and its name is free at once. Its jobs are found by id until
+      their retention ends.
+    </DangerRow>
+  );
+}

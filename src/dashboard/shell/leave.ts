@@ -1,0 +1,40 @@
+import { useEffect, useRef } from 'react';
+
+/** Asks before a page with unsaved changes is left. */
+
+type Go = () => void;
+let guard: ((go: Go) => void) | null = null;
+
+/** For wouter's router: every link, key and redirect passes it. The back button does not; see `useLeaveGuard`. */
+export function guardedNavigation<To extends unknown[]>(navigate: (...to: To) => void, ...to: To): void {
+  // Without a session the person must sign in, and finds what was typed afterwards.
+  if (guard === null || String(to[0]).startsWith('/sign-in')) navigate(...to);
+  else guard(() => navigate(...to));
+}
+
+/** Leaves without a question, when what was typed has lost its object. */
+export function leaveFreely(go: Go): void {
+  guard = null;
+  go();
+}
+
+/**
+ * While `isActive`, `ask` is called in place of leaving; it may call `go` later. The browser asks by itself when the tab
+ * is closed. The back button cannot be stopped, so what was typed must still be there when the person returns.
+ */
+export function useLeaveGuard(isActive: boolean, ask: (go: Go) => void): void {
+  const latest = useRef(ask);
+  useEffect(() => {
+    latest.current = ask;
+  });
+  useEffect(() => {
+    if (!isActive) return;
+    guard = (go) => latest.current(() => leaveFreely(go));
+    const onUnload = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', onUnload);
+    return () => {
+      guard = null;
+      removeEventListener('beforeunload', onUnload);
+    };
+  }, [isActive]);
+}
