@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { curlOf } from '../../src/dashboard/model/curl.ts';
+import type { AttemptNow, JobWhole } from '../../src/dashboard/model/job.ts';
+import { checkPayload } from '../../src/dashboard/model/payload-check.ts';
+import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
+import { sentenceOfSent } from '../../src/dashboard/model/send-sentence.ts';
+
+describe('a payload', () => {
+  const problem = (text: string) => {
+    const check = checkPayload(text);
+    return check.ok ? null : check.problem;
+  };
+
+  it('is a JSON object, measured in bytes', () => {
+    expect(checkPayload('{"name":"Zoë"}')).toEqual({ ok: true, bytes: 15 });
+    expect(checkPayload('\n {} ')).toMatchObject({ ok: true });
+    expect(checkPayload('{"n":9007199254740993,"big":1e400,"n":1}')).toMatchObject({ ok: true });
+  });
+
+  it('is refused with line and column', () => {
+    expect(problem('{\n  "a": 1,\n}')).toBe('Line 3, column 1: expected a key in quotes here.');
+    expect(checkPayload('{"a": nil}')).toMatchObject({ ok: false, at: 6 });
+    expect(problem('[1]')).toBe('A payload is an object: it begins with {.');
+    expect(problem('  ')).toBe('A payload is a JSON object, such as {}.');
+  });
+
+  it('is at most 1 MiB', () => {
+    const of = (length: number) => `{"a":"${'x'.repeat(length - 8)}"}`;
+    expect(checkPayload(of(1024 * 1024))).toMatchObject({ ok: true });
+    expect(problem(of(1024 * 1024 + 1))).toBe('A payload is at most 1 MiB.');
+  });
+});
+
+describe('the command for a shell', () => {
+  it('passes the payload on byte for byte', () => {
+    const payloadText = '{"it\'s":"$HOME `x`",\n"n":1.0}';
+    const command = curlOf('http://localhost/v1/queues/a/jobs', { payloadText, idempotencyKey: 'k"1', delay: 0 });
+    expect(command).toContain('<<\'JOBFERRY\'\n{"idempotencyKey":"k\\"1","payload":{"it\'s":"$HOME `x`",\n"n":1.0}}\n');
+  });
+});
+
+describe('what came back', () => {
+  const now = Date.parse('2026-11-12T12:04:11Z');
+  const context = { now, zone: 'utc', webhookTimeoutSeconds: 15, hasWorker: true, cancelledBy: null } as const;
+  const attempt: AttemptNow = {
+    ...{ attempt: 1, status: 'SUCCESS', at: '2026-11-12T12:04:10Z', durationMs: 48, waitMs: 6 },
+    ...{ webhookStatusCode: 200, error: null },
+  };
+  const job: JobWhole = {
+    ...{ id: '6915b9fa0000000000000001', status: 'COMPLETED', attemptsMade: 1, maxAttempts: 3, deferCount: 0 },
+    ...{ createdAt: '2026-11-12T12:04:09Z', scheduledFor: '2026-11-12T12:04:09Z', startedAt: '2026-11-12T12:04:09Z' },
+    ...{ completedAt: '2026-11-12T12:04:10Z', ackDeadline: null, lastError: null, deadReason: null, waiting: null },
+    ...{ deadLetter: null, deliverBy: '2026-11-13T12:04:09Z', backoffType: 'EXPONENTIAL', backoffDelay: 2 },
+    ...{ progress: null, attempts: [attempt] },
+    queue: {
+      ...{ mode: 'STANDARD', concurrency: 5, inFlight: 0, rateLimitMax: null, rateLimitWindow: 60, maxDefers: 50 },
+      ...{ ackTimeout: 300, pause: null, hold: null, rateWindow: null },
+    },
+  };
+  const failed = { ...attempt, status: 'FAILED', webhookStatusCode: 500, error: 'HTTP 500' } as const;
+  const refused = { ...failed, webhookStatusCode: null, error: 'connection_refused' } as const;
+  const waiting = { reason: 'BACKOFF', earliestAt: '2026-11-12T12:04:13Z' } as const;
+
+  it.each<[string, Partial<JobWhole>]>([
+    ['The receiver answered 200 in 48 ms. The job is completed.', {}],
+    [
+      'The receiver answered 500 in 48 ms. The job retries in 2 s.',
+      { status: 'PENDING', attempts: [failed], waiting, lastError: 'HTTP 500' },
+    ],
+    [
+      'The receiver refused the connection. The job retries in 2 s.',
+      { status: 'PENDING', attempts: [refused], waiting, lastError: 'connection_refused' },
+    ],
+    [
+      'The receiver answered 500 in 48 ms. The job is dead.',
+      { status: 'DEAD', attempts: [failed], deadReason: 'ATTEMPTS_EXHAUSTED', lastError: 'HTTP 500' },
+    ],
+    [
+      'The receiver took it. Its report is due within 4 min 51 s.',
+      { status: 'AWAITING_ACK', attempts: [], ackDeadline: '2026-11-12T12:09:02Z' },
+    ],
+    [
+      'Being delivered for 2 s; the receiver has 15 s.',
+      { status: 'PROCESSING', attempts: [], startedAt: '2026-11-12T12:04:09Z' },
+    ],
+  ])('%s', (expected, change) => {
+    expect(textOfPhrase(sentenceOfSent({ ...job, ...change }, context)).replace(/\u00a0/g, ' ')).toBe(expected);
+  });
+});
