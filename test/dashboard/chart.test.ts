@@ -7,6 +7,7 @@ import {
   moveEdge,
   spanOfBuckets,
   spanWithin,
+  withoutRest,
 } from '../../src/dashboard/model/chart.ts';
 
 const MINUTE = 60_000;
@@ -45,6 +46,12 @@ describe('the brush', () => {
     expect(moveEdge(span, 'to', -99, domain, bucketMs)).toEqual({ from: at('10:00'), to: at('10:05') });
     expect(moveEdge(span, 'to', 99, domain, bucketMs)).toEqual({ from: at('10:00'), to: at('12:05') });
     expect(moveEdge(span, 'from', -99, domain, bucketMs).from).toBe(domain.from);
+  });
+});
+
+describe('a line of trouble', () => {
+  it('is drawn where there is some, with its rise and fall', () => {
+    expect(withoutRest([0, 0, 3, 0, 0, null, 0])).toEqual([null, 0, 3, 0, null, null, null]);
   });
 });
 

@@ -44,6 +44,9 @@ describe('the review', () => {
     });
     expect([...problems.keys()]).toEqual(['webhookUrl', 'ackTimeout', 'concurrency', 'maxAttempts']);
     expect(problems.get('concurrency')).toBe('A whole number from 1 to 500.');
+    expect(review(settings, { rateLimitMax: '0' }).problems.get('rateLimitMax')).toBe(
+      'A whole number of at least 1, or nothing.',
+    );
   });
 
   it('sends the changed settings only', () => {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { answersOf } from '../../src/dashboard/model/answers.ts';
 import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/model/job-links.ts';
-import { type AttemptsPoint, flowOf, queueCharts, windowOf } from '../../src/dashboard/model/queue-timeline.ts';
+import {
+  type AttemptsPoint,
+  chartRate,
+  flowOf,
+  queueCharts,
+  rateUnit,
+  windowOf,
+} from '../../src/dashboard/model/queue-timeline.ts';
 
 const at = (clock: string) => `2026-11-12T${clock}:00Z`;
 const none = { p50: null, p95: null, p99: null };
@@ -61,6 +68,13 @@ describe('the charts', () => {
     const { wait, outcomes } = queueCharts(timeline, incoming, { now: Date.parse(at('12:20')), bucketMs });
     expect(wait.p50).toEqual([null, 80, null, null]);
     expect(outcomes.deferred).toEqual([0, 50, 0, 0]);
+  });
+
+  it('read slow queues by the minute, with figures that count', () => {
+    const slow = rateUnit([0.05, null, 0.5]);
+    expect([slow.word, slow.shownIn([0.05, null])]).toEqual(['minute', [3, null]]);
+    expect([rateUnit([1.5, 0.2]).word, rateUnit([0, null]).word]).toEqual(['second', 'second']);
+    expect([0, 0.0512, 3.25, 31.4].map(chartRate)).toEqual(['0', '0.051', '3.3', '31']);
   });
 
   it('show three hours unless the address says otherwise', () => {

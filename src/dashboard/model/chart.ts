@@ -78,3 +78,9 @@ function roundStep(least: number): number {
 
 /** Without the last bits that binary fractions leave: 0.3, not 0.30000000000000004. */
 const roundOff = (value: number) => Number(value.toPrecision(12));
+
+/** Values without zeros, but for those beside another value, to which the line falls. */
+export function withoutRest(values: readonly (number | null)[]): (number | null)[] {
+  const isSome = (index: number) => (values[index] ?? 0) !== 0;
+  return values.map((value, index) => (isSome(index - 1) || isSome(index) || isSome(index + 1) ? value : null));
+}

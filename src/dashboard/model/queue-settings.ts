@@ -40,6 +40,9 @@ export type Field = Common &
     | { kind: 'choice'; choices: readonly (readonly [value: string, label: string])[] }
   );
 
+/** The largest that the server can store: in effect, no bound. */
+const MAX_INTEGER = 2_147_483_647;
+
 export const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
   {
     title: 'Receiver',
@@ -74,7 +77,7 @@ export const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       },
       {
         ...{ name: 'rateLimitMax', label: 'Rate limit, deliveries', kind: 'integer', when: 'now' },
-        ...{ min: 1, max: 2_147_483_647, isOptional: true, hint: 'Empty: no limit' },
+        ...{ min: 1, max: MAX_INTEGER, isOptional: true, hint: 'Empty: no limit' },
       },
       {
         ...{ name: 'rateLimitWindow', label: 'per so many seconds', kind: 'seconds', when: 'now' },
@@ -144,7 +147,9 @@ function parseNumber(
   const value = Number(text);
   const isNumber = /^\d+(\.\d+)?$/.test(text) && (kind === 'seconds' || Number.isInteger(value));
   if (isNumber && value >= min && value <= max) return { value };
-  return { problem: `${kind === 'integer' ? 'A whole number' : 'A number'} from ${number(min)} to ${number(max)}.` };
+  const what = kind === 'integer' ? 'A whole number' : 'A number';
+  const bounds = max === MAX_INTEGER ? `of at least ${number(min)}` : `from ${number(min)} to ${number(max)}`;
+  return { problem: `${what} ${bounds}${isOptional ? ', or nothing' : ''}.` };
 }
 
 export interface Change {

@@ -1,3 +1,4 @@
+import { number } from './format.ts';
 import type { Flow } from './queue-condition.ts';
 
 /** What the timelines of a queue say: its flow now, and the values of its charts. */
@@ -106,6 +107,21 @@ export function queueCharts(
   };
 }
 
+/** Rates below one a second are read by the minute. */
+export function rateUnit(perSecond: Readonly<Values>): {
+  word: 'second' | 'minute';
+  shownIn: (values: Values) => Values;
+} {
+  const max = perSecond.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
+  if (max >= 1 || max === 0) return { word: 'second', shownIn: (values) => values };
+  return { word: 'minute', shownIn: (values) => values.map((value) => (value === null ? null : value * 60)) };
+}
+
+/** Two figures that count: 0.05, 3.2, 120. */
+export function chartRate(value: number): string {
+  return value >= 10 ? number(Math.round(value)) : String(Number(value.toPrecision(2)));
+}
+
 export const WINDOWS = [
   { name: '3h', label: '3 h', hours: 3 },
   { name: '24h', label: '24 h', hours: 24 },
@@ -114,5 +130,5 @@ export const WINDOWS = [
 export type WindowName = (typeof WINDOWS)[number]['name'];
 
 export function windowOf(name: string | null): (typeof WINDOWS)[number] {
-  return WINDOWS.find((choice) => choice.name === name) ?? WINDOWS[0];
+  return WINDOWS.find((one) => one.name === name) ?? WINDOWS[0];
 }

@@ -1,5 +1,5 @@
 import UPlot from 'uplot';
-import { axisTime, axisTimes, axisValues, type Span, type Unit } from '../model/chart.ts';
+import { axisTime, axisTimes, axisValues, type Span, type Unit, withoutRest } from '../model/chart.ts';
 import type { Zone } from '../model/format.ts';
 import type { Band, Series } from './chart.tsx';
 
@@ -151,7 +151,7 @@ function lonePoints(values: UPlot.AlignedData[number] | undefined): number[] {
 }
 
 function alignedData({ xs, series }: PlotData): UPlot.AlignedData {
-  return [[...xs], ...series.map(({ values }) => [...values])];
+  return [[...xs], ...series.map((one) => (one.hidesZero === true ? withoutRest(one.values) : [...one.values]))];
 }
 
 function areaOf({ bbox }: UPlot): Area {

@@ -17,6 +17,8 @@ export interface Series {
   isDashed?: boolean;
   /** In pixels. */
   width?: number;
+  /** Nothing is drawn where it stays at zero, so that trouble stands out where there is some. */
+  hidesZero?: boolean;
   values: readonly (number | null)[];
 }
 

@@ -3,7 +3,7 @@ import { createStore } from '../store.ts';
 
 /**
  * The actions that this tab started and that have not ended yet. Their end is told on whatever screen one is. Kept over
- * a reload; another tab and another person do not hear of it.
+ * a reload; another tab and another person do not get it.
  */
 const NAME = 'jobferry.actions';
 

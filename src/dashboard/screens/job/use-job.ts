@@ -9,10 +9,10 @@ import { isBehind } from '../../model/job.ts';
 const MAX_TRIES = 3;
 const RETRY_MS = 500;
 
-/** One job with all that its page shows, kept current. */
-export function useJob(id: string) {
-  const asked = useQuery({ ...query(JobPage, { id }) });
-  useWatch({ jobIds: [id] });
+/** One job with all that its page shows, kept current; nothing for null. */
+export function useJob(id: string | null) {
+  const asked = useQuery({ ...query(JobPage, { id: id ?? '' }), enabled: id !== null });
+  useWatch({ jobIds: id === null ? [] : [id] });
   const job = asked.data?.job ?? undefined;
   // The stream sends what a list shows. When that has moved on, so have the attempts.
   const course = job === undefined ? '' : courseOf(job);

@@ -21,8 +21,8 @@ interface Props {
 /** What is done at once, and not with the form: secret, encryption, purge, delete. */
 export function Danger(props: Props) {
   return (
-    <section className="danger" aria-labelledby="danger">
-      <h2 id="danger" className="sr">
+    <section className="deeds" aria-labelledby="deeds">
+      <h2 id="deeds" className="sr">
         Secret, encryption, purge and delete
       </h2>
       <Secret queue={props.queue} onChanged={props.onChanged} />
@@ -38,19 +38,22 @@ export function DangerRow({
   title,
   children,
   action,
+  dialog,
 }: {
   id: string;
   title: string;
   children: ReactNode;
   action: ReactNode;
+  dialog?: ReactNode;
 }) {
   return (
-    <div className="danger-row" id={id} tabIndex={-1}>
+    <div className="deed" id={id} tabIndex={-1}>
       <div>
         <h3>{title}</h3>
         <p className="q small">{children}</p>
       </div>
       {action}
+      {dialog}
     </div>
   );
 }
@@ -87,24 +90,26 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
           {isOn ? 'Stop encrypting…' : 'Encrypt…'}
         </button>
       }
+      dialog={
+        isAsking && (
+          <Dialog
+            title={isOn ? `Store payloads of ${name} readable?` : `Encrypt the payloads of ${name}?`}
+            lead="It holds for jobs published from now on. Jobs that are there do not change."
+            deed={{ label: isOn ? 'Stop encrypting' : 'Encrypt', run }}
+            onClose={close}
+          >
+            <p>
+              {isOn
+                ? 'New payloads can be searched again.'
+                : 'New jobs are delivered as before, but they cannot be found by a value of their payload.'}
+            </p>
+          </Dialog>
+        )
+      }
     >
       {isOn
         ? 'They cannot be read in the database, and cannot be searched.'
         : 'Encrypted payloads, and the answers to them, cannot be read in the database, and cannot be searched.'}
-      {isAsking && (
-        <Dialog
-          title={isOn ? `Store payloads of ${name} readable?` : `Encrypt the payloads of ${name}?`}
-          lead="It holds for jobs published from now on. Jobs that are there do not change."
-          deed={{ label: isOn ? 'Stop encrypting' : 'Encrypt', run }}
-          onClose={close}
-        >
-          <p>
-            {isOn
-              ? 'New payloads can be searched again.'
-              : 'New jobs are delivered as before, but they cannot be found by a value of their payload.'}
-          </p>
-        </Dialog>
-      )}
     </DangerRow>
   );
 }
@@ -133,26 +138,28 @@ function PurgeRow({ queue: { id, name, depth }, onGone }: Props) {
           Purge…
         </button>
       }
+      dialog={
+        isAsking && (
+          <NamedDialog
+            title={`Cancel ${many(waiting, 'waiting job')} of ${name}?`}
+            lead="A cancelled job leaves no dead letter: it cannot be replayed."
+            name={name}
+            label={`Purge ${name}`}
+            run={run}
+            onClose={close}
+          >
+            <Price
+              figures={[
+                [number(waiting), 'jobs are cancelled'],
+                [number(inFlight), 'in flight go on'],
+                [number(depth?.scheduled ?? 0), 'of them are scheduled'],
+              ]}
+            />
+          </NamedDialog>
+        )
+      }
     >
       Cancels every job that waits: {many(waiting, 'job')} now. The queue stays.
-      {isAsking && (
-        <NamedDialog
-          title={`Cancel ${many(waiting, 'waiting job')} of ${name}?`}
-          lead="A cancelled job leaves no dead letter: it cannot be replayed."
-          name={name}
-          label={`Purge ${name}`}
-          run={run}
-          onClose={close}
-        >
-          <Price
-            figures={[
-              [number(waiting), 'jobs are cancelled'],
-              [number(inFlight), 'in flight go on'],
-              [number(depth?.scheduled ?? 0), 'of them are scheduled'],
-            ]}
-          />
-        </NamedDialog>
-      )}
     </DangerRow>
   );
 }
@@ -182,27 +189,29 @@ function DeleteRow({ queue: { id, name, depth, deadLetters }, onGone }: Props) {
           Delete…
         </button>
       }
+      dialog={
+        isAsking && (
+          <NamedDialog
+            title={`Delete the queue ${name}?`}
+            lead="Publishing to it is refused from then on. This cannot be undone."
+            name={name}
+            label={`Delete ${name}`}
+            run={run}
+            onClose={close}
+          >
+            <Price
+              figures={[
+                [number(waiting), 'waiting jobs die'],
+                [count(deadLetters.totalCount, deadLetters.totalCountExact), 'dead letters are removed'],
+                [number(inFlight), 'jobs in flight'],
+              ]}
+            />
+          </NamedDialog>
+        )
+      }
     >
       Its waiting jobs die, its dead letters are removed, and its name is free at once. Its jobs are found by id until
       their retention ends.
-      {isAsking && (
-        <NamedDialog
-          title={`Delete the queue ${name}?`}
-          lead="Publishing to it is refused from then on. This cannot be undone."
-          name={name}
-          label={`Delete ${name}`}
-          run={run}
-          onClose={close}
-        >
-          <Price
-            figures={[
-              [number(waiting), 'waiting jobs die'],
-              [count(deadLetters.totalCount, deadLetters.totalCountExact), 'dead letters are removed'],
-              [number(inFlight), 'jobs in flight'],
-            ]}
-          />
-        </NamedDialog>
-      )}
     </DangerRow>
   );
 }

@@ -125,8 +125,8 @@ function Settings({
             reset();
           }}
         />
+        <Danger queue={queue} onChanged={() => void asked.refetch()} onGone={reset} />
       </div>
-      <Danger queue={queue} onChanged={() => void asked.refetch()} onGone={reset} />
       {go !== null && (
         <Dialog
           title={`Leave without saving ${many(changes.length + problems.size, 'change')}?`}

@@ -1,3 +1,4 @@
+import '../../parts/filter-box.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
@@ -8,10 +9,12 @@ import { toJobFilter } from '../../model/filter/job-filter.ts';
 import { boundAt, isTimeBound, resolveBound } from '../../model/filter/time-bound.ts';
 import { count, number, took } from '../../model/format.ts';
 import { createdIn, jobsOfQueue, jobsPath } from '../../model/job-links.ts';
-import { type Flow, rate } from '../../model/queue-condition.ts';
+import type { Flow } from '../../model/queue-condition.ts';
 import { spanText } from '../../model/queue-lead.ts';
 import {
   type QueueCharts as Charts,
+  chartRate,
+  rateUnit,
   type Values,
   WINDOWS,
   type WindowName,
@@ -90,21 +93,22 @@ function FlowChart({
   span: Span | null;
   setSpan: (span: Span | null) => void;
 }) {
-  const last = (values: Values) => rate(values.findLast((value) => value !== null) ?? 0);
+  const { word, shownIn } = rateUnit([...published, ...delivered]);
+  const last = (values: Values) => chartRate(shownIn(values).findLast((value) => value !== null) ?? 0);
   // Grey is ordinary. What comes in is amber while more of it comes in than goes out.
   const grows = flow.in !== null && flow.out !== null && flow.in > flow.out * 1.05;
   const colour = grows ? '--warn-mark' : '--ink-3';
   return (
     <Chart
-      title="In and out, a second"
-      sentence={`Published ${last(published)} a second, delivered ${last(delivered)} a second.`}
+      title={`In and out, a ${word}`}
+      sentence={`Published ${last(published)} a ${word}, delivered ${last(delivered)} a ${word}.`}
       times={times}
       bucketMs={bucketMs}
       unit="number"
-      format={rate}
+      format={chartRate}
       series={[
-        { label: 'published', colour, isDashed: true, width: 2, values: published },
-        { label: 'delivered', colour: '--run-mark', width: 2, values: delivered },
+        { label: 'published', colour, isDashed: true, width: 2, values: shownIn(published) },
+        { label: 'delivered', colour: '--run-mark', width: 2, values: shownIn(delivered) },
       ]}
       bands={[{ upper: 0, lower: 1, colour: '--warn-mark' }]}
       brush={{ span, onChange: setSpan }}
@@ -162,12 +166,11 @@ function Outcomes({ charts: { times, outcomes }, bucketMs }: { charts: Charts; b
   const { success, failed, nacked, deferred } = outcomes;
   const hasAny = Object.values(outcomes).some((values) => values.some((value) => value !== 0));
   const none = success.map(() => null);
-  // What never happened has no line, so that trouble stands out where there is some.
   const series = [
     { label: 'success', colour: '--work-strong', values: hasAny ? success : none },
-    { label: 'failed', colour: '--bad-mark', values: failed },
-    { label: 'nacked', colour: '--bad-mark', isDashed: true, values: nacked },
-    { label: 'deferred', colour: '--hold-mark', isDashed: true, values: deferred },
+    { label: 'failed', colour: '--bad-mark', hidesZero: true, values: failed },
+    { label: 'nacked', colour: '--bad-mark', isDashed: true, hidesZero: true, values: nacked },
+    { label: 'deferred', colour: '--hold-mark', isDashed: true, hidesZero: true, values: deferred },
   ].filter(({ label, values }) => label === 'success' || values.some((value) => value !== 0));
   return (
     <Chart

@@ -123,7 +123,8 @@ function Answers({ queue: { name, health } }: { queue: QueueOfPage }) {
               <span key={label}>
                 {index > 0 && ', '}
                 <Link href={link(codes)}>
-                  {number(n)} {label}
+                  {number(n)} {/^\d/.test(label) && '× '}
+                  {label}
                 </Link>
               </span>
             ))}

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import type { JobOfPage } from '../../graphql/operations/job.ts';
 import { many } from '../../model/format.ts';
@@ -6,19 +7,29 @@ import { Crossing } from '../../parts/crossing.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Note } from '../../parts/note.tsx';
 import { Ago } from '../../parts/time.tsx';
+import { useServer } from '../../shell/server.ts';
 import { useJobActions } from '../job/job-actions.tsx';
 
 /** What became of the job that was sent, step by step, with the answer of the receiver. */
 export function Result({
   job,
   created,
-  webhookTimeoutSeconds,
+  isFresh,
 }: {
   job: JobOfPage;
   created: boolean;
-  webhookTimeoutSeconds: number;
+  /** It was sent a moment ago, from this page. */
+  isFresh: boolean;
 }) {
+  const server = useServer();
   const { buttons, dialog } = useJobActions(job);
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // On a phone the result is below the form.
+    if (isFresh && panel.current !== null && panel.current.getBoundingClientRect().top > innerHeight * 0.75) {
+      panel.current.scrollIntoView({ block: 'center' });
+    }
+  }, [isFresh]);
   const hasEnded = job.status === 'COMPLETED' || job.status === 'DEAD';
   return (
     <>
@@ -27,7 +38,7 @@ export function Result({
           This idempotency key was used before, so nothing was published. Here is the job that has it.
         </Note>
       )}
-      <section className="panel" aria-labelledby="came-back">
+      <section ref={panel} className="panel" aria-labelledby="came-back">
         <header>
           <h2 id="came-back">What came back</h2>
           <span className="end">
@@ -38,7 +49,7 @@ export function Result({
           </span>
         </header>
         <div className="in">
-          <Crossing job={job} webhookTimeoutSeconds={webhookTimeoutSeconds} isDown />
+          {server !== null && <Crossing job={job} webhookTimeoutSeconds={server.webhookTimeoutSeconds} isDown />}
           {job.progress?.text != null && (
             <p className="small">
               The worker says “{job.progress.text}”, <Ago at={job.progress.at} />

@@ -11,7 +11,7 @@ import { shortSentence } from '../../model/job-sentence.ts';
 import { type Phrase as Pieces, phrase } from '../../model/phrase.ts';
 import { sentenceOfSent } from '../../model/send-sentence.ts';
 import { wordOfJob } from '../../model/words.ts';
-import { Failure, Skeleton } from '../../parts/states.tsx';
+import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
@@ -59,35 +59,37 @@ function LoadedSend(props: Loaded) {
   const { name } = props.queue;
   const [, navigate] = useLocation();
   const first = useStore(sentJobs).find(({ queue }) => queue === name);
-  const [sent, setSent] = useState<{ id: string; created: boolean } | null>(null);
+  const [sent, setSent] = useState<Shown | null>(null);
   useCommands([{ key: 'Escape', label: `Back to ${name}`, run: () => navigate(queuePath(name)), isOnlyKey: true }]);
-  // Who comes back to the page sees what was sent last.
+  // The job that was sent last is still there when the person comes back.
   const shown = sent ?? (first === undefined ? null : { id: first.id, created: true });
-  return shown === null ? (
-    <Frame {...props} sentence={[invitation(name)]} onSent={setSent} />
-  ) : (
-    <WithResult {...props} shown={shown} onSent={setSent} />
+  const { job, asked: askedJob } = useJob(shown?.id ?? null);
+  const sentence = useSentence(name, shown, job);
+  // The form stays the same component throughout, so that it keeps its fields and the focus.
+  return (
+    <Frame {...props} sentence={sentence} job={job} onSent={setSent}>
+      {shown === null && <Empty title="What comes back is shown here" icon="moving" />}
+      {shown !== null && <Failure asked={askedJob} what="The job" />}
+      {shown !== null && job !== undefined && (
+        <Result key={job.id} job={job} created={shown.created} isFresh={sent !== null} />
+      )}
+    </Frame>
   );
 }
 
-function WithResult({
-  shown,
-  ...props
-}: Loaded & { shown: { id: string; created: boolean }; onSent: (sent: { id: string; created: boolean }) => void }) {
-  const { job, asked } = useJob(shown.id);
+interface Shown {
+  id: string;
+  created: boolean;
+}
+
+function useSentence(name: string, shown: Shown | null, job: JobWhole | undefined): Pieces {
   const view = useView();
   const server = useServer();
-  if (job === undefined || server === null) {
-    return <Frame {...props} sentence={['Published. The answer follows.']} />;
-  }
+  if (shown === null) return [invitation(name)];
+  if (job === undefined || server === null) return ['Published. The answer follows.'];
   const { webhookTimeoutSeconds, hasWorker } = server;
   const sentence = sentenceOfSent(job, { ...view, webhookTimeoutSeconds, hasWorker, cancelledBy: null });
-  return (
-    <Frame {...props} sentence={shown.created ? sentence : phrase`This key was used before. ${sentence}`} job={job}>
-      <Failure asked={asked} what="The job" />
-      <Result job={job} created={shown.created} webhookTimeoutSeconds={webhookTimeoutSeconds} />
-    </Frame>
-  );
+  return shown.created ? sentence : phrase`This key was used before. ${sentence}`;
 }
 
 function Frame({
@@ -100,9 +102,9 @@ function Frame({
   children,
 }: Loaded & {
   sentence: Pieces;
-  job?: JobWhole;
-  onSent: (sent: { id: string; created: boolean }) => void;
-  children?: React.ReactNode;
+  job: JobWhole | undefined;
+  onSent: (sent: Shown) => void;
+  children: React.ReactNode;
 }) {
   const { name, mode, ackTimeout, webhookUrl, paused } = queue;
   const word = job === undefined ? undefined : wordOfJob(job);
