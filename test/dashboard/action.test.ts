@@ -61,6 +61,17 @@ describe('the first line of an action', () => {
       'Stopped by jf_4kQ…x7Pd after 1 204 of 1 998 dead letters.',
     );
     expect(sentence({ status: 'FAILED', error: 'the queue was deleted' })).toBe('Failed: the queue was deleted.');
+    const failed = (error: string) =>
+      sentence({ status: 'FAILED', error: `the canary job 01a203417bf51c39b0e78a73 ${error}` });
+    expect(failed('died (attempts_exhausted): HTTP 413')).toBe(
+      'Failed: the one that was sent ahead died (HTTP 413), so nothing more was sent.',
+    );
+    expect(failed('was cancelled')).toBe(
+      'Failed: the one that was sent ahead was cancelled, so nothing more was sent.',
+    );
+    expect(failed('was removed before it had completed')).toMatch(
+      /sent ahead was removed, so nothing more was sent\.$/,
+    );
   });
 
   it('is short in the tab', () => {

@@ -153,8 +153,16 @@ export function sentenceOfAction(
     case 'CANCELLED':
       return `Stopped${stoppedBy === null ? '' : ` by ${stoppedBy}`} after ${number(action.processed)} of ${matchedText(action.matched)} ${things}.`;
     case 'FAILED':
-      return `Failed: ${withStop(action.error ?? 'the reason is not known')}`;
+      return `Failed: ${withStop(causeOfFailure(action.error))}`;
   }
+}
+
+/** `the canary job … died (attempts_exhausted): HTTP 413` in words: the page shows the job itself. */
+function causeOfFailure(error: string | null): string {
+  if (error === null) return 'the reason is not known';
+  const [, what, last] = error.match(/^the canary job \w+ (died|was cancelled|was removed)[^:]*(?:: (.*))?$/s) ?? [];
+  if (what === undefined) return error;
+  return `the one that was sent ahead ${what}${last === undefined ? '' : ` (${last})`}, so nothing more was sent`;
 }
 
 const withStop = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);

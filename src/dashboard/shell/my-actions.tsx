@@ -4,7 +4,7 @@ import { useLocation } from 'wouter';
 import { ActionState } from '../graphql/operations/actions.ts';
 import { query, queryClient } from '../graphql/query.ts';
 import { useWatch } from '../live/live.ts';
-import { sentenceOfAction, wordsOfKind } from '../model/action.ts';
+import { sentenceOfAction } from '../model/action.ts';
 import { ACTIONS } from '../model/words.ts';
 import { toast } from '../parts/toast.tsx';
 import { useStore } from '../store.ts';
@@ -26,7 +26,7 @@ export default function MyActions() {
       const { signal, icon } = ACTIONS[action.status];
       const isHere = path === `/actions/${action.id}`;
       toast({
-        text: `${wordsOfKind(action.kind).name}: ${sentenceOfAction(action, { rate: null, stoppedBy: null })}`,
+        text: sentenceOfAction(action, { rate: null, stoppedBy: null }),
         signal,
         icon,
         ...(!isHere && { action: { label: 'Show', run: () => navigate(`/actions/${action.id}`) } }),

@@ -185,7 +185,10 @@ export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view
   const what = isOfReceiver
     ? phrase`${queue.name} ${title}`
     : phrase`${queue.name}: ${title.charAt(0).toLowerCase()}${title.slice(1)}`;
-  return sentences(phrase`${what} ${when}.`, answersNow(queue.health ?? null));
+  return sentences(
+    phrase`${what} ${when}.`,
+    isOfWorker(cause.reason, cause.error) ? null : answersNow(queue.health ?? null),
+  );
 }
 
 function answersNow(answers: Answers | null): string | null {
