@@ -4,7 +4,7 @@ import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender } from '../../src/delivery/send.ts';
 import { deliver } from '../../src/worker/dispatch/deliver.ts';
 import { thisMoment } from '../../src/worker/moment.ts';
-import { job, rules } from '../support/job-states.ts';
+import { job, NOW, rules } from '../support/job-states.ts';
 import { startRawServer } from '../support/raw-server.ts';
 
 /** A claim is checked once more on the monotonic clock, right before its request is written (I-13). */
@@ -70,7 +70,7 @@ function slowLookup(ms: number): Lookup {
 describe('a claim', () => {
   it('that is fresh is delivered, and its payload is kept only in the envelope', async () => {
     const server = await receiver();
-    const now = { now: Date.now(), startedAt: thisMoment() };
+    const now = { now: NOW, startedAt: thisMoment() };
     const job = claimed(server.url);
     expect(await deliver(setup(), job, now, lease(60_000))).toMatchObject(ACCEPTED);
     expect(server.received[0]).toContain(PAYLOAD);
@@ -80,7 +80,7 @@ describe('a claim', () => {
   it('that a freeze has aged is given back, and nothing is written', async () => {
     const server = await receiver();
     const { monotonic, wall } = thisMoment();
-    const long = { now: Date.now(), startedAt: { monotonic: monotonic - START_WITHIN_MS, wall } };
+    const long = { now: NOW, startedAt: { monotonic: monotonic - START_WITHIN_MS, wall } };
     expect(await deliver(setup(), claimed(server.url), long, lease(LEASE_MS))).toMatchObject(GIVEN_BACK);
     expect(server.connections).toBe(0);
   });
@@ -88,17 +88,17 @@ describe('a claim', () => {
   it('that the suspension of a virtual machine has aged is given back, although the monotonic clock stood still', async () => {
     const server = await receiver();
     const { monotonic, wall } = thisMoment();
-    const long = { now: Date.now(), startedAt: { monotonic, wall: wall - 60_000 } };
+    const long = { now: NOW, startedAt: { monotonic, wall: wall - 60_000 } };
     expect(await deliver(setup(), claimed(server.url), long, lease(LEASE_MS))).toMatchObject(GIVEN_BACK);
     expect(server.connections).toBe(0);
     // Corrections of the wall clock are no suspension.
-    const corrected = { now: Date.now(), startedAt: { monotonic, wall: wall - 900 } };
+    const corrected = { now: NOW, startedAt: { monotonic, wall: wall - 900 } };
     expect(await deliver(setup(), claimed(server.url), corrected, lease(LEASE_MS))).toMatchObject(ACCEPTED);
   });
 
   it('that another worker may have taken back while it connected is given back, and nothing is written', async () => {
     const server = await receiver();
-    const now = { now: Date.now(), startedAt: thisMoment() };
+    const now = { now: NOW, startedAt: thisMoment() };
     let isHeld = true;
     const lookup: Lookup = (_hostname, _options, callback) => {
       // As when the process was suspended for longer than its lock lasts, and the lease has not ended.
@@ -113,7 +113,7 @@ describe('a claim', () => {
 
   it('whose receiver is slow to connect to is delivered, within the one deadline', async () => {
     const server = await receiver();
-    const now = { now: Date.now(), startedAt: thisMoment() };
+    const now = { now: NOW, startedAt: thisMoment() };
     const job = claimed(`http://slow.test:${server.port}/`);
     expect(await deliver(setup(slowLookup(3 * START_WITHIN_MS)), job, now, lease(LEASE_MS))).toMatchObject(ACCEPTED);
     expect(server.received[0]).toContain(PAYLOAD);
@@ -121,7 +121,7 @@ describe('a claim', () => {
 
   it('that a freeze has aged while it connected has failed by its deadline, and nothing is written', async () => {
     const server = await receiver();
-    const now = { now: Date.now(), startedAt: thisMoment() };
+    const now = { now: NOW, startedAt: thisMoment() };
     // The deadline passes while the process stands still, so its timer has not fired when the connection is there.
     const lookup: Lookup = (_hostname, _options, callback) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
