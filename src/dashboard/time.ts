@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { serverNow } from './clock.ts';
+import { onceServerTimeIsKnown, serverNow } from './clock.ts';
 import type { View } from './model/format.ts';
 import { preferences } from './preferences.ts';
 import { useStore } from './store.ts';
@@ -28,6 +28,8 @@ function schedule(): void {
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible' && listeners.size > 0) tick();
 });
+
+onceServerTimeIsKnown(tick);
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
