@@ -64,6 +64,31 @@ begin
 end
 $$;
 
+-- The same for dead letters of one queue. Processes of the previous build call it; it goes with the next release.
+-- Replays a batch of dead letters of a bulk action and counts it, in one transaction. Returns the result of
+-- jobferry_replay, or an outcome of jobferry_bulk_take.
+create or replace function jobferry_bulk_replay(
+  p_action text, p_processed integer, p_queue text, p_ids text[], p_limit bigint, p_retention interval, p_lifetime interval
+) returns json
+language plpgsql
+as $$
+declare
+  v_turn text := jobferry_bulk_take(p_action, p_processed);
+  v_answer json;
+begin
+  if v_turn <> 'ours' then return json_build_object('outcome', v_turn); end if;
+  -- The number of dead letters that are left is not used.
+  v_answer := jobferry_replay(p_queue, p_ids, 0, p_limit, p_retention, p_lifetime, p_count => 0);
+  if v_answer ->> 'outcome' = 'done' then
+    perform jobferry_bulk_count(p_action, cardinality(p_ids), json_array_length(v_answer -> 'jobs'),
+                                p_ids[cardinality(p_ids)]);
+    update bulk_action set canary_job_id = v_answer -> 'jobs' -> 0 ->> 'replayedJobId'
+     where id = p_action and canary and canary_job_id is null;
+  end if;
+  return v_answer;
+end
+$$;
+
 -- Stores that a bulk action created or changed these jobs.
 create or replace function jobferry_bulk_note(p_action text, p_jobs text[]) returns void
 language sql

@@ -91,7 +91,7 @@ export const MUTANTS: Mutant[] = [
   {
     id: 'I-33',
     what: 'keys are remembered for a minute',
-    file: 'src/services/accounts/authenticate.ts',
+    file: 'src/services/accounts/credential-cache.ts',
     from: 'const CACHE_MS = 900;',
     to: 'const CACHE_MS = 60_000;',
     seenBy: { file: 'test/e2e/operating.test.ts', test: 'is refused by every process within a second' },
