@@ -1,10 +1,5 @@
 import type pg from 'pg';
-
-/** The part of a logger that the guard needs. */
-interface OriginLog {
-  warn(fields: object, message: string): void;
-  error?(fields: object, message: string): void;
-}
+import type { DatabaseLog } from './database-log.ts';
 
 /** Identifies the history of a server's data. */
 export interface Origin {
@@ -41,14 +36,14 @@ const STANDBY = 'the server is a standby, which cannot be written to';
  * has been promoted.
  */
 export class OriginGuard {
-  readonly #log: OriginLog;
+  readonly #log: DatabaseLog;
   #highest: Origin | null = null;
   #refusal: string | null = null;
   #isBlind = false;
   /** Open connections, with the timelines of their servers. */
   readonly #open = new Map<Checked, number>();
 
-  constructor(log: OriginLog) {
+  constructor(log: DatabaseLog) {
     this.#log = log;
   }
 

@@ -190,7 +190,7 @@ export const HELD_LOCKS = `
  * A worker without a lock has stopped claiming if its last confirmation is at least `least` seconds old by the server's
  * clock. A confirmation older than `most` proves nothing, because that clock may have been set forward.
  */
-const SILENT_SECONDS = { least: 3, most: 30 };
+export const SILENT_SECONDS = { least: 3, most: 30 };
 
 /** Whether the worker of the row `job` may still believe in its lock: the server confirmed it too recently. */
 export const IS_RECENTLY_CONFIRMED = `

@@ -5,6 +5,7 @@ import {
   type LeaseLock,
   type LeaseLockOptions,
   namesWorker,
+  SILENT_SECONDS,
   takeLeaseLock,
 } from '../../db/delivery/lease-locks.ts';
 import type { Logger } from '../../log.ts';
@@ -24,7 +25,7 @@ import { elapsedMs, type Moment, thisMoment } from '../moment.ts';
 const CONFIRM_EVERY_MS = 500;
 const REPLY_MS = 1000;
 const CONFIRMED_FOR_MS = 2000;
-const TAKEN_BACK_AFTER_MS = 3000;
+const TAKEN_BACK_AFTER_MS = SILENT_SECONDS.least * 1000;
 
 /** A timer that fires this late shows that the process was held up. The reply may have arrived, but not been read yet. */
 const HELD_UP_MS = 250;
