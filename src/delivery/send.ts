@@ -77,19 +77,19 @@ export function createSender(options: SenderOptions): Sender {
   const pooled = createAgent({ connect, pipelining: 1 }, opening);
   // With `pipelining: 0` undici keeps no connection alive: every request opens one.
   const fresh = createAgent({ connect, pipelining: 0 }, opening);
-  let underWay = 0;
+  let inFlight = 0;
   let onIdle: (() => void) | null = null;
 
   function end(resolve: (result: SendResult) => void, result: SendResult): void {
-    underWay -= 1;
-    if (underWay === 0) onIdle?.();
+    inFlight -= 1;
+    if (inFlight === 0) onIdle?.();
     resolve(result);
   }
 
   return {
     send(request) {
       return new Promise((resolve) => {
-        underWay += 1;
+        inFlight += 1;
         const settle = (result: SendResult) => end(resolve, result);
         const exchangeOptions = buildOptions(request, options.signatureHeader);
         if (exchangeOptions === null) settle(NOT_SENDABLE);
@@ -101,7 +101,7 @@ export function createSender(options: SenderOptions): Sender {
       });
     },
     async close() {
-      if (underWay > 0) {
+      if (inFlight > 0) {
         await new Promise<void>((resolve) => {
           onIdle = resolve;
         });

@@ -57,8 +57,8 @@ export class Admission {
   readonly #lines = new WaitingLines<Entry>(ROOM, ROOM_OF_ONE);
   readonly #bodies = new Map<string, number>();
   #bodiesOfAll = 0;
-  readonly #underWayOf = new Map<string, number>();
-  #underWay = 0;
+  readonly #inFlightOf = new Map<string, number>();
+  #inFlight = 0;
   /** When no publish was waiting for the last time. */
   #emptyAt = 0;
   /** Refusals that are not sent yet, the oldest first. */
@@ -70,7 +70,7 @@ export class Admission {
 
   /** Whether a publish that arrives now has to wait for its turn. */
   get isBusy(): boolean {
-    return this.#underWay >= CALM || this.#lines.count > 0;
+    return this.#inFlight >= CALM || this.#lines.count > 0;
   }
 
   /** To be called before any work is done for a request. Calls either `proceed` or `refuse`, now or later. */
@@ -137,10 +137,10 @@ export class Admission {
     if (publish.stage === 'receiving') this.#freeBody(publish);
     if (publish.stage === 'under way') {
       const { account, weight } = publish;
-      this.#underWay -= weight;
-      const left = (this.#underWayOf.get(account) ?? 0) - weight;
-      if (left > 0) this.#underWayOf.set(account, left);
-      else this.#underWayOf.delete(account);
+      this.#inFlight -= weight;
+      const left = (this.#inFlightOf.get(account) ?? 0) - weight;
+      if (left > 0) this.#inFlightOf.set(account, left);
+      else this.#inFlightOf.delete(account);
       if (this.#isBelowShare(account)) this.#lines.takeFrom(account)?.proceed();
       if (this.#lines.count > 0) this.#planTurn();
     }
@@ -152,8 +152,8 @@ export class Admission {
    * divides `MOST` equally between the accounts that have running publishes and one more.
    */
   #isBelowShare(account: string): boolean {
-    if (this.#underWay >= 2 * MOST) return false;
-    return (this.#underWayOf.get(account) ?? 0) < Math.max(MOST / (this.#underWayOf.size + 1), FEW);
+    if (this.#inFlight >= 2 * MOST) return false;
+    return (this.#inFlightOf.get(account) ?? 0) < Math.max(MOST / (this.#inFlightOf.size + 1), FEW);
   }
 
   #freeBody({ account, bytes }: Publish): void {
@@ -166,12 +166,12 @@ export class Admission {
   #begin(publish: Publish): void {
     const { account, weight } = publish;
     publish.stage = 'under way';
-    this.#underWay += weight;
-    this.#underWayOf.set(account, (this.#underWayOf.get(account) ?? 0) + weight);
+    this.#inFlight += weight;
+    this.#inFlightOf.set(account, (this.#inFlightOf.get(account) ?? 0) + weight);
   }
 
   #planTurn(): void {
-    if (this.#turnIsDue || this.#underWay >= MOST) return;
+    if (this.#turnIsDue || this.#inFlight >= MOST) return;
     this.#turnIsDue = true;
     setImmediate(() => this.#takeTurn());
   }
@@ -180,7 +180,7 @@ export class Admission {
     this.#turnIsDue = false;
     this.turn += 1;
     this.#refuseLate();
-    const items = Math.max(Math.min(TURN.items, MOST - this.#underWay), 0);
+    const items = Math.max(Math.min(TURN.items, MOST - this.#inFlight), 0);
     for (const { proceed } of this.#lines.take(items, TURN.bytes)) proceed();
     if (this.#lines.count === 0) this.#emptyAt = performance.now();
     else this.#planTurn();

@@ -56,9 +56,9 @@ export function createApp(options: AppOptions): Express {
   app.response.json = sendJson(unread, services);
 
   app.use(commonHeaders);
-  if (services !== null) {
-    const authenticated = authentication(services, unread);
-    mountApi(app, { services, log, authenticated, unread, maxBodyBytes: config.maxBodyBytes });
+  const byKey = services === null ? null : authentication(services, unread);
+  if (services !== null && byKey !== null) {
+    mountApi(app, { services, log, authenticated: byKey, unread, maxBodyBytes: config.maxBodyBytes });
     mountDocumentation(app, config);
   }
   app.get('/healthz', (_req, res) => {
@@ -66,8 +66,7 @@ export function createApp(options: AppOptions): Express {
   });
   app.get('/readyz', readyz(readiness));
   if (signIn !== null) mountSignIn(app, signIn);
-  if (services !== null && graphql !== null) {
-    const byKey = authentication(services, unread);
+  if (byKey !== null && graphql !== null) {
     const authenticated = signIn === null ? byKey : sessionAuthentication(signIn, unread, byKey);
     mountGraphQL(app, authenticated, graphql, { maxBodyBytes: config.maxBodyBytes, unread });
   }

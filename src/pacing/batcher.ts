@@ -49,7 +49,7 @@ export class Batcher<In, Out> {
     () => this.#lines.count > 0,
     () => this.#flushNext(),
   );
-  #underWay: Entry<In, Out>[] = [];
+  #inFlight: Entry<In, Out>[] = [];
   /** When no item was waiting for the last time, or when a pause of the database ended. */
   #emptyAt = 0;
   /** When the running flush began. */
@@ -82,11 +82,11 @@ export class Batcher<In, Out> {
     const batch = this.#lines.take(this.#options.maxItems, this.#options.maxBytes);
     if (this.#lines.count === 0) this.#emptyAt = performance.now();
     if (batch.length === 0) return;
-    this.#underWay = batch;
+    this.#inFlight = batch;
     this.#flushedFrom = performance.now();
     await this.#flushBatch(batch);
     if (this.#isPaused) this.#emptyAt = performance.now();
-    this.#underWay = [];
+    this.#inFlight = [];
   }
 
   async #flushBatch(batch: Entry<In, Out>[]): Promise<void> {
@@ -119,17 +119,17 @@ export class Batcher<In, Out> {
   #rejectLate(): void {
     this.#dropLate();
     const now = performance.now();
-    for (const entry of this.#underWay) {
+    for (const entry of this.#inFlight) {
       if (now < entry.giveUpAt) continue;
       if (entry.isUnderWay) entry.reject(unavailable('the database did not answer in time', 'unknown'));
       else entry.reject(tooLate());
     }
-    const isIdle = this.#lines.count === 0 && this.#underWay.length === 0;
+    const isIdle = this.#lines.count === 0 && this.#inFlight.length === 0;
     this.#timer = isIdle ? null : setTimeout(() => this.#rejectLate(), CHECK_EVERY_MS);
   }
 
   get #isPaused(): boolean {
-    return this.#underWay.length > 0 && performance.now() - this.#flushedFrom > this.#options.patience.busyMs;
+    return this.#inFlight.length > 0 && performance.now() - this.#flushedFrom > this.#options.patience.busyMs;
   }
 
   #dropLate(): void {

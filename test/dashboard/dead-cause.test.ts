@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { type Answers, isWell } from '../../src/dashboard/model/answers.ts';
 import {
-  type Answers,
   type CauseNow,
   conditionOfCause,
   headOfCauses,
-  isWell,
   leadOfCause,
   roughlyAgo,
   saidOfCause,

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { buildSchema, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { MAX_MANY, manyText } from '../../src/dashboard/graphql/many-text.ts';
+import { isWell } from '../../src/dashboard/model/answers.ts';
 import { stillMatches } from '../../src/dashboard/model/filter/matches.ts';
 import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
 import { completionOf, lookUpsFor, suggestionsFor } from '../../src/dashboard/model/filter/suggest.ts';
 import { histogramRange } from '../../src/dashboard/model/histogram.ts';
 import { sentenceOfJobs } from '../../src/dashboard/model/jobs-sentence.ts';
-import { isWell } from '../../src/dashboard/model/receiver.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const NOW = Date.parse('2026-11-12T12:04:11Z');

@@ -1,5 +1,5 @@
 /** Answers of a receiver in the last hour, by class. The fragment `QueueNow` has these fields. */
-interface Health {
+export interface Answers {
   answered2xx: number;
   answered3xx: number;
   answered4xx: number;
@@ -16,7 +16,7 @@ export interface AnswerClass {
   codes: readonly string[];
 }
 
-const OTHERS: readonly (readonly [field: keyof Health, label: string, codes: readonly string[]])[] = [
+const OTHERS: readonly (readonly [field: keyof Answers, label: string, codes: readonly string[]])[] = [
   ['answered3xx', '3xx', ['3xx']],
   ['answered4xx', '4xx', ['4xx']],
   ['unauthorized', '401', ['401']],
@@ -26,11 +26,24 @@ const OTHERS: readonly (readonly [field: keyof Health, label: string, codes: rea
 ];
 
 /** How many there were, how many were 2xx, and the others, most frequent first. */
-export function answersOf(health: Health | null): { all: number; good: number; others: AnswerClass[] } {
-  if (health === null) return { all: 0, good: 0, others: [] };
-  const others = OTHERS.map(([field, label, codes]) => ({ label, codes, count: health[field] }))
+export function answersOf(answers: Answers | null): { all: number; good: number; others: AnswerClass[] } {
+  if (answers === null) return { all: 0, good: 0, others: [] };
+  const others = OTHERS.map(([field, label, codes]) => ({ label, codes, count: answers[field] }))
     .filter(({ count }) => count > 0)
     .sort((a, b) => b.count - a.count);
-  const good = health.answered2xx;
-  return { all: others.reduce((sum, { count }) => sum + count, good), good, others };
+  return { all: sumOfAnswers(answers), good: answers.answered2xx, others };
+}
+
+export function sumOfAnswers(answers: Answers): number {
+  return OTHERS.reduce((sum, [field]) => sum + answers[field], answers.answered2xx);
+}
+
+const MIN_ANSWERS = 10;
+const WELL_SHARE = 0.95;
+
+/** Whether the receiver is well: at least 10 answers in the last hour, and 19 of 20 of them 2xx. */
+export function isWell(answers: Answers | null): boolean {
+  if (answers === null) return false;
+  const all = sumOfAnswers(answers);
+  return all >= MIN_ANSWERS && answers.answered2xx >= all * WELL_SHARE;
 }

@@ -1,6 +1,14 @@
 import { counted, many, number, percent, time, type View } from './format.ts';
 import { type Phrase, phrase, sentences } from './phrase.ts';
-import { CONDITIONS, type Condition, compareTrouble, needsLook, type QueueNow, rate } from './queue-condition.ts';
+import {
+  CONDITIONS,
+  type Condition,
+  compareTrouble,
+  needsLook,
+  type QueueNow,
+  rate,
+  waitingJobs,
+} from './queue-condition.ts';
 import type { IconName, Signal } from './words.ts';
 
 /** The sentences over a list of queues, and its order. */
@@ -117,10 +125,7 @@ const share = (failed: number, all: number) =>
 
 function waitingOf(states: readonly QueueState[]): Phrase | null {
   const waiting = states
-    .map(({ queue: { name, depth } }) => ({
-      name,
-      jobs: depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held,
-    }))
+    .map(({ queue }) => ({ name: queue.name, jobs: waitingJobs(queue) }))
     .sort((a, b) => b.jobs - a.jobs);
   const all = waiting.reduce((sum, { jobs }) => sum + jobs, 0);
   const [first] = waiting;

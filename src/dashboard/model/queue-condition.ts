@@ -1,9 +1,25 @@
+import type { Answers } from './answers.ts';
 import { many, minute, number, seconds, span, time, took, type View } from './format.ts';
 import { shortId } from './job-id.ts';
 import { type Phrase, phrase, type TimePiece } from './phrase.ts';
 import type { Signal, Word } from './words.ts';
 
 /** The condition of a queue: the first of a fixed order that holds, as a word and as the first line of its page. */
+
+/** Open jobs by state. */
+export interface Depth {
+  due: number;
+  scheduled: number;
+  retrying: number;
+  held: number;
+  processing: number;
+  awaitingAck: number;
+}
+
+interface Health extends Answers {
+  duration: { p50: number | null; p95: number | null };
+  warnings: readonly { warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER' }[];
+}
 
 /** What is known of a queue. The fragment `QueueNow` has these fields. */
 export interface QueueNow {
@@ -15,25 +31,8 @@ export interface QueueNow {
   oldestDueSeconds: number | null;
   rateLimitWindow: number;
   rateWindow: { used: number; max: number; resetsAt: string } | null;
-  depth: {
-    due: number;
-    scheduled: number;
-    retrying: number;
-    held: number;
-    processing: number;
-    awaitingAck: number;
-  } | null;
-  health: {
-    answered2xx: number;
-    answered3xx: number;
-    answered4xx: number;
-    answered5xx: number;
-    unauthorized: number;
-    backpressure: number;
-    unanswered: number;
-    duration: { p50: number | null; p95: number | null };
-    warnings: readonly { warning: 'BACKPRESSURE' | 'FAILING' | 'SIGNATURE_REJECTED' | 'SLOW_RECEIVER' }[];
-  } | null;
+  depth: Depth | null;
+  health: Health | null;
   /** Set for a deleted queue, with the end of its retention. */
   deletedAt?: string | null;
   keptUntil?: string | null;
@@ -109,6 +108,11 @@ export function conditionOf(queue: QueueNow, flow: Flow, { now }: View): Conditi
 export function openJobs({ depth }: Pick<QueueNow, 'depth'>): number {
   if (depth === null) return 0;
   return depth.due + depth.scheduled + depth.retrying + depth.held + depth.processing + depth.awaitingAck;
+}
+
+/** Jobs that no worker has: a purge cancels them. */
+export function waitingJobs({ depth }: Pick<QueueNow, 'depth'>): number {
+  return depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
 }
 
 /** Attempts of the last hour, and how many of them failed. */

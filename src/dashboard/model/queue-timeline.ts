@@ -1,5 +1,6 @@
 import { number } from './format.ts';
 import type { Flow } from './queue-condition.ts';
+import { type PublishedPoint, publishedIn } from './timeline.ts';
 
 /** What the timelines of a queue say: its flow now, and the values of its charts. */
 
@@ -20,23 +21,10 @@ export interface AttemptsPoint {
   wait: Percentiles;
 }
 
-/** Jobs published in a bucket, by what they are now. */
-export interface PublishedPoint {
-  at: string;
-  pending: number;
-  processing: number;
-  awaitingAck: number;
-  completed: number;
-  dead: number;
-}
-
 export type FlowPoint = Pick<AttemptsPoint, 'at' | 'success' | 'failed' | 'nacked'> & { wait: { p50: number | null } };
 
 const ended = ({ success, failed, nacked }: Pick<AttemptsPoint, 'success' | 'failed' | 'nacked'>) =>
   success + failed + nacked;
-
-const publishedIn = (point: PublishedPoint) =>
-  point.pending + point.processing + point.awaitingAck + point.completed + point.dead;
 
 /** Buckets that the present flow is taken from. One is too short for a queue with a job a minute. */
 const FLOW_BUCKETS = 2;

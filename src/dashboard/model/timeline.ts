@@ -68,7 +68,7 @@ export function flowOf(points: readonly Point[], published: readonly PublishedPo
   };
 }
 
-/** Jobs by the time of their publish, as `jobTimeline` has them. */
+/** Jobs published in a bucket, by what they are now, as `jobTimeline` has them. */
 export interface PublishedPoint {
   at: string;
   pending: number;
@@ -78,7 +78,7 @@ export interface PublishedPoint {
   dead: number;
 }
 
-const publishedIn = ({ pending, processing, awaitingAck, completed, dead }: PublishedPoint) =>
+export const publishedIn = ({ pending, processing, awaitingAck, completed, dead }: PublishedPoint) =>
   pending + processing + awaitingAck + completed + dead;
 
 function lastFull<P extends { at: string }>(points: readonly P[], now: number): P[] {

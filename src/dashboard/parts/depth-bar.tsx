@@ -1,16 +1,7 @@
 import './depth-bar.css';
 import type { CSSProperties } from 'react';
 import { number } from '../model/format.ts';
-import { openJobs } from '../model/queue-condition.ts';
-
-export interface Depth {
-  due: number;
-  scheduled: number;
-  retrying: number;
-  held: number;
-  processing: number;
-  awaitingAck: number;
-}
+import { type Depth, openJobs } from '../model/queue-condition.ts';
 
 /** In the order in which they are drawn, with the class that has their colour. */
 const STATES: readonly (readonly [state: keyof Depth, word: string, className: string])[] = [

@@ -1,3 +1,4 @@
+import { type Answers, isWell, sumOfAnswers } from '../answers.ts';
 import { causeOf, codeOf, shortCause } from '../cause.ts';
 import { minute, NONE, number, percent, seconds, span, times, type View } from '../format.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from '../phrase.ts';
@@ -14,17 +15,6 @@ export type DeadReason =
   | 'NACKED'
   | 'QUEUE_DELETED'
   | 'RETRY_AFTER_EXCEEDS_LIFETIME';
-
-/** Answers of the receiver in the last hour. */
-export interface Answers {
-  answered2xx: number;
-  answered3xx: number;
-  answered4xx: number;
-  answered5xx: number;
-  backpressure: number;
-  unanswered: number;
-  unauthorized: number;
-}
 
 export interface CauseNow {
   reason: DeadReason;
@@ -88,18 +78,6 @@ export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'
   const line = body.trim().split(/\r?\n/, 1)[0] ?? '';
   if (line !== '') return line;
   return codeOf(error) === null ? shortCause(error) || NONE : 'an answer without a body';
-}
-
-/** Whether the receiver is well: at least 10 answers in the last hour, and 19 of 20 of them 2xx. */
-export function isWell(answers: Answers | null): boolean {
-  if (answers === null) return false;
-  const all = sumOfAnswers(answers);
-  return all >= 10 && answers.answered2xx >= all * 0.95;
-}
-
-export function sumOfAnswers(answers: Answers): number {
-  const { answered2xx, answered3xx, answered4xx, answered5xx, backpressure, unanswered, unauthorized } = answers;
-  return answered2xx + answered3xx + answered4xx + answered5xx + backpressure + unanswered + unauthorized;
 }
 
 /** Below this age of its last death a cause is taken to go on. */

@@ -1,6 +1,6 @@
+import { type Answers, isWell, sumOfAnswers } from '../answers.ts';
 import { many, NONE, number, percent, seconds, span } from '../format.ts';
 import type { IconName, Signal } from '../words.ts';
-import { type Answers, isWell, sumOfAnswers } from './cause.ts';
 
 /** What a replay costs, and whether it is safe: the texts of its dialog. */
 

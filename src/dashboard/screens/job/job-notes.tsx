@@ -1,8 +1,8 @@
 import { Link } from 'wouter';
 import type { JobOfPage } from '../../graphql/operations/job.ts';
+import { isWell } from '../../model/answers.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { many, minute, number, percent } from '../../model/format.ts';
-import { isWell } from '../../model/receiver.ts';
 import { Note } from '../../parts/note.tsx';
 import { useView } from '../../time.ts';
 import { useSameCause } from './use-job.ts';

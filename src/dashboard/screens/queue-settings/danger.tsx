@@ -4,6 +4,7 @@ import { request } from '../../graphql/client.ts';
 import { DeleteQueue, Encrypt, Purge, type QueueOfSettings } from '../../graphql/operations/queue-settings.ts';
 import { type Outcome, outcomeOf } from '../../graphql/outcome.ts';
 import { count, many, number } from '../../model/format.ts';
+import { openJobs, waitingJobs } from '../../model/queue-condition.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { leaveFreely } from '../../shell/leave.ts';
@@ -118,8 +119,8 @@ function PurgeRow({ queue: { id, name, depth }, onGone }: Props) {
   const [isAsking, setAsking] = useState(false);
   const [, navigate] = useLocation();
   const close = () => setAsking(false);
-  const waiting = depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
-  const inFlight = depth === null ? 0 : depth.processing + depth.awaitingAck;
+  const waiting = waitingJobs({ depth });
+  const inFlight = openJobs({ depth }) - waiting;
   const run = () =>
     void deed(async () => outcomeOf((await request(Purge, { id })).purgeQueue), {
       failed: `${name} not purged`,
@@ -168,8 +169,8 @@ function DeleteRow({ queue: { id, name, depth, deadLetters }, onGone }: Props) {
   const [isAsking, setAsking] = useState(false);
   const [, navigate] = useLocation();
   const close = () => setAsking(false);
-  const waiting = depth === null ? 0 : depth.due + depth.scheduled + depth.retrying + depth.held;
-  const inFlight = depth === null ? 0 : depth.processing + depth.awaitingAck;
+  const waiting = waitingJobs({ depth });
+  const inFlight = openJobs({ depth }) - waiting;
   const run = () =>
     void deed(async () => outcomeOf((await request(DeleteQueue, { id })).deleteQueue), {
       failed: `${name} not deleted`,
