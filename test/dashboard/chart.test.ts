@@ -63,6 +63,21 @@ describe('the axes', () => {
     expect(axisTimes(domain, 'utc', 2)).toHaveLength(2);
   });
 
+  it('have round times on both sides of a change of the clock', () => {
+    const zone = process.env.TZ;
+    process.env.TZ = 'Europe/Berlin';
+    try {
+      // At 01:00 UTC the clock goes from 03:00 back to 02:00.
+      const night = { from: Date.parse('2026-10-24T20:00:00Z'), to: Date.parse('2026-10-25T20:00:00Z') };
+      expect(axisTimes(night, 'local', 5).map((time) => axisTime(time, 'local').replace('\u00a0', ' '))).toEqual([
+        ...['25 Oct', '06:00', '12:00', '18:00'],
+      ]);
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
+  });
+
   it('say the day at its start', () => {
     const three = { from: at('13:00') - 72 * HOUR, to: at('13:00') };
     const texts = axisTimes(three, 'utc', 7).map((time) => axisTime(time, 'utc'));

@@ -28,6 +28,10 @@ describe('the filter of dead letters', () => {
     expect(isDefaultFilter(parseDeadFilter('replayed:any'))).toBe(false);
   });
 
+  it('knows no reason of the name of a property of every object', () => {
+    expect(parseDeadTerm('reason:constructor').word).toBe('unknown');
+  });
+
   it('is the same after it stood in the URL', () => {
     for (const text of [
       '',

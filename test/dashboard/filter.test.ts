@@ -91,6 +91,18 @@ describe('a filter', () => {
     expect(formatFilter(chips)).toBe('state:dead colour:red state:sleeping 42');
   });
 
+  it.each([
+    ['9007199254740993', 'unknown'],
+    ['1e400', 'unknown'],
+    ['0.12345678901234567890', 'unknown'],
+    ['9007199254740992', 'payload'],
+    ['-1.50e3', 'payload'],
+    ['0.1', 'payload'],
+    ['"9007199254740993"', 'payload'],
+  ])('sends no other number than the one that was typed: %s', (value, word) => {
+    expect(parseFilter(`payload.id:${value}`)[0]?.word).toBe(word);
+  });
+
   it('never fails on a text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (anything) => void parseFilter(anything)));
   });

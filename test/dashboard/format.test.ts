@@ -32,6 +32,8 @@ describe('numbers', () => {
     [99.95, 100, '99.9 %'],
     [100, 100, '100 %'],
     [1, 200, '0.5 %'],
+    [1, 5000, 'under 0.1 %'],
+    [0, 5000, '0 %'],
     [991, 1000, '99.1 %'],
     [0, 0, '–'],
   ])('%d of %d is %s', (part, whole, text) => expect(plain(format.percent(part, whole))).toBe(text));

@@ -7,11 +7,27 @@ import { isWell } from '../../src/dashboard/model/answers.ts';
 import { stillMatches } from '../../src/dashboard/model/filter/matches.ts';
 import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
 import { completionOf, lookUpsFor, suggestionsFor } from '../../src/dashboard/model/filter/suggest.ts';
-import { histogramRange } from '../../src/dashboard/model/histogram.ts';
+import { brushedRange, histogramRange } from '../../src/dashboard/model/histogram.ts';
 import { sentenceOfJobs } from '../../src/dashboard/model/jobs-sentence.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const NOW = Date.parse('2026-11-12T12:04:11Z');
+
+describe('a brushed range', () => {
+  const brushed = { from: '2026-11-12T09:00:00Z', to: '2026-11-12T10:00:00Z' };
+
+  it('stays within the range of the filter', () => {
+    expect(brushedRange(brushed, { from: '2026-11-12T09:20:00.500Z' })).toEqual({
+      ...brushed,
+      from: '2026-11-12T09:20:00.500Z',
+    });
+    expect(brushedRange(brushed, { from: '2026-11-12T08:00:00Z', to: '2026-11-12T09:30:00Z' })).toEqual({
+      ...brushed,
+      to: '2026-11-12T09:30:00Z',
+    });
+    expect(brushedRange(brushed)).toEqual(brushed);
+  });
+});
 
 describe('the sentence of a list', () => {
   const sentence = (...args: Parameters<typeof sentenceOfJobs>) => plain(sentenceOfJobs(...args));

@@ -89,6 +89,7 @@ describe('the lexer', () => {
     };
     expect(at('customer.id')).toBe('"id":42');
     expect(at('items.1.sku')).toBe('"sku":"B"');
+    expect(at('items.*.sku')).toBe('"sku":"B"');
     expect(at('items.0')).toBe('{"sku":"A"}');
     expect(at('a\\.b')).toBe('"a.b":1');
     expect(at('x')).toBe('"x":2');

@@ -170,6 +170,8 @@ describe('what limits it', () => {
     expect(limit({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:29') } })).toBe(
       'The rate limit binds: all 100 deliveries per 1 min are used, the next begin in 18 s.',
     );
+    // The window has passed, and the server's next answer is not there yet.
+    expect(limit({ rateWindow: { used: 100, max: 100, resetsAt: at('12:04:10') } })).toMatch(/^Nothing limits it/);
     expect(limit({ paused: true })).toBeNull();
   });
 

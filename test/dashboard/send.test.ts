@@ -76,6 +76,13 @@ describe('what came back', () => {
       { status: 'DEAD', attempts: [failed], deadReason: 'ATTEMPTS_EXHAUSTED', lastError: 'HTTP 500' },
     ],
     [
+      'Dead since 12:04:10: the worker did not report within 5 min.',
+      {
+        ...{ status: 'DEAD', deadReason: 'ACK_TIMEOUT', lastError: 'ack_timeout' },
+        ...{ queue: { ...job.queue, mode: 'ACK' }, attempts: [{ ...attempt, status: 'FAILED', error: 'ack_timeout' }] },
+      },
+    ],
+    [
       'The receiver took it. Its report is due within 4 min 51 s.',
       { status: 'AWAITING_ACK', attempts: [], ackDeadline: '2026-11-12T12:09:02Z' },
     ],

@@ -23,6 +23,12 @@ describe('the clock of the server', () => {
     const hourLater = { now: now + 3_600_000, sentAt: 3_600_000, receivedAt: 3_600_100 };
     expect(estimateOffset(good, hourLater).roundTrip).toBe(100);
   });
+
+  it('follows the server after a sleep, in which the clock of the page may stand still', () => {
+    const good = estimateOffset(null, { now, sentAt: 0, receivedAt: 10 });
+    const afterSleep = estimateOffset(good, { now: now + 600_000, sentAt: 20_000, receivedAt: 20_200 });
+    expect(afterSleep.offset + 20_100).toBe(now + 600_000);
+  });
 });
 
 describe('an id', () => {

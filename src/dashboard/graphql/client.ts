@@ -31,7 +31,11 @@ export async function request<Result, Variables>(
   const message = body?.errors?.[0]?.message;
   // A page that lacks a part is worse than one that says why: an error of a field fails the operation.
   if (message !== undefined) throw new RequestError('refused', message, { at: serverNow(), status: response.status });
-  return body?.data as Result;
+  if (body?.data == null) {
+    const details = { at: serverNow(), status: response.status };
+    throw new RequestError('refused', 'The answer is not from Jobferry. Does a proxy ask for a sign-in?', details);
+  }
+  return body.data as Result;
 }
 
 async function send(body: string, signal?: AbortSignal): Promise<Response> {

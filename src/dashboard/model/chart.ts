@@ -44,9 +44,12 @@ const TIME_STEPS = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080].m
 /** Round times of the zone within a span, at most `most` of them. */
 export function axisTimes({ from, to }: Span, zone: Zone, most: number): number[] {
   const step = TIME_STEPS.find((length) => (to - from) / length <= most) ?? to - from;
-  const offset = zone === 'utc' ? 0 : -new Date(from).getTimezoneOffset() * MINUTE;
-  const first = Math.ceil((from + offset) / step) * step - offset;
-  return Array.from({ length: Math.max(0, Math.floor((to - first) / step) + 1) }, (_, n) => first + n * step);
+  const offsetAt = (at: number) => (zone === 'utc' ? 0 : -new Date(at).getTimezoneOffset() * MINUTE);
+  const first = Math.ceil((from + offsetAt(from)) / step) * step;
+  // The offset changes with the summer time, so each tick has its own.
+  return Array.from({ length: Math.max(0, Math.floor((to - from) / step) + 2) }, (_, n) => first + n * step)
+    .map((local) => local - offsetAt(local - offsetAt(local)))
+    .filter((at) => at >= from && at <= to);
 }
 
 /** 12:30, and the day at its start: 12 Nov. */

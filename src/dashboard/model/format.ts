@@ -56,6 +56,7 @@ const COUNTED = [
 export function percent(part: number, whole: number): string {
   if (whole === 0) return NONE;
   const share = (part / whole) * 100;
+  if (part > 0 && share < 0.05) return `under 0.1${NB}%`;
   const text =
     share > 99.9 && part < whole ? '99.9' : share < 10 || share > 99 ? trim(share.toFixed(1)) : share.toFixed(0);
   return `${text}${NB}%`;

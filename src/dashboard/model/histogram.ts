@@ -28,3 +28,17 @@ export function histogramRange(filter: Filter, now: number, retentionSeconds: nu
   const bucketMs = bucketSeconds * 1000;
   return { from: Math.floor(Math.min(from, to - bucketMs) / bucketMs) * bucketMs, to, bucketSeconds };
 }
+
+/**
+ * The part of a brushed range that lies within the filter's: the first bar may begin before it, the last one end after it.
+ * Times are in RFC 3339.
+ */
+export function brushedRange(
+  { from, to }: { from: string; to: string },
+  { from: first = from, to: last = to }: { from?: string; to?: string } = {},
+): { from: string; to: string } {
+  return {
+    from: Date.parse(first) > Date.parse(from) ? first : from,
+    to: Date.parse(last) < Date.parse(to) ? last : to,
+  };
+}

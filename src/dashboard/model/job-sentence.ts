@@ -150,7 +150,7 @@ export function secondLineOfJob(job: JobWhole, context: JobContext): Phrase {
       );
     case 'AWAITING_ACK':
       return job.progress === null || job.progress.text === null
-        ? phrase`This is attempt ${job.attemptsMade} of ${job.maxAttempts}. Without a report in time, ${job.attemptsMade < job.maxAttempts ? 'it counts as failed' : 'the job is dead'}.`
+        ? phrase`This is attempt ${job.attemptsMade} of ${job.maxAttempts}. Without a report in time, ${job.attemptsMade < job.maxAttempts && job.queue.ackTimeoutAction !== 'DEAD' ? 'it counts as failed' : 'the job is dead'}.`
         : phrase`The worker said “${job.progress.text}” at ${moment(job.progress.at, context)}.`;
     case 'COMPLETED': {
       const whole = Date.parse(job.completedAt ?? job.createdAt) - Date.parse(job.createdAt);

@@ -52,6 +52,8 @@ export interface QueueOfJob {
   rateLimitWindow: number;
   maxDefers: number;
   ackTimeout: number;
+  /** Left out where it is not asked for. */
+  ackTimeoutAction?: 'RETRY' | 'DEAD';
   pause: { since: string; by: string } | null;
   hold: { until: string; reason: string | null; askedBy: { id: string } | null; probe: { id: string } | null } | null;
   rateWindow: { used: number; max: number; resetsAt: string } | null;

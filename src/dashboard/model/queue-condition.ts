@@ -204,8 +204,8 @@ export function limitOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase | 
   if (queue.paused || queue.deletedAt != null || queue.hold !== null) return null;
   const inFlight = queue.inFlight ?? 0;
   const { rateWindow } = queue;
-  if (rateWindow !== null && rateWindow.used >= rateWindow.max) {
-    const at = Date.parse(rateWindow.resetsAt);
+  const at = rateWindow === null ? 0 : Date.parse(rateWindow.resetsAt);
+  if (rateWindow !== null && rateWindow.used >= rateWindow.max && at > view.now) {
     return phrase`The rate limit binds: all ${number(rateWindow.max)} deliveries per ${seconds(queue.rateLimitWindow)} are used, the next begin in ${span(at - view.now)}.`;
   }
   if (inFlight >= queue.concurrency) return slotsBind(queue, flow);

@@ -16,7 +16,10 @@ export function sentenceOfSent(job: JobWhole, context: JobContext): Phrase {
     case 'COMPLETED':
       return job.queue.mode === 'ACK' ? sentenceOfJob(job, context) : phrase`${answer} The job is completed.`;
     case 'DEAD':
-      return job.deadReason === 'ATTEMPTS_EXHAUSTED' ? phrase`${answer} The job is dead.` : sentenceOfJob(job, context);
+      // In ack mode a good answer only means that the worker has the job.
+      return job.deadReason === 'ATTEMPTS_EXHAUSTED' && job.queue.mode !== 'ACK'
+        ? phrase`${answer} The job is dead.`
+        : sentenceOfJob(job, context);
     case 'PENDING':
       return job.waiting?.reason === 'BACKOFF'
         ? phrase`${answer} The job retries in ${left(job.waiting.earliestAt ?? job.scheduledFor, context)}.`

@@ -18,5 +18,7 @@ export function estimateOffset(
   const fresh = { offset: now - (sentAt + receivedAt) / 2, roundTrip, at: receivedAt };
   if (known === null) return fresh;
   const errorOfKnown = known.roundTrip / 2 + (receivedAt - known.at) * DRIFT;
+  // Both cannot be right: the monotonic clock has stood still while the machine slept, or the server's was set.
+  if (Math.abs(fresh.offset - known.offset) > errorOfKnown + roundTrip / 2) return fresh;
   return errorOfKnown < roundTrip / 2 ? known : fresh;
 }

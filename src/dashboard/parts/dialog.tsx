@@ -1,6 +1,19 @@
-import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { Note } from './note.tsx';
 
 const FIRST_FIELD = 'input.input, textarea';
+
+export interface Deed {
+  label: string;
+  /**
+   * A promise is waited for: meanwhile the deed cannot be done again. A text that it resolves to, or the message of its
+   * error, says why it was not done, in the dialog, which stays open.
+   */
+  run: (() => void) | (() => Promise<string | null>);
+  isDanger?: boolean;
+  isDisabled?: boolean;
+  start?: ReactNode;
+}
 
 /**
  * A question before a deed. The title is the question with its number; then come the price, what is at stake, choices,
@@ -16,7 +29,7 @@ export function Dialog({
   title: string;
   lead?: ReactNode;
   children?: ReactNode;
-  deed: { label: string; run: () => void; isDanger?: boolean; isDisabled?: boolean; start?: ReactNode };
+  deed: Deed;
   onClose: () => void;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -34,9 +47,11 @@ export function Dialog({
       if (before instanceof HTMLElement) before.focus({ preventScroll: true });
     };
   }, []);
+  const { failure, isBusy, run } = useDeed(deed);
+  const isDisabled = deed.isDisabled === true || isBusy;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (deed.isDisabled !== true) deed.run();
+    if (!isDisabled) run();
   };
   return (
     <dialog
@@ -55,7 +70,14 @@ export function Dialog({
           <h2 id={id}>{title}</h2>
           {lead !== undefined && <p className="q">{lead}</p>}
         </div>
-        <div className="in">{children}</div>
+        <div className="in">
+          {children}
+          {failure !== null && (
+            <Note signal="bad" icon="failed">
+              <span role="alert">{failure}</span>
+            </Note>
+          )}
+        </div>
         <div className="bottom">
           {deed.start !== undefined && <span className="start">{deed.start}</span>}
           <button ref={cancel} type="button" className="btn" onClick={onClose}>
@@ -64,7 +86,7 @@ export function Dialog({
           <button
             type="submit"
             className={deed.isDanger === true ? 'btn danger' : 'btn primary'}
-            aria-disabled={deed.isDisabled === true}
+            aria-disabled={isDisabled}
           >
             {deed.label}
           </button>
@@ -72,6 +94,27 @@ export function Dialog({
       </form>
     </dialog>
   );
+}
+
+function useDeed({ run }: Deed) {
+  const [failure, setFailure] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const isRunning = useRef(false);
+  const start = async () => {
+    // Not the state, which a second press in the same frame would not see yet.
+    if (isRunning.current) return;
+    isRunning.current = true;
+    setBusy(true);
+    setFailure(null);
+    try {
+      setFailure((await run()) ?? null);
+    } catch (error) {
+      setFailure((error as Error).message);
+    }
+    isRunning.current = false;
+    setBusy(false);
+  };
+  return { failure, isBusy, run: () => void start() };
 }
 
 /** What a deed costs: figures with their labels, three at most. */

@@ -143,10 +143,16 @@ function rowsOf(text: string): { at: number; text: string }[] {
   const rows: { at: number; text: string }[] = [];
   let start = 0;
   for (const line of text.split('\n')) {
-    for (let at = 0; at === 0 || at < line.length; at += ROW_CHARACTERS) {
-      rows.push({ at: start + at, text: line.slice(at, at + ROW_CHARACTERS) });
+    for (let at = 0, end = 0; at === 0 || at < line.length; at = end) {
+      end = Math.max(at + 1, endOfRow(line, at + ROW_CHARACTERS));
+      rows.push({ at: start + at, text: line.slice(at, end) });
     }
     start += line.length + 1;
   }
   return rows;
+}
+
+/** Two units that are one character stay in one row. */
+function endOfRow(line: string, end: number): number {
+  return /[\uD800-\uDBFF]/.test(line.charAt(end - 1)) ? end + 1 : end;
 }

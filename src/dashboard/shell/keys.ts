@@ -50,14 +50,20 @@ export function activeCommands(): Command[] {
 /** Time for the second key of a sequence. */
 const SEQUENCE_MS = 1200;
 
+const WALKING: ReadonlySet<string> = new Set(['j', 'k', '[', ']']);
+
 /** Called once. */
 export function listenForKeys(): () => void {
   let prefix = '';
   let prefixAt = 0;
   const onKey = (event: KeyboardEvent) => {
     if (event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    // A key that is held down walks on, but does nothing else twice.
+    if (event.repeat && !WALKING.has(event.key)) return;
     if (!preferences.get().singleKeys && event.key.length === 1) return;
     if (isTyping(event.target) || document.querySelector('dialog[open]') !== null) return;
+    // The browser closes a popover with it.
+    if (event.key === 'Escape' && document.querySelector(':popover-open') !== null) return;
     const isSequence = prefix !== '' && event.timeStamp - prefixAt < SEQUENCE_MS;
     const pressed = event.key === ' ' ? 'Space' : event.key;
     const wanted = isSequence ? `${prefix} ${pressed}` : pressed;

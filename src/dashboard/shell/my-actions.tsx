@@ -20,7 +20,8 @@ export default function MyActions() {
     for (const [index, { data }] of asked.entries()) {
       const action = data?.bulkAction;
       if (action === undefined || action?.status === 'RUNNING') continue;
-      setFollowed(ids.filter((_id, n) => n !== index));
+      // Not of `ids`, which still has those that this pass has removed.
+      setFollowed(followed.get().filter((id) => id !== ids[index]));
       // It may be that of an account that was signed in before.
       if (action === null) continue;
       const { signal, icon } = ACTIONS[action.status];

@@ -1,8 +1,9 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { learnServerTime, serverNow } from '../clock.ts';
+import { learnServerTime } from '../clock.ts';
 import { request } from '../graphql/client.ts';
 import type { ResultOf } from '../graphql/graphql.ts';
 import { Shell } from '../graphql/operations/shell.ts';
+import { isSeen } from '../model/system.ts';
 
 export type ShellData = ResultOf<typeof Shell>;
 
@@ -15,11 +16,8 @@ export const shellQuery = queryOptions({
     learnServerTime(data.server.now, sentAt, performance.now());
     return data;
   },
-  refetchInterval: 30_000,
+  refetchInterval: 15_000,
 });
-
-/** A process that was not seen for so long is taken for gone. */
-const SEEN_MS = 30_000;
 
 export interface ServerFacts {
   environment: string;
@@ -41,11 +39,13 @@ export function useShell(): ShellData | undefined {
 /** Null until the first answer. Times of the server cannot be told before it either. */
 export function useServer(): ServerFacts | null {
   const shell = useShell();
-  return shell === undefined ? null : factsOf(shell, serverNow());
+  return shell === undefined ? null : factsOf(shell);
 }
 
-export function factsOf({ server, instances }: ShellData, now: number): ServerFacts {
-  const running = instances.filter(({ lastSeenAt }) => now - Date.parse(lastSeenAt) < SEEN_MS);
+/** By the time of the answer: an old answer does not say that the processes have gone since. */
+export function factsOf({ server, instances }: ShellData): ServerFacts {
+  const now = Date.parse(server.now);
+  const running = instances.filter((one) => isSeen(one, now));
   const workers = instances.filter(({ role }) => role !== 'api');
   const seen = workers.map(({ lastSeenAt }) => lastSeenAt).sort();
   return {

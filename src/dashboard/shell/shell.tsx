@@ -7,6 +7,7 @@ import { ROUTES } from '../routes.ts';
 import { NotFound } from '../screens/not-found/not-found.tsx';
 import { useStore } from '../store.ts';
 import { ProductBar } from './bar.tsx';
+import { Breakable } from './broken.tsx';
 import { followed } from './followed-actions.ts';
 import { Help } from './help.tsx';
 import { listenForKeys, useCommands } from './keys.ts';
@@ -23,38 +24,43 @@ const MyActions = lazy(() => import('./my-actions.tsx'));
 export function Shell() {
   usePlaces();
   useGlobalKeys();
+  const [path] = useLocation();
   const hasFollowed = useStore(followed, (ids) => ids.length > 0);
   return (
     <>
-      <a className="skip" href="#main">
+      <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to content
-      </a>
+      </button>
       <div className="shell">
         <Rail />
         <TopBar />
         <main id="main" tabIndex={-1}>
           <ProductBar />
-          <Suspense fallback={<Skeleton />}>
-            <Switch>
-              {ROUTES.map(({ path, Screen }) => (
-                <Route key={path} path={path}>
-                  {/* Another job is another page, with a state of its own. */}
-                  {(params) => <Screen key={JSON.stringify(params)} params={params as Record<string, string>} />}
+          <Breakable place={path}>
+            <Suspense fallback={<Skeleton />}>
+              <Switch>
+                {ROUTES.map(({ path, Screen }) => (
+                  <Route key={path} path={path}>
+                    {/* Another job is another page, with a state of its own. */}
+                    {(params) => <Screen key={JSON.stringify(params)} params={params as Record<string, string>} />}
+                  </Route>
+                ))}
+                <Route>
+                  <NotFound />
                 </Route>
-              ))}
-              <Route>
-                <NotFound />
-              </Route>
-            </Switch>
-          </Suspense>
+              </Switch>
+            </Suspense>
+          </Breakable>
         </main>
         <TabBar />
       </div>
       <Toasts />
       {hasFollowed && (
-        <Suspense fallback={null}>
-          <MyActions />
-        </Suspense>
+        <Breakable place={path}>
+          <Suspense fallback={null}>
+            <MyActions />
+          </Suspense>
+        </Breakable>
       )}
       <Overlay />
     </>
@@ -66,9 +72,11 @@ function Overlay() {
   if (open === 'help') return <Help onClose={closeOverlay} />;
   if (open !== 'palette') return null;
   return (
-    <Suspense fallback={null}>
-      <Palette onClose={closeOverlay} />
-    </Suspense>
+    <Breakable place={open}>
+      <Suspense fallback={null}>
+        <Palette onClose={closeOverlay} />
+      </Suspense>
+    </Breakable>
   );
 }
 

@@ -22,8 +22,7 @@ function rowLink(): Element | null {
   return document.activeElement?.closest('li, tr')?.querySelector('.rowlink') ?? null;
 }
 
-/** The number of the focused row of a list, from 0; the first if none has the focus. */
-export function focusedRow(): number {
-  const at = [...document.querySelectorAll(LINKS)].indexOf(rowLink() as Element);
-  return Math.max(0, at);
+/** The `data-row` of the row that has the focus; null if none has. */
+export function focusedRow(): string | null {
+  return document.activeElement?.closest<HTMLElement>('main [data-row]')?.dataset.row ?? null;
 }

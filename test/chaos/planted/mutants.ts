@@ -18,8 +18,8 @@ export const MUTANTS: Mutant[] = [
     id: 'I-11',
     what: 'a claim takes jobs whose lifetime is over',
     file: PICK,
-    from: 'and greatest(job.deliver_by, p_lifetime_floor) > p_at',
-    to: '',
+    from: 'where due.deliver_by > p_at)',
+    to: ')',
     seenBy: { file: 'test/db/claim.test.ts', test: 'starts no delivery after the delivery lifetime' },
   },
   {

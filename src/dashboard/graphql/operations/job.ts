@@ -10,7 +10,7 @@ export const JobPage = graphql(
       attempts { attempt status at durationMs waitMs webhookStatusCode error responseBody }
       queue {
         __typename id name mode webhookUrl concurrency inFlight rateLimitMax rateLimitWindow maxDefers ackTimeout
-        pause { since by } hold { until reason askedBy { id } probe { id } } rateWindow { used max resetsAt }
+        ackTimeoutAction pause { since by } hold { until reason askedBy { id } probe { id } } rateWindow { used max resetsAt }
         health {
           answered2xx answered3xx answered4xx answered5xx unauthorized unanswered backpressure
           duration { p50 p95 } warnings { warning message }

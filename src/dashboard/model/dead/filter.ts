@@ -53,7 +53,9 @@ export function parseDeadTerm(term: string): DeadChip {
       if (rest === 'no' || rest === 'yes' || rest === 'any') return { word, value: rest };
       return unknown('It is replayed:no, replayed:yes or replayed:any.');
     case 'reason': {
-      const values = rest.split(',').map((name) => REASONS[name.toLowerCase()]);
+      const values = rest
+        .split(',')
+        .map((name) => (Object.hasOwn(REASONS, name.toLowerCase()) ? REASONS[name.toLowerCase()] : undefined));
       if (values.some((value) => value === undefined))
         return unknown(`A reason is one of ${Object.keys(REASONS).join(', ')}.`);
       return { word, values: values as DeadReason[] };

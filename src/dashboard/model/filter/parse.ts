@@ -9,6 +9,7 @@ import {
   type TimeRange,
   type TimeWord,
 } from './chips.ts';
+import { isExactNumber } from './exact-number.ts';
 import { isJsonScalar } from './format.ts';
 import { isTimeBound } from './time-bound.ts';
 
@@ -122,7 +123,9 @@ function payloadChip(path: string, text: string): Chip {
 }
 
 function scalarOf(text: string): Scalar {
-  return isJsonScalar(text) ? (JSON.parse(text) as Scalar) : unquote(text);
+  if (!isJsonScalar(text)) return unquote(text);
+  if (!isExactNumber(text)) throw new Unreadable('This number has more digits than a browser can send.');
+  return JSON.parse(text) as Scalar;
 }
 
 function valuesOf(text: string): string[] {

@@ -1,5 +1,6 @@
 import { isJobId, shortId } from '../job-id.ts';
 import type { Chip, Scalar } from './chips.ts';
+import { isExactNumber } from './exact-number.ts';
 import { formatChip } from './format.ts';
 import { parseTerm } from './parse.ts';
 
@@ -124,6 +125,8 @@ function values(text: string, known: Known): Suggestion[] {
 function scalarOf(json: string): Scalar | undefined {
   try {
     const value: unknown = JSON.parse(json);
+    // A number that would become another one is not offered: the chip would find other jobs.
+    if (typeof value === 'number' && !isExactNumber(json)) return undefined;
     return typeof value === 'object' && value !== null ? undefined : (value as Scalar);
   } catch {
     return undefined;

@@ -229,12 +229,17 @@ export function positionOf(text: string, at: number): { line: number; column: nu
   return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
 }
 
-/** The value at a path such as `items.0.sku`; a backslash escapes a dot. With duplicate keys, the last one. */
+/**
+ * The value at a path such as `items.0.sku`; a backslash escapes a dot, and `*` is any element of a list. Of several values,
+ * as with duplicate keys, the last one.
+ */
 export function rangeOfPath({ values }: Lexed, path: string): ValueRange | null {
   const names = path.split(/(?<!\\)\./).map((name) => name.replaceAll('\\.', '.'));
   return (
     values.findLast(
-      (value) => value.path.length === names.length && value.path.every((name, n) => name === names[n]),
+      (value) =>
+        value.path.length === names.length &&
+        value.path.every((name, n) => name === names[n] || (names[n] === '*' && /^\d+$/.test(name))),
     ) ?? null
   );
 }

@@ -22,7 +22,6 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
-import { toastFailure } from '../../parts/toast.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
 import { useView } from '../../time.ts';
@@ -141,10 +140,11 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
   const isOver = action.status !== 'RUNNING';
   const stop = async () => {
     const outcome = outcomeOf((await request(StopAction, { id: action.id })).cancelBulkAction);
-    onClose();
-    if (!outcome.ok) toastFailure(`Not stopped: ${outcome.message}`);
     // Who stopped it is in the audit log.
     void queryClient.invalidateQueries({ queryKey: ['ActionPage'] });
+    if (!outcome.ok) return `Not stopped: ${outcome.message}`;
+    onClose();
+    return null;
   };
   return (
     <Dialog
@@ -157,7 +157,7 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
         label: 'Stop',
         isDanger: true,
         isDisabled: isOver,
-        run: () => void stop().catch((error: Error) => toastFailure(`Not stopped: ${error.message}`)),
+        run: stop,
         start: (
           <span className="lo1">
             <kbd>Esc</kbd> lets it go on

@@ -36,7 +36,8 @@ export function CauseList({
       label: 'Replay this cause',
       icon: 'undo',
       run: () => {
-        const cause = rows[focusedRow()];
+        const focused = focusedRow();
+        const cause = rows.find((one) => keyOf(one) === focused) ?? rows[0];
         if (cause !== undefined) onReplay(cause);
       },
     },
@@ -83,7 +84,7 @@ function Cause({
   const rows = queue === null ? ofCause : addDeadChip(ofCause, { word: 'queue', values: [queue.name] });
   const share = { '--n': `${(cause.count / most) * 100}%` } as CSSProperties;
   return (
-    <li>
+    <li data-row={keyOf(cause)}>
       <div>
         <div className="many">
           {number(cause.count)} <span className="sr">dead letters</span>

@@ -40,8 +40,10 @@ export function OneByOne({ url: { filter, forApi, key } }: { url: ReturnType<typ
       label: 'Replay this job',
       icon: 'undo',
       run: () => {
-        const letter = list?.nodes[focusedRow()];
-        if (letter !== undefined && letter.replayedAt === null) replay(letter);
+        const focused = focusedRow();
+        const letter = list?.nodes.find(({ id }) => id === focused);
+        if (letter === undefined) toast({ text: 'Choose a row first, with j and k', icon: 'info' });
+        else if (letter.replayedAt === null) replay(letter);
       },
     },
   ]);
@@ -92,7 +94,19 @@ export function OneByOne({ url: { filter, forApi, key } }: { url: ReturnType<typ
   );
 }
 
+const replaying = new Set<string>();
+
 async function replayLetter(letter: DeadLetterRow): Promise<void> {
+  if (replaying.has(letter.id)) return;
+  replaying.add(letter.id);
+  try {
+    await sendReplay(letter);
+  } finally {
+    replaying.delete(letter.id);
+  }
+}
+
+async function sendReplay(letter: DeadLetterRow): Promise<void> {
   const outcome = outcomeOf((await request(ReplayLetter, { id: letter.id })).replayDeadLetter);
   if (!outcome.ok) return toastFailure(`Not replayed: ${outcome.message}`);
   toast({ text: `Replayed as the new job ${shortId(outcome.value.job.id)}.` });
@@ -108,7 +122,7 @@ function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => v
   const { job, queue, replayedJob, replayedAt } = letter;
   const title = titleOfCause({ ...letter, sample: sampleOf(job) }, timeout);
   return (
-    <tr>
+    <tr data-row={letter.id}>
       <td className="c1">
         <span className="st bad">
           <Icon name="dead" />

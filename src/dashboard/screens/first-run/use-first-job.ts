@@ -16,9 +16,13 @@ export function useFirstJob(queueId: string) {
   useWatch({ queueIds: [queueId], jobIds: job === undefined ? [] : [job.id] });
   const listener = useCallback(
     (objects: object[]) => {
-      const isOfQueue = (object: object) => (object as { queue?: { id?: string } }).queue?.id === queueId;
-      // A live message has no attempts, so they are asked for whenever the job has changed.
-      if (objects.some(isOfQueue)) void queryClient.invalidateQueries({ queryKey: options.queryKey });
+      const first = queryClient.getQueryData<ResultOf<typeof FirstJob>>(options.queryKey)?.jobs.nodes[0];
+      const isNews = (object: object) => {
+        const { id, queue } = object as { id?: string; queue?: { id?: string } };
+        return first === undefined ? queue?.id === queueId : id === first.id;
+      };
+      // A live message has no attempts, so they are asked for whenever the first job has changed.
+      if (objects.some(isNews)) void queryClient.invalidateQueries({ queryKey: options.queryKey });
     },
     [queueId],
   );

@@ -143,8 +143,12 @@ async function replay(job: JobRow, deadLetterId: string): Promise<void> {
   void queryClient.invalidateQueries({ queryKey: ['JobPage'] });
 }
 
-/** Sends a mutation, shows its job at once, and says the outcome. */
+let isActing = false;
+
+/** Sends a mutation, shows its job at once, and says the outcome. One at a time: a second press changes nothing. */
 async function act(failure: string, send: () => Promise<Outcome<object>>, success: string): Promise<void> {
+  if (isActing) return;
+  isActing = true;
   try {
     const outcome = await send();
     if (!outcome.ok) {
@@ -155,5 +159,7 @@ async function act(failure: string, send: () => Promise<Outcome<object>>, succes
     toast({ text: success });
   } catch (error) {
     toastFailure(`${failure}: ${(error as RequestError).message}`);
+  } finally {
+    isActing = false;
   }
 }

@@ -46,13 +46,17 @@ export default function Jobs() {
   const peek = isPhone ? null : url.peek;
   const pageKey = `${url.q} ${url.order} ${url.after} ${url.before} ${url.from}`;
   const isHeld = ticks.ids.size > 0 || ticks.isAll || peek !== null;
-  const { rows, gone, onPointerMove } = useFrozenRows(jobs.rows, pageKey, isHeld);
+  const { rows, gone, onPointerMove, release } = useFrozenRows(jobs.rows, pageKey, isHeld);
   const ids = rows.map(({ id }) => id);
   const listSearch = search.replace(/[?&]peek=[^&]*/, '');
   const [, navigate] = useLocation();
 
   const { clear } = ticks;
-  useEffect(clear, [url.q, clear]);
+  // Ticks and the row under the cursor are of one page; "all that match" is of one filter and range.
+  useEffect(() => {
+    clear();
+    setCursor(null);
+  }, [pageKey, clear]);
   useEffect(
     () =>
       rememberList(
@@ -108,13 +112,13 @@ export default function Jobs() {
       <div className={peek === null ? 'split' : 'split peeking'}>
         <div>
           <BulkBar ticks={ticks} rows={rows} all={jobs.all} filter={filter} url={url} />
-          {jobs.rows === undefined ? (
+          {jobs.rows === undefined || (rows.length === 0 && jobs.page.isPlaceholderData) ? (
             isValid(filter) && <Skeleton lines={6} />
           ) : rows.length === 0 ? (
             <Nothing filter={filter} url={url} onFilter={setFilter} hasFilter={hasFilter} />
           ) : (
             <div className="panel list" onPointerMove={onPointerMove}>
-              <News count={jobs.news} />
+              <News count={jobs.news} onShow={release} />
               <JobsTable
                 rows={rows}
                 gone={goneOf(rows, gone, filter)}
@@ -168,9 +172,10 @@ function Lead({ filter, url }: { filter: Filter; url: ListUrl }) {
   }[url.order];
 }
 
-function News({ count }: { count: { count: number; exact: boolean } | null }) {
+function News({ count, onShow }: { count: { count: number; exact: boolean } | null; onShow: () => void }) {
   if (count === null || count.count === 0) return null;
   const show = () => {
+    onShow();
     for (const name of ['JobsPage', 'JobsCount', 'JobsByState', 'JobsHistogram']) {
       void queryClient.invalidateQueries({ queryKey: [name] });
     }

@@ -6,6 +6,7 @@ import { formatFilter } from '../../model/filter/format.ts';
 import { type JobFilter, toJobFilter } from '../../model/filter/job-filter.ts';
 import { parseFilter } from '../../model/filter/parse.ts';
 import { toSearch } from '../../model/filter/search.ts';
+import { brushedRange } from '../../model/histogram.ts';
 
 /** What a list of jobs shows, as it stands in its address: `?q ?order ?after ?before ?from ?to ?peek`. */
 export interface ListUrl {
@@ -73,6 +74,6 @@ export function searchOf({ order, ...url }: ListUrl): string {
 /** The filter for the API, now: with the brushed range, which lies within that of the filter. */
 export function jobFilterOf(filter: Filter, { from, to }: Pick<ListUrl, 'from' | 'to'>): JobFilter {
   const result = toJobFilter(filter, serverNow());
-  if (from !== null && to !== null) result.created = { from, to };
+  if (from !== null && to !== null) result.created = brushedRange({ from, to }, result.created);
   return result;
 }

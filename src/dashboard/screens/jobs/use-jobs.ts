@@ -32,16 +32,18 @@ export function useJobs(filter: Filter, url: ListUrl) {
     ...keepOld,
     enabled: isAsked,
   });
-  const all = count.data?.count ?? null;
+  // Numbers of the former filter must not be read as those of this one.
+  const all = count.isPlaceholderData ? null : (count.data?.count ?? null);
   const states = useQuery({
     ...query(JobsByState, () => stateVariables(jobFilterOf(filter, url)), { key }),
     ...keepOld,
     enabled: isAsked && all?.exact === true && all.count > 0,
   });
+  const byState = states.isPlaceholderData ? null : byStateOf(states.data);
   const rows = page.data?.jobs.nodes;
   useWatch({ jobIds: rows?.map(({ id }) => id) ?? [] });
   const news = useNews(filter, url, rows, page.dataUpdatedAt);
-  return { page, rows, pageInfo: page.data?.jobs.pageInfo, all, byState: byStateOf(states.data), news };
+  return { page, rows, pageInfo: page.data?.jobs.pageInfo, all, byState, news };
 }
 
 function pageVariables(filter: JobFilter, { order, after, before }: ListUrl) {

@@ -23,9 +23,10 @@ export function useListKeys({
   canPeek: boolean;
   open: (id: string) => void;
 }): { move: (step: 1 | -1) => void } {
-  const present = peek ?? cursor;
+  const present = () => peek ?? focusedJob() ?? cursor;
   const move = (step: 1 | -1) => {
-    const index = present === null ? -1 : ids.indexOf(present);
+    const from = present();
+    const index = from === null ? -1 : ids.indexOf(from);
     const next = ids[Math.min(ids.length - 1, Math.max(0, index + step))];
     if (next === undefined) return;
     setCursor(next);
@@ -35,7 +36,7 @@ export function useListKeys({
     if (peek !== null) setPeek(next);
   };
   const atCursor = (run: (id: string) => void) => () => {
-    const id = present ?? ids[0];
+    const id = present() ?? ids[0];
     if (id === undefined) return;
     setCursor(id);
     run(id);
@@ -67,4 +68,10 @@ export function useListKeys({
     ...(canEscape ? [{ key: 'Escape', label: 'Close, untick, leave', run: leave, isOnlyKey: true }] : []),
   ]);
   return { move };
+}
+
+/** The job of the row that has the focus, which the Tab key may have moved; null if none has. */
+function focusedJob(): string | null {
+  const row = document.activeElement?.closest('main tr');
+  return row?.querySelector<HTMLElement>('a[data-job]')?.dataset.job ?? null;
 }

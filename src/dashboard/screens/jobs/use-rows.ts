@@ -22,12 +22,16 @@ export function useFrozenRows(loaded: readonly JobRow[] | undefined, page: strin
     rows: loaded ?? [],
   });
   const [settle, setSettle] = useState(0);
+  /** Rows that were there when new ones were asked for; the next ones are shown whatever is held. */
+  const released = useRef<readonly JobRow[] | null>(null);
 
   useEffect(() => {
     if (loaded === undefined) return;
     const wait = pointerAt.current + POINTER_MS - performance.now();
+    const isReleased = released.current !== null && released.current !== loaded;
+    if (isReleased) released.current = null;
     setShown((old) => {
-      if (old.page !== page || (!isHeld && wait <= 0)) return { page, rows: loaded };
+      if (old.page !== page || isReleased || (!isHeld && wait <= 0)) return { page, rows: loaded };
       const current = new Map(loaded.map((row) => [row.id, row]));
       return { page, rows: old.rows.map((row) => current.get(row.id) ?? row) };
     });
@@ -43,5 +47,8 @@ export function useFrozenRows(loaded: readonly JobRow[] | undefined, page: strin
   const onPointerMove = () => {
     pointerAt.current = performance.now();
   };
-  return { rows, gone, onPointerMove };
+  const release = () => {
+    released.current = loaded ?? null;
+  };
+  return { rows, gone, onPointerMove, release };
 }

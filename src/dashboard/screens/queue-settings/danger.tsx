@@ -6,7 +6,7 @@ import { type Outcome, outcomeOf } from '../../graphql/outcome.ts';
 import { count, many, number } from '../../model/format.ts';
 import { openJobs, waitingJobs } from '../../model/queue-condition.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
-import { toast, toastFailure } from '../../parts/toast.tsx';
+import { toast } from '../../parts/toast.tsx';
 import { leaveFreely } from '../../shell/leave.ts';
 import { changeQueue } from '../queue/change.ts';
 import { NamedDialog } from './named-dialog.tsx';
@@ -59,22 +59,23 @@ export function DangerRow({
   );
 }
 
-/** Runs a deed of a dialog: closes it, and says what came of it. */
+/** Runs a deed of a dialog, and closes the dialog. Resolves to the reason if it was refused. */
 async function deed<Value extends object>(
   run: () => Promise<Outcome<Value>>,
   { failed, close, onDone }: { failed: string; close: () => void; onDone: (value: Value) => void },
-): Promise<void> {
+): Promise<string | null> {
   const outcome = await changeQueue(run);
+  if (!outcome.ok) return `${failed}: ${outcome.message}`;
   close();
-  if (outcome.ok) onDone(outcome.value);
-  else toastFailure(`${failed}: ${outcome.message}`);
+  onDone(outcome.value);
+  return null;
 }
 
 function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }: Props) {
   const [isAsking, setAsking] = useState(false);
   const close = () => setAsking(false);
   const run = () =>
-    void deed(async () => outcomeOf((await request(Encrypt, { id, on: !isOn })).setPayloadEncryption), {
+    deed(async () => outcomeOf((await request(Encrypt, { id, on: !isOn })).setPayloadEncryption), {
       failed: `Encryption of ${name} not changed`,
       close,
       onDone: () => {
@@ -122,7 +123,7 @@ function PurgeRow({ queue: { id, name, depth }, onGone }: Props) {
   const waiting = waitingJobs({ depth });
   const inFlight = openJobs({ depth }) - waiting;
   const run = () =>
-    void deed(async () => outcomeOf((await request(Purge, { id })).purgeQueue), {
+    deed(async () => outcomeOf((await request(Purge, { id })).purgeQueue), {
       failed: `${name} not purged`,
       close,
       onDone: ({ action }) => {
@@ -172,7 +173,7 @@ function DeleteRow({ queue: { id, name, depth, deadLetters }, onGone }: Props) {
   const waiting = waitingJobs({ depth });
   const inFlight = openJobs({ depth }) - waiting;
   const run = () =>
-    void deed(async () => outcomeOf((await request(DeleteQueue, { id })).deleteQueue), {
+    deed(async () => outcomeOf((await request(DeleteQueue, { id })).deleteQueue), {
       failed: `${name} not deleted`,
       close,
       onDone: () => {

@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useState } from 'react';
-import { Dialog } from '../../parts/dialog.tsx';
+import { type Deed, Dialog } from '../../parts/dialog.tsx';
 
 /** A question that is answered by typing the name of the queue. */
 export function NamedDialog({
@@ -15,7 +15,7 @@ export function NamedDialog({
   lead: string;
   name: string;
   label: string;
-  run: () => void;
+  run: Deed['run'];
   onClose: () => void;
   children: ReactNode;
 }) {

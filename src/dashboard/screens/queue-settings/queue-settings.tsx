@@ -62,7 +62,7 @@ function Settings({
 }) {
   const { id, name } = queue;
   const [, navigate] = useLocation();
-  const { edits, edit, reset } = useDraft(id);
+  const { edits, edit, saved, reset } = useDraft(id);
   const [refusal, setRefusal] = useState<{ message: string; fields: ReadonlyMap<string, string> } | null>(null);
   const [isSaving, setSaving] = useState(false);
   const [go, setGo] = useState<(() => void) | null>(null);
@@ -84,7 +84,7 @@ function Settings({
     setSaving(false);
     if (outcome.ok) {
       setRefusal(null);
-      reset();
+      saved(edits);
       void asked.refetch();
       toast({ text: `${many(changes.length, 'setting')} of ${name} changed` });
       return;

@@ -6,7 +6,8 @@ import { CopyButton } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Time } from '../../parts/time.tsx';
-import { toast, toastFailure } from '../../parts/toast.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { useLeaveGuard } from '../../shell/leave.ts';
 import { changeQueue } from '../queue/change.ts';
 import { DangerRow } from './danger.tsx';
 
@@ -25,22 +26,21 @@ export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged
     const outcome = await changeQueue(async () =>
       outcomeOf((await request(RotateSecret, { id, overlap })).rotateSigningSecret),
     );
+    if (!outcome.ok) return `Signing secret of ${name} not rotated: ${outcome.message}`;
     close();
-    if (!outcome.ok) {
-      toastFailure(`Signing secret of ${name} not rotated: ${outcome.message}`);
-      return;
-    }
     setFresh({ secret: outcome.value.signingSecret, takesOverAt: outcome.value.takesOverAt });
     onChanged();
+    return null;
   };
   const finish = async () => {
     const outcome = await changeQueue(async () =>
       outcomeOf((await request(FinishRotation, { id })).finishSecretRotation),
     );
-    close();
-    if (outcome.ok) toast({ text: `The new signing secret of ${name} signs alone`, icon: 'key' });
-    else toastFailure(`Rotation of ${name} not ended: ${outcome.message}`);
     onChanged();
+    if (!outcome.ok) return `Rotation of ${name} not ended: ${outcome.message}`;
+    close();
+    toast({ text: `The new signing secret of ${name} signs alone`, icon: 'key' });
+    return null;
   };
   return (
     <>
@@ -68,13 +68,13 @@ export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged
           </>
         )}
       </DangerRow>
-      {fresh !== null && <FreshSecret fresh={fresh} onClose={() => setFresh(null)} />}
-      {asking === 'rotate' && <RotateDialog name={name} onRotate={(overlap) => void rotate(overlap)} onClose={close} />}
+      {fresh !== null && <FreshSecret name={name} fresh={fresh} onClose={() => setFresh(null)} />}
+      {asking === 'rotate' && <RotateDialog name={name} onRotate={rotate} onClose={close} />}
       {asking === 'finish' && (
         <Dialog
           title={`Let the new secret of ${name} take over now?`}
           lead="The old secret signs nothing from then on. A receiver that knows only the old one rejects each delivery."
-          deed={{ label: 'Finish the rotation', run: () => void finish() }}
+          deed={{ label: 'Finish the rotation', run: finish }}
           onClose={close}
         />
       )}
@@ -95,7 +95,7 @@ function RotateDialog({
   onClose,
 }: {
   name: string;
-  onRotate: (overlap: number) => void;
+  onRotate: (overlap: number) => Promise<string | null>;
   onClose: () => void;
 }) {
   const [overlap, setOverlap] = useState<number>(OVERLAPS[0].seconds);
@@ -122,7 +122,17 @@ function RotateDialog({
   );
 }
 
-function FreshSecret({ fresh: { secret, takesOverAt }, onClose }: { fresh: Fresh; onClose: () => void }) {
+function FreshSecret({
+  name,
+  fresh: { secret, takesOverAt },
+  onClose,
+}: {
+  name: string;
+  fresh: Fresh;
+  onClose: () => void;
+}) {
+  const [go, setGo] = useState<(() => void) | null>(null);
+  useLeaveGuard(true, (leave) => setGo(() => leave));
   return (
     <section className="panel fresh" aria-labelledby="fresh">
       <header className="ok">
@@ -143,6 +153,14 @@ function FreshSecret({ fresh: { secret, takesOverAt }, onClose }: { fresh: Fresh
           Give it to the receiver before <Time at={takesOverAt} />.
         </p>
       </div>
+      {go !== null && (
+        <Dialog
+          title={`Have you copied the new secret of ${name}?`}
+          lead="It cannot be shown again. Without it, the queue needs another rotation."
+          deed={{ label: 'Leave', isDanger: true, run: go }}
+          onClose={() => setGo(null)}
+        />
+      )}
     </section>
   );
 }

@@ -14,6 +14,11 @@ export function useDraft(queueId: string) {
   return {
     edits,
     edit: (name: FieldName, text: string) => set({ ...edits, [name]: text }),
+    /** Forgets what was saved. What was typed while it was being saved stays. */
+    saved: (sent: Edits) => {
+      const present = Object.entries(drafts.get(queueId) ?? {}) as [FieldName, string][];
+      set(Object.fromEntries(present.filter(([name, text]) => sent[name] !== text)));
+    },
     reset: () => set({}),
   };
 }

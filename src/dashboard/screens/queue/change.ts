@@ -1,4 +1,3 @@
-import { RequestError } from '../../graphql/errors.ts';
 import type { Outcome } from '../../graphql/outcome.ts';
 import { showChanged } from '../../live/live.ts';
 
@@ -12,7 +11,6 @@ export async function changeQueue<Value extends object>(run: () => Promise<Outco
     if (outcome.ok && 'queue' in outcome.value) showChanged([outcome.value.queue as object]);
     return outcome;
   } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    return { ok: false, message: error.message, fieldErrors: new Map() };
+    return { ok: false, message: (error as Error).message, fieldErrors: new Map() };
   }
 }

@@ -196,11 +196,16 @@ function Percentiles({
   charts: Charts;
   bucketMs: number;
 }) {
+  const isEmpty = [p50, p95, p99].every((values) => values.every((value) => value === null));
   const last = (values: Values) => took(values.findLast((value) => value !== null) ?? 0);
   return (
     <Chart
       title={title}
-      sentence={`Half of them at most ${last(p50)}, 95 of 100 at most ${last(p95)}, 99 of 100 at most ${last(p99)}.`}
+      sentence={
+        isEmpty
+          ? NOTHING
+          : `Half of them at most ${last(p50)}, 95 of 100 at most ${last(p95)}, 99 of 100 at most ${last(p99)}.`
+      }
       unit="duration"
       format={took}
       heightRem={7.5}

@@ -4,8 +4,8 @@ import { Link } from 'wouter';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
 import { LatestJobs as Latest, type QueueOfPage } from '../../graphql/operations/queue.ts';
 import { query } from '../../graphql/query.ts';
-import { useLiveObjects } from '../../live/live.ts';
-import { many } from '../../model/format.ts';
+import { useLiveObjects, useWatch } from '../../live/live.ts';
+import { many, number } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../model/job-links.ts';
 import { rowTextOfJob } from '../../model/job-row.ts';
@@ -20,6 +20,8 @@ export function LatestJobs({ queue }: { queue: QueueOfPage }) {
   const { id, name } = queue;
   const asked = useQuery(query(Latest, { id }));
   const jobs = asked.data?.queue?.jobs.nodes;
+  // The stream of a busy queue does not name all of its jobs.
+  useWatch({ jobIds: jobs?.map((job) => job.id) ?? [] });
   const { news, forget } = useNews(id, jobs);
   const show = () => void Promise.resolve(asked.refetch()).then(forget);
   return (
@@ -32,7 +34,8 @@ export function LatestJobs({ queue }: { queue: QueueOfPage }) {
         <kbd>j</kbd>
         {news > 0 && (
           <button type="button" className="btn tiny end" onClick={show}>
-            {many(news, 'new job')}. Show {news === 1 ? 'it' : 'them'}
+            {news < MAX_NEWS ? many(news, 'new job') : `${number(MAX_NEWS)}+ new jobs`}. Show{' '}
+            {news === 1 ? 'it' : 'them'}
           </button>
         )}
       </div>
@@ -49,22 +52,24 @@ export function LatestJobs({ queue }: { queue: QueueOfPage }) {
   );
 }
 
-/** Jobs of the queue that the stream has named and the list has not, counted up to a point. */
+const MAX_NEWS = 1000;
+
+/** Jobs of the queue that the stream has named and the list has not, counted to `MAX_NEWS`. */
 function useNews(queueId: string, jobs: readonly JobRow[] | undefined) {
   const [seen, setSeen] = useState<ReadonlySet<string>>(new Set());
+  // Ids begin with the time of the publish, so they are ordered like it.
+  const newest = jobs?.[0]?.id ?? '';
   const listener = useCallback(
     (objects: object[]) => {
       const ids = (objects as Partial<JobRow>[])
         .filter(({ __typename, queue }) => __typename === 'Job' && queue?.id === queueId)
-        .map(({ id }) => id ?? '');
-      if (ids.length > 0) setSeen((old) => (old.size < 1000 ? new Set([...old, ...ids]) : old));
+        .flatMap(({ id = '' }) => (id > newest ? [id] : []));
+      if (ids.length > 0) setSeen((old) => (old.size < MAX_NEWS ? new Set([...old, ...ids]) : old));
     },
-    [queueId],
+    [queueId, newest],
   );
   useLiveObjects(listener);
-  const newest = jobs?.[0]?.id ?? '';
-  // Ids begin with the time of the publish, so they are ordered like it.
-  const news = jobs === undefined ? 0 : [...seen].filter((id) => id > newest).length;
+  const news = jobs === undefined ? 0 : [...seen].filter((id) => id > newest).slice(0, MAX_NEWS).length;
   return { news, forget: () => setSeen(new Set()) };
 }
 

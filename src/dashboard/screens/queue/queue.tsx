@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
 import { type QueueOfPage, QueuePage } from '../../graphql/operations/queue.ts';
 import { query } from '../../graphql/query.ts';
-import { useWatch } from '../../live/live.ts';
+import { pause, useWatch } from '../../live/live.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../model/job-links.ts';
 import { shortSentence } from '../../model/job-sentence.ts';
 import { CONDITIONS, conditionOf, type Flow, sentenceOfQueue } from '../../model/queue-condition.ts';
@@ -13,6 +13,7 @@ import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
 import { QueueCharts } from './charts.tsx';
 import { Facts } from './facts.tsx';
@@ -28,7 +29,8 @@ import { useFlow } from './use-queue.ts';
 /** A queue: is it healthy, and what limits it right now? */
 export default function Queue({ params: { name = '' } }: { params: Record<string, string> }) {
   // The stream has the queue; causes and dead letters are asked for again.
-  const asked = useQuery({ ...query(QueuePage, { name }), refetchInterval: 30_000 });
+  const isPaused = useStore(pause, (paused) => paused !== null);
+  const asked = useQuery({ ...query(QueuePage, { name }), refetchInterval: isPaused ? false : 30_000 });
   const queue = asked.data?.queue;
   if (queue === null) return <GoneQueue name={name} />;
   if (queue === undefined) {

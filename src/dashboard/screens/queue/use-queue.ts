@@ -3,9 +3,11 @@ import { useMemo } from 'react';
 import { serverNow } from '../../clock.ts';
 import { QueueFlow, QueueTimeline } from '../../graphql/operations/queue.ts';
 import { keepOld, query } from '../../graphql/query.ts';
+import { pause } from '../../live/live.ts';
 import { bucketSeconds } from '../../model/chart.ts';
 import { type Flow, NO_FLOW } from '../../model/queue-condition.ts';
 import { flowOf, queueCharts, type WindowName, windowOf } from '../../model/queue-timeline.ts';
+import { useStore } from '../../store.ts';
 
 const FLOW = { bucketMs: 300_000, lookBackMs: 20 * 60_000, everyMs: 30_000 };
 const HOUR_MS = 3_600_000;
@@ -16,10 +18,11 @@ const startOfBucket = (at: number, bucketMs: number) => new Date(Math.floor(at /
 
 /** What comes in and goes out now. */
 export function useFlow(name: string): Flow {
+  const isPaused = useStore(pause, (paused) => paused !== null);
   const from = () => startOfBucket(serverNow() - FLOW.lookBackMs, FLOW.bucketMs);
   const { data } = useQuery({
     ...query(QueueFlow, () => ({ name, from: from() }), { key: name }),
-    refetchInterval: FLOW.everyMs,
+    refetchInterval: isPaused ? false : FLOW.everyMs,
   });
   return useMemo(() => {
     if (data?.queue == null) return NO_FLOW;
@@ -33,6 +36,7 @@ export function useFlow(name: string): Flow {
 
 /** The timelines of the queue for a window, asked for again every minute. */
 export function useTimeline(name: string, window: WindowName) {
+  const isPaused = useStore(pause, (paused) => paused !== null);
   const rangeMs = windowOf(window).hours * HOUR_MS;
   const bucket = bucketSeconds(rangeMs);
   const bucketMs = bucket * 1000;
@@ -41,7 +45,7 @@ export function useTimeline(name: string, window: WindowName) {
       key: { name, window },
     }),
     ...keepOld,
-    refetchInterval: TIMELINE_EVERY_MS,
+    refetchInterval: isPaused ? false : TIMELINE_EVERY_MS,
   });
   const { data } = asked;
   const charts = useMemo(

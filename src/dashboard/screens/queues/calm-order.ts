@@ -1,4 +1,7 @@
-import { type FocusEvent, useState } from 'react';
+import { type FocusEvent, type KeyboardEvent, useEffect, useState } from 'react';
+
+/** Without a key for so long, the focus alone no longer keeps a list from changing. */
+const READ_MS = 10_000;
 
 /**
  * The ids of a list that is read: what is in it and in which order changes only while neither the pointer nor the focus is
@@ -12,17 +15,26 @@ export function useCalmOrder(wanted: readonly string[], isHeld: boolean): { ids:
   return { ids: calm === '' ? [] : calm.split(' '), isLate: calm !== text };
 }
 
-/** Whether the mouse or the focus is within an element, and the handlers that find it out. */
+/** Whether the mouse, or a focus that was moved of late, is within an element, and the handlers that find it out. */
 export function useHeld() {
   const [isPointed, setPointed] = useState(false);
-  const [isFocused, setFocused] = useState(false);
+  /** When the focus came or a key was pressed; null if the focus is elsewhere, or has rested. */
+  const [focusedAt, setFocusedAt] = useState<number | null>(null);
+  useEffect(() => {
+    if (focusedAt === null) return;
+    const timer = setTimeout(() => setFocusedAt(null), READ_MS);
+    return () => clearTimeout(timer);
+  }, [focusedAt]);
   return {
-    isHeld: isPointed || isFocused,
+    isHeld: isPointed || focusedAt !== null,
     handlers: {
       onPointerEnter: (event: { pointerType: string }) => setPointed(event.pointerType === 'mouse'),
       onPointerLeave: () => setPointed(false),
-      onFocus: () => setFocused(true),
-      onBlur: (event: FocusEvent) => setFocused(event.currentTarget.contains(event.relatedTarget)),
+      onFocus: ({ timeStamp }: FocusEvent) => setFocusedAt(timeStamp),
+      onKeyDown: ({ timeStamp }: KeyboardEvent) => setFocusedAt(timeStamp),
+      onBlur: ({ currentTarget, relatedTarget }: FocusEvent) => {
+        if (!currentTarget.contains(relatedTarget)) setFocusedAt(null);
+      },
     },
   };
 }

@@ -98,10 +98,7 @@ export function SendForm({
             className="input"
             id="send-queue"
             value={name}
-            onChange={(event) => {
-              keepDraft(event.target.value, payload.text);
-              navigate(queuePath(event.target.value, '/send'));
-            }}
+            onChange={(event) => navigate(queuePath(event.target.value, '/send'), { replace: true })}
           >
             {(names.includes(name) ? names : [name, ...names]).map((one) => (
               <option key={one}>{one}</option>

@@ -10,7 +10,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { toast, toastFailure } from '../../parts/toast.tsx';
+import { toast } from '../../parts/toast.tsx';
 import { signedOut } from '../../session.ts';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
@@ -157,11 +157,15 @@ function RevokeDialog({ apiKey, isMine, onClose }: { apiKey: ApiKeyRow; isMine: 
   const name = apiKey.name === null ? keyText(apiKey) : `“${apiKey.name}”`;
   const revoke = async () => {
     const outcome = outcomeOf((await request(RevokeKey, { id: apiKey.id })).revokeApiKey);
+    if (!outcome.ok) return `Not revoked: ${outcome.message}`;
     onClose();
-    if (!outcome.ok) return toastFailure(`Not revoked: ${outcome.message}`);
-    if (isMine) return signedOut();
+    if (isMine) {
+      signedOut();
+      return null;
+    }
     toast({ text: `${name} is revoked.` });
     void queryClient.invalidateQueries({ queryKey: ['Keys'] });
+    return null;
   };
   return (
     <Dialog
@@ -170,7 +174,7 @@ function RevokeDialog({ apiKey, isMine, onClose }: { apiKey: ApiKeyRow; isMine: 
       deed={{
         label: isMine ? 'Revoke, and sign out' : 'Revoke',
         isDanger: true,
-        run: () => void revoke().catch((error: Error) => toastFailure(`Not revoked: ${error.message}`)),
+        run: revoke,
       }}
       onClose={onClose}
     >
