@@ -102,7 +102,7 @@ export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal:
 };
 
 /** The worker failed after the receiver had answered 2xx, so the receiver's answers say nothing of it. */
-function isOfWorker(reason: DeadReason, error: string | null): boolean {
+export function isOfWorker(reason: string, error: string | null): boolean {
   return reason === 'ACK_TIMEOUT' || reason === 'NACKED' || error === 'ack_timeout';
 }
 

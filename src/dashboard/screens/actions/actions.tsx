@@ -14,6 +14,7 @@ import { Page } from '../../shell/page.tsx';
 import { useWalk } from '../../shell/walk.ts';
 import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
+import { useCalmList, useHeld } from '../queues/calm-order.ts';
 import { ActionsTable } from './actions-table.tsx';
 
 const PAGE = 50;
@@ -32,16 +33,18 @@ export default function Actions() {
   const list = asked.data?.bulkActions;
   useWatch({ actionIds: list?.nodes.flatMap(({ id, status }) => (status === 'RUNNING' ? [id] : [])) ?? [] });
   useWalk();
+  const { isHeld, handlers } = useHeld();
+  const actions = useCalmList(list?.nodes ?? [], isHeld);
   return (
     <Head actions={list?.nodes} isFirstPage={list?.pageInfo.hasPreviousPage !== true}>
       <Failure asked={asked} what="The list of actions" />
       {list === undefined && asked.isLoading && <Skeleton lines={5} />}
       {list?.nodes.length === 0 && <NoActions />}
       {list !== undefined && list.nodes.length > 0 && (
-        <>
-          <ActionsTable actions={list.nodes} caption="Actions, the newest first" />
+        <div {...handlers}>
+          <ActionsTable actions={actions} caption="Actions, the newest first" />
           <Pager info={list.pageInfo} pathTo={(place) => `/actions${toSearch(place)}`} />
-        </>
+        </div>
       )}
     </Head>
   );

@@ -15,6 +15,7 @@ import { Page } from '../../shell/page.tsx';
 import { useWalk } from '../../shell/walk.ts';
 import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
+import { useCalmList, useHeld } from '../queues/calm-order.ts';
 import { Entries } from './entries.tsx';
 
 const PAGE = 50;
@@ -37,6 +38,8 @@ export default function Activity() {
   });
   const list = asked.data?.auditLog;
   useWalk();
+  const { isHeld, handlers } = useHeld();
+  const entries = useCalmList(list?.nodes ?? [], isHeld);
   const pathTo = (place: Record<string, string>) => `/activity${toSearch({ action, target, ...place })}`;
   return (
     <Head
@@ -49,8 +52,8 @@ export default function Activity() {
       {list === undefined && asked.isLoading && <Skeleton lines={6} />}
       {list?.nodes.length === 0 && <Nothing isFiltered={action !== null || target !== null} />}
       {list !== undefined && list.nodes.length > 0 && (
-        <div className={asked.isPlaceholderData ? 'dim' : undefined}>
-          <Entries entries={list.nodes} />
+        <div className={asked.isPlaceholderData ? 'dim' : undefined} {...handlers}>
+          <Entries entries={entries} />
           <Pager info={list.pageInfo} pathTo={pathTo} />
         </div>
       )}

@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import type { JobOfPage } from '../../graphql/operations/job.ts';
 import { isWell } from '../../model/answers.ts';
+import { isOfWorker } from '../../model/dead/cause.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { many, minute, number, percent } from '../../model/format.ts';
 import { Note } from '../../parts/note.tsx';
@@ -15,9 +16,9 @@ export function JobNotes({ job }: { job: JobOfPage }) {
   if (deadLetter === null || deadLetter.replayedAt !== null || cause === null) return null;
   const others = cause.count - 1;
   const [first, last] = [minute(Date.parse(cause.firstSeen), view), minute(Date.parse(cause.lastSeen), view)];
-  const together = `/dead${toSearch({ q: `cause:${cause.fingerprint}` })}`;
+  const together = `/dead${toSearch({ q: `queue:${queue.name} cause:${cause.fingerprint}` })}`;
   const { health } = queue;
-  if (health !== null && isWell(health)) {
+  if (health !== null && isWell(health) && !isOfWorker(deadLetter.reason, job.lastError)) {
     const all = health.answered2xx + health.answered3xx + health.answered4xx + health.answered5xx + health.unauthorized;
     const answers = all + health.backpressure + health.unanswered;
     return (

@@ -15,6 +15,16 @@ export function useCalmOrder(wanted: readonly string[], isHeld: boolean): { ids:
   return { ids: calm === '' ? [] : calm.split(' '), isLate: calm !== text };
 }
 
+/** The objects of a page in calm order, each in its present state. Another page, which shares none, is shown at once. */
+export function useCalmList<Item extends { id: string }>(items: readonly Item[], isHeld: boolean): Item[] {
+  const present = new Map(items.map((item) => [item.id, item]));
+  const [shown, setShown] = useState(() => [...present.keys()]);
+  const isSamePage = shown.some((id) => present.has(id));
+  const wanted = [...present.keys()];
+  if (!(isHeld && isSamePage) && shown.join(' ') !== wanted.join(' ')) setShown(wanted);
+  return shown.flatMap((id) => present.get(id) ?? []);
+}
+
 /** Whether the mouse, or a focus that was moved of late, is within an element, and the handlers that find it out. */
 export function useHeld() {
   const [isPointed, setPointed] = useState(false);
