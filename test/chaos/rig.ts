@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Client, createClient } from './client.ts';
@@ -275,7 +276,12 @@ async function createQueue(client: Client, url: string, settings: (typeof QUEUES
     ackTimeout: settings.ackTimeoutMs / 1000,
     ackTimeoutAction: 'retry',
   };
-  const { status, body } = await client.call('POST', '/v1/queues', JSON.stringify(sent));
+  let { status, body } = await client.call('POST', '/v1/queues', JSON.stringify(sent));
+  // A dozen processes that start at once may keep the database from answering; then nothing was stored.
+  for (let tries = 0; status === 503 && tries < 10; tries += 1) {
+    await sleep(500);
+    ({ status, body } = await client.call('POST', '/v1/queues', JSON.stringify(sent)));
+  }
   if (status !== 201) throw new Error(`creating queue ${name} answered ${status}: ${JSON.stringify(body)}`);
   const { id, signingSecret } = body as { id: string; signingSecret: string };
   return { ...settings, id, signingSecret };
