@@ -12,6 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 const KEY = 'key-of-the-bootstrap-account';
 const ROLES = {
   groups: { support: 'viewer', ops: 'operator+payloads', admins: 'admin' },
+  email: { 'boss@example.com': 'admin' },
 };
 
 let databaseUrl: string;
@@ -170,7 +171,7 @@ describe('a person', () => {
     }
     expect(jobferry.logs.find(({ code }) => code === 'no_role')).toMatchObject({
       level: 'warn',
-      reason: 'OIDC_ROLES grants no role to stranger; it looks at the claim groups',
+      reason: 'OIDC_ROLES grants no role to stranger; it looks at the claim groups, email',
     });
   });
 
@@ -179,16 +180,29 @@ describe('a person', () => {
     expect((await signIn()).at).toBe(failed('refused'));
   });
 
-  it('has no address that the provider has not verified', async () => {
+  it.each([false, 'false', 'no', 0])('has no address that the provider has not verified: %j', async (verified) => {
     idp.person = {
       sub: 'eve',
       name: 'Eve\u202e\n\u0000 x',
       email: 'ada@example.com',
-      email_verified: false,
+      email_verified: verified,
       groups: ['ops'],
     };
     const { browser } = await signIn();
     expect((await graphqlOf(browser).query(ME)).me).toMatchObject({ label: 'Eve  x', person: { email: null } });
+  });
+});
+
+describe('an e-mail address', () => {
+  it.each([true, 'true', undefined])('grants its role when the provider calls it verified: %j', async (verified) => {
+    idp.person = { sub: 'boss', email: 'boss@example.com', email_verified: verified };
+    const { browser } = await signIn();
+    expect((await graphqlOf(browser).query(ME)).me).toMatchObject({ label: 'boss@example.com', role: 'ADMIN' });
+  });
+
+  it.each([false, 'false'])('grants no role to a person who only claims it: %j', async (verified) => {
+    idp.person = { sub: 'mallory', email: 'boss@example.com', email_verified: verified };
+    expect((await signIn()).at).toBe(failed('no_role'));
   });
 });
 

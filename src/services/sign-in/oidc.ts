@@ -8,6 +8,8 @@ import type { Context } from '../context.ts';
 import { browserOf, type NewSession } from './sessions.ts';
 import { generateToken, hashToken } from './token.ts';
 
+type Claims = Readonly<Record<string, unknown>>;
+
 /** Signs people in with the OpenID provider. All of them are members of the first account, which is the operator's. */
 export function createOidcSignIn(
   { db, prisma, signIn }: Pick<Context, 'db' | 'prisma' | 'signIn'>,
@@ -24,7 +26,7 @@ export function createOidcSignIn(
      * @throws SignInFailure, JobferryError `unavailable`
      */
     async finish(answered: URL, pending: PendingSignIn, userAgent: string | null): Promise<NewSession> {
-      const claims = await provider.finish(answered, pending);
+      const claims = withoutForeignAddress(await provider.finish(answered, pending));
       const person = personOf(signIn.issuer ?? '', claims);
       const access = accessByClaims(roles, claims);
       if (access === null) {
@@ -47,8 +49,17 @@ export function createOidcSignIn(
   };
 }
 
+/**
+ * Removes an address that may be another person's: roles are granted by it, and the audit log names people by it. A provider
+ * that sends no `email_verified` sends verified addresses only; some send it as a text.
+ */
+function withoutForeignAddress(claims: Claims): Claims {
+  const { email_verified: verified = true } = claims;
+  return verified === true || verified === 'true' ? claims : { ...claims, email: undefined };
+}
+
 /** @throws SignInFailure `invalid` */
-function personOf(issuer: string, claims: Readonly<Record<string, unknown>>): ProvidedPerson {
+function personOf(issuer: string, claims: Claims): ProvidedPerson {
   const { sub: subject } = claims;
   if (typeof subject !== 'string' || subject.length > SESSION_LIMITS.claim || !isStorableText(subject)) {
     throw new SignInFailure('invalid', `the claim sub must be a text of at most ${SESSION_LIMITS.claim} characters`);
@@ -57,8 +68,7 @@ function personOf(issuer: string, claims: Readonly<Record<string, unknown>>): Pr
     issuer,
     subject,
     name: textOf(claims.name) ?? textOf(claims.preferred_username),
-    // The audit log names people by this address, so it must be theirs.
-    email: claims.email_verified === false ? null : textOf(claims.email),
+    email: textOf(claims.email),
   };
 }
 
