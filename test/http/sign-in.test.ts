@@ -125,8 +125,21 @@ describe('a session', () => {
 
   it('does not come before an API key', async () => {
     const { send, url } = await signInApi();
-    const headers = { cookie: `jobferry-${url.port}=${TOKEN}` };
+    const headers = { cookie: `jobferry-${url.port}=${TOKEN}`, 'jobferry-dashboard': '1' };
     expect((await send('POST', '/graphql', { headers, body: '{}' })).json).toBe('key');
+    for (const authorization of ['Bearer jf_wrong', 'bearer', 'BEARER two words']) {
+      const wrong = { ...headers, authorization };
+      expect((await send('POST', '/graphql', { headers: wrong, body: '{}' })).status).toBe(401);
+    }
+  });
+
+  it('counts behind a proxy that asks for a name and a password', async () => {
+    const { send, url } = await signInApi();
+    const authorization = `Basic ${Buffer.from('ada:secret').toString('base64')}`;
+    const headers = { cookie: `jobferry-${url.port}=${TOKEN}`, 'jobferry-dashboard': '1', authorization };
+    expect((await send('POST', '/graphql', { headers, body: '{}' })).json).toBe('session');
+    const { cookie: _, ...withoutCookie } = headers;
+    expect((await send('POST', '/graphql', { headers: withoutCookie, body: '{}' })).status).toBe(401);
   });
 
   it.each([
