@@ -171,7 +171,7 @@ describe('a person', () => {
     }
     expect(jobferry.logs.find(({ code }) => code === 'no_role')).toMatchObject({
       level: 'warn',
-      reason: 'OIDC_ROLES grants no role to stranger; it looks at the claim groups, email',
+      err: { message: 'OIDC_ROLES grants no role to stranger; it looks at the claim groups, email' },
     });
   });
 
@@ -304,9 +304,9 @@ it('a provider that is down is an error for people, and the next try works when 
   await idp.stop();
   const down = await new Browser().get(start);
   expect([down.status, down.location?.href]).toEqual([302, `${failed('provider_unavailable')}&to=%2Fjobs`]);
-  expect(other.logs.find(({ code }) => code === 'provider_unavailable')?.reason).toMatch(
-    /cannot be read: .*ECONNREFUSED/,
-  );
+  expect(other.logs.find(({ code }) => code === 'provider_unavailable')).toMatchObject({
+    err: { message: expect.stringMatching(/cannot be read: .*ECONNREFUSED/) },
+  });
   // A process that has the provider's metadata fails later, at the exchange of the code.
   const browser = new Browser();
   await idp.start();

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { GraphQLEndpoint } from '../../src/http/index.ts';
 import { FailedSignIns } from '../../src/http/sign-in/failed-sign-ins.ts';
+import { createLog } from '../../src/log.ts';
+import { SignInFailure } from '../../src/oidc/provider.ts';
 import { type Sent, testApi } from '../support/fake-api.ts';
 import { KEY } from '../support/fake-services.ts';
 import { fakeSignIn, LINK, TOKEN } from '../support/fake-sign-in.ts';
@@ -212,6 +214,23 @@ describe('another site cannot use a session', () => {
 });
 
 describe('failed sign-ins', () => {
+  it('with a provider fill no log, whoever asks', async () => {
+    const lines: string[] = [];
+    const log = createLog({ level: 'info' }, { write: (line) => lines.push(line) });
+    const isDown = () =>
+      Promise.reject(new SignInFailure('provider_unavailable', 'down', new Error('id_token=secret')));
+    const oidc = { name: 'id.example.com', people: { begin: isDown, finish: notHere }, log };
+    const { send } = await signInApi('http://localhost/', { oidc });
+    for (const path of ['/session/oidc', '/session/oidc/callback?code=1']) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => send('GET', path, { headers: withoutKey })));
+      expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(302));
+    }
+    const codes = lines.map((line) => (JSON.parse(line) as { code: string }).code);
+    expect(codes.filter((code) => code === 'provider_unavailable')).toHaveLength(5);
+    expect(codes.filter((code) => code === 'expired')).toHaveLength(5);
+    expect(lines.filter((line) => line.includes('secret'))).toEqual([]);
+  });
+
   it('are counted for a minute, by IPv4 address or IPv6 network', () => {
     let now = 0;
     const failed = new FailedSignIns(() => now);
