@@ -180,12 +180,30 @@ export async function createSignInLink(
   return (await db.query(CREATE_LINK, [hash, accountId, maxMs])).length > 0;
 }
 
-const USE_LINK: Statement = {
-  name: 'use-sign-in-link',
-  text: `delete from sign_in_link where hash = $1 and expires_at > jobferry_now() returning account_id as id`,
+const ACCOUNT_OF_LINK: Statement = {
+  name: 'account-of-sign-in-link',
+  text: 'select account_id as id from sign_in_link where hash = $1 and expires_at > jobferry_now()',
 };
 
-/** Removes the link. @returns its account's id; null when the link is unknown, used or expired */
-export async function useSignInLink(db: Database, hash: string): Promise<string | null> {
-  return (await db.one<{ id: string }>(USE_LINK, [hash]))?.id ?? null;
+/** @returns the id of the link's account; null when the link is unknown, used or expired */
+export async function accountOfLink(db: Database, hash: string): Promise<string | null> {
+  return (await db.one<{ id: string }>(ACCOUNT_OF_LINK, [hash]))?.id ?? null;
+}
+
+/**
+ * Stores a new session, and removes the link that it was requested with: both or neither, so a failure costs no link.
+ * @returns null when the link is unknown, used or expired
+ */
+export async function createSessionOfLink(
+  prisma: PrismaClient,
+  by: Author,
+  session: NewSession,
+  linkHash: string,
+): Promise<{ expiresAt: Date } | null> {
+  return exclusively(prisma, by.accountId, async (tx) => {
+    const used = await tx.$executeRaw`
+      delete from sign_in_link
+       where hash = ${linkHash} and account_id = ${by.accountId} and expires_at > jobferry_now()`;
+    return used === 0 ? null : insertSession(tx, by, session);
+  });
 }

@@ -147,6 +147,16 @@ describe('a sign-in link', () => {
     });
   });
 
+  it('is not used up when its session cannot be stored', async () => {
+    const { account } = await accountWithKey();
+    const token = await tokenOf(createLink(op.db, account.id, ADDRESS));
+    await op.db.query(`alter table audit_entry add constraint full_up check (account_id <> '${account.id}') not valid`);
+    await expect(op.sessions.startOfLink(token, null)).rejects.toThrow();
+    await op.db.query('alter table audit_entry drop constraint full_up');
+    expect(await op.sessions.startOfLink(token, null)).not.toBeNull();
+    expect(await op.sessions.startOfLink(token, null)).toBeNull();
+  });
+
   it('works for ten minutes', async () => {
     const { account } = await accountWithKey();
     const token = await tokenOf(createLink(op.db, account.id, ADDRESS));

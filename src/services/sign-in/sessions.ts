@@ -1,12 +1,13 @@
 import {
+  accountOfLink,
   createSession,
+  createSessionOfLink,
   createSignInLink,
   endSession,
   endSessionsOfMember,
   type FoundSession,
   noteSessionUse,
   sessionByHash,
-  useSignInLink,
 } from '../../db/sessions.ts';
 import { accessOf, FULL_ACCESS, type MemberRole } from '../../domain/access.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
@@ -36,11 +37,10 @@ export function createSessions({ db, prisma, signIn }: SessionContext) {
     return toSignedIn(session);
   });
 
-  const start = async (accountId: string, actor: Actor, holder: SessionHolder, userAgent: string | null) => {
+  const newSession = (holder: SessionHolder, userAgent: string | null) => {
     const token = generateToken('session');
     const session = { hash: hashToken(token), holder, userAgent: browserOf(userAgent), maxMs: signIn.sessionMaxMs };
-    const { expiresAt } = await createSession(prisma, { accountId, actor }, session);
-    return { token, expiresAt };
+    return { token, session };
   };
 
   const find = async (token: string): Promise<SignedIn | null> => {
@@ -54,16 +54,21 @@ export function createSessions({ db, prisma, signIn }: SessionContext) {
     find,
 
     /** Starts a session of an API key. It ends when the key is revoked. */
-    startOfKey(account: Account, userAgent: string | null): Promise<NewSession> {
-      return start(account.id, account.actor, { memberId: null, apiKeyId: account.actor.id }, userAgent);
+    async startOfKey(account: Account, userAgent: string | null): Promise<NewSession> {
+      const { token, session } = newSession({ memberId: null, apiKeyId: account.actor.id }, userAgent);
+      const { expiresAt } = await createSession(prisma, authorOf(account), session);
+      return { token, expiresAt };
     },
 
     /** Starts a session of the operator. @returns null when the link is malformed, unknown, used or expired */
-    async startOfLink(token: string, userAgent: string | null): Promise<NewSession | null> {
-      if (!isPlausibleToken('link', token)) return null;
-      const accountId = await useSignInLink(db, hashToken(token));
+    async startOfLink(link: string, userAgent: string | null): Promise<NewSession | null> {
+      if (!isPlausibleToken('link', link)) return null;
+      const linkHash = hashToken(link);
+      const accountId = await accountOfLink(db, linkHash);
       if (accountId === null) return null;
-      return start(accountId, OPERATOR, { memberId: null, apiKeyId: null }, userAgent);
+      const { token, session } = newSession({ memberId: null, apiKeyId: null }, userAgent);
+      const stored = await createSessionOfLink(prisma, { accountId, actor: OPERATOR }, session, linkHash);
+      return stored === null ? null : { token, expiresAt: stored.expiresAt };
     },
 
     /** Ends the session with this token, if there is one. */
