@@ -1,0 +1,73 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createGraphQLClient } from '../support/graphql.ts';
+import type { Browser, IdentityProvider } from '../support/identity-provider.ts';
+import { type OidcService, startWithProvider } from '../support/oidc-service.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** What a real OpenID provider says about a person, and what the person may do then. */
+
+const KEY = 'key-of-the-bootstrap-account';
+const ROLES = {
+  groups: { support: 'viewer', ops: 'operator+payloads', admins: 'admin' },
+  email: { 'boss@example.com': 'admin' },
+};
+
+let service: OidcService;
+let idp: IdentityProvider;
+
+beforeAll(async () => {
+  service = await startWithProvider({ BOOTSTRAP_API_KEY: KEY, OIDC_ROLES: JSON.stringify(ROLES) });
+  ({ idp } = service);
+});
+
+beforeEach(() => {
+  idp.person = { sub: 'ada' };
+});
+
+async function meOf(browser: Browser) {
+  const query = '{ me { label role mayViewPayloads person { email } } }';
+  return (await service.graphqlOf(browser).query(query)).me;
+}
+
+async function signInAsMe() {
+  return meOf((await service.signIn()).browser);
+}
+
+describe('a person', () => {
+  it('whose role changed has it at the next sign-in, and its older sessions end', async () => {
+    idp.person = { sub: 'moved', email: 'moved@example.com', groups: ['admins'] };
+    const before = await service.signIn();
+    idp.person.groups = ['support'];
+    const after = await service.signIn();
+    expect(await meOf(after.browser)).toMatchObject({ role: 'VIEWER', mayViewPayloads: false });
+    await waitFor(async () => !(await service.isSignedIn(before.browser)));
+    const { auditLog } = await createGraphQLClient(service.jobferry.baseUrl, KEY).query(
+      '{ auditLog(action: "member.change_access") { nodes { actor before after } } }',
+    );
+    expect(auditLog.nodes).toEqual([
+      {
+        actor: 'moved@example.com',
+        before: { role: 'admin', mayViewPayloads: true },
+        after: { role: 'viewer', mayViewPayloads: false },
+      },
+    ]);
+  });
+});
+
+describe('an e-mail address', () => {
+  it.each([true, 'true', undefined])('grants its role when the provider calls it verified: %j', async (verified) => {
+    idp.person = { sub: 'boss', email: 'boss@example.com', email_verified: verified };
+    expect(await signInAsMe()).toMatchObject({ label: 'boss@example.com', role: 'ADMIN' });
+  });
+
+  it.each([false, 'false', 'no', 0])('is not that of a person whom the provider has not verified: %j', async (verified) => {
+    const name = 'Eve\u202e\n\u0000 x';
+    idp.person = { sub: 'eve', name, email: 'ada@example.com', email_verified: verified, groups: ['ops'] };
+    expect(await signInAsMe()).toMatchObject({ label: 'Eve  x', person: { email: null } });
+  });
+
+  it.each([false, 'false'])('grants no role to a person who only claims it: %j', async (verified) => {
+    idp.person = { sub: 'mallory', email: 'boss@example.com', email_verified: verified };
+    expect((await service.signIn()).at).toBe(service.failed('no_role'));
+  });
+});
