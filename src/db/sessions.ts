@@ -1,5 +1,5 @@
 import type { Author } from '../domain/audit.ts';
-import { SESSION_LIMITS, type SessionHolder } from '../domain/session.ts';
+import { SESSION_LIMITS, type SessionHolder, TooManySignIns } from '../domain/session.ts';
 import { actorJson, audit } from './audit.ts';
 import type { Database, Statement } from './connection/database.ts';
 import type { PrismaClient } from './connection/prisma.ts';
@@ -95,13 +95,14 @@ export async function createSession(
   return exclusively(prisma, by.accountId, (tx) => insertSession(tx, by, session));
 }
 
-/** Must be called in a transaction that locks the account. */
+/** Must be called in a transaction that locks the account. @throws TooManySignIns */
 export async function insertSession(
   tx: Prisma.TransactionClient,
   { accountId, actor }: Author,
   { hash, holder, userAgent, maxMs }: NewSession,
 ): Promise<{ expiresAt: Date }> {
   const { memberId, apiKeyId } = holder;
+  await refuseTooMany(tx, { accountId, actor });
   await tx.$executeRaw`
     delete from session where id in (
       (select id from session where account_id = ${accountId} and member_id is not distinct from ${memberId}
@@ -118,6 +119,16 @@ export async function insertSession(
   const target = { targetType: 'session', targetId: created.id, targetName: actor.label } as const;
   await audit(tx, { accountId, actor }, { action: 'session.create', ...target, after: { userAgent } });
   return { expiresAt: created.expires_at };
+}
+
+/** Counts by the audit log, because sessions can be ended, and other processes start some, too. */
+async function refuseTooMany(tx: Prisma.TransactionClient, { accountId, actor }: Author): Promise<void> {
+  const recent = await tx.$queryRaw<unknown[]>`
+    select id from audit_entry
+     where account_id = ${accountId} and id >= jobferry_first_id(jobferry_now() - interval '1 minute')
+       and action = 'session.create' and actor_type = ${actor.type} and actor_id is not distinct from ${actor.id}
+     limit ${SESSION_LIMITS.signInsPerMinute}`;
+  if (recent.length >= SESSION_LIMITS.signInsPerMinute) throw new TooManySignIns();
 }
 
 // The label of the holder, for the audit log: people cannot recognise a session by its id.

@@ -52,6 +52,15 @@ describe('a person', () => {
       },
     ]);
   });
+
+  it('that signs in again and again is refused until a minute has passed', async () => {
+    idp.person = { sub: 'again', email: 'again@example.com', groups: ['support'] };
+    const ends: string[] = [];
+    for (let n = 0; n < 21; n += 1) ends.push((await service.signIn()).at);
+    expect(ends).toEqual([...Array(20).fill(service.address), service.failed('too_many_failures')]);
+    idp.person = { sub: 'another', groups: ['support'] };
+    expect((await service.signIn()).at).toBe(service.address);
+  });
 });
 
 describe('an e-mail address', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { TooManySignIns } from '../../src/domain/session.ts';
 import type { GraphQLEndpoint } from '../../src/http/index.ts';
 import { FailedSignIns } from '../../src/http/sign-in/failed-sign-ins.ts';
 import { createLog } from '../../src/log.ts';
@@ -90,6 +91,21 @@ describe('signing in', () => {
     const refused = await post({ apiKey: KEY });
     expect([refused.status, Number(refused.headers['retry-after'])]).toEqual([429, expect.any(Number)]);
     expect(refused.json.error).toMatch(/^too many failed sign-ins: try again in \d+ s$/);
+  });
+
+  it('is refused after too many sign-ins, which are no failures', async () => {
+    const { sessions } = fakeSignIn();
+    let isTooMany = true;
+    const startOfKey: typeof sessions.startOfKey = (...input) =>
+      isTooMany ? Promise.reject(new TooManySignIns()) : sessions.startOfKey(...input);
+    const { post } = await signInApi(null, { sessions: { ...sessions, startOfKey } });
+    for (let n = 0; n < 25; n += 1) {
+      const { status, headers, json } = await post({ apiKey: KEY });
+      const error = 'more than 20 sign-ins in a minute: wait a minute';
+      expect([status, headers['retry-after'], json]).toEqual([429, '60', { error }]);
+    }
+    isTooMany = false;
+    expect((await post({ apiKey: KEY })).status).toBe(204);
   });
 
   it('ends the session that the browser had', async () => {

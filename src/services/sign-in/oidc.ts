@@ -1,7 +1,7 @@
 import { firstAccountId, type ProvidedPerson, signInMember } from '../../db/members.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { accessByClaims, type RoleTable } from '../../domain/role-table.ts';
-import { SESSION_LIMITS } from '../../domain/session.ts';
+import { SESSION_LIMITS, TooManySignIns } from '../../domain/session.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { type OidcProvider, type PendingSignIn, SignInFailure } from '../../oidc/provider.ts';
 import type { Context } from '../context.ts';
@@ -40,10 +40,11 @@ export function createOidcSignIn(
       if (accountId === null) throw new Error('there is no account');
       const token = generateToken('session');
       const session = { hash: hashToken(token), userAgent: browserOf(userAgent), maxMs: signIn.sessionMaxMs };
-      const { expiresAt } = await signInMember(prisma, accountId, person, access, session).catch((error: unknown) => {
-        const isFull = error instanceof JobferryError && error.kind === 'forbidden';
-        throw isFull ? new SignInFailure('too_many_members', error.message) : error;
-      });
+      const { expiresAt } = await db.changingTurns
+        .run(accountId, () => signInMember(prisma, accountId, person, access, session))
+        .catch((error: unknown) => {
+          throw failureOf(error);
+        });
       return { token, expiresAt };
     },
   };
@@ -56,6 +57,12 @@ export function createOidcSignIn(
 function withoutForeignAddress(claims: Claims): Claims {
   const { email_verified: verified = true } = claims;
   return verified === true || verified === 'true' ? claims : { ...claims, email: undefined };
+}
+
+function failureOf(error: unknown): unknown {
+  if (error instanceof TooManySignIns) return new SignInFailure('too_many_failures', error.message);
+  const isFull = error instanceof JobferryError && error.kind === 'forbidden';
+  return isFull ? new SignInFailure('too_many_members', error.message) : error;
 }
 
 /** @throws SignInFailure `invalid` */

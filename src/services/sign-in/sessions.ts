@@ -37,6 +37,9 @@ export function createSessions({ db, prisma, signIn }: SessionContext) {
     return toSignedIn(session);
   });
 
+  // All sessions of an account wait for its row, each with a connection.
+  const inTurn = <T>(accountId: string, work: () => Promise<T>) => db.changingTurns.run(accountId, work);
+
   const newSession = (holder: SessionHolder, userAgent: string | null) => {
     const token = generateToken('session');
     const session = { hash: hashToken(token), holder, userAgent: browserOf(userAgent), maxMs: signIn.sessionMaxMs };
@@ -53,21 +56,26 @@ export function createSessions({ db, prisma, signIn }: SessionContext) {
     /** Returns the client of a session; null when the token is malformed or unknown, or the session has ended. */
     find,
 
-    /** Starts a session of an API key. It ends when the key is revoked. */
+    /** Starts a session of an API key. It ends when the key is revoked. @throws TooManySignIns */
     async startOfKey(account: Account, userAgent: string | null): Promise<NewSession> {
       const { token, session } = newSession({ memberId: null, apiKeyId: account.actor.id }, userAgent);
-      const { expiresAt } = await createSession(prisma, authorOf(account), session);
+      const { expiresAt } = await inTurn(account.id, () => createSession(prisma, authorOf(account), session));
       return { token, expiresAt };
     },
 
-    /** Starts a session of the operator. @returns null when the link is malformed, unknown, used or expired */
+    /**
+     * Starts a session of the operator.
+     * @returns null when the link is malformed, unknown, used or expired
+     * @throws TooManySignIns; the link can then still be used
+     */
     async startOfLink(link: string, userAgent: string | null): Promise<NewSession | null> {
       if (!isPlausibleToken('link', link)) return null;
       const linkHash = hashToken(link);
       const accountId = await accountOfLink(db, linkHash);
       if (accountId === null) return null;
       const { token, session } = newSession({ memberId: null, apiKeyId: null }, userAgent);
-      const stored = await createSessionOfLink(prisma, { accountId, actor: OPERATOR }, session, linkHash);
+      const by = { accountId, actor: OPERATOR };
+      const stored = await inTurn(accountId, () => createSessionOfLink(prisma, by, session, linkHash));
       return stored === null ? null : { token, expiresAt: stored.expiresAt };
     },
 
