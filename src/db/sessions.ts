@@ -191,6 +191,31 @@ export async function createSignInLink(
   return (await db.query(CREATE_LINK, [hash, accountId, maxMs])).length > 0;
 }
 
+// The entry has the member as its actor, as after a change of its access.
+const END_OF_PERSON: Statement = {
+  name: 'end-sessions-of-person',
+  text: `
+    with holder as materialized (
+      select id, coalesce(email, name, subject) as label from member
+       where account_id = $1 and issuer = $2 and subject = $3
+    ), ended as (
+      delete from session using holder where session.member_id = holder.id returning session.id
+    ), counted as materialized (select count(*)::int as ended from ended)
+    select jobferry_audit($1, json_build_object('type', 'member', 'id', holder.id, 'label', holder.label), 'sessions.end',
+                          'member', holder.id, holder.label, null,
+                          jsonb_build_object('ended', counted.ended, 'reason', 'no_role'))
+      from holder, counted where counted.ended > 0`,
+};
+
+/** Ends the sessions of a person to whom the provider grants no role any more, if it is a member. */
+export async function endSessionsOfPerson(
+  db: Database,
+  accountId: string,
+  { issuer, subject }: { issuer: string; subject: string },
+): Promise<void> {
+  await db.query(END_OF_PERSON, [accountId, issuer, subject]);
+}
+
 const ACCOUNT_OF_LINK: Statement = {
   name: 'account-of-sign-in-link',
   text: 'select account_id as id from sign_in_link where hash = $1 and expires_at > jobferry_now()',

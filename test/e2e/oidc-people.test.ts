@@ -53,6 +53,25 @@ describe('a person', () => {
     ]);
   });
 
+  it('whose last role was taken away is refused, and its sessions end', async () => {
+    idp.person = { sub: 'gone', email: 'gone@example.com', groups: ['admins'] };
+    const before = [await service.signIn(), await service.signIn()];
+    idp.person = { sub: 'stays', email: 'stays@example.com', groups: ['ops'] };
+    const other = await service.signIn();
+    idp.person = { sub: 'gone', email: 'new@example.com', groups: ['others'] };
+    for (let n = 0; n < 2; n += 1) expect((await service.signIn()).at).toBe(service.failed('no_role'));
+    for (const { browser } of before) await waitFor(async () => !(await service.isSignedIn(browser)));
+    expect(await service.isSignedIn(other.browser)).toBe(true);
+    const { auditLog } = await createGraphQLClient(service.jobferry.baseUrl, KEY).query(
+      '{ auditLog(action: "sessions.end") { nodes { actor memberId targetType targetId targetName before after } } }',
+    );
+    const entry = { actor: 'gone@example.com', targetType: 'member', targetName: 'gone@example.com', before: null };
+    expect(auditLog.nodes).toEqual([
+      { ...entry, memberId: expect.any(String), targetId: expect.any(String), after: { ended: 2, reason: 'no_role' } },
+    ]);
+    expect(auditLog.nodes[0].targetId).toBe(auditLog.nodes[0].memberId);
+  });
+
   it('that signs in again and again is refused until a minute has passed', async () => {
     idp.person = { sub: 'again', email: 'again@example.com', groups: ['support'] };
     const ends: string[] = [];
@@ -69,11 +88,14 @@ describe('an e-mail address', () => {
     expect(await signInAsMe()).toMatchObject({ label: 'boss@example.com', role: 'ADMIN' });
   });
 
-  it.each([false, 'false', 'no', 0])('is not that of a person whom the provider has not verified: %j', async (verified) => {
-    const name = 'Eve\u202e\n\u0000 x';
-    idp.person = { sub: 'eve', name, email: 'ada@example.com', email_verified: verified, groups: ['ops'] };
-    expect(await signInAsMe()).toMatchObject({ label: 'Eve  x', person: { email: null } });
-  });
+  it.each([false, 'false', 'no', 0])(
+    'is not that of a person whom the provider has not verified: %j',
+    async (verified) => {
+      const name = 'Eve\u202e\n\u0000 x';
+      idp.person = { sub: 'eve', name, email: 'ada@example.com', email_verified: verified, groups: ['ops'] };
+      expect(await signInAsMe()).toMatchObject({ label: 'Eve  x', person: { email: null } });
+    },
+  );
 
   it.each([false, 'false'])('grants no role to a person who only claims it: %j', async (verified) => {
     idp.person = { sub: 'mallory', email: 'boss@example.com', email_verified: verified };

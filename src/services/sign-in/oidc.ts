@@ -1,4 +1,5 @@
 import { firstAccountId, type ProvidedPerson, signInMember } from '../../db/members.ts';
+import { endSessionsOfPerson } from '../../db/sessions.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { accessByClaims, type RoleTable } from '../../domain/role-table.ts';
 import { SESSION_LIMITS, TooManySignIns } from '../../domain/session.ts';
@@ -21,23 +22,26 @@ export function createOidcSignIn(
     begin: () => provider.begin(),
 
     /**
-     * Starts a session of the person whom the provider has identified. The access is evaluated at each sign-in.
+     * Starts a session of the person whom the provider has identified. The access is evaluated at each sign-in; without a
+     * role, the sessions that the person has end.
      * @param answered the address to which the provider has sent the browser
      * @throws SignInFailure, JobferryError `unavailable`
      */
     async finish(answered: URL, pending: PendingSignIn, userAgent: string | null): Promise<NewSession> {
       const claims = withoutForeignAddress(await provider.finish(answered, pending));
       const person = personOf(signIn.issuer ?? '', claims);
+      const accountId = await firstAccountId(db);
+      if (accountId === null) throw new Error('there is no account');
       const access = accessByClaims(roles, claims);
       if (access === null) {
+        // What a person had before must not last for as long as a session may.
+        await db.changingTurns.run(accountId, () => endSessionsOfPerson(db, accountId, person));
         const names = [...roles.keys()].join(', ');
         throw new SignInFailure(
           'no_role',
           `OIDC_ROLES grants no role to ${person.subject}; it looks at the claim ${names}`,
         );
       }
-      const accountId = await firstAccountId(db);
-      if (accountId === null) throw new Error('there is no account');
       const token = generateToken('session');
       const session = { hash: hashToken(token), userAgent: browserOf(userAgent), maxMs: signIn.sessionMaxMs };
       const { expiresAt } = await db.changingTurns
