@@ -79,6 +79,8 @@ async function showLink(service: Service, log: Logger): Promise<void> {
 
 async function signInLink(args: string[], config: Config, log: Logger): Promise<void> {
   const { values } = parse(args, { account: { type: 'string' } });
+  if (config.oidc?.only === true)
+    throw new UsageError('OIDC_ONLY is set, so no link signs in: use the OpenID provider');
   const { host, port } = config;
   const address = config.publicUrl ?? new URL(`http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`);
   await admin(config, log, async ({ db }) => {

@@ -1,5 +1,5 @@
 import type { Author } from '../domain/audit.ts';
-import { SESSION_LIMITS, type SessionHolder } from '../domain/session.ts';
+import { SESSION_LIMITS, type SessionHolder, TooManySignIns } from '../domain/session.ts';
 import { actorJson, audit } from './audit.ts';
 import type { Database, Statement } from './connection/database.ts';
 import type { PrismaClient } from './connection/prisma.ts';
@@ -95,13 +95,14 @@ export async function createSession(
   return exclusively(prisma, by.accountId, (tx) => insertSession(tx, by, session));
 }
 
-/** Must be called in a transaction that locks the account. */
+/** Must be called in a transaction that locks the account. @throws TooManySignIns */
 export async function insertSession(
   tx: Prisma.TransactionClient,
   { accountId, actor }: Author,
   { hash, holder, userAgent, maxMs }: NewSession,
 ): Promise<{ expiresAt: Date }> {
   const { memberId, apiKeyId } = holder;
+  await refuseTooMany(tx, { accountId, actor });
   await tx.$executeRaw`
     delete from session where id in (
       (select id from session where account_id = ${accountId} and member_id is not distinct from ${memberId}
@@ -118,6 +119,16 @@ export async function insertSession(
   const target = { targetType: 'session', targetId: created.id, targetName: actor.label } as const;
   await audit(tx, { accountId, actor }, { action: 'session.create', ...target, after: { userAgent } });
   return { expiresAt: created.expires_at };
+}
+
+/** Counts by the audit log, because sessions can be ended, and other processes start some, too. */
+async function refuseTooMany(tx: Prisma.TransactionClient, { accountId, actor }: Author): Promise<void> {
+  const recent = await tx.$queryRaw<unknown[]>`
+    select id from audit_entry
+     where account_id = ${accountId} and id >= jobferry_first_id(jobferry_now() - interval '1 minute')
+       and action = 'session.create' and actor_type = ${actor.type} and actor_id is not distinct from ${actor.id}
+     limit ${SESSION_LIMITS.signInsPerMinute}`;
+  if (recent.length >= SESSION_LIMITS.signInsPerMinute) throw new TooManySignIns();
 }
 
 // The label of the holder, for the audit log: people cannot recognise a session by its id.
@@ -180,12 +191,55 @@ export async function createSignInLink(
   return (await db.query(CREATE_LINK, [hash, accountId, maxMs])).length > 0;
 }
 
-const USE_LINK: Statement = {
-  name: 'use-sign-in-link',
-  text: `delete from sign_in_link where hash = $1 and expires_at > jobferry_now() returning account_id as id`,
+// The entry has the member as its actor, as after a change of its access.
+const END_OF_PERSON: Statement = {
+  name: 'end-sessions-of-person',
+  text: `
+    with holder as materialized (
+      select id, coalesce(email, name, subject) as label from member
+       where account_id = $1 and issuer = $2 and subject = $3
+    ), ended as (
+      delete from session using holder where session.member_id = holder.id returning session.id
+    ), counted as materialized (select count(*)::int as ended from ended)
+    select jobferry_audit($1, json_build_object('type', 'member', 'id', holder.id, 'label', holder.label), 'sessions.end',
+                          'member', holder.id, holder.label, null,
+                          jsonb_build_object('ended', counted.ended, 'reason', 'no_role'))
+      from holder, counted where counted.ended > 0`,
 };
 
-/** Removes the link. @returns its account's id; null when the link is unknown, used or expired */
-export async function useSignInLink(db: Database, hash: string): Promise<string | null> {
-  return (await db.one<{ id: string }>(USE_LINK, [hash]))?.id ?? null;
+/** Ends the sessions of a person to whom the provider grants no role any more, if it is a member. */
+export async function endSessionsOfPerson(
+  db: Database,
+  accountId: string,
+  { issuer, subject }: { issuer: string; subject: string },
+): Promise<void> {
+  await db.query(END_OF_PERSON, [accountId, issuer, subject]);
+}
+
+const ACCOUNT_OF_LINK: Statement = {
+  name: 'account-of-sign-in-link',
+  text: 'select account_id as id from sign_in_link where hash = $1 and expires_at > jobferry_now()',
+};
+
+/** @returns the id of the link's account; null when the link is unknown, used or expired */
+export async function accountOfLink(db: Database, hash: string): Promise<string | null> {
+  return (await db.one<{ id: string }>(ACCOUNT_OF_LINK, [hash]))?.id ?? null;
+}
+
+/**
+ * Stores a new session, and removes the link that it was requested with: both or neither, so a failure costs no link.
+ * @returns null when the link is unknown, used or expired
+ */
+export async function createSessionOfLink(
+  prisma: PrismaClient,
+  by: Author,
+  session: NewSession,
+  linkHash: string,
+): Promise<{ expiresAt: Date } | null> {
+  return exclusively(prisma, by.accountId, async (tx) => {
+    const used = await tx.$executeRaw`
+      delete from sign_in_link
+       where hash = ${linkHash} and account_id = ${by.accountId} and expires_at > jobferry_now()`;
+    return used === 0 ? null : insertSession(tx, by, session);
+  });
 }

@@ -1,11 +1,14 @@
 import type { Access } from './access.ts';
 import type { Account } from './account.ts';
+import { JobferryError } from './errors.ts';
 
 /** Bounds of sessions. Beyond a number of sessions, the oldest one ends. */
 export const SESSION_LIMITS = {
   /** Sessions of one member, of one API key, or of all sign-in links. */
   ofHolder: 20,
   ofAccount: 1000,
+  /** Sign-ins in a minute of one member, of one API key, or with all sign-in links. Each leaves an entry in the audit log. */
+  signInsPerMinute: 20,
   /** Members of one account. A further person is refused. */
   members: 10_000,
   /** Stored characters of a browser's User-Agent. */
@@ -15,6 +18,13 @@ export const SESSION_LIMITS = {
   /** Lifetime of a sign-in link in milliseconds. */
   linkMs: 600_000,
 };
+
+/** A sign-in that is refused because its holder has had `signInsPerMinute` in the last minute. */
+export class TooManySignIns extends JobferryError {
+  constructor() {
+    super('forbidden', `more than ${SESSION_LIMITS.signInsPerMinute} sign-ins in a minute: wait a minute`);
+  }
+}
 
 /** Who signed in: a member, an API key, or, if both are null, the operator with a sign-in link. */
 export interface SessionHolder {

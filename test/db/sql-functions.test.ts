@@ -7,7 +7,7 @@ import { connect, createTestDatabase } from '../support/database.ts';
 import { DELIVERED, openFixture } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const quiet = { info: () => undefined };
+const quiet = { info: () => undefined, warn: () => undefined };
 const own = ownFunctions();
 async function openDatabase() {
   const { url } = await createTestDatabase();
@@ -70,7 +70,7 @@ describe('a start', () => {
     expect(await schemaState(client)).toBe('behind');
 
     const said: object[] = [];
-    const log = { info: (fields: object) => said.push(fields) };
+    const log = { ...quiet, info: (fields: object) => said.push(fields) };
     const results = await Promise.all([1, 2, 3].map(() => migrate({ url, log })));
     expect(results).toEqual([{ applied: [] }, { applied: [] }, { applied: [] }]);
     expect(said.filter((fields) => 'hash' in fields)).toEqual([

@@ -7,6 +7,7 @@ import { type BrowserSession, sessionHeaders, signIn } from '../support/browser-
 import { runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient, type GraphQL, openSubscription } from '../support/graphql.ts';
+import { OIDC_ENV } from '../support/members.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -83,6 +84,17 @@ it('starts from a link of the command line, as the operator', async () => {
     data: { me: { label: 'operator', apiKeyId: null } },
   });
   await expect(signIn(other.baseUrl, { link: new URL(link).hash.slice(1) })).rejects.toThrow('answered 401');
+});
+
+it('has no link while people sign in with a provider only', async () => {
+  const { code, stdout, stderr } = await runJobferry(['sign-in-link'], {
+    ...OIDC_ENV,
+    DATABASE_URL: databaseUrl,
+    PUBLIC_URL: 'https://jobs.example.com',
+    OIDC_ONLY: '1',
+  });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain('OIDC_ONLY is set, so no link signs in: use the OpenID provider');
 });
 
 describe('the start', () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { TooManySignIns } from '../../src/domain/session.ts';
 import type { GraphQLEndpoint } from '../../src/http/index.ts';
 import { FailedSignIns } from '../../src/http/sign-in/failed-sign-ins.ts';
+import { createLog } from '../../src/log.ts';
+import { SignInFailure } from '../../src/oidc/provider.ts';
 import { type Sent, testApi } from '../support/fake-api.ts';
 import { KEY } from '../support/fake-services.ts';
 import { fakeSignIn, LINK, TOKEN } from '../support/fake-sign-in.ts';
@@ -90,6 +93,21 @@ describe('signing in', () => {
     expect(refused.json.error).toMatch(/^too many failed sign-ins: try again in \d+ s$/);
   });
 
+  it('is refused after too many sign-ins, which are no failures', async () => {
+    const { sessions } = fakeSignIn();
+    let isTooMany = true;
+    const startOfKey: typeof sessions.startOfKey = (...input) =>
+      isTooMany ? Promise.reject(new TooManySignIns()) : sessions.startOfKey(...input);
+    const { post } = await signInApi(null, { sessions: { ...sessions, startOfKey } });
+    for (let n = 0; n < 25; n += 1) {
+      const { status, headers, json } = await post({ apiKey: KEY });
+      const error = 'more than 20 sign-ins in a minute: wait a minute';
+      expect([status, headers['retry-after'], json]).toEqual([429, '60', { error }]);
+    }
+    isTooMany = false;
+    expect((await post({ apiKey: KEY })).status).toBe(204);
+  });
+
   it('ends the session that the browser had', async () => {
     const ended: string[] = [];
     const { sessions } = fakeSignIn();
@@ -125,8 +143,21 @@ describe('a session', () => {
 
   it('does not come before an API key', async () => {
     const { send, url } = await signInApi();
-    const headers = { cookie: `jobferry-${url.port}=${TOKEN}` };
+    const headers = { cookie: `jobferry-${url.port}=${TOKEN}`, 'jobferry-dashboard': '1' };
     expect((await send('POST', '/graphql', { headers, body: '{}' })).json).toBe('key');
+    for (const authorization of ['Bearer jf_wrong', 'bearer', 'BEARER two words']) {
+      const wrong = { ...headers, authorization };
+      expect((await send('POST', '/graphql', { headers: wrong, body: '{}' })).status).toBe(401);
+    }
+  });
+
+  it('counts behind a proxy that asks for a name and a password', async () => {
+    const { send, url } = await signInApi();
+    const authorization = `Basic ${Buffer.from('ada:secret').toString('base64')}`;
+    const headers = { cookie: `jobferry-${url.port}=${TOKEN}`, 'jobferry-dashboard': '1', authorization };
+    expect((await send('POST', '/graphql', { headers, body: '{}' })).json).toBe('session');
+    const { cookie: _, ...withoutCookie } = headers;
+    expect((await send('POST', '/graphql', { headers: withoutCookie, body: '{}' })).status).toBe(401);
   });
 
   it.each([
@@ -199,6 +230,23 @@ describe('another site cannot use a session', () => {
 });
 
 describe('failed sign-ins', () => {
+  it('with a provider fill no log, whoever asks', async () => {
+    const lines: string[] = [];
+    const log = createLog({ level: 'info' }, { write: (line) => lines.push(line) });
+    const isDown = () =>
+      Promise.reject(new SignInFailure('provider_unavailable', 'down', new Error('id_token=secret')));
+    const oidc = { name: 'id.example.com', people: { begin: isDown, finish: notHere }, log };
+    const { send } = await signInApi('http://localhost/', { oidc });
+    for (const path of ['/session/oidc', '/session/oidc/callback?code=1']) {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => send('GET', path, { headers: withoutKey })));
+      expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(302));
+    }
+    const codes = lines.map((line) => (JSON.parse(line) as { code: string }).code);
+    expect(codes.filter((code) => code === 'provider_unavailable')).toHaveLength(5);
+    expect(codes.filter((code) => code === 'expired')).toHaveLength(5);
+    expect(lines.filter((line) => line.includes('secret'))).toEqual([]);
+  });
+
   it('are counted for a minute, by IPv4 address or IPv6 network', () => {
     let now = 0;
     const failed = new FailedSignIns(() => now);

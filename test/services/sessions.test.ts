@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { databaseTime } from '../../src/db/connection/clock.ts';
 import { sweepByTime } from '../../src/db/retention/sweep.ts';
 import type { Account } from '../../src/domain/account.ts';
-import { SESSION_LIMITS } from '../../src/domain/session.ts';
+import { SESSION_LIMITS, TooManySignIns } from '../../src/domain/session.ts';
 import { createLink, createSessions } from '../../src/services/sign-in/sessions.ts';
 import { createAccount } from '../support/account.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -27,6 +27,10 @@ async function accountWithKey(): Promise<{ account: Account; key: string }> {
 /** Sessions of another process: nothing is cached there. */
 const elsewhere = (settings: Partial<TestServices['context']['signIn']> = {}) =>
   createSessions({ ...op.context, signIn: { ...op.context.signIn, ...settings } });
+
+/** As if a minute had passed since the sign-ins of the account. */
+const makeSignInsOld = ({ id }: Account) =>
+  op.db.query(`update audit_entry set id = jobferry_id(at - interval '61 s') where account_id = $1`, [id]);
 
 const tokenOf = async (address: Promise<string>) => new URL(await address).hash.slice(1);
 const ADDRESS = new URL('https://example.com/jobferry/');
@@ -101,12 +105,28 @@ describe('a session', () => {
     const tokens: string[] = [];
     for (let n = 0; n <= SESSION_LIMITS.ofHolder; n += 1) {
       tokens.push((await op.sessions.startOfKey(account, null)).token);
+      await makeSignInsOld(account);
     }
     expect(await Promise.all(tokens.slice(0, 3).map((token) => elsewhere().find(token)))).toEqual([
       null,
       expect.anything(),
       expect.anything(),
     ]);
+  });
+
+  it('is refused to a key that has had twenty in a minute, also if these have ended', async () => {
+    const { account } = await accountWithKey();
+    const { id } = await op.accounts.createApiKey(account, 'another');
+    const other = { ...account, actor: { ...account.actor, id } };
+    for (let n = 0; n < SESSION_LIMITS.signInsPerMinute; n += 1) {
+      await op.sessions.endOwn((await op.sessions.startOfKey(account, null)).token);
+    }
+    const refused = { message: 'more than 20 sign-ins in a minute: wait a minute' };
+    await expect(op.sessions.startOfKey(account, null)).rejects.toBeInstanceOf(TooManySignIns);
+    await expect(elsewhere().startOfKey(account, null)).rejects.toMatchObject(refused);
+    expect(await op.sessions.startOfKey(other, null)).not.toBeNull();
+    await makeSignInsOld(account);
+    expect(await op.sessions.startOfKey(account, null)).not.toBeNull();
   });
 
   it('is ended by its id within its account only', async () => {
@@ -145,6 +165,16 @@ describe('a sign-in link', () => {
       account: { id: first.id, actor: { type: 'operator', id: null, label: 'operator' } },
       access: { role: 'admin', mayViewPayloads: true },
     });
+  });
+
+  it('is not used up when its session cannot be stored', async () => {
+    const { account } = await accountWithKey();
+    const token = await tokenOf(createLink(op.db, account.id, ADDRESS));
+    await op.db.query(`alter table audit_entry add constraint full_up check (account_id <> '${account.id}') not valid`);
+    await expect(op.sessions.startOfLink(token, null)).rejects.toThrow();
+    await op.db.query('alter table audit_entry drop constraint full_up');
+    expect(await op.sessions.startOfLink(token, null)).not.toBeNull();
+    expect(await op.sessions.startOfLink(token, null)).toBeNull();
   });
 
   it('works for ten minutes', async () => {

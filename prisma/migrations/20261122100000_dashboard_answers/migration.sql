@@ -1,5 +1,10 @@
 -- What the GraphQL API returns to dashboards beyond the first version. No column has an index: publish, claim and settle
 -- write one or two values more, and maintain nothing more.
+--
+-- Tables are locked in the order in which settles and replays lock them, so that none of these can deadlock with this.
+
+-- Start of the hold; kept like hold_job_id when the hold ends by itself.
+alter table queue add column hold_since timestamptz(3);
 
 -- started_at  start of the delivery; null if none started. In ack mode it cannot be derived from the end of the attempt.
 -- next_at     earliest time of the job's next delivery, as decided when the attempt ended; null after the last attempt.
@@ -8,9 +13,6 @@ alter table attempt add column started_at timestamptz(3), add column next_at tim
 -- The first line of the webhook's last answer, without ids and numbers (jobferry_answer_line). Null if there was no such
 -- answer, or if it is stored encrypted.
 alter table dead_letter add column answer text;
-
--- Start of the hold; kept like hold_job_id when the hold ends by itself.
-alter table queue add column hold_since timestamptz(3);
 
 alter table bulk_action drop constraint bulk_action_kind_values;
 alter table bulk_action add constraint bulk_action_kind_values

@@ -53,4 +53,4 @@ create index sign_in_link_account_id_idx on sign_in_link (account_id);
 
 alter table audit_entry drop constraint audit_entry_actor_type_values;
 alter table audit_entry add constraint audit_entry_actor_type_values
-  check (actor_type in ('api_key', 'member', 'operator'));
+  check (actor_type in ('api_key', 'member', 'operator')) not valid;

@@ -34,7 +34,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
       const later = before.later.join(', ');
       throw new Error(`the database was migrated by a later version of Jobferry (${later}): run that version`);
     }
-    const applied = await applyMigrations(lock, options.log);
+    const applied = await applyMigrations(lock, options);
     if (!hasOwn(before.functions)) await replaceFunctions(lock, before.functions, options.log);
     await options.afterMigrations?.();
     return { applied };

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
+import { limitLockWaits, openWatcher, untilLocked } from './lock-waits.ts';
 
 /**
  * Applies the migrations of `prisma/migrations`, and records them in `_prisma_migrations` as Prisma does, so that
@@ -12,6 +13,7 @@ import type pg from 'pg';
 
 export interface MigrationLog {
   info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
 }
 
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>;
@@ -47,11 +49,15 @@ let ownNames: readonly string[] | null = null;
 
 /** Names of the migrations of this version, in order. Read once: every readiness check needs them. */
 export function ownMigrations(): readonly string[] {
-  ownNames ??= readdirSync(FOLDER, { withFileTypes: true })
+  ownNames ??= namesIn(FOLDER);
+  return ownNames;
+}
+
+function namesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
     .sort();
-  return ownNames;
 }
 
 /** Names of the migrations that the database has. */
@@ -68,24 +74,42 @@ async function hasHistory(database: Queryable): Promise<boolean> {
   return (await database.query<{ present: boolean }>(text)).rows[0]?.present === true;
 }
 
+interface ApplyOptions {
+  /** Address of the client's database. */
+  url: string;
+  log: MigrationLog;
+  /** `prisma/migrations`, or a copy of it. */
+  folder?: string;
+}
+
 /**
- * Applies what the database does not have, each migration in one transaction with its record. The caller holds the
- * lock of migrations.
+ * Applies what the database does not have, each migration in one transaction with its record. While another session has
+ * a lock that a migration needs, it is tried again and again. The caller holds the lock of migrations.
  * @returns the names of those that were applied
  * @throws Error when one fails; nothing of that one is kept
  */
-export async function applyMigrations(client: pg.Client, log: MigrationLog): Promise<string[]> {
+export async function applyMigrations(
+  client: pg.Client,
+  { url, log, folder = FOLDER }: ApplyOptions,
+): Promise<string[]> {
   const finished = await finishedMigrations(client);
-  const missing = ownMigrations().filter((name) => !finished.has(name));
+  const missing = namesIn(folder).filter((name) => !finished.has(name));
   if (missing.length === 0) return [];
   await client.query(`select pg_advisory_lock(${PRISMA_LOCK})`);
+  const watcher = await openWatcher(url);
   try {
     if (!(await hasHistory(client))) await beginHistory(client, missing[0]);
     await giveUpInterrupted(client, missing, log);
-    for (const name of missing) await applyMigration(client, name);
+    for (const name of missing) {
+      const apply = () => applyMigration(client, name, join(folder, name, 'migration.sql'));
+      await untilLocked(client, { watcher, log, migration: name }, apply).catch((error: unknown) => {
+        throw failureOf(name, error);
+      });
+    }
     return missing;
   } finally {
     await client.query(`select pg_advisory_unlock(${PRISMA_LOCK})`).catch(() => undefined);
+    await watcher?.end().catch(() => undefined);
   }
 }
 
@@ -116,10 +140,11 @@ async function giveUpInterrupted(client: pg.Client, names: readonly string[], lo
   }
 }
 
-async function applyMigration(client: pg.Client, name: string): Promise<void> {
-  const script = readFileSync(join(FOLDER, name, 'migration.sql'), 'utf8');
+async function applyMigration(client: pg.Client, name: string, file: string): Promise<void> {
+  const script = readFileSync(file, 'utf8');
   const id = randomUUID();
   await inTransaction(client, async () => {
+    await limitLockWaits(client);
     await client.query(
       `insert into _prisma_migrations (id, checksum, migration_name, started_at)
        values ($1, $2, $3, clock_timestamp())`,
@@ -130,8 +155,6 @@ async function applyMigration(client: pg.Client, name: string): Promise<void> {
       'update _prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 1 where id = $1',
       [id],
     );
-  }).catch((error: unknown) => {
-    throw failureOf(name, error);
   });
 }
 

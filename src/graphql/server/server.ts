@@ -38,8 +38,10 @@ const Server = builder.objectRef<ServerFacts>('Server').implement({
     }),
     lags: t.field({
       type: ServiceLags,
+      nullable: true,
       complexity: PRICE.usage,
-      description: 'How far the background work of the service is behind.',
+      description:
+        'How far the background work of the service is behind. Only the first account, which is the operator’s, receives it: it shows the load of all accounts. Null for other accounts.',
       resolve: (_server, _args, { services, account }) => services.server.lags(account),
     }),
     webhookTimeoutSeconds: t.exposeFloat('webhookTimeoutSeconds', {

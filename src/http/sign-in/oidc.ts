@@ -39,8 +39,10 @@ export function mountOidc(app: Express, signIn: SignIn, oidc: OidcSignIn): void 
   };
   const failWith = (res: Response, error: unknown, to: string) => {
     if (!(error instanceof SignInFailure)) throw error;
-    oidc.log.warn({ code: error.code, reason: error.message }, 'a sign-in with the OpenID provider failed');
-    fail(res, error.code, to);
+    const { code, message } = error;
+    // Anyone can cause such lines. As an error, equal ones are left out; without its cause, which may contain tokens.
+    oidc.log.warn({ code, err: new SignInFailure(code, message) }, 'a sign-in with the OpenID provider failed');
+    fail(res, code, to);
   };
 
   app.get('/session/oidc', (req, res, next) => {

@@ -1,4 +1,5 @@
 import type { Express, Request, RequestHandler, Response } from 'express';
+import { TooManySignIns } from '../../domain/session.ts';
 import type { NewSession } from '../../services/sign-in/sessions.ts';
 import { jsonBodyReader } from '../body.ts';
 import { HttpRefusal } from '../errors.ts';
@@ -76,7 +77,12 @@ async function start(req: Request, res: Response, signIn: SignIn, failed: Failed
   }
   const session = await (typeof apiKey === 'string' ? ofKey(apiKey, req, signIn) : ofLink(String(link), req, signIn))
     // An error says nothing about the key or the link.
-    .finally(() => failed.end(client));
+    .finally(() => failed.end(client))
+    .catch((error: unknown) => {
+      if (!(error instanceof TooManySignIns)) throw error;
+      res.setHeader('retry-after', '60');
+      throw new HttpRefusal(429, error.message);
+    });
   if (session === null) {
     failed.add(client);
     throw new HttpRefusal(401, typeof apiKey === 'string' ? INVALID_KEY : INVALID_LINK);

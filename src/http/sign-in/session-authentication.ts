@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { admit } from '../authentication.ts';
 import { HttpRefusal } from '../errors.ts';
@@ -9,6 +10,11 @@ import type { SignIn } from './sign-in.ts';
 /** Pages of other sites cannot add this header without permission, which this server gives to none. */
 const OWN_HEADER = 'jobferry-dashboard';
 
+/** Another scheme, such as Basic, is for a proxy in front of this server. The browser sends it with every request. */
+function hasBearer({ headers }: IncomingMessage): boolean {
+  return /^bearer(?:\s|$)/i.test(headers.authorization ?? '');
+}
+
 /**
  * Accepts the session of the dashboard besides API keys. The cookie counts only if the request is from a page of this
  * server, because browsers add cookies to requests from other pages, too.
@@ -19,7 +25,7 @@ export function sessionAuthentication(
   byKey: RequestHandler,
 ): RequestHandler {
   return (req, res, next) => {
-    const token = req.headers.authorization === undefined ? sessionTokenIn(req, address) : null;
+    const token = hasBearer(req) ? null : sessionTokenIn(req, address);
     if (token === null) {
       byKey(req, res, next);
       return;

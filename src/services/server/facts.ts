@@ -20,9 +20,12 @@ export interface ServerFacts {
 /** Facts about the service that the API shows to clients. */
 export function createServerFacts({ db, periods, server }: Pick<Context, 'db' | 'periods' | 'server'>) {
   return {
-    /** Returns how far the background work of the service is behind. @throws JobferryError `unavailable` */
-    lags(account: Account): Promise<ServiceLags> {
-      return serviceLags(db.reading(account.id), periods.retentionMs);
+    /**
+     * Returns how far the background work of the service is behind; null for an account that is not the first.
+     * @throws JobferryError `unavailable`
+     */
+    lags(account: Account): Promise<ServiceLags | null> {
+      return serviceLags(db.reading(account.id), account.id, periods.retentionMs);
     },
 
     /** Returns the version, the clock and the periods of this service. */

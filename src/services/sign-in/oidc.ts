@@ -1,12 +1,15 @@
 import { firstAccountId, type ProvidedPerson, signInMember } from '../../db/members.ts';
+import { endSessionsOfPerson } from '../../db/sessions.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { accessByClaims, type RoleTable } from '../../domain/role-table.ts';
-import { SESSION_LIMITS } from '../../domain/session.ts';
+import { SESSION_LIMITS, TooManySignIns } from '../../domain/session.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { type OidcProvider, type PendingSignIn, SignInFailure } from '../../oidc/provider.ts';
 import type { Context } from '../context.ts';
 import { browserOf, type NewSession } from './sessions.ts';
 import { generateToken, hashToken } from './token.ts';
+
+type Claims = Readonly<Record<string, unknown>>;
 
 /** Signs people in with the OpenID provider. All of them are members of the first account, which is the operator's. */
 export function createOidcSignIn(
@@ -19,36 +22,55 @@ export function createOidcSignIn(
     begin: () => provider.begin(),
 
     /**
-     * Starts a session of the person whom the provider has identified. The access is evaluated at each sign-in.
+     * Starts a session of the person whom the provider has identified. The access is evaluated at each sign-in; without a
+     * role, the sessions that the person has end.
      * @param answered the address to which the provider has sent the browser
      * @throws SignInFailure, JobferryError `unavailable`
      */
     async finish(answered: URL, pending: PendingSignIn, userAgent: string | null): Promise<NewSession> {
-      const claims = await provider.finish(answered, pending);
+      const claims = withoutForeignAddress(await provider.finish(answered, pending));
       const person = personOf(signIn.issuer ?? '', claims);
+      const accountId = await firstAccountId(db);
+      if (accountId === null) throw new Error('there is no account');
       const access = accessByClaims(roles, claims);
       if (access === null) {
+        // What a person had before must not last for as long as a session may.
+        await db.changingTurns.run(accountId, () => endSessionsOfPerson(db, accountId, person));
         const names = [...roles.keys()].join(', ');
         throw new SignInFailure(
           'no_role',
           `OIDC_ROLES grants no role to ${person.subject}; it looks at the claim ${names}`,
         );
       }
-      const accountId = await firstAccountId(db);
-      if (accountId === null) throw new Error('there is no account');
       const token = generateToken('session');
       const session = { hash: hashToken(token), userAgent: browserOf(userAgent), maxMs: signIn.sessionMaxMs };
-      const { expiresAt } = await signInMember(prisma, accountId, person, access, session).catch((error: unknown) => {
-        const isFull = error instanceof JobferryError && error.kind === 'forbidden';
-        throw isFull ? new SignInFailure('too_many_members', error.message) : error;
-      });
+      const { expiresAt } = await db.changingTurns
+        .run(accountId, () => signInMember(prisma, accountId, person, access, session))
+        .catch((error: unknown) => {
+          throw failureOf(error);
+        });
       return { token, expiresAt };
     },
   };
 }
 
+/**
+ * Removes an address that may be another person's: roles are granted by it, and the audit log names people by it. A provider
+ * that sends no `email_verified` sends verified addresses only; some send it as a text.
+ */
+function withoutForeignAddress(claims: Claims): Claims {
+  const { email_verified: verified = true } = claims;
+  return verified === true || verified === 'true' ? claims : { ...claims, email: undefined };
+}
+
+function failureOf(error: unknown): unknown {
+  if (error instanceof TooManySignIns) return new SignInFailure('too_many_failures', error.message);
+  const isFull = error instanceof JobferryError && error.kind === 'forbidden';
+  return isFull ? new SignInFailure('too_many_members', error.message) : error;
+}
+
 /** @throws SignInFailure `invalid` */
-function personOf(issuer: string, claims: Readonly<Record<string, unknown>>): ProvidedPerson {
+function personOf(issuer: string, claims: Claims): ProvidedPerson {
   const { sub: subject } = claims;
   if (typeof subject !== 'string' || subject.length > SESSION_LIMITS.claim || !isStorableText(subject)) {
     throw new SignInFailure('invalid', `the claim sub must be a text of at most ${SESSION_LIMITS.claim} characters`);
@@ -57,8 +79,7 @@ function personOf(issuer: string, claims: Readonly<Record<string, unknown>>): Pr
     issuer,
     subject,
     name: textOf(claims.name) ?? textOf(claims.preferred_username),
-    // The audit log names people by this address, so it must be theirs.
-    email: claims.email_verified === false ? null : textOf(claims.email),
+    email: textOf(claims.email),
   };
 }
 

@@ -1,12 +1,13 @@
 import {
+  accountOfLink,
   createSession,
+  createSessionOfLink,
   createSignInLink,
   endSession,
   endSessionsOfMember,
   type FoundSession,
   noteSessionUse,
   sessionByHash,
-  useSignInLink,
 } from '../../db/sessions.ts';
 import { accessOf, FULL_ACCESS, type MemberRole } from '../../domain/access.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
@@ -36,11 +37,13 @@ export function createSessions({ db, prisma, signIn }: SessionContext) {
     return toSignedIn(session);
   });
 
-  const start = async (accountId: string, actor: Actor, holder: SessionHolder, userAgent: string | null) => {
+  // All sessions of an account wait for its row, each with a connection.
+  const inTurn = <T>(accountId: string, work: () => Promise<T>) => db.changingTurns.run(accountId, work);
+
+  const newSession = (holder: SessionHolder, userAgent: string | null) => {
     const token = generateToken('session');
     const session = { hash: hashToken(token), holder, userAgent: browserOf(userAgent), maxMs: signIn.sessionMaxMs };
-    const { expiresAt } = await createSession(prisma, { accountId, actor }, session);
-    return { token, expiresAt };
+    return { token, session };
   };
 
   const find = async (token: string): Promise<SignedIn | null> => {
@@ -53,17 +56,27 @@ export function createSessions({ db, prisma, signIn }: SessionContext) {
     /** Returns the client of a session; null when the token is malformed or unknown, or the session has ended. */
     find,
 
-    /** Starts a session of an API key. It ends when the key is revoked. */
-    startOfKey(account: Account, userAgent: string | null): Promise<NewSession> {
-      return start(account.id, account.actor, { memberId: null, apiKeyId: account.actor.id }, userAgent);
+    /** Starts a session of an API key. It ends when the key is revoked. @throws TooManySignIns */
+    async startOfKey(account: Account, userAgent: string | null): Promise<NewSession> {
+      const { token, session } = newSession({ memberId: null, apiKeyId: account.actor.id }, userAgent);
+      const { expiresAt } = await inTurn(account.id, () => createSession(prisma, authorOf(account), session));
+      return { token, expiresAt };
     },
 
-    /** Starts a session of the operator. @returns null when the link is malformed, unknown, used or expired */
-    async startOfLink(token: string, userAgent: string | null): Promise<NewSession | null> {
-      if (!isPlausibleToken('link', token)) return null;
-      const accountId = await useSignInLink(db, hashToken(token));
+    /**
+     * Starts a session of the operator.
+     * @returns null when the link is malformed, unknown, used or expired
+     * @throws TooManySignIns; the link can then still be used
+     */
+    async startOfLink(link: string, userAgent: string | null): Promise<NewSession | null> {
+      if (!isPlausibleToken('link', link)) return null;
+      const linkHash = hashToken(link);
+      const accountId = await accountOfLink(db, linkHash);
       if (accountId === null) return null;
-      return start(accountId, OPERATOR, { memberId: null, apiKeyId: null }, userAgent);
+      const { token, session } = newSession({ memberId: null, apiKeyId: null }, userAgent);
+      const by = { accountId, actor: OPERATOR };
+      const stored = await inTurn(accountId, () => createSessionOfLink(prisma, by, session, linkHash));
+      return stored === null ? null : { token, expiresAt: stored.expiresAt };
     },
 
     /** Ends the session with this token, if there is one. */
