@@ -94,7 +94,7 @@ function scalarTest({ op, value }: Test, found: string, values: Values): string 
 const TAKEN_FOR_INDEX = /^\s*[+-]?\d+$/;
 
 /** @returns SQL: the value at a path; null where it does not exist */
-function valueAt(names: readonly string[], document: string, values: Values): string {
+export function valueAt(names: readonly string[], document: string, values: Values): string {
   let expression = document;
   let run: string[] = [];
   const step = () => {
