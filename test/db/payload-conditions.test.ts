@@ -155,6 +155,22 @@ describe.each(['parsed on the fly', 'indexed'])('%s: a payload', (state) => {
     expect(await names(condition)).toEqual([...found].sort());
   });
 
+  it.each<[text: string, found: Name[]]>([
+    ['LOVELACE', ['order']],
+    ['customer.id', ['dotted']],
+    ['"quoted" \\ %_', ['quote']],
+    ['quoted\\"', []],
+    ['", "', []],
+    ['": ', []],
+    ['u0000', ['nul']],
+    ['\ufffd', ['nul', 'surrogates']],
+    ['19.9', ['order', 'sameNumber', 'text42']],
+    ['false', ['sameNumber']],
+    ['null', ['order', 'sameNumber', 'tooHuge']],
+  ])('that has %j anywhere', async (text, found) => {
+    expect(await names({ kind: 'anywhere', text })).toEqual([...found].sort());
+  });
+
   it.each<[path: string, groups: [value: string, count: number][]]>([
     // 42 and 42.0 are the same number.
     ['customer.id', [['"42"', 1], ['42', 2], ['7', 1], ['8', 1], ['9', 1]]],
