@@ -17,7 +17,7 @@ import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { sweepById, sweepDeadLetters, sweepQueues, sweepsBelow } from '../../src/db/retention/sweep.ts';
 import { countDeadLetters, deadLetterIds } from '../../src/db/search/dead-letters.ts';
-import { errorGroups } from '../../src/db/search/error-groups.ts';
+import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
 import {
   DELIVERED,
   type Fixture,
@@ -183,13 +183,32 @@ describe('with 21 000 jobs', () => {
     }
     expect((await rowsRead()) - before).toBeLessThan(2000);
   });
+
+  it.each([
+    ['of each queue', errorGroups],
+    ['across queues', errorGroupsAcrossQueues],
+  ])('error groups by answer %s read the dead letters of a cause once, and not for each answer', async (_what, groups) => {
+    const many = await fixture.createQueue();
+    await fixture.db.query(
+      `insert into dead_letter (job_id, queue_id, reason, fingerprint, answer, dead_at)
+       select jobferry_id(), $1, 'nacked', 'one cause', 'answer ' || n, jobferry_now() from generate_series(1, 1000) n`,
+      [many.id],
+    );
+    await fixture.db.query('analyze dead_letter');
+    const before = await rowsRead('dead_letter');
+    const options = { limit: 100, byAnswer: true, newSince: new Date(0) };
+    const found = await groups(fixture.db, deadLetters(), { queueIds: [many.id] }, options);
+    expect(found).toHaveLength(100);
+    expect((await rowsRead('dead_letter')) - before).toBeLessThan(10_000);
+  });
 });
 
-/** Rows of jobs that were fetched by way of an index. */
-async function rowsRead(): Promise<number> {
+/** Rows of a table that were fetched by way of an index. */
+async function rowsRead(table: 'job' | 'dead_letter' | 'attempt' = 'job'): Promise<number> {
   await fixture.db.query('select pg_stat_force_next_flush()');
   const row = await fixture.db.one<{ rows: string }>(
-    `select idx_tup_fetch as rows from pg_stat_user_tables where relname = 'job'`,
+    'select idx_tup_fetch as rows from pg_stat_user_tables where relname = $1',
+    [table],
   );
   return Number(row?.rows);
 }
