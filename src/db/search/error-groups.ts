@@ -5,8 +5,9 @@ import { isKeptLetter } from '../retention/kept.ts';
 import { compose, type DeadLetterScope } from './dead-letters.ts';
 
 export interface ErrorGroupRow {
-  /** The queues of the group and its number in each, largest first. */
+  /** The first queues of the group and its number in each, largest first. */
   queues: { id: string; count: number }[];
+  queue_count: number;
   fingerprint: string;
   /** Null if groups are not divided by answer, or their dead letters have none. */
   answer: string | null;
@@ -18,6 +19,9 @@ export interface ErrorGroupRow {
   last_seen: Date;
   sample: string;
 }
+
+/** Maximum number of queues that are named for one group. */
+export const MAX_QUEUES_OF_GROUP = 100;
 
 export interface GroupOptions {
   /** Maximum number of groups, per queue or in total. */
@@ -38,7 +42,7 @@ export function errorGroups(
   const { own, ofQueue, values, isNew, limit } = grouping(scope, filter, options);
   // Without `newSince` the first dead letters of the groups that are returned are enough.
   const text = `${own}
-    select json_build_array(json_build_object('id', own.id, 'count', g.count)) as queues, ${MEMBERS}
+    select json_build_array(json_build_object('id', own.id, 'count', g.count)) as queues, 1 as queue_count, ${MEMBERS}
       from own
       cross join lateral (
         with groups as materialized (${ofQueue}${options.newSince === undefined ? ` ${LARGEST_FIRST} ${limit}` : ''})
@@ -58,13 +62,17 @@ export function errorGroupsAcrossQueues(
   const { own, ofQueue, values, isNew, limit } = grouping(scope, filter, options);
   const text = `${own}, groups as materialized (
       select g.* from own cross join lateral (${ofQueue} offset 0) g
-    ), parts as materialized (${withFirstSeen('groups', options)}), merged as (
-      select json_agg(json_build_object('id', p.queue_id, 'count', p.count) order by p.count desc, p.queue_id) as queues,
+    ), parts as materialized (
+      select p.*, row_number() over (partition by fingerprint, answer order by count desc, queue_id) as place
+        from (${withFirstSeen('groups', options)}) p
+    ), merged as (
+      select json_agg(json_build_object('id', p.queue_id, 'count', p.count) order by p.place)
+               filter (where p.place <= ${MAX_QUEUES_OF_GROUP}) as queues, count(*)::integer as queue_count,
              p.fingerprint, p.answer, sum(p.count)::integer as count, min(p.first_seen) as first_seen,
              max(p.last_seen) as last_seen, max(p.newest) as newest, max(p.sample) as sample
         from parts p group by p.fingerprint, p.answer
     ), g as (select * from merged g where ${isNew} order by count desc, newest desc ${limit})
-    select g.queues, ${MEMBERS} from g join dead_letter newest on newest.id = g.newest
+    select g.queues, g.queue_count, ${MEMBERS} from g join dead_letter newest on newest.id = g.newest
      order by g.count desc, g.newest desc`;
   return db.query<ErrorGroupRow>(text, values);
 }
