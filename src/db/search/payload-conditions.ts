@@ -51,7 +51,7 @@ function anywhereTest(text: string, document: string, values: Values): string {
                 then exists (
                   select from jsonb_path_query(${document}, 'strict $.**') as node(value)
                    where case jsonb_typeof(node.value)
-                           when 'object' then exists (select from jsonb_object_keys(node.value) as name where ${isIn('name')})
+                           when 'object' then exists (select from jsonb_object_keys(node.value) as keys(name) where ${isIn('keys.name')})
                            when 'array' then false
                            else ${isIn(`coalesce(node.value #>> '{}', 'null')`)} end)
                 else false end)`;
