@@ -13,7 +13,8 @@ begin
 end
 $$;
 
--- Adds the counts of a batch to a bulk action, and moves its position behind the batch.
+-- Adds the counts of a batch to a bulk action, and moves its position behind the batch. The looked_at of a later revision
+-- stays far in the future, so that processes of earlier builds do not take the action.
 create or replace function jobferry_bulk_count(p_action text, p_processed integer, p_succeeded integer, p_position text)
 returns void
 language sql
@@ -21,7 +22,8 @@ as $$
   update bulk_action
      set processed = processed + p_processed, succeeded = succeeded + p_succeeded,
          skipped = skipped + p_processed - p_succeeded, matched = greatest(matched, processed + p_processed),
-         position = p_position, updated_at = jobferry_now(), looked_at = jobferry_now()
+         position = p_position, updated_at = jobferry_now(), kept_at = jobferry_now(),
+         looked_at = case revision when 1 then jobferry_now() else looked_at end
    where id = p_action
 $$;
 

@@ -1,6 +1,7 @@
 import { JobferryError } from './errors.ts';
 import type { DeadReason, JobStatus } from './job.ts';
 import { FILTER_LIMITS } from './job-filter.ts';
+import { isOwnError } from './outcome.ts';
 import { isStorableText } from './text.ts';
 
 /** The rules of bulk actions that need neither database nor clock. */
@@ -105,6 +106,8 @@ export function checkCanary(canary: CanaryJob): 'go' | 'wait' | { failed: string
   if (canary.status === null) return { failed: `the canary job ${canary.id} was removed before it had completed` };
   if (canary.status !== 'dead') return 'wait';
   if (canary.deadReason === 'cancelled') return { failed: `the canary job ${canary.id} was cancelled` };
-  const error = canary.lastError === null || canary.lastError === canary.deadReason ? '' : `: ${canary.lastError}`;
+  // The reason is stored, and shown to people without the right to see what receivers wrote: the job has their texts.
+  const isShown = canary.lastError !== null && canary.lastError !== canary.deadReason && isOwnError(canary.lastError);
+  const error = isShown ? `: ${canary.lastError}` : '';
   return { failed: `the canary job ${canary.id} died (${canary.deadReason})${error}` };
 }

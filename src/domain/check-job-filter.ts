@@ -47,25 +47,27 @@ export function assertJobFilter(filter: JobFilter): void {
 /** @throws JobferryError `invalid_request` */
 export function assertPayloadCondition(condition: PayloadCondition): void {
   const { payloadConditions, payloadNesting } = FILTER_LIMITS;
-  let tests = 0;
+  let leaves = 0;
   const visit = (part: PayloadCondition, depth: number) => {
     if (depth > payloadNesting) throw invalid(`payload conditions nest at most ${payloadNesting} deep`);
-    if (part.kind === 'test') {
-      tests += 1;
-      if (tests > payloadConditions) throw invalid(`a filter has at most ${payloadConditions} payload conditions`);
-      assertTest(part);
-    } else if (part.kind === 'anywhere') {
-      tests += 1;
-      if (part.text === '') throw invalid('a payload condition with `anywhere` needs a text');
-      assertText('anywhere', part.text);
-    } else if (part.kind === 'not') {
+    if (part.kind === 'not') {
       visit(part.of, depth + 1);
-    } else {
+    } else if (part.kind === 'and' || part.kind === 'or') {
       if (part.of.length === 0) throw invalid(`payload condition "${part.kind}" needs at least one condition`);
       for (const inner of part.of) visit(inner, depth + 1);
+    } else {
+      leaves += 1;
+      if (leaves > payloadConditions) throw invalid(`a filter has at most ${payloadConditions} payload conditions`);
+      if (part.kind === 'test') assertTest(part);
+      else assertAnywhere(part.text);
     }
   };
   visit(condition, 1);
+}
+
+function assertAnywhere(text: string): void {
+  if (text === '') throw invalid('a payload condition with `anywhere` needs a text');
+  assertText('anywhere', text);
 }
 
 function assertTest({ path, op, value }: Extract<PayloadCondition, { kind: 'test' }>): void {

@@ -57,7 +57,8 @@ export type JsonScalar = string | number | boolean | null;
  * - `CONTAINS`: a text contains this literal text, ignoring case; an array has this element.
  * - `EXISTS`: true also if the value is null.
  *
- * `anywhere` is true if the JSON text of the payload, with its names and values, contains the text, ignoring case.
+ * `anywhere` is true if a name, a text, or the JSON of a number, true, false or null in the payload contains the text,
+ * ignoring case.
  *
  * A payload that cannot be searched (docs/queries.md) matches no condition, negated or not.
  */

@@ -3,14 +3,17 @@ import { ANY, formatPath, isIndex, type PathStep, parsePath, pathsOf, valuesAt }
 
 type Test = Extract<PayloadCondition, { kind: 'test' }>;
 
+/** Calls `visit` with each payload of a sample. The caller may let other work run between two calls. */
+export type EachPayload = (visit: (payload: unknown) => void) => Promise<void>;
+
 /**
  * Returns why a payload condition may match nothing: a path that no sampled payload has, with the most similar path that
  * occurs, or a value of another type than those at the path. Null if there is no such reason, or nothing was sampled.
  */
-export function payloadHint(payload: JobFilter['payload'], sample: readonly unknown[]): string | null {
-  if (payload === undefined || sample.length === 0) return null;
+export async function payloadHint(payload: JobFilter['payload'], each: EachPayload): Promise<string | null> {
+  if (payload === undefined) return null;
   for (const test of requiredTests(payload)) {
-    const hint = hintOf(test, sample);
+    const hint = await hintOf(test, each);
     if (hint !== null) return hint;
   }
   return null;
@@ -30,19 +33,24 @@ function requiredTests(condition: PayloadCondition): Test[] {
   }
 }
 
-function hintOf({ path, op, value }: Test, sample: readonly unknown[]): string | null {
+async function hintOf({ path, op, value }: Test, each: EachPayload): Promise<string | null> {
   const steps = parsePath(path);
-  const values = sample.flatMap((payload) => valuesAt(payload, steps));
-  if (values.length > 0) {
-    if (op !== 'EQ' || value === null) return null;
-    const types = new Set(values.filter((found) => found !== null).map((found) => typeof found));
-    const [type] = types;
-    if (types.size !== 1 || type === undefined || type === typeof value) return null;
-    return `in recent payloads ${path} is a ${NAMES[type]}, and the value of the condition is a ${NAMES[typeof value]}`;
+  const types = new Set<string>();
+  let payloads = 0;
+  let isFound = false;
+  await each((payload) => {
+    payloads += 1;
+    isFound ||= leadsTo(payload, steps);
+    for (const found of valuesAt(payload, steps)) if (found !== null) types.add(typeof found);
+  });
+  if (payloads === 0) return null;
+  if (!isFound) {
+    const similar = await mostSimilar(path, each);
+    return `no recent payload has the path ${path}${similar === null ? '' : `: did you mean ${similar}?`}`;
   }
-  if (sample.some((payload) => leadsTo(payload, steps))) return null;
-  const similar = mostSimilar(path, sample);
-  return `no recent payload has the path ${path}${similar === null ? '' : `: did you mean ${similar}?`}`;
+  const [type] = types;
+  if (op !== 'EQ' || value === null || types.size !== 1 || type === undefined || type === typeof value) return null;
+  return `in recent payloads ${path} is a ${NAMES[type]}, and the value of the condition is a ${NAMES[typeof value]}`;
 }
 
 const NAMES: Record<string, string> = { string: 'text', number: 'number', boolean: 'boolean' };
@@ -63,30 +71,54 @@ function leadsTo(payload: unknown, steps: readonly PathStep[]): boolean {
 
 /** Other notations of a path, such as `$.Items[0].sku`, in one form. */
 function normalised(path: string): string {
-  return path
-    .replace(/^\$\.?/, '')
-    .replace(/\[['"]?([^\]'"]*)['"]?\]/g, '.$1')
+  return withoutBrackets(path.replace(/^\$\.?/, ''))
     .replace(/(^|\.)(\d+|\*|)(?=\.|$)/g, '$1#')
     .toLowerCase();
 }
 
+/** Writes `[0]`, `['name']` and `["name"]` as `.0` and `.name`. */
+function withoutBrackets(path: string): string {
+  const [start = '', ...parts] = path.split('[');
+  const withDot = parts.map((part) => {
+    const end = part.indexOf(']');
+    const name = part.slice(0, Math.max(end, 0)).replace(/^['"]/, '').replace(/['"]$/, '');
+    return end === -1 || /['"]/.test(name) ? `[${part}` : `.${name}${part.slice(end + 1)}`;
+  });
+  return start + withDot.join('');
+}
+
+/** How a path can be like the wanted one, both normalised; the most similar first. */
+const LIKENESSES: ((one: string, wanted: string) => boolean)[] = [
+  (one, wanted) => one === wanted,
+  // An index that is missing, or one too many.
+  (one, wanted) => one.replaceAll('.#', '') === wanted.replaceAll('.#', ''),
+  (one, wanted) => one.endsWith(`.${wanted}`) || wanted.endsWith(`.${one}`),
+  (one, wanted) => one.slice(one.lastIndexOf('.') + 1) === wanted.slice(wanted.lastIndexOf('.') + 1),
+];
+
+/** Paths beyond this number are not compared. */
+const MAX_COMPARED = 10_000;
+
 /** @returns the path that occurs most often of those that are most similar; null if none is */
-function mostSimilar(path: string, sample: readonly unknown[]): string | null {
-  const counts = new Map<string, number>();
-  for (const payload of sample) for (const one of pathsOf(payload)) counts.set(one, (counts.get(one) ?? 0) + 1);
+async function mostSimilar(path: string, each: EachPayload): Promise<string | null> {
   const wanted = normalised(path);
-  const isLike: ((one: string) => boolean)[] = [
-    (one) => one === wanted,
-    // An index that is missing, or one too many.
-    (one) => one.replaceAll('.#', '') === wanted.replaceAll('.#', ''),
-    (one) => one.endsWith(`.${wanted}`) || wanted.endsWith(`.${one}`),
-    (one) => one.slice(one.lastIndexOf('.') + 1) === wanted.slice(wanted.lastIndexOf('.') + 1),
-  ];
-  for (const test of isLike) {
-    const [best] = [...counts].filter(([one]) => test(normalised(one))).sort(([, one], [, other]) => other - one);
-    if (best !== undefined) return withAnyElement(best[0]);
+  const known = new Map<string, { path: string; rank: number; count: number }>();
+  await each((payload) => {
+    for (const one of pathsOf(payload)) {
+      const found = known.get(one);
+      if (found !== undefined) found.count += 1;
+      else if (known.size < MAX_COMPARED) {
+        const form = normalised(one);
+        known.set(one, { path: one, rank: LIKENESSES.findIndex((isLike) => isLike(form, wanted)), count: 1 });
+      }
+    }
+  });
+  let best: { path: string; rank: number; count: number } | null = null;
+  for (const one of known.values()) {
+    if (one.rank === -1) continue;
+    if (best === null || one.rank < best.rank || (one.rank === best.rank && one.count > best.count)) best = one;
   }
-  return null;
+  return best === null ? null : withAnyElement(best.path);
 }
 
 /** Suggested paths name the first element of an array, which stands for all. */

@@ -68,11 +68,11 @@ export function pathsOf(payload: unknown): string[] {
   const paths: string[] = [];
   const visit = (value: unknown, names: readonly string[]) => {
     if (paths.length >= MAX_PATHS) return;
-    const listed = Array.isArray(value) ? value.some(isScalar) : isScalar(value);
     const path = formatPath(names);
-    if (names.length > 0 && listed && path.length <= FILTER_LIMITS.payloadPathLength && isStorableText(path)) {
-      paths.push(path);
-    }
+    // The paths of its members are longer still.
+    if (path.length > FILTER_LIMITS.payloadPathLength) return;
+    const listed = Array.isArray(value) ? value.some(isScalar) : isScalar(value);
+    if (names.length > 0 && listed && isStorableText(path)) paths.push(path);
     if (names.length === MAX_DEPTH || typeof value !== 'object' || value === null) return;
     const members: [string, unknown][] = Array.isArray(value) ? [['0', value[0]]] : Object.entries(value);
     for (const [name, member] of members) if (name !== '') visit(member, [...names, name]);

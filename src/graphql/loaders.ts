@@ -24,8 +24,11 @@ export interface Loaders {
   queue: DataLoader<string, QueueRow | null>;
   job: DataLoader<string, JobRow | null>;
   payload: DataLoader<string, string | null>;
-  /** Sizes and first characters of payloads. */
-  payloadHead(characters: number): DataLoader<string, { bytes: number; preview: string | null } | null>;
+  /**
+   * Sizes of payloads and at least as many of their first characters as the key asks for. The key is the id of the job, a
+   * colon, and a number of characters; 0 for the size only.
+   */
+  payloadHead: DataLoader<string, { bytes: number; preview: string | null } | null>;
   /** The stored answer of the webhook to jobs that await a report. */
   receiptBody: DataLoader<string, string | null>;
   attempts: DataLoader<string, Attempt[]>;
@@ -82,12 +85,19 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       const rows = await stored.payloads(accountId, ids, texts.left);
       return new Map(rows.map(({ id, payload }) => [id, payload ?? texts.refusal()]));
     }, null),
-    payloadHead: perArgument((characters) =>
-      batched(
-        async (ids) => new Map((await stored.heads(accountId, ids, characters)).map((row) => [row.id, row])),
-        null,
-      ),
-    ),
+    payloadHead: batched(async (keys) => {
+      const wanted = keys.map((key) => ({ key, id: key.slice(0, 24), characters: Number(key.slice(25)) }));
+      // One statement for previews of all lengths.
+      const longest = Math.max(...wanted.map(({ characters }) => characters));
+      const heads = await stored.heads(accountId, [...new Set(wanted.map(({ id }) => id))], longest);
+      const byJob = new Map(heads.map((head) => [head.id, head]));
+      return new Map(
+        wanted.flatMap(({ key, id }) => {
+          const head = byJob.get(id);
+          return head === undefined ? [] : [[key, head] as const];
+        }),
+      );
+    }, null),
     receiptBody: batched<string, null>(async (ids) => {
       const where = { id: { in: ids }, accountId, status: 'awaiting_ack' };
       const rows = await prisma.job.findMany({ where, select: { id: true, queueId: true, answerBody: true } });

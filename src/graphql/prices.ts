@@ -73,7 +73,10 @@ export function timelinePrice({ from, to, bucketSeconds }: SpanArgs): { field: n
   return { field: Math.ceil(20 + rows * 0.3), multiplier: points / 40 };
 }
 
-/** Price of the timeline of all queues together, whose number is not known: as of ten. The points exist once. */
+/**
+ * Price of the timeline of all queues together, whose number is not known: as of a hundred. The database adds up their rows,
+ * which takes a tenth of reading them, and for at most 2 s. The points exist once.
+ */
 export function totalTimelinePrice(args: SpanArgs): { field: number; multiplier: number } {
   const { field, multiplier } = timelinePrice(args);
   return { field: 10 * field, multiplier };

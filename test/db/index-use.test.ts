@@ -16,8 +16,9 @@ import { accountUsage } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { sweepById, sweepDeadLetters, sweepQueues, sweepsBelow } from '../../src/db/retention/sweep.ts';
+import { countAttempts, searchAttempts } from '../../src/db/search/attempts.ts';
 import { countDeadLetters, deadLetterIds } from '../../src/db/search/dead-letters.ts';
-import { errorGroups } from '../../src/db/search/error-groups.ts';
+import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
 import {
   DELIVERED,
   type Fixture,
@@ -183,13 +184,82 @@ describe('with 21 000 jobs', () => {
     }
     expect((await rowsRead()) - before).toBeLessThan(2000);
   });
+
+  it('the attempts of an account with few jobs are read without those of others at the same time', async () => {
+    const row = await fixture.db.one<{ id: string; queue_id: string }>(
+      `with quiet as (insert into account (name, plan) values ('quiet', 'pro') returning id)
+       insert into queue (account_id, name, webhook_url, signing_secret, max_attempts, max_defers, concurrency, dlq_enabled,
+                          mode, rate_limit_window, ack_timeout, ack_timeout_action, backoff_type, backoff_delay)
+       select id, 'quiet', 'http://127.0.0.1:9/', 's', 3, 50, 5, true, 'standard', 60, 300, 'retry', 'fixed', 2 from quiet
+       returning account_id as id, id as queue_id`,
+    );
+    const [accountId, queueId] = [row?.id ?? '', row?.queue_id ?? ''];
+    await fixture.db.query(
+      `with made as (
+         insert into job (account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for, deliver_by,
+                          created_at)
+         select $1, $2, 3, 'fixed', 0, '{}', now, now + interval '1 day', now
+           from (select jobferry_now() as now) clock, generate_series(1, 3)
+         returning id, queue_id, created_at
+       )
+       insert into attempt (job_id, ordinal, queue_id, attempt, status, "timestamp")
+       select id, 1, queue_id, 1, 'failed', created_at from made`,
+      [accountId, queueId],
+    );
+    await fixture.db.query('analyze attempt');
+    const before = await rowsRead('attempt');
+    const newestFirst = { field: 'ended_at', descending: true } as const;
+    const scope = { accountId, windowMs: RETENTION_MS, periods: PERIODS };
+    const found = await searchAttempts(fixture.db, scope, {}, newestFirst, { limit: 10, inverted: false });
+    expect(found).toHaveLength(3);
+    expect(await countAttempts(fixture.db, scope, {}, newestFirst, 100)).toBe(3);
+    expect((await rowsRead('attempt')) - before).toBeLessThan(20);
+  });
+
+  it('the attempts of an account with many jobs are read in the order of time', async () => {
+    const scope = { accountId: fixture.accountId, windowMs: RETENTION_MS, periods: PERIODS };
+    for (const [descending, direction] of [
+      [true, 'desc'],
+      [false, 'asc'],
+    ] as const) {
+      const order = { field: 'ended_at', descending } as const;
+      const expected = await fixture.db.query(
+        `select a.job_id as id from attempt a join queue q on q.id = a.queue_id where q.account_id = $1
+          order by a."timestamp" ${direction}, a.job_id ${direction} limit 50`,
+        [fixture.accountId],
+      );
+      const found = await searchAttempts(fixture.db, scope, {}, order, { limit: 50, inverted: false });
+      expect(found.map(({ id }) => ({ id }))).toEqual(expected);
+    }
+    const byTime = { field: 'ended_at', descending: true } as const;
+    expect(await countAttempts(fixture.db, scope, {}, byTime, 10_000)).toBe(10_001);
+  });
+
+  it.each([
+    ['of each queue', errorGroups],
+    ['across queues', errorGroupsAcrossQueues],
+  ])('error groups by answer %s read the dead letters of a cause once, and not for each answer', async (_what, groups) => {
+    const many = await fixture.createQueue();
+    await fixture.db.query(
+      `insert into dead_letter (job_id, queue_id, reason, fingerprint, answer, dead_at)
+       select jobferry_id(), $1, 'nacked', 'one cause', 'answer ' || n, jobferry_now() from generate_series(1, 1000) n`,
+      [many.id],
+    );
+    await fixture.db.query('analyze dead_letter');
+    const before = await rowsRead('dead_letter');
+    const options = { limit: 100, byAnswer: true, newSince: new Date(0) };
+    const found = await groups(fixture.db, deadLetters(), { queueIds: [many.id] }, options);
+    expect(found).toHaveLength(100);
+    expect((await rowsRead('dead_letter')) - before).toBeLessThan(10_000);
+  });
 });
 
-/** Rows of jobs that were fetched by way of an index. */
-async function rowsRead(): Promise<number> {
+/** Rows of a table that were read. */
+async function rowsRead(table: 'job' | 'dead_letter' | 'attempt' = 'job'): Promise<number> {
   await fixture.db.query('select pg_stat_force_next_flush()');
   const row = await fixture.db.one<{ rows: string }>(
-    `select idx_tup_fetch as rows from pg_stat_user_tables where relname = 'job'`,
+    'select idx_tup_fetch + seq_tup_read as rows from pg_stat_user_tables where relname = $1',
+    [table],
   );
   return Number(row?.rows);
 }

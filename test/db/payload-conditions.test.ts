@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { groupJobs } from '../../src/db/search/job-groups.ts';
 import { searchJobs } from '../../src/db/search/jobs.ts';
 import type { JsonScalar, PayloadCondition, PayloadOperator } from '../../src/domain/job-filter.ts';
+import { parsePath } from '../../src/domain/payload-path.ts';
 import { PERIODS, RETENTION_MS } from '../support/database-fixture.ts';
 import { NEWEST_FIRST, openSearchFixture } from '../support/search-fixture.ts';
 
@@ -151,6 +153,37 @@ describe.each(['parsed on the fly', 'indexed'])('%s: a payload', (state) => {
     ],
   ])('%s', async (_name, condition, found) => {
     expect(await names(condition)).toEqual([...found].sort());
+  });
+
+  it.each<[text: string, found: Name[]]>([
+    ['LOVELACE', ['order']],
+    ['customer.id', ['dotted']],
+    ['"quoted" \\ %_', ['quote']],
+    ['quoted\\"', []],
+    ['", "', []],
+    ['": ', []],
+    ['u0000', ['nul']],
+    ['\ufffd', ['nul', 'surrogates']],
+    ['19.9', ['order', 'sameNumber', 'text42']],
+    ['false', ['sameNumber']],
+    ['null', ['order', 'sameNumber', 'tooHuge']],
+  ])('that has %j anywhere', async (text, found) => {
+    expect(await names({ kind: 'anywhere', text })).toEqual([...found].sort());
+  });
+
+  it.each<[path: string, groups: [value: string, count: number][]]>([
+    // 42 and 42.0 are the same number.
+    ['customer.id', [['"42"', 1], ['42', 2], ['7', 1], ['8', 1], ['9', 1]]],
+    // A name, and not the last element of an array.
+    ['tags.-1', []],
+    ['items.-1', [['5', 1]]],
+    ['items.01', [['6', 1]]],
+    ['list.1', [['20', 1]]],
+    ['note', [['""', 1], ['null', 1]]],
+  ])('is counted by its value at %s', async (path, groups) => {
+    const counted = await groupJobs(fixture.db, fixture.select({}), ['payload'], parsePath(path));
+    const found = counted.flatMap(({ value, count }) => (value === null ? [] : [[value, count]]));
+    expect(found.sort()).toEqual(groups);
   });
 
   it('that cannot be searched meets no condition, and is found without one', async () => {

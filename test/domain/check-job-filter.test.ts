@@ -7,6 +7,10 @@ function test(op: PayloadOperator, value: JsonScalar, path = 'a'): PayloadCondit
   return { kind: 'test', path, op, value };
 }
 
+function anywhere(text: string): PayloadCondition {
+  return { kind: 'anywhere', text };
+}
+
 function nested(depth: number): PayloadCondition {
   return depth === 1 ? test('EQ', 1) : { kind: 'not', of: nested(depth - 1) };
 }
@@ -41,6 +45,12 @@ const refused: [what: string, filter: JobFilter][] = [
   ['a long text', { errorContains: 'x'.repeat(1001) }],
   ['NUL in a text', { idempotencyKeyContains: '\0' }],
   ['21 payload conditions', { payload: { kind: 'or', of: Array.from({ length: 21 }, () => test('EQ', 1)) } }],
+  ['21 texts anywhere', { payload: { kind: 'or', of: Array.from({ length: 21 }, () => anywhere('a')) } }],
+  [
+    '11 texts anywhere and 10 paths',
+    { payload: { kind: 'and', of: Array.from({ length: 21 }, (_, n) => (n < 11 ? anywhere('a') : test('EQ', 1))) } },
+  ],
+  ['an empty text anywhere', { payload: anywhere('') }],
   ['payload conditions in 6 levels', { payload: nested(6) }],
   ['no payload condition', { payload: { kind: 'and', of: [] } }],
   ['an empty path', { payload: test('EQ', 1, '') }],

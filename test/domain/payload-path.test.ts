@@ -75,6 +75,11 @@ describe('suggestions from a payload', () => {
     expect(pathsOf(Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`k${n}`, n])))).toHaveLength(100);
   });
 
+  it('do not go below a path that is too long', () => {
+    const isLong = new Proxy({ a: 1 }, { ownKeys: () => expect.fail('the members were listed') });
+    expect(pathsOf({ a: 1, ['x'.repeat(300)]: isLong })).toEqual(['a']);
+  });
+
   it.each([
     ['a', [1]],
     ['b.c', [null]],

@@ -114,7 +114,7 @@ describe('a bulk replay', () => {
     await receiver.waitFor(1);
     // It was looked at again, and still waits.
     const looks = async () =>
-      (await cluster.query<{ n: Date }>('select looked_at as n from bulk_action where id = $1', [id]))[0]?.n;
+      (await cluster.query<{ n: Date }>('select kept_at as n from bulk_action where id = $1', [id]))[0]?.n;
     const before = await looks();
     await waitFor(async () => Number(await looks()) > Number(before), { message: 'another look at the canary' });
     expect(receiver.requests).toHaveLength(1);

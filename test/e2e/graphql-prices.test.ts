@@ -20,6 +20,7 @@ describe('a price', () => {
     ['charts of jobs', 'jobTimeline { at }'],
     ['searches', 'jobs(first: 10, filter: { errorContains: "x" }) { nodes { id lastError } totalCount }'],
     ['pages with totals', 'jobs(first: 1, orderBy: { field: SCHEDULED_FOR, direction: ASC }) { nodes { id } }'],
+    ['groups of errors with all queues', 'errorGroups(acrossQueues: true) { queues(first: 100) { count } }'],
     ['groups of errors with samples', 'errorGroups { sample { job { payload } } }'],
   ])('of thirty %s is above the limit, and is told', async (_name, field) => {
     const answer = await graphql.send(thirty(field));

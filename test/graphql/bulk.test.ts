@@ -96,7 +96,7 @@ describe('a replay', () => {
     const { errorGroups } = await graphql.query(
       `query G($ids: [ID!]) {
         errorGroups(acrossQueues: true, filter: { queueIds: $ids, webhookStatusCodes: [500] }) {
-          fingerprint count queue { id } queues { count queue { id } }
+          fingerprint count queue { id } queueCount queues { count queue { id } } largest: queues(first: 1) { count }
         }
         apart: errorGroups(filter: { queueIds: $ids, webhookStatusCodes: [500] }) { count queue { id } }
       }`,
@@ -107,6 +107,8 @@ describe('a replay', () => {
         fingerprint: expect.any(String),
         count: 5,
         queue: null,
+        queueCount: 2,
+        largest: [{ count: 3 }],
         queues: [
           { count: 3, queue: { id: one.id } },
           { count: 2, queue: { id: two.id } },

@@ -171,6 +171,15 @@ it.each<[what: string, most: number, selection: string]>([
   expect(few, statements.join('\n')).toBeLessThanOrEqual(most);
 });
 
+it('reads sizes and previews of payloads of any length in one statement', async () => {
+  const previews = [1, 3, 50, 2000].map((max) => `p${max}: payloadPreview(max: ${max})`).join(' ');
+  statements = [];
+  const { jobs } = await graphql.query(`{ jobs(first: 5) { nodes { payloadBytes ${previews} } } }`);
+  const shown = { payloadBytes: 7, p1: '{', p3: '{"n', p50: '{"n":1}', p2000: '{"n":1}' };
+  expect(jobs.nodes).toEqual(Array(5).fill(shown));
+  expect(statements.filter((text) => text.includes('octet_length(payload)'))).toHaveLength(1);
+});
+
 it('shows the first jobs of many queues in as many statements as of one', async () => {
   const document =
     'query Q($n: Int!) { queues(first: $n) { nodes { id jobs(first: 5) { nodes { id attempts { error } } } } } }';

@@ -107,8 +107,8 @@ describe('startReplay', () => {
       processed: 0,
       requested_by: 'jf_abc…wxyz',
     });
-    const wakeUp = await op.db.query('select task_identifier from graphile_worker.jobs where key = $1', [`bulk:${id}`]);
-    expect(wakeUp).toEqual([{ task_identifier: 'bulk' }]);
+    const wakeUp = await op.db.query('select task_identifier from graphile_worker.jobs where key = $1', [`bulk_2:${id}`]);
+    expect(wakeUp).toEqual([{ task_identifier: 'bulk_2' }]);
     const [, entry] = await op.auditOf(queue.id);
     expect(entry).toMatchObject({
       action: 'dead_letters.replay',
@@ -122,6 +122,7 @@ describe('startReplay', () => {
     ['an empty filter', { all: false }, /^invalid_request: .*all: true/],
     ['a filter that only says what is so anyway', { all: false, filter: { replayed: false } }, /all: true/],
     ['what was replayed', { filter: { replayed: true } }, /^invalid_request/],
+    ['jobs that cannot be replayed', { jobs: { replayable: false } }, /^invalid_request: .*cannot be replayed/],
     ['a rate of 0', { ratePerSecond: 0 }, /^invalid_request: ratePerSecond/],
     ['half a job a second', { ratePerSecond: 0.5 }, /^invalid_request: ratePerSecond/],
     ['NUL', { filter: { errorContains: '\0' } }, /^invalid_request/],
@@ -193,6 +194,24 @@ describe('a replay', () => {
     );
     const filter = { fingerprints: [group?.fingerprint ?? ''] };
     expect(await op.bulk.countReplay(account, input(id, { filter, all: false }))).toBe(5);
+  });
+
+  it('of a queue is narrowed by the queues of its filter', async () => {
+    const queue = await createQueue();
+    const other = await createQueue();
+    await insertDeadLetters(op.db, queue.id, 2);
+    await insertDeadLetters(op.db, other.id, 1);
+    const count = (changes: Partial<BulkReplayInput>) => op.bulk.countReplay(account, input(queue.id, changes));
+    expect(await count({ filter: { queueIds: [other.id] } })).toBe(0);
+    expect(await count({ filter: { queueIds: [other.id, queue.id] } })).toBe(2);
+    expect(await count({ jobs: { queueIds: [other.id] } })).toBe(0);
+    expect(await count({ jobs: { queueIds: [other.id, queue.id] } })).toBe(2);
+    expect(await count({ jobs: { queueNames: [other.name] } })).toBe(0);
+    expect(await count({ jobs: { queueNames: [queue.name] } })).toBe(2);
+    const id = await op.bulk.startReplay(account, input(queue.id, { jobs: { queueNames: [other.name] } }));
+    await run(id);
+    expect(await row(id)).toMatchObject({ status: 'completed', matched: 0, processed: 0 });
+    expect(await replaysOf(op.db, queue.id)).toEqual([]);
   });
 
   it('works in batches, of which a repeated one changes nothing', async () => {

@@ -156,6 +156,7 @@ describe('error groups', () => {
     expect(groups.get(orders.id)).toEqual([
       {
         queues: [{ id: orders.id, count: 3 }],
+        queueCount: 1,
         answer: null,
         fingerprint: letters[0]?.fingerprint,
         reason: 'attempts_exhausted',

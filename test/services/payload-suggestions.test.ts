@@ -66,6 +66,34 @@ describe('suggestions', () => {
     expect(most).toBeLessThan(200_000);
   });
 
+  it('for a path that does not occur are looked for in slices, too', async () => {
+    const search = createJobSearch(context, { budget: new SearchBudget() });
+    const filter = { payload: { kind: 'test', path: 'Kind', op: 'EQ', value: 1 } } as const;
+    const { entries } = Object;
+    let sinceTurn = 0;
+    let most = 0;
+    // Each payload is an object, whose members are listed to find its paths.
+    vi.spyOn(Object, 'entries').mockImplementation((value: object) => {
+      sinceTurn += 'kind' in value && 'text' in value ? 1 : 0;
+      most = Math.max(most, sinceTurn);
+      return entries(value);
+    });
+    let isOver = false;
+    const turns = (async () => {
+      while (!isOver) {
+        await new Promise((resolve) => setImmediate(resolve));
+        sinceTurn = 0;
+      }
+    })();
+    const hint = await search.payloadHint(account, filter);
+    isOver = true;
+    await turns;
+    expect(hint).toBe('no recent payload has the path Kind: did you mean kind?');
+    expect(most).toBeGreaterThan(0);
+    // Four payloads fill a slice; two slices may fall between two checks.
+    expect(most).toBeLessThan(10);
+  });
+
   it('come with the most frequent first, and among equals by the alphabet', async () => {
     const queue = await fixture.createQueue();
     for (const tags of [['b', 'a'], ['c', 'b'], ['d']]) {

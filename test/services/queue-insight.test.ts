@@ -1,6 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { liveQueueIds } from '../../src/db/insight/queues.ts';
+import { queueStats, totalStats } from '../../src/db/insight/statistics.ts';
 import { histogramOf, percentilesOf } from '../../src/domain/histogram.ts';
-import type { TimelinePoint } from '../../src/domain/statistics.ts';
+import {
+  type TimelineGrid,
+  type TimelinePoint,
+  timelineGrid,
+  timelineOf as timelineOfRows,
+} from '../../src/domain/statistics.ts';
 import type { QueueDepth } from '../../src/services/insight/queues.ts';
 import { awaiting, type Death, deliverSome, settleAs } from '../support/activity.ts';
 import {
@@ -171,6 +178,33 @@ describe('timelines and depths', () => {
       oldestDueAt: null,
     });
     expect(depths.get(busy.id)?.completed).toBe(2);
+  });
+
+  it('of all queues together are the sum of theirs, of which the database returns one row for each point', async () => {
+    const queues = [await insight.createQueue(), await insight.createQueue(), await insight.createQueue()];
+    const random = createRandom(7);
+    for (let round = 0; round < 4; round += 1) {
+      for (const queue of queues.slice(0, 2)) {
+        await insight.publishJobs(queue, 5);
+        // Without backpressure, which would hold the queue.
+        await deliverSome(insight, queue, now, () => 0.2 + random() * 0.8);
+      }
+      // The rest is read from the attempts.
+      if (round === 1) await insight.rollUp();
+      await pass(4 * MINUTE);
+    }
+    const { account } = insight;
+    const input = { from: new Date(now - HOUR), to: new Date(now + 1), bucketSeconds: 600 };
+    const grid = timelineGrid(input, now - RETENTION_MS) as TimelineGrid;
+    const ids = await liveQueueIds(insight.db, account.id);
+    const range = { from: new Date(grid.startMs), to: new Date(grid.startMs + grid.count * grid.bucketMs) };
+    const each = await queueStats(insight.db, account.id, ids, range, RETENTION_MS);
+    const expected = timelineOfRows(grid, [...each.values()].flat());
+    expect(await insight.totalTimeline(account, input)).toEqual(expected);
+    expect(expected.filter(({ success, failed }) => success + failed > 0).length).toBeGreaterThan(1);
+    const rows = await totalStats(insight.db, account.id, ids, grid, RETENTION_MS);
+    expect(rows.length).toBeLessThanOrEqual(grid.count);
+    expect([...each.values()].flat().length).toBeGreaterThan(rows.length);
   });
 
   it('refuse a timeline that cannot be drawn', async () => {

@@ -32,6 +32,7 @@ const SETTINGS = {
   dying: { maxAttempts: 1 },
   bulk: { maxAttempts: 1 },
   cancelled: {},
+  later: {},
 } as const;
 type QueueName = keyof typeof SETTINGS;
 
@@ -40,6 +41,11 @@ const ENCRYPT = `mutation ($id: ID!, $enabled: Boolean!) { result: setPayloadEnc
 const REPLAY = `mutation ($id: ID!) { result: replayDeadLetters(queueId: $id, all: true, ratePerSecond: 5) {
   ... on BulkActionPayload { matched action { id } } ... on Error { message } } }`;
 const CANCEL = `mutation ($id: ID!) { result: cancelJobs(filter: { queueIds: [$id] }) {
+  ... on BulkActionPayload { matched action { id } } ... on Error { message } } }`;
+
+const CANCEL_SOME = `mutation ($id: ID!, $ids: [ID!]) { result: cancelJobs(filter: { queueIds: [$id], ids: $ids }) {
+  ... on BulkActionPayload { matched action { id } } ... on Error { message } } }`;
+const RUN_SOME = `mutation ($id: ID!, $ids: [ID!]) { result: runJobsNow(filter: { queueIds: [$id], ids: $ids }) {
   ... on BulkActionPayload { matched action { id } } ... on Error { message } } }`;
 
 /** The steps of clients during an upgrade. Each publish and replay notes how its job has to end; `wrongJobs` compares. */
@@ -153,6 +159,17 @@ export class Load {
     await this.#startAction(by, CANCEL, 'cancelled');
   }
 
+  /**
+   * Publishes jobs that are due much later, and starts bulk actions that cancel some of them and run the others now. Builds
+   * before revisions of bulk actions know neither `ids` nor `runJobsNow`, and would cancel all of them.
+   */
+  async startLaterActions(by: Build, jobs: number): Promise<void> {
+    const publish = (end: string) =>
+      Promise.all(Array.from({ length: jobs }, () => this.#publish(by, 'later', end, { delay: 3600 })));
+    await this.#startAction(by, CANCEL_SOME, 'later', await publish(CANCELLED));
+    await this.#startAction(by, RUN_SOME, 'later', await publish(COMPLETED));
+  }
+
   /** Number of jobs, dead letters to replay and bulk actions that have not ended. */
   async open(): Promise<number> {
     const jobs = await this.webhook.count(`job where status not in ('completed', 'dead')`);
@@ -232,8 +249,8 @@ export class Load {
     if (result.queue?.payloadsEncrypted !== enabled) throw new Error(`no encryption: ${JSON.stringify(result)}`);
   }
 
-  async #startAction(by: Build, mutation: string, queue: QueueName): Promise<string> {
-    const { result } = await by.graphql.query(mutation, { id: this.#queues[queue].id });
+  async #startAction(by: Build, mutation: string, queue: QueueName, ids?: string[]): Promise<string> {
+    const { result } = await by.graphql.query(mutation, { id: this.#queues[queue].id, ...(ids && { ids }) });
     if (result.action == null) throw new Error(`no bulk action was started: ${JSON.stringify(result)}`);
     this.#actions.push({ id: result.action.id, matched: result.matched });
     return result.action.id;

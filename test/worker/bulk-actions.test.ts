@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { startBulkAction } from '../../src/db/bulk/actions.ts';
+import { idleBulkActions, keepBulkActions, startBulkAction } from '../../src/db/bulk/actions.ts';
 import { nextReplayable } from '../../src/db/bulk/selection.ts';
 import { unavailable } from '../../src/domain/errors.ts';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
@@ -19,10 +19,13 @@ beforeAll(async () => {
   await fixture.openConnections();
 });
 
-function open(): BulkActions {
+function contextOf({ db }: Fixture) {
   const periods = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
-  const context = { db: fixture.db, plans: DEFAULT_PLANS, periods, wake: () => true, changes: { changed: () => {} } };
-  const bulkActions = new BulkActions(context, createLog({ level: 'silent' }));
+  return { db, plans: DEFAULT_PLANS, periods, wake: () => true, changes: { changed: () => {} } };
+}
+
+function open(): BulkActions {
+  const bulkActions = new BulkActions(contextOf(fixture), createLog({ level: 'silent' }));
   onTestFinished(() => bulkActions.stop());
   return bulkActions;
 }
@@ -76,13 +79,13 @@ describe('bulk actions', () => {
     await blocker.query('select from bulk_action where id = $1 for update', [id]);
     await bulkActions.run(id);
     await fixture.db.query(`select pg_sleep(0)`);
-    await blocker.query(`update bulk_action set looked_at = jobferry_now() - interval '1 hour' where id = $1`, [id]);
+    await blocker.query(`update bulk_action set kept_at = jobferry_now() - interval '1 hour' where id = $1`, [id]);
     const kept = bulkActions.keep();
     await blocker.query('commit');
     blocker.release();
     await kept;
     const row = await fixture.db.one<{ idle: boolean }>(
-      `select looked_at < jobferry_now() - interval '5 s' as idle from bulk_action where id = $1`,
+      `select kept_at < jobferry_now() - interval '5 s' as idle from bulk_action where id = $1`,
       [id],
     );
     expect(row?.idle).toBe(false);
@@ -108,6 +111,57 @@ describe('bulk actions', () => {
     await open().run(id);
     await waitFor(async () => (await status(id)) === 'completed', { timeoutMs: 20_000 });
     expect(sizes.slice(0, 3)).toEqual([500, 250, 300]);
+  });
+});
+
+/** The builds before revisions find actions by the task `bulk`, and by `looked_at` when no worker has kept them. */
+describe('beside processes of an earlier build, a bulk action', () => {
+  const foundByEarlier = async (id: string) => {
+    const { db } = fixture;
+    const tasks = await db.query(`select from graphile_worker.jobs where task_identifier = 'bulk' and key like '%' || $1`, [
+      id,
+    ]);
+    const idle = await db.query(
+      `select from bulk_action where id = $1 and status = 'running' and looked_at <= jobferry_now()`,
+      [id],
+    );
+    return tasks.length + idle.length;
+  };
+
+  it('of this build is run by processes of this build only', async () => {
+    const [id = ''] = await startReplays(1, 3);
+    expect(await foundByEarlier(id)).toBe(0);
+    // One of three dead letters.
+    await running.runBulkAction(contextOf(fixture), id, 1 / 500);
+    await keepBulkActions(fixture.db, [id]);
+    expect(await processed([id])).toBe(1);
+    expect(await foundByEarlier(id)).toBe(0);
+    await fixture.db.query(`update bulk_action set kept_at = kept_at - interval '1 hour' where id = $1`, [id]);
+    await open().takeIdle();
+    await waitFor(async () => (await status(id)) === 'completed');
+  });
+
+  it('of theirs is continued', async () => {
+    const [id = ''] = await startReplays(1, 3);
+    await fixture.db.query(
+      `update bulk_action set revision = 1, kept_at = null, looked_at = jobferry_now() - interval '1 hour' where id = $1`,
+      [id],
+    );
+    await running.runBulkAction(contextOf(fixture), id, 1 / 500);
+    const idle = () => idleBulkActions(fixture.db, 60_000);
+    expect((await idle()).map((action) => action.id)).not.toContain(id);
+    await fixture.db.query(`update bulk_action set looked_at = looked_at - interval '1 hour' where id = $1`, [id]);
+    await open().takeIdle();
+    await waitFor(async () => (await status(id)) === 'completed');
+  });
+
+  it('of a later build is left to it', async () => {
+    const [id = ''] = await startReplays(1, 3);
+    await fixture.db.query(
+      `update bulk_action set revision = revision + 1, kept_at = kept_at - interval '1 hour' where id = $1`,
+      [id],
+    );
+    expect((await idleBulkActions(fixture.db, 1000)).map((action) => action.id)).not.toContain(id);
   });
 });
 

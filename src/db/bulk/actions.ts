@@ -6,7 +6,14 @@ import type { Database, Statement } from '../connection/database.ts';
 
 /** Rows of `bulk_action`. */
 
-const BULK_TASK = 'bulk';
+/**
+ * What a process must know to run an action: its kind, and each member of its filter. Raise it with the first of them that
+ * comes after a release. Processes of the last release then leave such actions alone: they would ignore a member that they
+ * do not know, and change more jobs than the dry run has counted.
+ */
+const BULK_REVISION = 2;
+/** Task of the wake-ups of actions. Processes with an earlier revision have no such task. */
+export const BULK_TASK = `bulk_${BULK_REVISION}` as const;
 type BulkKind = 'replay_dead_letters' | 'cancel_jobs' | 'purge_queue' | 'run_jobs_now';
 
 export interface NewBulkAction {
@@ -28,8 +35,10 @@ const START: Statement = {
   name: 'start-bulk-action',
   text: `
     with action as (
-      insert into bulk_action (account_id, queue_id, kind, selection, rate_per_second, canary, matched, requested_by)
-      select $1, $2, $3, $4::jsonb, $5::integer, $6::boolean, $7::integer, $8::json ->> 'label'
+      insert into bulk_action (account_id, queue_id, kind, selection, rate_per_second, canary, matched, requested_by,
+                               revision, looked_at, kept_at)
+      select $1, $2, $3, $4::jsonb, $5::integer, $6::boolean, $7::integer, $8::json ->> 'label',
+             ${BULK_REVISION}, '9999-12-31 00:00:00+00', jobferry_now()
        where (select count(*) from bulk_action where account_id = $1 and status = 'running') < ${MAX_RUNNING}
       returning id
     )
@@ -139,13 +148,19 @@ interface ActionRow {
   since_last_ms: number;
 }
 
-// Updates `looked_at` at most once a second, because a batch updates it, too.
+/** SQL: when a worker last worked on an action. Builds without revisions know `looked_at` only. */
+const KEPT_AT = 'case revision when 1 then looked_at else kept_at end';
+/** SQL: a worker works on the action now. */
+const IS_KEPT = `
+  kept_at = jobferry_now(), looked_at = case revision when 1 then jobferry_now() else looked_at end`;
+
+// Updates them at most once a second, because a batch updates them, too.
 const READ_RUNNING: Statement = {
   name: 'read-running-bulk-action',
   text: `
     with looked as (
-      update bulk_action set looked_at = jobferry_now()
-       where id = $1 and status = 'running' and looked_at < jobferry_now() - interval '1 second'
+      update bulk_action set ${IS_KEPT}
+       where id = $1 and status = 'running' and ${KEPT_AT} < jobferry_now() - interval '1 second'
     )
     select b.id, b.account_id, a.plan, b.queue_id, b.kind, b.selection, b.rate_per_second, b.canary,
            b.canary_completed_at, b.canary_job_id, b.processed, b.position,
@@ -222,8 +237,9 @@ const IDLE: Statement = {
   name: 'idle-bulk-actions',
   text: `
     select id, account_id as "accountId" from bulk_action
-     where status = 'running' and looked_at <= (select jobferry_now()) - $1 * interval '1 ms'
-     order by looked_at, id limit 100`,
+     where status = 'running' and revision <= ${BULK_REVISION}
+       and ${KEPT_AT} <= (select jobferry_now()) - $1 * interval '1 ms'
+     order by ${KEPT_AT}, id limit 100`,
 };
 
 export interface BulkActionRef {
@@ -231,7 +247,7 @@ export interface BulkActionRef {
   accountId: string;
 }
 
-/** @returns running actions that no worker has kept for `idleMs`: the process that ran them is gone */
+/** @returns running actions that this build knows and no worker has kept for `idleMs`: the process that ran them is gone */
 export function idleBulkActions(db: Database, idleMs: number): Promise<BulkActionRef[]> {
   return db.query<{ id: string; accountId: string }>(IDLE, [idleMs]);
 }
@@ -248,7 +264,7 @@ export async function accountOfBulkAction(db: Database, actionId: string): Promi
 
 const KEEP: Statement = {
   name: 'keep-bulk-actions',
-  text: `update bulk_action set looked_at = jobferry_now() where id = any ($1) and status = 'running'`,
+  text: `update bulk_action set ${IS_KEPT} where id = any ($1) and status = 'running'`,
 };
 
 /** Marks the actions as kept by this process. This is also needed while they wait for their turn. */
@@ -259,7 +275,7 @@ export async function keepBulkActions(db: Database, ids: readonly string[]): Pro
 const ADVANCE: Statement = {
   name: 'advance-bulk-action',
   text: `
-    update bulk_action set position = $3, looked_at = jobferry_now()
+    update bulk_action set position = $3, ${IS_KEPT}
      where id = $1 and status = 'running' and processed = $2 and coalesce(position, '') < $3`,
 };
 

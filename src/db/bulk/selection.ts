@@ -62,12 +62,21 @@ function scopeOf({ accountId, periods }: ReplaySelection): DeadLetterScope {
 }
 
 function openLetters({ queueId, filter }: ReplaySelection): DeadLetterFilter {
-  return { ...filter, replayed: false, ...(queueId === null ? {} : { queueIds: [queueId] }) };
+  return { ...withinQueue(queueId, filter), replayed: false };
 }
 
 function jobsOfReplay({ accountId, queueId, periods }: ReplaySelection, jobs: JobFilter): JobSelection {
-  const ofQueue = queueId === null ? {} : { queueIds: [queueId], queueNames: undefined };
-  return { accountId, filter: { ...jobs, ...ofQueue, replayable: true }, windowMs: periods.retentionMs, periods };
+  const filter = { ...withinQueue(queueId, jobs), replayable: true };
+  return { accountId, filter, windowMs: periods.retentionMs, periods };
+}
+
+/** A queue beside the filter narrows it, and does not replace the queues of the filter. */
+function withinQueue<Filter extends { queueIds?: readonly string[] | undefined }>(
+  queueId: string | null,
+  filter: Filter,
+): Filter {
+  if (queueId === null) return filter;
+  return { ...filter, queueIds: filter.queueIds?.includes(queueId) === false ? [] : [queueId] };
 }
 
 const LETTERS_OF_JOBS: Statement = {

@@ -107,7 +107,7 @@ export class Cipher {
 /**
  * Returns the size of a text before its encryption, in bytes.
  * @param stored size of the stored text
- * @param tail its last two characters
+ * @param tail its last two characters; if it is empty, the result is up to 2 bytes too large
  */
 export function sizeBeforeEncryption(stored: number, tail: string): number {
   const encoded = stored - PREFIX.length - KEY_ID_LENGTH - 1;

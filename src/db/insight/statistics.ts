@@ -1,5 +1,5 @@
 import type { Histogram } from '../../domain/histogram.ts';
-import type { AttemptTotals } from '../../domain/statistics.ts';
+import type { AttemptTotals, TimelineGrid } from '../../domain/statistics.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 const ROLL_UP: Statement = {
@@ -27,11 +27,11 @@ interface StatsRow extends AttemptTotals {
 
 type Part = [at: number, totals: number[], durations: Histogram, waits: Histogram];
 
-// Combines the statistics with the attempts that they do not contain yet. The parts of a queue are one JSON value, which
-// is parsed in native code. The driver would parse arrays character by character (docs/decisions/0002).
-const STATS: Statement = {
-  name: 'queue-stats',
-  text: `
+/**
+ * SQL: the rows of statistics of queues, as `part`, with the attempts that the statistics do not contain yet. $1: ids of queues,
+ * $2: account, $3: retention, $4 and $5: the range; null for the last hour.
+ */
+const PARTS = `
     with own as materialized (
       select id from queue where id = any ($1::text[]) and account_id = $2 and deleted_at is null
     ), span as materialized (
@@ -46,14 +46,33 @@ const STATS: Statement = {
         join queue_stats s on (s.queue_id, s.bucket) >= (own.id, span.first) and (s.queue_id, s.bucket) < (own.id, span.last)
       union all
       select s.* from span, jobferry_attempt_stats(greatest(until, first), last, array(select id from own)) s
-    )
+    )`;
+
+/** Columns in the order in which `toRow` reads them. */
+const TOTALS = [
+  'success',
+  'failed',
+  'nacked',
+  'deferred',
+  'dead',
+  'answered_2xx',
+  'answered_3xx',
+  'answered_4xx',
+  'answered_5xx',
+  'unauthorized',
+  'backpressure',
+  'unanswered',
+];
+
+// The parts of a queue are one JSON value, which is parsed in native code. The driver would parse arrays character by
+// character (docs/decisions/0002).
+const STATS: Statement = {
+  name: 'queue-stats',
+  text: `${PARTS}
     select own.id, parts.list as parts
       from own left join (
         select p.queue_id, json_agg(json_build_array(
-                 extract(epoch from p.bucket) * 1000,
-                 json_build_array(success, failed, nacked, deferred, dead, answered_2xx, answered_3xx, answered_4xx,
-                                  answered_5xx, unauthorized, backpressure, unanswered),
-                 p.durations, p.waits)) as list
+                 extract(epoch from p.bucket) * 1000, json_build_array(${TOTALS}), p.durations, p.waits)) as list
           from part p group by p.queue_id) parts on parts.queue_id = own.id`,
 };
 
@@ -68,6 +87,59 @@ export async function queueStats(
   const values = [queueIds, accountId, retentionMs, range?.from ?? null, range?.to ?? null];
   const rows = await db.query<{ id: string; parts: Part[] | null }>(STATS, values);
   return new Map(rows.map(({ id, parts }) => [id, (parts ?? []).map(toRow)]));
+}
+
+/** Counts of a histogram that are not 0, by the number of their element from 1 on. */
+type Sparse = [element: number, count: number][];
+
+// A thousand queues have hundreds of thousands of rows a day. The database adds them up, so that the process reads one row
+// for each point of a chart.
+const TOTAL_STATS: Statement = {
+  name: 'total-stats',
+  text: `${PARTS}, numbered as materialized (
+      select floor((extract(epoch from bucket) * 1000 - $6::float8) / $7::float8)::integer as n, part.* from part
+    ), measured as (
+      select n, element, sum(count) as duration, null::bigint as wait
+        from numbered, unnest(durations) with ordinality as m(count, element) where count > 0 group by n, element
+       union all
+      select n, element, null, sum(count)
+        from numbered, unnest(waits) with ordinality as m(count, element) where count > 0 group by n, element
+    ), histograms as materialized (
+      select n, json_agg(json_build_array(element, duration)) filter (where duration is not null) as durations,
+             json_agg(json_build_array(element, wait)) filter (where wait is not null) as waits
+        from measured group by n
+    )
+    select t.*, h.durations, h.waits
+      from (select n, json_build_array(${TOTALS.map((total) => `sum(${total})`)}) as totals from numbered group by n) t
+      left join histograms h on h.n = t.n`,
+};
+
+/** @returns the statistics of the queues together, one row for each span of the grid with attempts */
+export async function totalStats(
+  db: Database,
+  accountId: string,
+  queueIds: readonly string[],
+  { startMs, bucketMs, count }: TimelineGrid,
+  retentionMs: number,
+): Promise<StatsRow[]> {
+  const range = [new Date(startMs), new Date(startMs + count * bucketMs)];
+  const values = [queueIds, accountId, retentionMs, ...range, startMs, bucketMs];
+  const rows = await db.query<{ n: number; totals: number[]; durations: Sparse | null; waits: Sparse | null }>(
+    TOTAL_STATS,
+    values,
+  );
+  return rows.map(({ n, totals, durations, waits }) =>
+    toRow([startMs + n * bucketMs, totals, toHistogram(durations), toHistogram(waits)]),
+  );
+}
+
+function toHistogram(sparse: Sparse | null): Histogram {
+  const counts: number[] = [];
+  for (const [element, count] of sparse ?? []) {
+    while (counts.length < element) counts.push(0);
+    counts[element - 1] = count;
+  }
+  return counts;
 }
 
 function toRow([at, totals, durations, waits]: Part): StatsRow {

@@ -31,7 +31,8 @@ const MAX_DECRYPTED = 65_536;
 /** Limit of the encrypted payloads of one statement together. */
 const MAX_ENCRYPTED = 8 * 1024 * 1024;
 
-// The size of a payload, and the first characters of a long one, are known without reading all of it.
+// The size of a payload, and the first characters of a long one, are known without reading all of it. Of an encrypted one
+// PostgreSQL reads all to return its end, so large ones are left out.
 const HEADS: Statement = {
   name: 'payload-heads',
   text: `
@@ -41,7 +42,8 @@ const HEADS: Statement = {
                over (order by id) as encrypted_so_far
         from job where id = any ($1) and account_id = $2
     )
-    select id, queue_id as "queueId", stored, encrypted, case when encrypted then right(payload, 2) else '' end as tail,
+    select id, queue_id as "queueId", stored, encrypted,
+           case when encrypted and stored <= ${MAX_DECRYPTED * 1.5} then right(payload, 2) else '' end as tail,
            case when $3 = 0 then ''
                 when not encrypted then left(payload, $3)
                 when stored <= ${MAX_DECRYPTED * 1.5} and encrypted_so_far <= ${MAX_ENCRYPTED} then payload end as head
@@ -54,7 +56,7 @@ interface StoredHead {
   /** Number of bytes of the stored text. */
   stored: number;
   encrypted: boolean;
-  /** The last two characters of an encrypted text, on which its original size depends. */
+  /** The last two characters of an encrypted text, on which its original size depends; empty if it is too large. */
   tail: string;
   /** The first characters, or all of an encrypted text; null if that is too large. */
   head: string | null;

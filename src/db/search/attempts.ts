@@ -18,12 +18,20 @@ export interface AttemptScope {
   budget?: SearchBudget | undefined;
 }
 
+/** The attempts of this many jobs are read job by job. Those of other accounts at the same time are then not read. */
+const FEW_JOBS = 5000;
+
 const SCOPE: Statement = {
   name: 'attempt-search-scope',
   text: `
-    select jobferry_now() as now, array(
-             select id from queue where account_id = $1 and deleted_at is null and ($2::text[] is null or id = any ($2))
-           ) as queue_ids`,
+    with own as materialized (
+      select id from queue where account_id = $1 and deleted_at is null and ($2::text[] is null or id = any ($2))
+    )
+    select jobferry_now() as now, array(select id from own) as queue_ids,
+           (select count(*) from (
+              select from own cross join lateral (
+                select from job j where (j.queue_id, j.id) >= (own.id, '') and (j.queue_id, j.id) < (own.id, $3)) of_queue
+               limit ${FEW_JOBS + 1}) few) as jobs`,
 };
 
 /** Milliseconds since 1970, `from` inclusive and `to` exclusive. */
@@ -38,26 +46,34 @@ interface Search extends Span {
   filter: AttemptFilter;
   queueIds: string[];
   now: number;
+  /** The jobs of the attempts have ids below this one. */
+  jobsBelow: string;
+  /** Whether there are so few of these jobs that their attempts are read job by job. */
+  isFew: boolean;
 }
 
 async function open(db: Database, scope: AttemptScope, filter: AttemptFilter): Promise<Search> {
   const reading = db.reading(scope.accountId, { budget: scope.budget ?? new SearchBudget() });
   const query: Search['query'] = (statement, values) => reading.query(statement, values);
-  const values = [scope.accountId, filter.queueIds?.filter(isId) ?? null];
-  const [row] = await query<{ now: Date; queue_ids: string[] }>(SCOPE, values);
+  // No attempt is before its job.
+  const until = filter.at?.to?.getTime() ?? Number.POSITIVE_INFINITY;
+  const jobsBelow = firstIdAt(until + 1);
+  const values = [scope.accountId, filter.queueIds?.filter(isId) ?? null, jobsBelow];
+  const [row] = await query<{ now: Date; queue_ids: string[]; jobs: number }>(SCOPE, values);
   if (row === undefined) throw new Error('the scope of a search returned no row');
   const now = row.now.getTime();
   const from = Math.max(now - scope.windowMs, filter.at?.from?.getTime() ?? 0);
   // The clock of the statement that reads the attempts is later than `now`.
-  const to = Math.min(filter.at?.to?.getTime() ?? Number.POSITIVE_INFINITY, now + 60_000) + 1;
-  return { query, scope, filter, queueIds: row.queue_ids, now, from, to };
+  const to = Math.min(until, now + 60_000) + 1;
+  return { query, scope, filter, queueIds: row.queue_ids, now, from, to, jobsBelow, isFew: row.jobs <= FEW_JOBS };
 }
 
 /** Lengths of the part of time that one statement reads. */
 const PART = { firstMs: 15 * 60_000, leastMs: 1000, targetMs: 400, growth: 16 };
 
 /**
- * Reads the attempts of the span in parts, because only their time has an index, which does not give their order.
+ * Reads the attempts of the span in parts, because only their time has an index, which does not give their order. Those of few
+ * jobs are read at once.
  * @param take called with the rows of each part; false when enough were found
  */
 async function inParts<Row extends object>(
@@ -68,7 +84,7 @@ async function inParts<Row extends object>(
 ): Promise<void> {
   if (search.queueIds.length === 0) return;
   let { from, to } = search;
-  let length = PART.firstMs;
+  let length = search.isFew ? Number.POSITIVE_INFINITY : PART.firstMs;
   while (from < to) {
     const part = descending ? { from: Math.max(from, to - length), to } : { from, to: Math.min(to, from + length) };
     const values = new Values();
@@ -83,7 +99,7 @@ async function inParts<Row extends object>(
 }
 
 /** @returns SQL: matching attempts `a` of a part */
-function attemptsIn({ filter, queueIds, scope, now }: Search, part: Span, values: Values): string {
+function attemptsIn({ filter, queueIds, scope, now, ...jobs }: Search, part: Span, values: Values): string {
   const at = (ms: number) => `to_timestamp(${values.add(ms)}::float8 / 1000)::timestamptz(3)`;
   const interval = (ms: number) => `${values.add(ms)}::float8 * interval '1 ms'`;
   const { retentionMs, lifetimeMs } = scope.periods;
@@ -109,7 +125,12 @@ function attemptsIn({ filter, queueIds, scope, now }: Search, part: Span, values
     filter.responseContains,
     (p) => `not starts_with(a.response_body, 'enc:v1:') and position(lower(${p}::text) in lower(a.response_body)) > 0`,
   );
-  return `from attempt a where ${conditions.join(' and ')}`;
+  const ofJobs = () => `unnest(${values.add(queueIds)}::text[]) as own(id)
+      cross join lateral (
+        select j.id from job j
+         where (j.queue_id, j.id) >= (own.id, '') and (j.queue_id, j.id) < (own.id, ${values.add(jobs.jobsBelow)}) offset 0) few
+      cross join lateral (select * from attempt of_job where of_job.job_id = few.id offset 0) a`;
+  return `from ${jobs.isFew ? ofJobs() : 'attempt a'} where ${conditions.join(' and ')}`;
 }
 
 /** A column, and the SQL of a value to compare it with. */

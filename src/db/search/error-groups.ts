@@ -5,8 +5,9 @@ import { isKeptLetter } from '../retention/kept.ts';
 import { compose, type DeadLetterScope } from './dead-letters.ts';
 
 export interface ErrorGroupRow {
-  /** The queues of the group and its number in each, largest first. */
+  /** The first queues of the group and its number in each, largest first. */
   queues: { id: string; count: number }[];
+  queue_count: number;
   fingerprint: string;
   /** Null if groups are not divided by answer, or their dead letters have none. */
   answer: string | null;
@@ -18,6 +19,9 @@ export interface ErrorGroupRow {
   last_seen: Date;
   sample: string;
 }
+
+/** Maximum number of queues that are named for one group. */
+export const MAX_QUEUES_OF_GROUP = 100;
 
 export interface GroupOptions {
   /** Maximum number of groups, per queue or in total. */
@@ -38,13 +42,11 @@ export function errorGroups(
   const { own, ofQueue, values, isNew, limit } = grouping(scope, filter, options);
   // Without `newSince` the first dead letters of the groups that are returned are enough.
   const text = `${own}
-    select json_build_array(json_build_object('id', own.id, 'count', g.count)) as queues, ${MEMBERS}
+    select json_build_array(json_build_object('id', own.id, 'count', g.count)) as queues, 1 as queue_count, ${MEMBERS}
       from own
       cross join lateral (
-        select * from (
-          select g.*, ${firstSeen(options)} as first_seen
-            from (${ofQueue}${options.newSince === undefined ? ` ${LARGEST_FIRST} ${limit}` : ''}) g) g
-         where ${isNew} ${LARGEST_FIRST} ${limit}) g
+        with groups as materialized (${ofQueue}${options.newSince === undefined ? ` ${LARGEST_FIRST} ${limit}` : ''})
+        select * from (${withFirstSeen('groups', options)}) g where ${isNew} ${LARGEST_FIRST} ${limit}) g
       join dead_letter newest on newest.id = g.newest
      order by own.id, g.count desc, g.newest desc`;
   return db.query<ErrorGroupRow>(text, values);
@@ -58,16 +60,19 @@ export function errorGroupsAcrossQueues(
   options: GroupOptions,
 ): Promise<ErrorGroupRow[]> {
   const { own, ofQueue, values, isNew, limit } = grouping(scope, filter, options);
-  const text = `${own}, parts as materialized (
-      select own.id as queue_id, g.*, ${firstSeen(options)} as first_seen
-        from own cross join lateral (${ofQueue} offset 0) g
+  const text = `${own}, groups as materialized (
+      select g.* from own cross join lateral (${ofQueue} offset 0) g
+    ), parts as materialized (
+      select p.*, row_number() over (partition by fingerprint, answer order by count desc, queue_id) as place
+        from (${withFirstSeen('groups', options)}) p
     ), merged as (
-      select json_agg(json_build_object('id', p.queue_id, 'count', p.count) order by p.count desc, p.queue_id) as queues,
+      select json_agg(json_build_object('id', p.queue_id, 'count', p.count) order by p.place)
+               filter (where p.place <= ${MAX_QUEUES_OF_GROUP}) as queues, count(*)::integer as queue_count,
              p.fingerprint, p.answer, sum(p.count)::integer as count, min(p.first_seen) as first_seen,
              max(p.last_seen) as last_seen, max(p.newest) as newest, max(p.sample) as sample
         from parts p group by p.fingerprint, p.answer
     ), g as (select * from merged g where ${isNew} order by count desc, newest desc ${limit})
-    select g.queues, ${MEMBERS} from g join dead_letter newest on newest.id = g.newest
+    select g.queues, g.queue_count, ${MEMBERS} from g join dead_letter newest on newest.id = g.newest
      order by g.count desc, g.newest desc`;
   return db.query<ErrorGroupRow>(text, values);
 }
@@ -85,7 +90,7 @@ const LARGEST_FIRST = 'order by count desc, newest desc';
 function grouping(scope: DeadLetterScope, filter: DeadLetterFilter, { limit, byAnswer, newSince }: GroupOptions) {
   const { own, conditions, values, add } = compose(scope, filter);
   const ofQueue = `
-    select d.fingerprint, ${byAnswer ? 'd.answer' : 'null::text'} as answer, count(*) as count,
+    select own.id as queue_id, d.fingerprint, ${byAnswer ? 'd.answer' : 'null::text'} as answer, count(*) as count,
            max(d.dead_at) as last_seen, max(d.id) as newest,
            max(case when d.replayed_at is null then '1' else '0' end || d.id) as sample
       from dead_letter d where ${conditions.join(' and ')}
@@ -94,14 +99,34 @@ function grouping(scope: DeadLetterScope, filter: DeadLetterFilter, { limit, byA
   return { own, ofQueue, values, isNew, limit: `limit ${add(limit)}` };
 }
 
-/** SQL: when the oldest dead letter of the group `g` of the queue `own` died, whatever the filter selects. */
-const firstSeen = ({ byAnswer }: GroupOptions) => `
-  (select d.dead_at from dead_letter d
-    where (d.queue_id, d.fingerprint, d.id) >= (own.id, g.fingerprint, (select first_id from moment))
-      and (d.queue_id, d.fingerprint) <= (own.id, g.fingerprint) ${byAnswer ? 'and d.answer is not distinct from g.answer' : ''}
-      and ${isKeptLetter({
-        now: '(select now from moment)',
-        retention: `$3 * interval '1 ms'`,
-        lifetime: `$4 * interval '1 ms'`,
-      })}
-    order by d.queue_id, d.fingerprint, d.id limit 1)`;
+/**
+ * @param groups name of a relation with the groups of queues
+ * @returns SQL: the groups, and when the oldest dead letter of each died, whatever the filter selects
+ */
+function withFirstSeen(groups: string, { byAnswer }: GroupOptions): string {
+  const of = (group: string) => `
+    (d.queue_id, d.fingerprint, d.id) >= (${group}.queue_id, ${group}.fingerprint, (select first_id from moment))
+    and (d.queue_id, d.fingerprint) <= (${group}.queue_id, ${group}.fingerprint) and ${isKeptLetter({
+      now: '(select now from moment)',
+      retention: `$3 * interval '1 ms'`,
+      lifetime: `$4 * interval '1 ms'`,
+    })}`;
+  if (!byAnswer) {
+    return `
+      select g.*, (select d.dead_at from dead_letter d where ${of('g')}
+                    order by d.queue_id, d.fingerprint, d.id limit 1) as first_seen
+        from ${groups} g`;
+  }
+  // No index knows answers. The dead letters of each fingerprint are read once for all its answers, and not for each.
+  return `
+    select queue_id, fingerprint, answer, max(count) as count, max(last_seen) as last_seen, max(newest) as newest,
+           max(sample) as sample, min(first_seen) as first_seen
+      from (select queue_id, fingerprint, answer, count, last_seen, newest, sample, null::timestamptz as first_seen
+              from ${groups}
+             union all
+            select f.queue_id, f.fingerprint, s.answer, null, null, null, null, s.first_seen
+              from (select distinct queue_id, fingerprint from ${groups}) f
+             cross join lateral (
+               select d.answer, min(d.dead_at) as first_seen from dead_letter d where ${of('f')} group by d.answer) s) parts
+     group by queue_id, fingerprint, answer having max(count) is not null`;
+}

@@ -4,7 +4,7 @@ import type { JobDimension, JobStateName, PayloadCondition } from '../../domain/
 import { ANY, type PathStep } from '../../domain/payload-path.ts';
 import type { Database } from '../connection/database.ts';
 import { hasConditions, STATE_COLUMNS, stateOfRow } from './job-conditions.ts';
-import type { Values } from './payload-conditions.ts';
+import { type Values, valueAt } from './payload-conditions.ts';
 import { type JobSelection, maxOf, minOf, openSearch, type Search, scan } from './scan.ts';
 
 /** Jobs with equal values of all dimensions. A dimension by which jobs are not grouped is null. */
@@ -93,12 +93,13 @@ async function countByScan(
   });
 }
 
-/** @returns SQL: the JSON text of the value at a path without `*` */
+/** @returns SQL: the JSON text of the value at a path without `*`; equal numbers such as 1 and 1.0 have the same */
 function scalarText(path: readonly PathStep[], document: string, values: Values): string {
   const names = path.filter((step): step is string => step !== ANY);
-  const found = `(${document} #> ${values.add(names)}::text[])`;
-  return `case when jsonb_typeof(${found}) in ('string', 'number', 'boolean', 'null') and length(${found}::text) <= ${MAX_VALUE_LENGTH}
-               then ${found}::text end`;
+  const found = valueAt(names, document, values);
+  const isShort = `length(${found}::text) <= ${MAX_VALUE_LENGTH}`;
+  return `case when jsonb_typeof(${found}) in ('string', 'boolean', 'null') and ${isShort} then ${found}::text
+               when jsonb_typeof(${found}) = 'number' and ${isShort} then trim_scale((${found} #>> '{}')::numeric)::text end`;
 }
 
 const COUNTED_BY_INDEX: ReadonlySet<JobDimension> = new Set<JobDimension>(['queue', 'status', 'state']);

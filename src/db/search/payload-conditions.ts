@@ -34,10 +34,27 @@ export function payloadTest(condition: PayloadCondition, document: string, value
     case 'not':
       return `(not ${payloadTest(condition.of, document, values)})`;
     case 'anywhere':
-      return `(position(lower(${values.add(asInJson(condition.text))}::text) in lower(${document}::text)) > 0)`;
+      return anywhereTest(condition.text, document, values);
     case 'test':
       return pathTest(condition, parsePath(condition.path), document, values);
   }
+}
+
+/**
+ * The text of the whole document excludes most payloads at once. In it, a text can also match an escape or what separates
+ * values, so names and values are then compared one by one.
+ */
+function anywhereTest(text: string, document: string, values: Values): string {
+  const lowered = `lower(${values.add(text)}::text)`;
+  const isIn = (found: string) => `position(${lowered} in lower(${found})) > 0`;
+  return `(case when position(lower(${values.add(asInJson(text))}::text) in lower(${document}::text)) > 0
+                then exists (
+                  select from jsonb_path_query(${document}, 'strict $.**') as node(value)
+                   where case jsonb_typeof(node.value)
+                           when 'object' then exists (select from jsonb_object_keys(node.value) as keys(name) where ${isIn('keys.name')})
+                           when 'array' then false
+                           else ${isIn(`coalesce(node.value #>> '{}', 'null')`)} end)
+                else false end)`;
 }
 
 /** The text as it is part of jsonb's text, in which quotes, backslashes and control characters are escaped. */
@@ -94,7 +111,7 @@ function scalarTest({ op, value }: Test, found: string, values: Values): string 
 const TAKEN_FOR_INDEX = /^\s*[+-]?\d+$/;
 
 /** @returns SQL: the value at a path; null where it does not exist */
-function valueAt(names: readonly string[], document: string, values: Values): string {
+export function valueAt(names: readonly string[], document: string, values: Values): string {
   let expression = document;
   let run: string[] = [];
   const step = () => {

@@ -1,7 +1,7 @@
 import type { DeadReason as Reason } from '../../domain/job.ts';
 import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 import { MAX_COUNT } from '../../domain/page.ts';
-import type { ErrorGroup as ErrorGroupShape } from '../../services/dead-letters/search.ts';
+import { type ErrorGroup as ErrorGroupShape, MAX_QUEUES_OF_GROUP } from '../../services/dead-letters/search.ts';
 import { builder } from '../builder.ts';
 import { counted, HINT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
@@ -78,15 +78,19 @@ export const ErrorGroup = builder.objectRef<ErrorGroupShape>('ErrorGroup').imple
       type: Queue,
       nullable: true,
       description: 'The queue of the group; null if the group has several queues, or the queue has been removed.',
-      resolve: ({ queues }, _args, { loaders }) =>
-        queues[0] === undefined || queues.length > 1 ? null : loaders.queue.load(queues[0].id),
+      resolve: ({ queues, queueCount }, _args, { loaders }) =>
+        queues[0] === undefined || queueCount > 1 ? null : loaders.queue.load(queues[0].id),
     }),
     queues: t.field({
       type: [ErrorGroupQueue],
-      complexity: { field: 1, multiplier: 3 },
+      complexity: ({ first }) => ({ field: 1, multiplier: Math.min(Math.max(first ?? 3, 1), MAX_QUEUES_OF_GROUP) }),
       description: 'The queues of the group, the one with the most dead letters first.',
-      resolve: ({ queues }) => queues,
+      args: {
+        first: t.arg.int({ defaultValue: 3, required: true, description: 'Maximum number of queues; at most 100.' }),
+      },
+      resolve: ({ queues }, { first }) => queues.slice(0, Math.max(first, 0)),
     }),
+    queueCount: t.exposeInt('queueCount', { description: 'Number of all queues of the group.' }),
     answer: t.exposeString('answer', {
       nullable: true,
       description:

@@ -33,7 +33,7 @@ export const PayloadConditionInput: InputRef<PayloadConditionShape> = builder
     fields: (t) => ({
       anywhere: t.string({
         description:
-          'Text that the JSON text of the payload contains, ignoring case: in any value or name. No index helps, so narrow the filter by time or queue.',
+          'Text that a name or a value of the payload contains, ignoring case. No index helps, so narrow the filter by time or queue.',
       }),
       path: t.string({
         description:

@@ -2,6 +2,7 @@ import type { DeadReason as Reason, JobStatus as Status } from '../../domain/job
 import { stateOf } from '../../domain/job-filter.ts';
 import type { BackoffType as Backoff } from '../../domain/queue.ts';
 import type { ShownWaiting } from '../../services/insight/queues.ts';
+import { firstOf } from '../../services/jobs/stored-text.ts';
 import { builder } from '../builder.ts';
 import { BackoffType, DeadReason, JobStateName, JobStatus, WaitReason } from '../enums.ts';
 import type { JobRow } from '../loaders.ts';
@@ -130,8 +131,9 @@ Job.implement({
       resolve: async (job, _args, { loaders, texts }) => texts.take(existing(await loaders.payload.load(job.id))),
     }),
     payloadBytes: t.int({
-      description: 'Size of the JSON text of the payload in bytes.',
-      resolve: async (job, _args, { loaders }) => existing(await loaders.payloadHead(0).load(job.id)).bytes,
+      description:
+        'Size of the JSON text of the payload in bytes; up to 2 bytes more if the payload is stored encrypted and larger than 64 KiB.',
+      resolve: async (job, _args, { loaders }) => existing(await loaders.payloadHead.load(`${job.id}:0`)).bytes,
     }),
     payloadPreview: t.string({
       nullable: true,
@@ -142,8 +144,8 @@ Job.implement({
       },
       resolve: async (job, { max }, { loaders, texts }) => {
         const characters = Math.min(Math.max(max, 1), MAX_PREVIEW);
-        const { preview } = existing(await loaders.payloadHead(characters).load(job.id));
-        return preview === null ? null : texts.take(preview);
+        const { preview } = existing(await loaders.payloadHead.load(`${job.id}:${characters}`));
+        return preview === null ? null : texts.take(firstOf(preview, characters));
       },
     }),
     scheduledFor: t.expose('scheduledFor', {

@@ -48,6 +48,7 @@ export function createBulkRequests(context: Context) {
     assertKeepable(jobs ?? filter);
     if (filter.payload !== undefined) assertPayloadCondition(filter.payload);
     if (jobs !== null) assertJobFilter(jobs);
+    if (jobs?.replayable === false) throw invalid('`replayable: false` selects jobs that cannot be replayed');
     if (filter.replayed === true) throw invalid('dead letters that were replayed cannot be replayed again');
     // The action implies that the dead letters were not replayed. With a queue it implies the queue, too.
     const implied = queueId === null ? ['replayed'] : ['queueIds', 'queueNames', 'replayed'];

@@ -17,10 +17,14 @@ import { isStorableText } from '../../domain/text.ts';
 import type { Context } from '../context.ts';
 import { windowOf } from '../pages.ts';
 
+export { MAX_QUEUES_OF_GROUP } from '../../db/search/error-groups.ts';
+
 /** Dead letters with the same fingerprint, of one queue or of several. */
 export interface ErrorGroup {
-  /** Queues of the group and its number in each, largest first. */
+  /** The first 100 queues of the group and its number in each, largest first. */
   queues: { id: string; count: number }[];
+  /** Number of all its queues. */
+  queueCount: number;
   /** First line of the webhook's last answer without ids and numbers; null unless groups are divided by it. */
   answer: string | null;
   fingerprint: string;
@@ -121,6 +125,7 @@ export function createDeadLetterSearch(
 function toErrorGroup(row: ErrorGroupRow): ErrorGroup {
   return {
     queues: row.queues,
+    queueCount: row.queue_count,
     answer: row.answer,
     fingerprint: row.fingerprint,
     reason: row.reason,

@@ -1,6 +1,7 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
 import { jobsAhead, liveQueueIds, MAX_AHEAD, queueDepths, queueUses, waitingJobs } from '../../db/insight/queues.ts';
-import { queueStats } from '../../db/insight/statistics.ts';
+import { queueStats, totalStats } from '../../db/insight/statistics.ts';
+import { SearchBudget } from '../../db/search/budget.ts';
 import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { healthOf, type QueueHealth } from '../../domain/health.ts';
@@ -78,14 +79,14 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
 
     /**
      * Returns the attempts of all live queues of the account together over time. Calls within a second share the result.
-     * @throws JobferryError `invalid_request` (buckets)
+     * @throws JobferryError `invalid_request` (buckets, or more statistics than a search may read)
      */
     async totalTimeline(account: Account, input: TimelineInput): Promise<TimelinePoint[]> {
       const grid = gridOf(input, (await recentDatabaseTime(db)) - retentionMs);
-      const range = { from: new Date(grid.startMs), to: new Date(grid.startMs + grid.count * grid.bucketMs) };
-      const reading = db.reading(account.id);
-      const stats = await queueStats(reading, account.id, await liveQueueIds(reading, account.id), range, retentionMs);
-      return timelineOf(grid, [...stats.values()].flat());
+      // Not the budget of a request, because several share the result.
+      const reading = db.reading(account.id, { budget: new SearchBudget() });
+      const stats = await totalStats(reading, account.id, await liveQueueIds(reading, account.id), grid, retentionMs);
+      return timelineOf(grid, stats);
     },
 
     /** Returns how the receivers of queues answered in the last hour. */

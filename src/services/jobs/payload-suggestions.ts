@@ -76,10 +76,7 @@ export function createPayloadSuggestions(
       if (payload === undefined) return null;
       const [queueId = null, ...others] = queueIds ?? [];
       const payloads = await sample(account, others.length === 0 ? queueId : null);
-      return payloadHint(
-        payload,
-        payloads.map(({ value }) => value),
-      );
+      return payloadHint(payload, (visit) => inSlices(payloads, ({ value }) => visit(value)));
     },
 
     /**

@@ -14,7 +14,8 @@ export interface StoredText {
     bytes: number,
   ): Promise<{ id: string; payload: string | null }[]>;
   /**
-   * Returns the sizes of payloads in bytes, and their first characters.
+   * Returns the sizes of payloads in bytes, and their first characters. The size of a payload that is stored encrypted and
+   * larger than 64 KiB is up to 2 bytes too large.
    * @param characters 0: no preview
    */
   heads(
@@ -48,8 +49,8 @@ export function createStoredText(db: Database): StoredText {
   };
 }
 
-/** By code points, as the database counts characters. */
-function firstOf(text: string, characters: number): string {
+/** Returns the first characters of a text, counted by code points as the database does. */
+export function firstOf(text: string, characters: number): string {
   return Array.from(text.slice(0, 2 * characters))
     .slice(0, characters)
     .join('');
