@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   addDeadChip,
   type DeadFilter,
+  formatDeadChip,
   formatDeadFilter,
   isDefaultFilter,
   isShownChip,
@@ -14,6 +15,7 @@ import {
 } from '../../src/dashboard/model/dead/filter.ts';
 import { pathOfSelection } from '../../src/dashboard/model/dead/selection.ts';
 import { deadSuggestions } from '../../src/dashboard/model/dead/suggest.ts';
+import { completionOf } from '../../src/dashboard/model/filter/suggestion.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const FULL =
@@ -89,7 +91,8 @@ describe('the filter of dead letters', () => {
 });
 
 describe('suggestions', () => {
-  const terms = (text: string, queues: string[] = []) => deadSuggestions(text, queues).map(({ term }) => term);
+  const terms = (text: string, queues: string[] = []) =>
+    deadSuggestions(text, queues).map((offer) => completionOf(offer, formatDeadChip));
 
   it('begin with the words, and then have queues and the error', () => {
     expect(terms('')).toEqual(['queue:', 'reason:', 'error:', 'code:', 'died:', 'replayed:']);
@@ -100,7 +103,7 @@ describe('suggestions', () => {
     for (const text of ['reason:', 'died:', 'code:', 'replayed:', 'error:pool', 'queue:a']) {
       const found = terms(text, ['a b']);
       expect(found.length).toBeGreaterThan(0);
-      expect(found.map(parseDeadTerm).filter(({ word }) => word === 'unknown')).toEqual([]);
+      expect(found.map((term) => parseDeadTerm(term ?? '')).filter(({ word }) => word === 'unknown')).toEqual([]);
     }
   });
 });

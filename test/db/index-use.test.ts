@@ -238,20 +238,23 @@ describe('with 21 000 jobs', () => {
   it.each([
     ['of each queue', errorGroups],
     ['across queues', errorGroupsAcrossQueues],
-  ])('error groups by answer %s read the dead letters of a cause once, and not for each answer', async (_what, groups) => {
-    const many = await fixture.createQueue();
-    await fixture.db.query(
-      `insert into dead_letter (job_id, queue_id, reason, fingerprint, answer, dead_at)
+  ])(
+    'error groups by answer %s read the dead letters of a cause once, and not for each answer',
+    async (_what, groups) => {
+      const many = await fixture.createQueue();
+      await fixture.db.query(
+        `insert into dead_letter (job_id, queue_id, reason, fingerprint, answer, dead_at)
        select jobferry_id(), $1, 'nacked', 'one cause', 'answer ' || n, jobferry_now() from generate_series(1, 1000) n`,
-      [many.id],
-    );
-    await fixture.db.query('analyze dead_letter');
-    const before = await rowsRead('dead_letter');
-    const options = { limit: 100, byAnswer: true, newSince: new Date(0) };
-    const found = await groups(fixture.db, deadLetters(), { queueIds: [many.id] }, options);
-    expect(found).toHaveLength(100);
-    expect((await rowsRead('dead_letter')) - before).toBeLessThan(10_000);
-  });
+        [many.id],
+      );
+      await fixture.db.query('analyze dead_letter');
+      const before = await rowsRead('dead_letter');
+      const options = { limit: 100, byAnswer: true, newSince: new Date(0) };
+      const found = await groups(fixture.db, deadLetters(), { queueIds: [many.id] }, options);
+      expect(found).toHaveLength(100);
+      expect((await rowsRead('dead_letter')) - before).toBeLessThan(10_000);
+    },
+  );
 });
 
 /** Rows of a table that were read. */

@@ -86,7 +86,19 @@ const number = fc.constantFrom(0, 1, -1, 1.5, 1e21, 5e-7, Number.MAX_SAFE_INTEGE
 const plain = ['', 'a', 'A', 'Ab', '1', 'true', '\u{1f600}', '\uffee', '"', "'", '%', '\\u0000'];
 const text = fc.constantFrom(...plain, 'b\nfoo', '\t');
 /** Also parts of the JSON text that are no parts of a value: of escapes, and of what separates values. */
-const anyText = fc.constantFrom(...plain.slice(1), 'nfoo', 'u0000', '", "', '": ', ', ', '{}', '[]', 'null', 'x.Y', '01');
+const anyText = fc.constantFrom(
+  ...plain.slice(1),
+  'nfoo',
+  'u0000',
+  '", "',
+  '": ',
+  ', ',
+  '{}',
+  '[]',
+  'null',
+  'x.Y',
+  '01',
+);
 const scalar: fc.Arbitrary<JsonScalar> = fc.oneof(number, text, fc.boolean(), fc.constant(null));
 const { value: anyValue } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(

@@ -173,13 +173,28 @@ describe.each(['parsed on the fly', 'indexed'])('%s: a payload', (state) => {
 
   it.each<[path: string, groups: [value: string, count: number][]]>([
     // 42 and 42.0 are the same number.
-    ['customer.id', [['"42"', 1], ['42', 2], ['7', 1], ['8', 1], ['9', 1]]],
+    [
+      'customer.id',
+      [
+        ['"42"', 1],
+        ['42', 2],
+        ['7', 1],
+        ['8', 1],
+        ['9', 1],
+      ],
+    ],
     // A name, and not the last element of an array.
     ['tags.-1', []],
     ['items.-1', [['5', 1]]],
     ['items.01', [['6', 1]]],
     ['list.1', [['20', 1]]],
-    ['note', [['""', 1], ['null', 1]]],
+    [
+      'note',
+      [
+        ['""', 1],
+        ['null', 1],
+      ],
+    ],
   ])('is counted by its value at %s', async (path, groups) => {
     const counted = await groupJobs(fixture.db, fixture.select({}), ['payload'], parsePath(path));
     const found = counted.flatMap(({ value, count }) => (value === null ? [] : [[value, count]]));

@@ -93,7 +93,10 @@ describe('checkCanary', () => {
     ],
     [{ status: 'dead', deadReason: 'nacked', lastError: 'nacked' }, { failed: 'the canary job c died (nacked)' }],
     // The text of a nack, which may have parts of the payload.
-    [{ status: 'dead', deadReason: 'nacked', lastError: 'ada@example.com' }, { failed: 'the canary job c died (nacked)' }],
+    [
+      { status: 'dead', deadReason: 'nacked', lastError: 'ada@example.com' },
+      { failed: 'the canary job c died (nacked)' },
+    ],
   ])('of %j is %j', (changes, expected) => {
     expect(checkCanary({ ...canary, ...changes })).toEqual(expected);
   });

@@ -9,7 +9,9 @@ const SAMPLE = [
 
 /** The hint of a condition, from the payloads of a sample. */
 const hintFor = (payload: PayloadCondition | undefined, sample: readonly unknown[] = SAMPLE) =>
-  payloadHint(payload, async (visit) => sample.forEach((one) => visit(one)));
+  payloadHint(payload, async (visit) => {
+    for (const one of sample) visit(one);
+  });
 
 const test = (
   path: string,

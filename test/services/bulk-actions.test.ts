@@ -107,7 +107,9 @@ describe('startReplay', () => {
       processed: 0,
       requested_by: 'jf_abc…wxyz',
     });
-    const wakeUp = await op.db.query('select task_identifier from graphile_worker.jobs where key = $1', [`bulk_2:${id}`]);
+    const wakeUp = await op.db.query('select task_identifier from graphile_worker.jobs where key = $1', [
+      `bulk_2:${id}`,
+    ]);
     expect(wakeUp).toEqual([{ task_identifier: 'bulk_2' }]);
     const [, entry] = await op.auditOf(queue.id);
     expect(entry).toMatchObject({

@@ -118,9 +118,10 @@ describe('bulk actions', () => {
 describe('beside processes of an earlier build, a bulk action', () => {
   const foundByEarlier = async (id: string) => {
     const { db } = fixture;
-    const tasks = await db.query(`select from graphile_worker.jobs where task_identifier = 'bulk' and key like '%' || $1`, [
-      id,
-    ]);
+    const tasks = await db.query(
+      `select from graphile_worker.jobs where task_identifier = 'bulk' and key like '%' || $1`,
+      [id],
+    );
     const idle = await db.query(
       `select from bulk_action where id = $1 and status = 'running' and looked_at <= jobferry_now()`,
       [id],

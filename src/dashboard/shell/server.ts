@@ -42,6 +42,11 @@ export function useServer(): ServerFacts | null {
   return shell === undefined ? null : factsOf(shell);
 }
 
+/** How long a receiver may take; the usual time until the server has said it. */
+export function useWebhookTimeout(): number {
+  return useServer()?.webhookTimeoutSeconds ?? 15;
+}
+
 /** By the time of the answer: an old answer does not say that the processes have gone since. */
 export function factsOf({ server, instances }: ShellData): ServerFacts {
   const now = Date.parse(server.now);

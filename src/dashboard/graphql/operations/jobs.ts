@@ -43,16 +43,6 @@ export const JobsHistogram = graphql(`
   }
 `);
 
-export const SuggestPaths = graphql(`
-  query SuggestPaths($prefix: String!) { payloadPaths(prefix: $prefix, first: 8) { value count } }
-`);
-
-export const SuggestValues = graphql(`
-  query SuggestValues($path: String!, $prefix: String!) {
-    payloadValues(path: $path, prefix: $prefix, first: 8) { value count }
-  }
-`);
-
 export const CancelPrice = graphql(`
   mutation CancelPrice($filter: JobFilter!, $all: Boolean!) {
     cancelJobs(filter: $filter, all: $all, dryRun: true) { ... on BulkActionPayload { matched } ... on Error { message } }

@@ -1,8 +1,8 @@
+import type { DeadReason } from '../cause.ts';
 import { type Chip, labelOfChip, type TimeRange } from '../filter/chips.ts';
 import { formatChip } from '../filter/format.ts';
 import { parseTerm, termsOf } from '../filter/parse.ts';
 import { resolveBound } from '../filter/time-bound.ts';
-import type { DeadReason } from './cause.ts';
 
 /**
  * The filter of dead letters: text in the URL, chips on the page. It has words of the jobs' filter (`queue:`, `code:`,

@@ -1,5 +1,5 @@
+import type { DeadReason } from '../cause.ts';
 import { toSearch } from '../filter/search.ts';
-import type { DeadReason } from './cause.ts';
 import { type DeadChip, formatDeadFilter } from './filter.ts';
 
 /** The stored filter of a replay, as it comes back: the members of the API's filter, dates as text. */

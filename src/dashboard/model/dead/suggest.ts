@@ -1,20 +1,15 @@
-import { formatChip } from '../filter/format.ts';
-import { REASONS } from './filter.ts';
+import type { Suggestion } from '../filter/suggestion.ts';
+import { type DeadChip, formatDeadChip, parseDeadTerm, REASONS } from './filter.ts';
 
-/** An offer below the filter box: a condition, or a word that ends with its colon and wants a value. */
-export interface DeadSuggestion {
-  term: string;
-  label: string;
-  hint: string;
-}
+type DeadSuggestion = Suggestion<DeadChip>;
 
-const WORDS: readonly DeadSuggestion[] = [
-  { term: 'queue:', label: 'queue', hint: 'name of a queue' },
-  { term: 'reason:', label: 'reason', hint: 'why a job died' },
-  { term: 'error:', label: 'error', hint: 'text of the last error' },
-  { term: 'code:', label: 'code', hint: 'last answer, such as 500' },
-  { term: 'died:', label: 'died', hint: 'time, such as >-2h' },
-  { term: 'replayed:', label: 'replayed', hint: 'no, yes or any' },
+const WORDS: readonly (readonly [word: string, hint: string])[] = [
+  ['queue', 'name of a queue'],
+  ['reason', 'why a job died'],
+  ['error', 'text of the last error'],
+  ['code', 'last answer, such as 500'],
+  ['died', 'time, such as >-2h'],
+  ['replayed', 'no, yes or any'],
 ];
 
 const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: string])[]>> = {
@@ -38,35 +33,39 @@ const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: s
 };
 
 /** What a text may become, best first. `queues` are names that contain the text. */
-export function deadSuggestions(text: string, queues: readonly string[]): readonly DeadSuggestion[] {
+export function deadSuggestions(text: string, queues: readonly string[]): DeadSuggestion[] {
   const typed = text.trim();
   const [, word = '', rest = ''] = typed.match(/^([a-z]+):(.*)$/s) ?? [];
-  if (word === 'queue') return queues.map((name) => queueTerm(name));
-  if (word === 'error') {
-    return rest.replace(/^~/, '') === '' ? [] : [errorTerm(rest.replace(/^~/, ''))];
-  }
+  const error = (word === 'error' ? rest : typed).replace(/^~/, '');
+  if (word === 'queue') return queues.map(queueOffer);
+  if (word === 'error') return error === '' ? [] : [errorOffer(error)];
   if (word !== '') {
     return (VALUES[word] ?? [])
       .filter(([value]) => value.includes(rest))
       .map(([value, hint]) => ({
-        term: `${word}:${value}`,
+        ...chipOffer(`Values of ${word}`, parseDeadTerm(`${word}:${value}`)),
         label: `${word} ${value.replaceAll('-', ' ').replace('> ', '> -')}`,
         hint,
       }));
   }
-  const words = WORDS.filter(({ label }) => label.startsWith(typed.toLowerCase()));
-  if (typed === '') return words;
-  return [...words, ...queues.slice(0, 4).map(queueTerm), errorTerm(typed)];
+  const words = WORDS.filter(([name]) => name.startsWith(typed.toLowerCase())).map(([name, hint]) => ({
+    ...{ id: `word ${name}`, group: 'Words', label: `${name}:`, hint, isCode: true },
+    does: { text: `${name}:` },
+  }));
+  return typed === '' ? words : [...words, ...queues.slice(0, 4).map(queueOffer), errorOffer(error)];
 }
 
-const queueTerm = (name: string): DeadSuggestion => ({
-  term: formatChip({ word: 'queue', values: [name] }),
+function chipOffer(group: string, chip: DeadChip) {
+  const term = formatDeadChip(chip);
+  return { id: term, group, label: term, hint: '', isCode: false, does: { chip } };
+}
+
+const queueOffer = (name: string): DeadSuggestion => ({
+  ...chipOffer('Queues', { word: 'queue', values: [name] }),
   label: name,
-  hint: 'queue',
 });
 
-const errorTerm = (text: string): DeadSuggestion => ({
-  term: formatChip({ word: 'error', text }),
+const errorOffer = (text: string): DeadSuggestion => ({
+  ...chipOffer('Or', { word: 'error', text }),
   label: `error contains “${text}”`,
-  hint: 'error',
 });

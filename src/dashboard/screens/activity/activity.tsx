@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { type ActivityEntry, Activity as ActivityOperation } from '../../graphql/operations/service.ts';
 import { keepOld, query } from '../../graphql/query.ts';
-import { pause } from '../../live/live.ts';
+import { useIsPaused } from '../../live/live.ts';
 import { DEEDS, sentenceOfEntry, targetOf, wordsOfDeed } from '../../model/audit.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -13,7 +13,6 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useWalk } from '../../shell/walk.ts';
-import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
 import { useCalmList, useHeld } from '../queues/calm-order.ts';
 import { Entries } from './entries.tsx';
@@ -26,7 +25,7 @@ export default function Activity() {
   const [params] = useSearchParams();
   const [action, target] = [params.get('action'), params.get('target')];
   const [after, before] = [params.get('after'), params.get('before')];
-  const isPaused = useStore(pause, (paused) => paused !== null);
+  const isPaused = useIsPaused();
   const asked = useQuery({
     ...query(ActivityOperation, {
       action,

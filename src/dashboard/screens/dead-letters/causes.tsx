@@ -1,13 +1,14 @@
 import { type CSSProperties, useRef } from 'react';
 import { Link } from 'wouter';
 import type { CauseRow } from '../../graphql/operations/dead-letters.ts';
-import { CAUSE_TAGS, conditionOfCause, saidOfCause, timesOfCause, titleOfCause } from '../../model/dead/cause.ts';
+import { titleOfDeath } from '../../model/cause.ts';
+import { CAUSE_TAGS, conditionOfCause, saidOfCause, timesOfCause } from '../../model/dead/cause.ts';
 import { addDeadChip, type DeadFilter } from '../../model/dead/filter.ts';
 import { number } from '../../model/format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
-import { useServer } from '../../shell/server.ts';
+import { useWebhookTimeout } from '../../shell/server.ts';
 import { focusedRow, useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
 import { deadPath } from './use-dead-filter.ts';
@@ -76,7 +77,7 @@ function Cause({
   onReplay: () => void;
 }) {
   const view = useView();
-  const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
+  const timeout = useWebhookTimeout();
   const queue = cause.sample?.queue ?? null;
   const tag = CAUSE_TAGS[conditionOfCause(cause, view.now)];
   const { range, since } = timesOfCause(cause, view);
@@ -96,7 +97,7 @@ function Cause({
       <div className="what">
         <h3>
           <Link className="rowlink" href={deadPath(rows, 'all')}>
-            {titleOfCause(cause, timeout)}
+            {titleOfDeath(cause, timeout)}
           </Link>
           <span className="tag">{queue?.name ?? 'queue deleted'}</span>
           {tag !== null && <span className={`tag ${tag.signal}`}>{tag.word}</span>}
@@ -121,7 +122,7 @@ function Cause({
       >
         <Icon name="undo" />
         Replay…
-        <span className="sr"> {titleOfCause(cause, timeout)}</span>
+        <span className="sr"> {titleOfDeath(cause, timeout)}</span>
       </button>
     </li>
   );

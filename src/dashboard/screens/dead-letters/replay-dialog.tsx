@@ -5,7 +5,7 @@ import { request } from '../../graphql/client.ts';
 import { type CauseRow, Replay, ReplayContext, ReplayPrice } from '../../graphql/operations/dead-letters.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { query } from '../../graphql/query.ts';
-import { titleOfCause } from '../../model/dead/cause.ts';
+import { titleOfDeath } from '../../model/cause.ts';
 import type { DeadLetterFilter } from '../../model/dead/filter.ts';
 import {
   DEFAULT_SPEED,
@@ -40,7 +40,7 @@ export function targetOfCause(
 ): ReplayTarget | null {
   const queue = cause.sample?.queue ?? null;
   if (queue === null) return null;
-  const title = titleOfCause(cause, webhookTimeoutSeconds);
+  const title = titleOfDeath(cause, webhookTimeoutSeconds);
   const { replayed: _, queueIds: __, ...rest } = filter;
   return {
     queue,
