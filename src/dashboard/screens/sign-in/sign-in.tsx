@@ -19,7 +19,11 @@ export default function SignIn() {
   const code = params.get('error');
   const [problem, setProblem] = useState(code === null ? null : textOfSignInFailure(code));
   const [isBusy, setBusy] = useState(false);
-  const asked = useQuery({ queryKey: ['session'], queryFn: readSession, retry: 2, retryDelay: 1000, staleTime: 0 });
+  const asked = useQuery({
+    ...{ queryKey: ['session'], queryFn: readSession, retry: 2, retryDelay: 1000, staleTime: 0 },
+    // The person may have signed in again in another tab.
+    refetchOnWindowFocus: 'always',
+  });
   const methods = asked.data?.methods ?? { apiKey: true, oidc: null };
 
   const enter = () => {
