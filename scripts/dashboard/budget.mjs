@@ -7,7 +7,7 @@ const KB = 1024;
  * Bytes of script for one route with all that it imports, of all scripts together, and of all style sheets. The aims are 120,
  * 220 and 15 KB, which is not reached since all screens are there: these limits only keep it from growing.
  */
-const LIMITS = { route: 132 * KB, scripts: 252 * KB, styles: 19.5 * KB };
+const LIMITS = { route: 132 * KB, scripts: 257 * KB, styles: 19.5 * KB };
 
 /**
  * Throws if the build in `folder` is over a limit; else returns a line with the sizes.

@@ -3,6 +3,8 @@ import './filter-box.css';
 import { lazy, type RefObject, Suspense, useLayoutEffect, useRef, useState } from 'react';
 import { type Chip, type Filter, labelOfChip, removeChip } from '../model/filter/chips.ts';
 import { formatChip } from '../model/filter/format.ts';
+import { mayFilterBy, type Rights } from '../model/rights.ts';
+import { useRights } from '../shell/rights.ts';
 import { Icon } from './icon.tsx';
 
 /** The suggestions and their combobox are loaded while the first rows are: nothing waits for them. */
@@ -60,10 +62,13 @@ export interface FilterInputProps extends FilterBoxProps {
   hadFocus: RefObject<boolean>;
 }
 
-export function inputProps(filter: Filter) {
+export function inputProps(filter: Filter, rights: Rights | null) {
+  const words = mayFilterBy(rights, 'payload')
+    ? 'state, queue, error, code, time, payload path'
+    : 'state, queue, code, time';
   return {
     'aria-label': 'Add a condition',
-    placeholder: filter.length === 0 ? 'Filter: state, queue, error, code, time, payload path' : 'Add a condition',
+    placeholder: filter.length === 0 ? `Filter: ${words}` : 'Add a condition',
     autoComplete: 'off',
     spellCheck: false,
   };
@@ -76,7 +81,14 @@ function PlainInput({ text, onText, filter, inputRef, hadFocus }: Omit<FilterInp
     },
     [inputRef, hadFocus],
   );
-  return <input ref={inputRef} {...inputProps(filter)} value={text} onChange={(event) => onText(event.target.value)} />;
+  return (
+    <input
+      ref={inputRef}
+      {...inputProps(filter, useRights())}
+      value={text}
+      onChange={(event) => onText(event.target.value)}
+    />
+  );
 }
 
 function FilterChip({ chip, onRemove }: { chip: Chip; onRemove: () => void }) {

@@ -9,6 +9,8 @@ import { addChip, type Chip, isValid } from '../model/filter/chips.ts';
 import { formatChip } from '../model/filter/format.ts';
 import { parseFilter } from '../model/filter/parse.ts';
 import { completionOf, type Known, lookUpsFor, type Suggestion, suggestionsFor } from '../model/filter/suggest.ts';
+import type { Rights } from '../model/rights.ts';
+import { useRights } from '../shell/rights.ts';
 import { type FilterInputProps, inputProps } from './filter-box.tsx';
 
 const DELAY_MS = 120;
@@ -16,11 +18,12 @@ const DELAY_MS = 120;
 /** The input of the filter box, with suggestions below it. */
 export default function FilterInput({ text, onText: setText, filter, onChange, inputRef, hadFocus }: FilterInputProps) {
   const [, navigate] = useLocation();
-  const known = useKnown(text);
+  const rights = useRights();
+  const known = useKnown(text, rights);
   useEffect(() => {
     if (hadFocus.current) inputRef.current?.focus();
   }, [hadFocus, inputRef]);
-  const items = useMemo(() => suggestionsFor(text, known), [text, known]);
+  const items = useMemo(() => suggestionsFor(text, known, rights), [text, known, rights]);
 
   const add = (chips: readonly Chip[]) => {
     onChange(chips.reduce(addChip, filter));
@@ -83,7 +86,7 @@ export default function FilterInput({ text, onText: setText, filter, onChange, i
           ref: inputRef,
           onKeyDown,
           onChange: (event) => setText((event.target as HTMLInputElement).value),
-          ...inputProps(filter),
+          ...inputProps(filter, rights),
         })}
       />
       <div className="suggest" hidden={!isShown}>
@@ -159,13 +162,13 @@ function Option({
 const NOTHING: Known = { queues: [], paths: [], values: [] };
 
 /** Asks the server, 120 ms after the last key. The old answer stays until the new one is there. */
-function useKnown(text: string): Known {
+function useKnown(text: string, rights: Rights | null): Known {
   const [settled, setSettled] = useState('');
   useEffect(() => {
     const timer = setTimeout(() => setSettled(text.trim()), DELAY_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  const { path, valuesOf, value, queue } = lookUpsFor(settled);
+  const { path, valuesOf, value, queue } = lookUpsFor(settled, rights);
   // Paths that begin with the word, else the most frequent ones, in which it may be the value.
   const paths = useQuery({ ...query(SuggestPaths, { prefix: path ?? '' }), ...keepOld, enabled: path !== null });
   const isPath = (paths.data?.payloadPaths.length ?? 0) > 0;

@@ -9,6 +9,7 @@ import { keepOld, query } from '../graphql/query.ts';
 import { Icon } from '../parts/icon.tsx';
 import { activeCommands } from './keys.ts';
 import { type PaletteItem, paletteItems } from './palette-items.ts';
+import { useRights } from './rights.ts';
 
 /** What the server is asked for follows the keys with this delay. */
 const DELAY_MS = 120;
@@ -21,7 +22,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   // The commands of the screen below, before the dialog is open.
   const [screenCommands] = useState(activeCommands);
   const queues = useFoundQueues(text);
-  const items = useMemo(() => paletteItems(text, screenCommands, queues), [text, screenCommands, queues]);
+  const rights = useRights();
+  const items = useMemo(
+    () => paletteItems(text, screenCommands, queues, rights),
+    [text, screenCommands, queues, rights],
+  );
 
   useEffect(() => {
     const before = document.activeElement;

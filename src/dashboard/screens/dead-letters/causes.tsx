@@ -7,6 +7,8 @@ import { number } from '../../model/format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
+import { May } from '../../shell/permitted.tsx';
+import { useRights } from '../../shell/rights.ts';
 import { useServer } from '../../shell/server.ts';
 import { focusedRow, useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
@@ -35,6 +37,7 @@ export function CauseList({
       key: 'r',
       label: 'Replay this cause',
       icon: 'undo',
+      deed: 'replayDeadLetters',
       run: () => {
         const cause = rows[focusedRow()];
         if (cause !== undefined) onReplay(cause);
@@ -75,6 +78,7 @@ function Cause({
   onReplay: () => void;
 }) {
   const view = useView();
+  const rights = useRights();
   const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
   const queue = cause.sample?.queue ?? null;
   const tag = CAUSE_TAGS[conditionOfCause(cause, view.now)];
@@ -100,7 +104,7 @@ function Cause({
           <span className="tag">{queue?.name ?? 'queue deleted'}</span>
           {tag !== null && <span className={`tag ${tag.signal}`}>{tag.word}</span>}
         </h3>
-        <span className="said cut">{saidOfCause(cause)}</span>
+        <span className="said cut">{saidOfCause(cause, rights?.mayViewPayloads !== false)}</span>
       </div>
       <p className="when">
         <b>
@@ -110,18 +114,20 @@ function Cause({
           <Phrase pieces={since} />
         </span>
       </p>
-      <button
-        className="btn tiny"
-        type="button"
-        aria-disabled={queue === null}
-        onClick={() => {
-          if (queue !== null) onReplay();
-        }}
-      >
-        <Icon name="undo" />
-        Replay…
-        <span className="sr"> {titleOfCause(cause, timeout)}</span>
-      </button>
+      <May deed="replayDeadLetters">
+        <button
+          className="btn tiny"
+          type="button"
+          aria-disabled={queue === null}
+          onClick={() => {
+            if (queue !== null) onReplay();
+          }}
+        >
+          <Icon name="undo" />
+          Replay…
+          <span className="sr"> {titleOfCause(cause, timeout)}</span>
+        </button>
+      </May>
     </li>
   );
 }

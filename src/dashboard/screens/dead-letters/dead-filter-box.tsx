@@ -29,7 +29,7 @@ export interface DeadFilterInputProps extends DeadFilterBoxProps {
 
 export const INPUT_PROPS = {
   'aria-label': 'Add a condition',
-  placeholder: 'Add: queue, reason, error, code, time of death',
+  placeholder: 'Add: queue, reason, code, time of death',
   autoComplete: 'off',
   spellCheck: false,
 };

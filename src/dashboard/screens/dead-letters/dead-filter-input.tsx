@@ -14,6 +14,8 @@ import {
 } from '../../model/dead/filter.ts';
 import { deadSuggestions } from '../../model/dead/suggest.ts';
 import { termsOf } from '../../model/filter/parse.ts';
+import { mayFilterBy } from '../../model/rights.ts';
+import { useRights } from '../../shell/rights.ts';
 import { type DeadFilterInputProps, INPUT_PROPS } from './dead-filter-box.tsx';
 
 /** The input of the filter box, with suggestions below it. */
@@ -30,9 +32,13 @@ export default function DeadFilterInput({
   }, [hadFocus, inputRef]);
   const queue = text.match(/^queue:(.*)$/)?.[1] ?? text;
   const queues = useQuery({ ...query(SearchQueues, { search: queue.trim() }), ...keepOld, enabled: text !== '' });
+  const rights = useRights();
   const items = useMemo(
-    () => [...deadSuggestions(text, queues.data?.queues.nodes.map(({ name }) => name) ?? [])],
-    [text, queues.data],
+    () =>
+      deadSuggestions(text, queues.data?.queues.nodes.map(({ name }) => name) ?? []).filter(({ term }) =>
+        mayFilterBy(rights, term),
+      ),
+    [text, queues.data, rights],
   );
   const add = (chips: readonly DeadChip[]) => {
     onChange(chips.reduce(addDeadChip, filter));

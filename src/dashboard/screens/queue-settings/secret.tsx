@@ -7,6 +7,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Time } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
+import { May } from '../../shell/permitted.tsx';
 import { changeQueue } from '../queue/change.ts';
 import { DangerRow } from './danger.tsx';
 
@@ -53,9 +54,11 @@ export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged
               Rotate…
             </button>
           ) : (
-            <button type="button" className="btn" onClick={() => setAsking('finish')}>
-              Finish the rotation…
-            </button>
+            <May deed="finishSecretRotation">
+              <button type="button" className="btn" onClick={() => setAsking('finish')}>
+                Finish the rotation…
+              </button>
+            </May>
           )
         }
       >
