@@ -13,7 +13,7 @@ import {
   hasRole,
   may,
   mayFilterBy,
-  NO_PAYLOADS,
+  NO_SEARCH,
   type Rights,
   ROLE_OF,
   ROLE_TO_READ,
@@ -151,8 +151,8 @@ describe('without the right to see payloads', () => {
     const filter = permitted(parseFilter(text), VIEWER, formatChip);
     expect(filter).toEqual([
       parseFilter('state:dead')[0],
-      { word: 'unknown', text: 'error:~timeout', problem: NO_PAYLOADS },
-      { word: 'unknown', text: 'payload.customer.id:42', problem: NO_PAYLOADS },
+      { word: 'unknown', text: 'error:~timeout', problem: NO_SEARCH },
+      { word: 'unknown', text: 'payload.customer.id:42', problem: NO_SEARCH },
     ]);
     expect(formatFilter(filter as ReturnType<typeof parseFilter>)).toBe(text);
     expect(permitted(parseFilter(text), rightsOf('VIEWER', true), formatChip)).toEqual(parseFilter(text));

@@ -62,8 +62,10 @@ export function refusal({ role }: Rights, needed: Role, what: string): string {
   return `${who} may ${what}. You are ${role === 'VIEWER' ? 'a' : 'an'} ${wordOfRole(role)}.`;
 }
 
-/** Stands in the place of a payload, of an answer, and of what would be found by them. */
+/** Stands in the place of a payload or an answer. */
 export const NO_PAYLOADS = 'You have no right to see payloads.';
+/** Why jobs cannot be found by them. */
+export const NO_SEARCH = 'You have no right to see payloads and answers, so you cannot search in them.';
 
 /**
  * Whether the person may filter by a word, such as `state` or `payload.customer.id:`. Conditions on payloads and on errors,

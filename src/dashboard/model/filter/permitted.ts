@@ -1,4 +1,4 @@
-import { mayFilterBy, NO_PAYLOADS, type Rights } from '../rights.ts';
+import { mayFilterBy, NO_SEARCH, type Rights } from '../rights.ts';
 
 /** The filter with each condition that the person may not use as a chip that says so, as the server would refuse it. */
 export function permitted<Chip extends { word: string }>(
@@ -7,6 +7,6 @@ export function permitted<Chip extends { word: string }>(
   textOf: (chip: Chip) => string,
 ): (Chip | { word: 'unknown'; text: string; problem: string })[] {
   return filter.map((chip) =>
-    mayFilterBy(rights, chip.word) ? chip : { word: 'unknown', text: textOf(chip), problem: NO_PAYLOADS },
+    mayFilterBy(rights, chip.word) ? chip : { word: 'unknown', text: textOf(chip), problem: NO_SEARCH },
   );
 }

@@ -84,7 +84,7 @@ function MemberTable({
           <th scope="col">Role</th>
           <th scope="col">Last seen</th>
           <th scope="col" className="n">
-            Open sessions
+            Sessions
           </th>
         </tr>
       </thead>
@@ -98,14 +98,15 @@ function MemberTable({
                 {member.id === mine && <span className="tag">you</span>}
               </td>
               <td className="c3">
-                {wordOfRole(member.role)}{' '}
+                {wordOfRole(member.role)}
+                {', '}
                 <span className="q">{member.mayViewPayloads ? 'sees payloads' : 'sees no payloads'}</span>
               </td>
               <td className="c4 q">
                 <Ago at={member.lastSeenAt} />
               </td>
               <td className="n c2">
-                {number(member.sessionCount)}{' '}
+                {member.sessionCount === 0 ? 'none open' : `${number(member.sessionCount)} open`}{' '}
                 {member.sessionCount > 0 && (
                   <May deed="endSessionsOfMember">
                     <button type="button" className="btn tiny" onClick={() => onEnd(member)}>

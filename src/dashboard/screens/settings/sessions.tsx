@@ -14,7 +14,7 @@ import { Ago, Time } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useRights } from '../../shell/rights.ts';
-import { endOwnSession, signOut } from '../../shell/sign-out.ts';
+import { endOwnSession } from '../../shell/sign-out.ts';
 import { usePaged } from './use-paged.ts';
 
 export function Sessions({ tabs }: { tabs: ReactNode }) {
@@ -29,11 +29,6 @@ export function Sessions({ tabs }: { tabs: ReactNode }) {
       crumbs={[{ label: 'Settings' }, { label: 'Sessions' }]}
       h1={list === undefined ? 'Sessions' : headOfSessions(list, isAll)}
       lead="A session is a sign-in to this dashboard. One that is ended is refused within a second, everywhere."
-      actions={
-        <button type="button" className="btn" onClick={signOut}>
-          Sign out
-        </button>
-      }
     >
       {tabs}
       <Failure asked={asked} what="The list of sessions" />
@@ -74,8 +69,10 @@ function SessionTable({ sessions, onEnd }: { sessions: readonly SessionRow[]; on
         {sessions.map((session) => (
           <tr key={session.id}>
             <td className="c1">
-              <Icon name={session.apiKey === null ? 'user' : 'key'} />{' '}
-              <span className="strong">{holderOf(session)}</span>{' '}
+              <span className="st">
+                <Icon name={session.apiKey === null ? 'user' : 'key'} />
+                {holderOf(session)}
+              </span>{' '}
               {holderOf(session) !== session.label && <span className="q">{session.label}</span>}{' '}
               {session.isCurrent && <span className="tag">this session</span>}
             </td>

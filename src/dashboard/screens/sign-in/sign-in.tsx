@@ -105,7 +105,13 @@ function KeyField({ isBusy, isPrimary }: { isBusy: boolean; isPrimary: boolean }
         />
         <small id="key-hint">It stays on the server; this browser gets a session.</small>
       </div>
-      <button className={isPrimary ? 'btn primary full' : 'btn full'} type="submit" aria-disabled={isBusy}>
+      <button
+        // A button that becomes secondary would be of both colours for a moment.
+        key={String(isPrimary)}
+        className={isPrimary ? 'btn primary full' : 'btn full'}
+        type="submit"
+        aria-disabled={isBusy}
+      >
         Sign in with the key
       </button>
       <p className="more">
