@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { NO_BROWSER } from './no-browser.ts';
 import { DESKTOP, openPage, PHONE, useBrowser } from './page.ts';
@@ -152,6 +153,29 @@ describe.skipIf(NO_BROWSER !== null)('sessions', () => {
     await page.getByText(`1 session of ${operator.email} ended.`).waitFor();
     await theirs.page.getByRole('heading', SIGN_IN).waitFor();
     await row.getByRole('button').waitFor({ state: 'detached' });
+  });
+
+  it('and members that do not fit on a page are on further ones', async () => {
+    const { service, signIn } = people;
+    const db = new pg.Client({ connectionString: service.databaseUrl });
+    await db.connect();
+    await db.query(
+      `insert into member (account_id, issuer, subject, name, role, may_view_payloads)
+       select account.id, 'http://localhost:9/', 'many-' || n, 'Person ' || n, 'viewer', false
+         from (select id from account order by id limit 1) account, generate_series(1, 60) n`,
+    );
+    await db.end();
+    const watched = await openPage((await signIn('admin')).session);
+    const { page } = watched;
+    await page.goto('/settings/members');
+    await settled(watched);
+    expect(await page.locator('h1').innerText()).toMatch(/^\d+ people have signed in\.$/);
+    expect(await page.locator('tbody tr').count()).toBe(50);
+    await page.getByRole('link', { name: 'Older' }).click();
+    await page.locator('tbody tr', { hasText: 'Person 1' }).first().waitFor();
+    expect(new URL(page.url()).searchParams.has('after')).toBe(true);
+    await page.goBack();
+    await page.locator('tbody tr', { hasText: 'Person 60' }).waitFor();
   });
 
   it.each([

@@ -1,8 +1,9 @@
-import { IncomingMessage, request } from 'node:http';
+import { type IncomingHttpHeaders, IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { clientAddress } from '../../src/http/client-address.ts';
 import { TrustedProxies } from '../../src/http/index.ts';
+import { SignInFailure } from '../../src/oidc/provider.ts';
 import { testApi } from '../support/fake-api.ts';
 import { KEY } from '../support/fake-services.ts';
 import { fakeSignIn } from '../support/fake-sign-in.ts';
@@ -82,25 +83,61 @@ describe.skipIf(process.platform !== 'linux')('failed sign-ins behind a proxy', 
   });
 });
 
+// Only the count of failures is of interest here; test/e2e/oidc.test.ts has a real provider.
+describe.skipIf(process.platform !== 'linux')('failed sign-ins with the provider behind a proxy', () => {
+  it('are counted by the client that the trusted proxy names', async () => {
+    const refuse = () => Promise.reject(new SignInFailure('refused', 'the provider refused'));
+    const oidc = { name: 'id.example.com', people: { begin: refuse, finish: refuse }, log: { warn: () => undefined } };
+    const address = { url: new URL('http://localhost:8080/') };
+    const trustedProxies = new TrustedProxies(['127.0.0.1']);
+    const api = await testApi({ signIn: fakeSignIn({ address, oidc, trustedProxies }) });
+    const proxy = await startPathProxy('/', { removes: false });
+    proxy.pointTo(api.url.href);
+    const until = Date.now() + 60_000;
+    const pending = JSON.stringify({ state: 's', nonce: 'n', verifier: 'v', to: '/', until });
+    const cookie = `jobferry-oidc-8080=${Buffer.from(pending).toString('base64url')}`;
+    const comeBack = async (from: string, forwarded: string) => {
+      const url = new URL('session/oidc/callback?state=s', proxy.url);
+      const { headers } = await send(url, from, { method: 'GET', headers: { cookie, 'x-forwarded-for': forwarded } });
+      return new URL(headers.location ?? '').searchParams.get('error');
+    };
+    for (let n = 0; n < 20; n += 1) expect(await comeBack('127.0.0.2', `198.51.100.${n}`)).toBe('refused');
+    expect(await comeBack('127.0.0.2', '198.51.100.99')).toBe('too_many_failures');
+    expect(await comeBack('127.0.0.3', '127.0.0.2')).toBe('refused');
+  });
+});
+
 /** As many as are allowed in a minute, with the headers that `forged` invents. */
 async function sendWrongKeys(url: URL, from: string, forged: (n: number) => string | undefined = () => undefined) {
   for (let n = 0; n < 20; n += 1) expect(await signIn(url, from, 'jf_wrong', forged(n))).toBe(401);
 }
 
-/** @returns the status of the answer to a client with the local address `from` */
-function signIn({ hostname, port, pathname }: URL, from: string, apiKey: string, forwarded?: string): Promise<number> {
+/** @returns the status of the answer */
+async function signIn(url: URL, from: string, apiKey: string, forwarded?: string): Promise<number> {
   const body = JSON.stringify({ apiKey });
   const headers = {
     'content-type': 'application/json',
     'content-length': body.length,
     ...(forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }),
   };
-  return new Promise((resolve, reject) => {
-    const req = request({ hostname, port, path: pathname, method: 'POST', headers, localAddress: from, agent: false });
+  return (await send(url, from, { method: 'POST', headers, body })).status;
+}
+
+interface Sent {
+  method: string;
+  headers: OutgoingHttpHeaders;
+  body?: string;
+}
+
+/** Sends a request from another address of this machine. */
+function send({ hostname, port, pathname, search }: URL, from: string, { method, headers, body }: Sent) {
+  return new Promise<{ status: number; headers: IncomingHttpHeaders }>((resolve, reject) => {
+    const path = pathname + search;
+    const req = request({ hostname, port, path, method, headers, localAddress: from, agent: false });
     req.once('error', reject);
     req.once('response', (res) => {
       res.resume();
-      res.once('end', () => resolve(res.statusCode ?? 0));
+      res.once('end', () => resolve({ status: res.statusCode ?? 0, headers: res.headers }));
     });
     req.end(body);
   });
