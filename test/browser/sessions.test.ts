@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { axeViolations, smallTargets, widerThanWindow } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
-import { DESKTOP, openPage, PHONE, useBrowser } from './page.ts';
+import { DESKTOP, NARROW, openPage, PHONE, setMedia, useBrowser } from './page.ts';
 import { seedWithPeople } from './people.ts';
 import { settled } from './screens.ts';
 import type { WatchedPage } from './watched-page.ts';
@@ -176,6 +177,39 @@ describe.skipIf(NO_BROWSER !== null)('sessions', () => {
     expect(new URL(page.url()).searchParams.has('after')).toBe(true);
     await page.goBack();
     await page.locator('tbody tr', { hasText: 'Person 60' }).waitFor();
+  });
+
+  it.each(['/settings/members', '/settings/sessions'])('of people with long names fit everywhere: %s', async (path) => {
+    const { service, signIn } = people;
+    const admin = await signIn('admin');
+    const db = new pg.Client({ connectionString: service.databaseUrl });
+    await db.connect();
+    const name = 'Konstantin-Alexander von und zu Hohenlohe-Waldenburg';
+    await db.query('update member set name = $2, email = $3 where id = $1', [
+      admin.id,
+      name,
+      `${'x'.repeat(60)}@example.com`,
+    ]);
+    await db.end();
+    const watched = await openPage(admin.session, { ...NARROW, reducedMotion: true });
+    const { page } = watched;
+    await page.goto(path);
+    await settled(watched);
+    await page.locator('tbody').getByText(name).first().waitFor();
+    for (const width of [320, 390, 1440]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await widerThanWindow(page)).toEqual([]);
+      expect(await smallTargets(page)).toEqual([]);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await setMedia(page, { colorScheme });
+        expect(await axeViolations(page)).toEqual([]);
+      }
+    }
+    await page
+      .getByRole('button', { name: /^Account:/ })
+      .filter({ visible: true })
+      .click();
+    expect([...(await widerThanWindow(page)), ...(await axeViolations(page))]).toEqual([]);
   });
 
   it.each([
