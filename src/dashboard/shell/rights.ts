@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { type Deed, may, type Rights } from '../model/rights.ts';
 import { type ShellData, shellQuery } from './server.ts';
 
@@ -11,4 +12,9 @@ export function useRights(): Rights | null {
 
 export function useMay(deed: Deed): boolean {
   return may(useRights(), deed);
+}
+
+/** Shows its content to people who may do the deed, and nothing to others. */
+export function May({ deed, children }: { deed: Deed; children: ReactNode }) {
+  return useMay(deed) ? children : null;
 }

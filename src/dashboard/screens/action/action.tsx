@@ -25,7 +25,7 @@ import { Phrase } from '../../parts/time.tsx';
 import { toastFailure } from '../../parts/toast.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
-import { May } from '../../shell/permitted.tsx';
+import { May } from '../../shell/rights.ts';
 import { useView } from '../../time.ts';
 import { ActionsTable } from '../actions/actions-table.tsx';
 import { Course, Facts, Progress, WhatWasAsked } from './parts.tsx';

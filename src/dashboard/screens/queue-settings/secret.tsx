@@ -7,7 +7,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Time } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
-import { May } from '../../shell/permitted.tsx';
+import { May } from '../../shell/rights.ts';
 import { changeQueue } from '../queue/change.ts';
 import { DangerRow } from './danger.tsx';
 

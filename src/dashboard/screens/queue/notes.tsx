@@ -8,7 +8,7 @@ import { CONDITIONS } from '../../model/queue-condition.ts';
 import { Note } from '../../parts/note.tsx';
 import { Time } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
-import { May } from '../../shell/permitted.tsx';
+import { May } from '../../shell/rights.ts';
 import { changeQueue } from './change.ts';
 
 /** What is wrong with the receiver, who holds the queue, and which secret takes over, each with a way on. */

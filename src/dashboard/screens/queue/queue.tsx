@@ -13,7 +13,7 @@ import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
-import { May } from '../../shell/permitted.tsx';
+import { May } from '../../shell/rights.ts';
 import { useView } from '../../time.ts';
 import { QueueCharts } from './charts.tsx';
 import { Facts } from './facts.tsx';

@@ -1,7 +1,7 @@
 import { Link, useLocation } from 'wouter';
 import { Icon } from '../../parts/icon.tsx';
 import { useCommands } from '../../shell/keys.ts';
-import { May } from '../../shell/permitted.tsx';
+import { May } from '../../shell/rights.ts';
 
 export const NEW_QUEUE = '/queues?new=1';
 

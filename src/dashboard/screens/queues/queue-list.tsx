@@ -7,7 +7,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
-import { May } from '../../shell/permitted.tsx';
+import { May } from '../../shell/rights.ts';
 import { useHeld } from './calm-order.ts';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
 import { useRowKeys } from './queue-keys.ts';

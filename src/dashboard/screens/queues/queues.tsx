@@ -1,7 +1,7 @@
 import { lazy, Suspense } from 'react';
 import { useSearchParams } from 'wouter';
 import { ROLE_OF } from '../../model/rights.ts';
-import { Only } from '../../shell/permitted.tsx';
+import { Only } from '../../shell/only.tsx';
 import { QueueList } from './queue-list.tsx';
 
 const FirstRun = lazy(() => import('../first-run/first-run.tsx'));

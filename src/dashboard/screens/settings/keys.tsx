@@ -13,7 +13,7 @@ import { Ago } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
-import { May } from '../../shell/permitted.tsx';
+import { May } from '../../shell/rights.ts';
 import { useShell } from '../../shell/server.ts';
 import { endOwnSession } from '../../shell/sign-out.ts';
 import { useView } from '../../time.ts';

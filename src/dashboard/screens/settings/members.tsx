@@ -13,8 +13,9 @@ import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
+import { Only } from '../../shell/only.tsx';
 import { Page } from '../../shell/page.tsx';
-import { May, Only } from '../../shell/permitted.tsx';
+import { May } from '../../shell/rights.ts';
 import { endOwnSession } from '../../shell/sign-out.ts';
 import { usePaged } from './use-paged.ts';
 

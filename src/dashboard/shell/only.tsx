@@ -1,13 +1,8 @@
 import type { ReactNode } from 'react';
-import { type Deed, hasRole, type Role, refusal } from '../model/rights.ts';
+import { hasRole, type Role, refusal } from '../model/rights.ts';
 import { Skeleton } from '../parts/states.tsx';
 import { type Crumb, Page } from './page.tsx';
-import { useMay, useRights } from './rights.ts';
-
-/** Shows its content to people who may do the deed, and nothing to others. */
-export function May({ deed, children }: { deed: Deed; children: ReactNode }) {
-  return useMay(deed) ? children : null;
-}
+import { useRights } from './rights.ts';
 
 interface Guarded {
   needs: Role;
