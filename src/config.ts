@@ -1,5 +1,5 @@
-import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { cidrs, nameServers } from './config/addresses.ts';
 import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
@@ -41,6 +41,8 @@ export interface Config {
   readonly dashboard: boolean;
   /** Address of the dashboard in browsers, with a slash at its end; null if it is not known. */
   readonly publicUrl: URL | null;
+  /** Proxies whose `X-Forwarded-For` is believed, as addresses and CIDRs. */
+  readonly trustedProxies: readonly string[];
   readonly sessionMaxMs: number;
   /** Null if people sign in with API keys and links only. */
   readonly oidc: OidcConfig | null;
@@ -213,6 +215,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     graphiql: e.GRAPHIQL ?? !production,
     dashboard: e.DASHBOARD,
     publicUrl: e.PUBLIC_URL,
+    trustedProxies: Object.freeze(e.TRUSTED_PROXIES),
     sessionMaxMs: e.SESSION_MAX_SECONDS,
     oidc,
     environment: e.NODE_ENV ?? 'development',
@@ -256,32 +259,6 @@ function json<T extends z.ZodTypeAny>(schema: T) {
     .optional();
 }
 
-function cidrs(text: string, context: z.RefinementCtx): string[] {
-  const list = text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
-  for (const entry of list) {
-    if (!isCidr(entry)) context.addIssue({ code: 'custom', message: `"${entry}" is not a CIDR block` });
-  }
-  return list;
-}
-
-function nameServers(text: string, context: z.RefinementCtx): string[] {
-  const list = text.split(',').map((entry) => entry.trim());
-  for (const entry of list) {
-    if (isNameServer(entry)) continue;
-    context.addIssue({ code: 'custom', message: `"${entry}" is not ip, ip:port or [ipv6]:port` });
-  }
-  return list;
-}
-
-function isNameServer(entry: string): boolean {
-  if (isIP(entry) !== 0) return true;
-  const [, ipv6, ipv4, port] = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(entry) ?? [];
-  return (isIP(ipv4 ?? '') === 4 || isIP(ipv6 ?? '') === 6) && Number(port) >= 1 && Number(port) <= 65_535;
-}
-
 /** Parses keys separated by commas. An error names the key's position, because it must not contain the key. */
 function encryptionKeys(text: string, context: z.RefinementCtx): Uint8Array[] {
   return text.split(',').flatMap((entry, index) => {
@@ -297,17 +274,6 @@ function encryptionKey(text: string): Uint8Array | null {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
   // With or without padding, in either alphabet.
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
-}
-
-function isCidr(entry: string): boolean {
-  const [address, bits, ...rest] = entry.split('/');
-  if (address === undefined || bits === undefined || rest.length > 0 || !/^\d{1,3}$/.test(bits)) return false;
-  try {
-    new BlockList().addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function isProxyUrl(text: string): boolean {

@@ -7,7 +7,15 @@ import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
 import { createSender } from './delivery/send.ts';
 import type { Periods } from './domain/periods.ts';
 import { LIMITS } from './domain/queue.ts';
-import { type Bound, bind, createApp, type Dashboard, readDashboard, type SignIn } from './http/index.ts';
+import {
+  type Bound,
+  bind,
+  createApp,
+  type Dashboard,
+  readDashboard,
+  type SignIn,
+  TrustedProxies,
+} from './http/index.ts';
 import { createLive } from './live/hub.ts';
 import type { Live } from './live/live.ts';
 import type { Logger } from './log.ts';
@@ -208,7 +216,8 @@ async function loadGraphQL({ config, log }: Foundations, services: Services, con
 
 function signInOf({ config, log }: Foundations, context: Context, { sessions, accounts }: Services): SignIn {
   const { publicUrl: url, oidc } = config;
-  const signIn = { sessions, accounts, address: { url }, takesKeys: oidc?.only !== true };
+  const trustedProxies = new TrustedProxies(config.trustedProxies);
+  const signIn = { sessions, accounts, address: { url }, trustedProxies, takesKeys: oidc?.only !== true };
   if (oidc === null || url === null) return { ...signIn, oidc: null };
   const provider = new OidcProvider({ ...oidc, redirectUri: new URL('session/oidc/callback', url) });
   const people = createOidcSignIn(context, provider, oidc.roles);

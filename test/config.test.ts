@@ -45,6 +45,7 @@ describe('defaults (README, "Variables")', () => {
       graphiql: true,
       dashboard: true,
       publicUrl: null,
+      trustedProxies: [],
       sessionMaxMs: 43_200_000,
       oidc: null,
       environment: 'development',
@@ -110,6 +111,20 @@ describe('the OpenID provider', () => {
 
   it.each(['http://localhost:4000', 'http://127.0.0.1:4000/x', 'http://[::1]:4000'])('may be at %s', (OIDC_ISSUER) => {
     expect(parseConfig({ ...OIDC, OIDC_ISSUER }).oidc?.issuer.href).toMatch(OIDC_ISSUER);
+  });
+});
+
+describe('TRUSTED_PROXIES', () => {
+  it.each([
+    ['', []],
+    ['10.0.0.1', ['10.0.0.1']],
+    [' 10.0.0.0/8, fd00::/8 ,192.0.2.7,', ['10.0.0.0/8', 'fd00::/8', '192.0.2.7']],
+  ])('%j is %j', (TRUSTED_PROXIES, list) => {
+    expect(parseConfig({ TRUSTED_PROXIES }).trustedProxies).toEqual(list);
+  });
+
+  it('is empty by default', () => {
+    expect(parseConfig({}).trustedProxies).toEqual([]);
   });
 });
 
@@ -217,6 +232,12 @@ describe('refusals', () => {
     ['WEBHOOK_ALLOW_CIDRS', '127.0.0.1'],
     ['WEBHOOK_ALLOW_CIDRS', '10.0.0.0/33'],
     ['WEBHOOK_ALLOW_CIDRS', '127.0.0.0/8,localhost/8'],
+    ['TRUSTED_PROXIES', 'proxy.example.com'],
+    ['TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['TRUSTED_PROXIES', '10.0.0.1,10.0.0.2:8080'],
+    ['TRUSTED_PROXIES', 'fe80::1%eth0'],
+    ['TRUSTED_PROXIES', '0.0.0.0/0'],
+    ['TRUSTED_PROXIES', '::/0'],
     ['WEBHOOK_DNS_SERVERS', 'ns.example.com'],
     ['WEBHOOK_DNS_SERVERS', '127.0.0.1:0'],
     ['WEBHOOK_DNS_SERVERS', '127.0.0.1,'],

@@ -2,6 +2,7 @@ import { isIPv4 } from 'node:net';
 import { z } from 'zod';
 import { OWN_PATHS } from '../domain/paths.ts';
 import { parseRoleTable, type RoleTable } from '../domain/role-table.ts';
+import { proxies } from './addresses.ts';
 
 /** The OpenID provider with which people sign in to the dashboard. */
 export interface OidcConfig {
@@ -15,12 +16,16 @@ export interface OidcConfig {
   readonly only: boolean;
 }
 
-/** The variables of the OpenID provider and of the dashboard's address. */
+/** The variables of the OpenID provider, and of the dashboard's address and proxies. */
 export const SIGN_IN_VARIABLES = {
   PUBLIC_URL: z
     .string()
     .optional()
     .transform((text, context) => (text === undefined ? null : publicUrl(text, context))),
+  TRUSTED_PROXIES: z
+    .string()
+    .optional()
+    .transform((text, context) => (text === undefined ? [] : proxies(text, context))),
   OIDC_ISSUER: z
     .string()
     .refine(isIssuer, 'must be an https:// address; http:// is possible for this machine only')

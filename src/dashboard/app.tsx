@@ -6,6 +6,7 @@ import { queryClient } from './graphql/query.ts';
 import { toSearch } from './model/filter/search.ts';
 import { session } from './session.ts';
 import { Breakable } from './shell/broken.tsx';
+import { setFollowed } from './shell/followed-actions.ts';
 import { guardedNavigation } from './shell/leave.ts';
 import { Shell } from './shell/shell.tsx';
 import { useStore } from './store.ts';
@@ -13,6 +14,7 @@ import { useStore } from './store.ts';
 const SignIn = lazy(() => import('./screens/sign-in/sign-in.tsx'));
 
 export function App() {
+  const { signedIn } = useStore(session);
   return (
     <Router base={basePath} searchHook={useEncodedSearch} aroundNav={guardedNavigation}>
       <ToSignIn />
@@ -23,9 +25,8 @@ export function App() {
               <SignIn />
             </Breakable>
           </Route>
-          <Route>
-            <Shell />
-          </Route>
+          {/* Not for a moment after the session: nothing of it may be seen by the next person. */}
+          <Route>{signedIn && <Shell />}</Route>
         </Switch>
       </Suspense>
     </Router>
@@ -35,14 +36,18 @@ export function App() {
 /** Wouter decodes the search before it is parsed, which decodes it again. This undoes the first time. */
 const useEncodedSearch = () => useSearch().replaceAll('%', '%25');
 
-/** A request was answered 401: sign in, and come back to the same place. What was read is forgotten. */
+/** The session has ended: sign in, and come back to the same place. What was read is forgotten. */
 function ToSignIn() {
-  const { signedIn } = useStore(session);
+  const { signedIn, hasLeft } = useStore(session);
   const [path, navigate] = useLocation();
   useEffect(() => {
     if (signedIn || path === '/sign-in') return;
     queryClient.clear();
-    navigate(`/sign-in${toSearch({ to: presentPath() })}`, { replace: true });
-  }, [signedIn, path, navigate]);
+    navigate(`/sign-in${toSearch({ to: hasLeft ? null : presentPath() })}`, { replace: true });
+    if (!hasLeft) return;
+    setFollowed([]);
+    // Drafts and whatever else is in memory go with the page.
+    location.reload();
+  }, [signedIn, hasLeft, path, navigate]);
   return null;
 }

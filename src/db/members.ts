@@ -52,7 +52,11 @@ async function keepMember(
   const key = { accountId_issuer_subject: { accountId, issuer, subject } };
   const present = await tx.member.findUnique({ where: key });
   const [clock] = await tx.$queryRaw<{ now: Date }[]>`select jobferry_now() as now`;
-  const data = { ...person, ...access, ...(clock === undefined ? {} : { lastSignedInAt: clock.now }) };
+  const data = {
+    ...person,
+    ...access,
+    ...(clock === undefined ? {} : { lastSignedInAt: clock.now, lastSeenAt: clock.now }),
+  };
   if (present === null) {
     if ((await tx.member.count({ where: { accountId } })) >= SESSION_LIMITS.members) {
       throw new JobferryError('forbidden', `an account may have ${SESSION_LIMITS.members} members`);

@@ -59,9 +59,17 @@ const NOTE_USE: Statement = {
           where id = $1 and last_used_at < jobferry_now() - interval '1 minute'`,
 };
 
-/** Records that the session is in use, at most once a minute. */
+const NOTE_MEMBER: Statement = {
+  name: 'note-member-seen',
+  text: `update member set last_seen_at = s.last_used_at from session s
+          where s.id = $1 and member.id = s.member_id and member.last_seen_at < s.last_used_at`,
+};
+
+/** Records that the session, and its member, are here, at most once a minute. */
 export async function noteSessionUse(db: Database, sessionId: string): Promise<void> {
   await db.query(NOTE_USE, [sessionId]);
+  // Not in the same statement: a sign-in locks the member before its sessions, and this one would lock it after.
+  await db.query(NOTE_MEMBER, [sessionId]);
 }
 
 // Ids of keys and sessions are different, because all ids come from one sequence.

@@ -45,6 +45,8 @@ export interface Loaders {
   ahead: DataLoader<string, number | null>;
   /** The actor that cancelled a job; the key is the id of the job, a colon, and the time in milliseconds. */
   cancelledBy: DataLoader<string, string | null>;
+  /** Number of sessions of a member that have not ended. */
+  sessionsOfMember: DataLoader<string, number>;
   /** The database clock and the periods, read once. */
   server(): Promise<ServerFacts>;
   timeline(input: TimelineInput): DataLoader<string, TimelinePoint[]>;
@@ -69,6 +71,10 @@ const MAX_ATTEMPTS = 5000;
 export function createLoaders({ prisma, stored, services, texts }: Sources, account: Account): Loaders {
   const accountId = account.id;
   let server: Promise<ServerFacts> | null = null;
+  const readServer = () => {
+    server ??= services.server.facts();
+    return server;
+  };
   const byId = <Row extends { id: string }>(read: (ids: string[]) => Promise<Row[]>) =>
     batched((ids) => read(ids).then((rows) => new Map(rows.map((row) => [row.id, row]))), null);
   return {
@@ -151,10 +157,12 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       return new Map([...counts].filter((entry): entry is [string, number] => entry[1] !== null));
     }, null),
     cancelledBy: batched<string, null>((keys) => cancelledBy(prisma, accountId, keys), null),
-    server: () => {
-      server ??= services.server.facts();
-      return server;
-    },
+    sessionsOfMember: batched<number, number>(async (ids) => {
+      const where = { accountId, memberId: { in: ids }, expiresAt: { gt: (await readServer()).now } };
+      const groups = await prisma.session.groupBy({ by: ['memberId'], where, _count: true });
+      return new Map(groups.map(({ memberId, _count }) => [memberId ?? '', _count]));
+    }, 0),
+    server: readServer,
     timeline: perArgument((input) => batched((ids) => services.insight.timelines(account, ids, input), [])),
     newestJobs: perArguments((filter, limit) =>
       batched((ids) => services.jobs.newest(account, ids, filter, limit), []),

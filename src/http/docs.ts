@@ -22,10 +22,14 @@ const ASSETS = { 'swagger-ui.css': 'text/css', 'index.css': 'text/css', 'swagger
 /** Browsers check these files on every use, which costs a 304: they change with every version of Jobferry. */
 const REVALIDATE = 'no-cache';
 
-/** `validatorUrl`: by default the page sends the document to a service on the internet. */
-const START_SCRIPT = `window.addEventListener('load', () => {
+/**
+ * `validatorUrl`: by default the page sends the document to a service on the internet. `url`: beside the folder of the
+ * script, wherever a proxy puts it.
+ */
+const START_SCRIPT = `const url = new URL('../openapi.json', document.currentScript.src).href;
+window.addEventListener('load', () => {
   SwaggerUIBundle({
-    url: '/openapi.json',
+    url,
     dom_id: '#swagger-ui',
     deepLinking: true,
     validatorUrl: 'none',
@@ -42,11 +46,13 @@ const START_SCRIPT = `window.addEventListener('load', () => {
 export function mountDocumentation(app: Express, options: OpenApiOptions): void {
   app.get('/openapi.json', serve('application/json', JSON.stringify(openApiDocument(options)), REVALIDATE));
   const { version, read } = swaggerUi();
-  const page: RequestHandler = serve('text/html', pageOf(version), REVALIDATE);
+  const page = serve('text/html', pageOf(version, 'docs'), REVALIDATE);
+  const pageOfFolder = serve('text/html', pageOf(version, '.'), REVALIDATE);
   app.get('/docs', (req, res, next) => {
     res.setHeader('content-security-policy', CONTENT_SECURITY_POLICY);
     res.setHeader('referrer-policy', 'no-referrer');
-    page(req, res, next);
+    if (req.path.endsWith('/')) pageOfFolder(req, res, next);
+    else page(req, res, next);
   });
   app.get('/docs/start.js', serve('text/javascript', START_SCRIPT, REVALIDATE));
   for (const [name, type] of Object.entries(ASSETS)) {
@@ -61,7 +67,12 @@ function swaggerUi(): { version: string; read: (name: string) => Buffer } {
   return { version, read: (name) => readFileSync(join(dirname(manifest), name)) };
 }
 
-function pageOf(version: string): string {
+/**
+ * All addresses are relative, because a proxy may serve the page below a path that it does not pass on.
+ * @param folder the folder of the files, seen from the page: a browser counts `/docs/` as a folder, and `/docs` as a file
+ */
+function pageOf(version: string, folder: 'docs' | '.'): string {
+  const document = folder === '.' ? '../openapi.json' : 'openapi.json';
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -69,14 +80,14 @@ function pageOf(version: string): string {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Jobferry API</title>
     <link rel="icon" href="data:,">
-    <link rel="stylesheet" href="/docs/swagger-ui.css?v=${version}">
-    <link rel="stylesheet" href="/docs/index.css?v=${version}">
+    <link rel="stylesheet" href="${folder}/swagger-ui.css?v=${version}">
+    <link rel="stylesheet" href="${folder}/index.css?v=${version}">
   </head>
   <body>
     <div id="swagger-ui"></div>
-    <noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
-    <script src="/docs/swagger-ui-bundle.js?v=${version}"></script>
-    <script src="/docs/start.js"></script>
+    <noscript>This page needs JavaScript. The document itself is at <a href="${document}">openapi.json</a>.</noscript>
+    <script src="${folder}/swagger-ui-bundle.js?v=${version}"></script>
+    <script src="${folder}/start.js"></script>
   </body>
 </html>
 `;

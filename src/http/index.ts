@@ -1,5 +1,6 @@
 /** The REST shell: from HTTP to the services and back. */
 export { type AppOptions, createApp } from './app.ts';
+export { TrustedProxies } from './client-address.ts';
 export { type Dashboard, readDashboard } from './dashboard.ts';
 export type { GraphQLEndpoint } from './graphql.ts';
 export { type Bound, bind, type ListenOptions, listen } from './listen.ts';

@@ -15,22 +15,24 @@ const LIMITS = {
   atOnce: 20,
 };
 
-/** The kinds of failed sign-ins. The sign-in page has a sentence for each. */
-export type SignInFailureCode =
+/** The kinds of failed sign-ins. The sign-in page has a sentence for each; a test compares the two. */
+export const SIGN_IN_FAILURE_CODES = [
   /** The provider does not answer, or answers with an error of its own. */
-  | 'provider_unavailable'
+  'provider_unavailable',
   /** The provider refused, for example because the person cancelled. */
-  | 'refused'
+  'refused',
   /** The answer of the provider, or its token, is not valid. */
-  | 'invalid'
+  'invalid',
   /** The sign-in began in another browser, more than ten minutes ago, or was already completed. */
-  | 'expired'
+  'expired',
   /** OIDC_ROLES grants the person no role. */
-  | 'no_role'
+  'no_role',
   /** The account has too many members. */
-  | 'too_many_members'
+  'too_many_members',
   /** Too many failed sign-ins came from the address. */
-  | 'too_many_failures';
+  'too_many_failures',
+] as const;
+export type SignInFailureCode = (typeof SIGN_IN_FAILURE_CODES)[number];
 
 /** A sign-in that has failed. The message is for the operator's log. */
 export class SignInFailure extends ExpectedError {

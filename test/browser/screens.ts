@@ -24,6 +24,8 @@ export const SCREENS: readonly Screen[] = [
   { name: 'activity', path: () => '/activity' },
   { name: 'system', path: () => '/system' },
   { name: 'settings', path: () => '/settings' },
+  { name: 'members', path: () => '/settings/members' },
+  { name: 'sessions', path: () => '/settings/sessions' },
   { name: 'not-found', path: () => '/no-such-page' },
 ];
 

@@ -3,6 +3,7 @@ import { generateApiKey } from '../../src/services/accounts/api-key.ts';
 import { createAccount, type TestAccount } from '../support/account.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
+import type { PathProxy } from '../support/path-proxy.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
 import { openReceiver } from '../support/service.ts';
 import { indexPast } from './history.ts';
@@ -38,6 +39,8 @@ const ENV = { BOOTSTRAP_API_KEY: KEY, NODE_ENV: 'production', WEBHOOK_ALLOW_CIDR
 
 export interface SeedOptions {
   env?: Record<string, string>;
+  /** A proxy, whose address is that of the dashboard in browsers. */
+  front?: PathProxy;
   /** The address at which the processes reach the database: that of a relay that a test cuts, for instance. */
   reach?: (databaseUrl: string) => Promise<string>;
   /** Writes more of a past, before a worker runs. */
@@ -48,13 +51,19 @@ export interface SeedOptions {
 
 export async function seedService({
   env = {},
+  front,
   reach,
   reachOfApi = reach,
   beforeWorker,
 }: SeedOptions = {}): Promise<SeededService> {
   const { url: databaseUrl } = await createTestDatabase();
+  const address = front === undefined ? {} : { PUBLIC_URL: front.url };
   const start = async (role: 'api' | 'worker', way = reach) =>
-    startJobferry({ databaseUrl: (await way?.(databaseUrl)) ?? databaseUrl, role, env: { ...ENV, ...env } });
+    startJobferry({
+      databaseUrl: (await way?.(databaseUrl)) ?? databaseUrl,
+      role,
+      env: { ...ENV, ...address, ...env },
+    });
   const receiver = await openReceiver(answerOf);
   const api = await start('api', reachOfApi);
   const graphql = createGraphQLClient(api.baseUrl, KEY);
@@ -66,7 +75,8 @@ export async function seedService({
   await stopQueues({ graphql, queues, databaseUrl });
   const worker = await start('worker');
   const { jobs, actions } = await makeLiveStates({ graphql, queues, databaseUrl });
-  const session = await signInAt(api.baseUrl, KEY);
+  front?.pointTo(api.baseUrl);
+  const session = await signInAt(front === undefined ? api.baseUrl : front.url.replace(/\/$/, ''), KEY);
   return {
     api,
     worker,

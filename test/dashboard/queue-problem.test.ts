@@ -91,14 +91,14 @@ describe('a queue that needs a look', () => {
 
   it('has one way out', () => {
     const out = (condition: Condition, change: Partial<QueueNow> = {}) => wayOutOf(condition, { ...queue, ...change });
-    expect(out('paused')).toEqual({ label: 'Resume', deed: 'resume' });
+    expect(out('paused')).toEqual({ label: 'Resume', deed: 'resumeQueue' });
     expect(out('held', { hold })).toEqual({ label: 'See the job', path: `/jobs/${job}` });
     expect(out('held', { hold: { ...hold, askedBy: null } })).toMatchObject({
       path: '/jobs?q=state:held,due+queue:orders',
     });
     expect(out('probing', { hold: { ...hold, probe: { id: job } } })).toMatchObject({ path: `/jobs/${job}` });
     expect(out('failing')).toMatchObject({ path: '/jobs?q=state:retrying,dead+queue:orders' });
-    expect(out('behind')).toEqual({ label: 'Edit limits', path: '/queues/orders/edit' });
+    expect(out('behind')).toEqual({ label: 'Edit limits', path: '/queues/orders/edit', deed: 'updateQueue' });
     expect(out('moving')).toMatchObject({ path: '/queues/orders' });
   });
 });

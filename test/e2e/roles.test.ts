@@ -269,13 +269,14 @@ describe('sessions and members', () => {
     const own = (await people.viewer.graphql.query(list)).sessions;
     expect(own.nodes).toMatchObject([{ id: people.viewer.sessionId, isCurrent: true, member: { role: 'VIEWER' } }]);
 
-    const members = '{ members { totalCount nodes { id email role mayViewPayloads issuer subject } } }';
+    const members = '{ members { totalCount nodes { id email role mayViewPayloads issuer subject sessionCount } } }';
     const { nodes } = (await people.admin.graphql.query(members)).members;
     expect(nodes.map(({ email }: { email: string }) => email).sort()).toEqual(
       Object.values(people)
         .map(({ email }) => email)
         .sort(),
     );
+    expect(nodes.map(({ sessionCount }: { sessionCount: number }) => sessionCount)).toEqual([1, 1, 1, 1]);
     expect((await people.operator.graphql.send(members)).errors).toEqual(FORBIDDEN);
   });
 

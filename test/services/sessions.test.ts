@@ -3,11 +3,13 @@ import { databaseTime } from '../../src/db/connection/clock.ts';
 import { sweepByTime } from '../../src/db/retention/sweep.ts';
 import type { Account } from '../../src/domain/account.ts';
 import { SESSION_LIMITS, TooManySignIns } from '../../src/domain/session.ts';
+import { createOidcSignIn } from '../../src/services/sign-in/oidc.ts';
 import { createLink, createSessions } from '../../src/services/sign-in/sessions.ts';
 import { createAccount } from '../support/account.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { UNKNOWN_ID } from '../support/shapes.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 let url: string;
 let op: TestServices;
@@ -31,6 +33,20 @@ const elsewhere = (settings: Partial<TestServices['context']['signIn']> = {}) =>
 /** As if a minute had passed since the sign-ins of the account. */
 const makeSignInsOld = ({ id }: Account) =>
   op.db.query(`update audit_entry set id = jobferry_id(at - interval '61 s') where account_id = $1`, [id]);
+
+/** Signs a new person in, without asking the provider. */
+async function signInMember(issuer: string) {
+  const provider = {
+    begin: () => Promise.reject(new Error('not in this test')),
+    finish: async () => ({ sub: 'ada', groups: ['ops'] }),
+  };
+  const roles = new Map([['groups', new Map([['ops', { role: 'operator', mayViewPayloads: false } as const]])]]);
+  const signIn = { ...op.context.signIn, issuer };
+  const people = createOidcSignIn({ ...op.context, signIn }, provider, roles);
+  const { token } = await people.finish(new URL(issuer), { state: '', nonce: '', verifier: '' }, null);
+  const [member] = await op.db.query<{ id: string }>('select id from member where issuer = $1', [issuer]);
+  return { token, memberId: member?.id ?? '' };
+}
 
 const tokenOf = async (address: Promise<string>) => new URL(await address).hash.slice(1);
 const ADDRESS = new URL('https://example.com/jobferry/');
@@ -127,6 +143,30 @@ describe('a session', () => {
     expect(await op.sessions.startOfKey(other, null)).not.toBeNull();
     await makeSignInsOld(account);
     expect(await op.sessions.startOfKey(account, null)).not.toBeNull();
+  });
+
+  it('says when its member was here, also after it has ended', async () => {
+    await op.firstAccount().catch(() => accountWithKey());
+    const issuer = 'https://id.example.com';
+    const { token, memberId } = await signInMember(issuer);
+    const lastSeen = async () =>
+      (await op.db.query<{ at: Date }>('select last_seen_at as at from member where id = $1', [memberId]))[0]?.at;
+    await op.db.query(`update member set last_seen_at = now() - interval '1 day' where id = $1`, [memberId]);
+    const before = await lastSeen();
+    // A use within the minute of another one is not recorded.
+    expect(await elsewhere({ issuer }).find(token)).not.toBeNull();
+    expect(await lastSeen()).toEqual(before);
+    await op.db.query(`update session set last_used_at = now() - interval '2 min' where member_id = $1`, [memberId]);
+    const sessions = elsewhere({ issuer });
+    expect(await sessions.find(token)).not.toBeNull();
+    await waitFor(async () => (await lastSeen())?.getTime() !== before?.getTime(), {
+      message: 'the use of the session',
+    });
+    const seen = await lastSeen();
+    expect(Date.now() - (seen?.getTime() ?? 0)).toBeLessThan(60_000);
+    await sessions.endOwn(token);
+    expect(await op.db.query('select from session where member_id = $1', [memberId])).toEqual([]);
+    expect(await lastSeen()).toEqual(seen);
   });
 
   it('is ended by its id within its account only', async () => {

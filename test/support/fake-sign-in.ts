@@ -1,4 +1,4 @@
-import type { SignIn } from '../../src/http/index.ts';
+import { type SignIn, TrustedProxies } from '../../src/http/index.ts';
 import { account, KEY } from './fake-services.ts';
 
 export const LINK = 'jfl_link';
@@ -30,6 +30,7 @@ export function fakeSignIn(overrides: Partial<SignIn> = {}): SignIn {
       },
     },
     address: { url: null },
+    trustedProxies: new TrustedProxies([]),
     takesKeys: true,
     oidc: null,
     ...overrides,

@@ -32,6 +32,11 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'jobs.cancel': { verb: 'cancelled many jobs', label: 'many jobs cancelled', icon: 'cancelled' },
   'dead_letter.replay': { verb: 'replayed a dead letter', label: 'dead letter replayed', icon: 'undo' },
   'dead_letters.replay': { verb: 'replayed dead letters of', label: 'dead letters replayed', icon: 'undo' },
+  'member.create': { verb: 'signed in for the first time', label: 'first sign-in of a person', icon: 'user' },
+  'member.change_access': { verb: 'got another role', label: 'role changed', icon: 'user' },
+  'session.create': { verb: 'signed in', label: 'sign-in', icon: 'user' },
+  'session.end': { verb: 'ended a session of', label: 'session ended', icon: 'user' },
+  'sessions.end': { verb: 'ended all sessions of', label: 'all sessions of a person ended', icon: 'user' },
   'bulk_action.cancel': { verb: 'stopped the action', label: 'action stopped', icon: 'stop' },
 };
 
@@ -55,6 +60,8 @@ export function targetOf({ action, targetType, targetId, targetName, after }: En
   name: string | null;
   path: string | null;
 } {
+  // The person who signs in is the actor.
+  if (/^(session\.create|member\.)/.test(action)) return { name: null, path: null };
   const actionId = memberOf(after, 'actionId');
   switch (targetType) {
     case 'queue': {

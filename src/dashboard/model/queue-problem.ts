@@ -3,6 +3,7 @@ import { shortId } from './job-id.ts';
 import { jobsPath, queuePath } from './job-links.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from './phrase.ts';
 import { attemptsOf, type Condition, type Flow, openJobs, type QueueNow, rate } from './queue-condition.ts';
+import type { Deed } from './rights.ts';
 
 /** A queue that needs a look, as a row of Overview says it: what is wrong, how much, and one way out. */
 
@@ -110,8 +111,8 @@ function mostOf({ health }: QueueNow, failed: number): Phrase | null {
   return most === failed ? phrase`All of them ${said}.` : phrase`${number(most)} ${said}.`;
 }
 
-/** The one button of the row: a place to go to, or the deed that ends the condition. */
-export type WayOut = { label: string; path: string } | { label: string; deed: 'resume' };
+/** The one button of the row: a place to go to, perhaps for a deed, or the deed that ends the condition. */
+export type WayOut = { label: string; path: string; deed?: Deed } | { label: string; deed: 'resumeQueue' };
 
 export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name: string }): WayOut {
   const page = queuePath(name);
@@ -122,7 +123,7 @@ export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name
     ]);
   switch (condition) {
     case 'paused':
-      return { label: 'Resume', deed: 'resume' };
+      return { label: 'Resume', deed: 'resumeQueue' };
     case 'signature':
       return { label: 'What to check', path: page };
     case 'held':
@@ -137,7 +138,7 @@ export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name
       return { label: 'See failures', path: jobs('retrying', 'dead') };
     case 'behind':
     case 'slow':
-      return { label: 'Edit limits', path: `${page}/edit` };
+      return { label: 'Edit limits', path: `${page}/edit`, deed: 'updateQueue' };
     case 'catching-up':
       return { label: 'See due jobs', path: jobs('due') };
     case 'pressure':

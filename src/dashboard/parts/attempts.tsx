@@ -3,7 +3,9 @@ import { useState } from 'react';
 import { codeOf, shortCause } from '../model/cause.ts';
 import { bytes, NONE, tookExactly } from '../model/format.ts';
 import type { AttemptNow } from '../model/job.ts';
+import { NO_PAYLOADS } from '../model/rights.ts';
 import { ATTEMPTS } from '../model/words.ts';
+import { useRights } from '../shell/rights.ts';
 import { CopyButton } from './copy.tsx';
 import { Status } from './status.tsx';
 import { Time } from './time.tsx';
@@ -98,6 +100,7 @@ function AttemptLine({
 /** The answer is text, whatever it says it is. */
 function AttemptBody({ attempt }: { attempt: AttemptWithBody }) {
   const { responseBody: body, webhookStatusCode: code, status } = attempt;
+  const isHidden = useRights()?.mayViewPayloads === false;
   if (body !== null && body !== '') {
     const size = new TextEncoder().encode(body).length;
     return (
@@ -125,7 +128,10 @@ function AttemptBody({ attempt }: { attempt: AttemptWithBody }) {
           it again.
         </p>
       ) : (
-        <p>{status === 'DEFERRED' ? 'No attempt was used. The answer had no body.' : 'The answer had no body.'}</p>
+        <p>
+          {status === 'DEFERRED' && 'No attempt was used. '}
+          {isHidden ? NO_PAYLOADS : 'The answer had no body.'}
+        </p>
       )}
     </div>
   );

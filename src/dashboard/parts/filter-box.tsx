@@ -1,5 +1,7 @@
 import './filter-box.css';
 import { type ComponentType, type RefObject, Suspense, useLayoutEffect, useRef, useState } from 'react';
+import { mayFilterBy } from '../model/rights.ts';
+import { useRights } from '../shell/rights.ts';
 import { Icon } from './icon.tsx';
 
 /** What a chip is to the filter box: a condition, or text that is none, with its problem. */
@@ -10,7 +12,7 @@ export interface AnyChip {
 
 /** A filter of chips as text, and what can be done with it: that of jobs, and that of dead letters. */
 export interface FilterKind<Chip extends AnyChip> {
-  placeholder: (isEmpty: boolean) => string;
+  placeholder: (isEmpty: boolean, seesPayloads: boolean) => string;
   parse: (text: string) => readonly Chip[];
   format: (chip: Chip) => string;
   label: (chip: Chip) => { key: string; value: string };
@@ -69,8 +71,9 @@ export function FilterBox<Chip extends AnyChip>({
   );
 }
 
-export function inputProps<Chip extends AnyChip>({ kind, filter }: FilterBoxProps<Chip>) {
-  return { 'aria-label': 'Add a condition', placeholder: kind.placeholder(filter.length === 0), spellCheck: false };
+export function useInputProps<Chip extends AnyChip>({ kind, filter }: FilterBoxProps<Chip>) {
+  const placeholder = kind.placeholder(filter.length === 0, mayFilterBy(useRights(), 'payload'));
+  return { 'aria-label': 'Add a condition', placeholder, spellCheck: false };
 }
 
 function PlainInput<Chip extends AnyChip>(props: FilterInputProps<Chip>) {
@@ -84,7 +87,7 @@ function PlainInput<Chip extends AnyChip>(props: FilterInputProps<Chip>) {
   return (
     <input
       ref={inputRef}
-      {...inputProps(props)}
+      {...useInputProps(props)}
       autoComplete="off"
       value={text}
       onChange={(event) => onText(event.target.value)}

@@ -2,7 +2,7 @@ import { type KeyboardEvent, useEffect } from 'react';
 import { useLocation } from 'wouter';
 import { completionOf, type Suggestion } from '../model/filter/suggestion.ts';
 import { useCombobox } from './combobox.ts';
-import { type AnyChip, type FilterInputProps, inputProps } from './filter-box.tsx';
+import { type AnyChip, type FilterInputProps, useInputProps } from './filter-box.tsx';
 import { SuggestList } from './suggest-list.tsx';
 
 /** The input of a filter box, with suggestions below it. */
@@ -11,6 +11,7 @@ export function FilterInput<Chip extends AnyChip>({
   ...props
 }: FilterInputProps<Chip> & { offers: readonly Suggestion<Chip>[] }) {
   const { kind, filter, onChange, text, onText, inputRef, hadFocus } = props;
+  const inputProps = useInputProps(props);
   const [, navigate] = useLocation();
   useEffect(() => {
     if (hadFocus.current) inputRef.current?.focus();
@@ -64,7 +65,7 @@ export function FilterInput<Chip extends AnyChip>({
 
   return (
     <>
-      <input ref={inputRef} {...combobox.inputProps} {...inputProps(props)} value={text} onKeyDown={onKeyDown} />
+      <input ref={inputRef} {...combobox.inputProps} {...inputProps} value={text} onKeyDown={onKeyDown} />
       <div className="suggest" hidden={!isOpen}>
         <SuggestList items={isOpen ? offers : []} combobox={combobox}>
           {({ label, hint, isCode }) => (

@@ -4,6 +4,7 @@ import { bytes } from '../model/format.ts';
 import { type Lexed, lexJson, rangeOfPath, type ValueRange } from '../model/json/lex.ts';
 import { exactLines, type Line, tidyLines } from '../model/json/lines.ts';
 import { noteTexts } from '../model/json/notes.ts';
+import { NO_PAYLOADS } from '../model/rights.ts';
 import { CopyButton } from './copy.tsx';
 
 /** Above it there is no colour, and only the lines on screen are rendered. */
@@ -17,7 +18,7 @@ export function PayloadPanel({ text, paths }: { text: string | null; paths: read
       <header>
         <h2 id="payload">Payload</h2>
       </header>
-      <p className="in small q">Your role does not include payloads and the receiver’s answers.</p>
+      <p className="in small q">{NO_PAYLOADS}</p>
     </section>
   );
 }

@@ -1,7 +1,9 @@
 import { useEffect, useRef } from 'react';
+import { type Deed, may } from '../model/rights.ts';
 import type { IconName } from '../model/words.ts';
 import { preferences } from '../preferences.ts';
 import { createStore } from '../store.ts';
+import { useRights } from './rights.ts';
 
 /** What one can do on a screen, by a key, in the palette, or both. */
 export interface Command {
@@ -13,6 +15,8 @@ export interface Command {
   icon?: IconName;
   /** Moves and the like, which make no sense in the palette. */
   isOnlyKey?: boolean;
+  /** The mutation behind it. People who may not call it are not offered the command. */
+  deed?: Deed;
 }
 
 /** The commands of all mounted parts; those of the part that was mounted last win. */
@@ -23,11 +27,13 @@ export const commands = createStore<readonly (readonly Command[])[]>([]);
  * labels is what counts.
  */
 export function useCommands(list: readonly Command[]): void {
-  const latest = useRef(list);
+  const rights = useRights();
+  const offered = list.filter(({ deed }) => deed === undefined || may(rights, deed));
+  const latest = useRef(offered);
   useEffect(() => {
-    latest.current = list;
+    latest.current = offered;
   });
-  const content = JSON.stringify(list.map(({ label, key, icon, isOnlyKey }) => ({ label, key, icon, isOnlyKey })));
+  const content = JSON.stringify(offered.map(({ label, key, icon, isOnlyKey }) => ({ label, key, icon, isOnlyKey })));
   useEffect(() => {
     const registered = (JSON.parse(content) as Omit<Command, 'run'>[]).map((command, index) => ({
       ...command,

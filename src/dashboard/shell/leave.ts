@@ -8,8 +8,14 @@ let guard: ((go: Go) => void) | null = null;
 /** For wouter's router: every link, key and redirect passes it. The back button does not; see `useLeaveGuard`. */
 export function guardedNavigation<To extends unknown[]>(navigate: (...to: To) => void, ...to: To): void {
   // Without a session the person must sign in, and finds what was typed afterwards.
-  if (guard === null || String(to[0]).startsWith('/sign-in')) navigate(...to);
-  else guard(() => navigate(...to));
+  if (String(to[0]).startsWith('/sign-in')) navigate(...to);
+  else askToLeave(() => navigate(...to));
+}
+
+/** Leaves at once, if there is nothing to lose. */
+export function askToLeave(go: Go): void {
+  if (guard === null) go();
+  else guard(go);
 }
 
 /** Leaves without a question, when what was typed has lost its object. */

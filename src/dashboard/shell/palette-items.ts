@@ -1,5 +1,6 @@
 import { isJobId, shortId } from '../model/job-id.ts';
 import { jobsPath, queuePath } from '../model/job-links.ts';
+import { mayFilterBy, type Rights } from '../model/rights.ts';
 import type { IconName } from '../model/words.ts';
 import type { Command } from './keys.ts';
 import { MAIN, SERVICE } from './navigation.ts';
@@ -18,6 +19,7 @@ export function paletteItems(
   text: string,
   commands: readonly Command[],
   queues: readonly { name: string; paused: boolean }[],
+  rights: Rights | null,
 ): PaletteItem[] {
   const isCommandsOnly = text.trimStart().startsWith('>');
   const wanted = text.replace('>', '').trim().toLowerCase();
@@ -43,7 +45,7 @@ export function paletteItems(
       hint: paused ? 'paused' : '',
       path: queuePath(name),
     }));
-  return [...jobOf(wanted), ...deeds, ...places, ...found, ...jobsWith(text.trim())];
+  return [...jobOf(wanted), ...deeds, ...places, ...found, ...jobsWith(text.trim(), rights)];
 }
 
 function jobOf(text: string): PaletteItem[] {
@@ -54,9 +56,10 @@ function jobOf(text: string): PaletteItem[] {
 }
 
 /** A word that is no name may be in a key or in an error. */
-function jobsWith(text: string): PaletteItem[] {
+function jobsWith(text: string, rights: Rights | null): PaletteItem[] {
   if (text.length < 2 || isJobId(text)) return [];
-  return (['key', 'error'] as const).map((word) => ({
+  const words = (['key', 'error'] as const).filter((word) => mayFilterBy(rights, word));
+  return words.map((word) => ({
     id: `jobs ${word}`,
     group: 'Jobs',
     label: `Jobs whose ${word} contains “${text}”`,

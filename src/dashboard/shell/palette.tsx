@@ -11,6 +11,7 @@ import { useModal } from '../parts/use-modal.ts';
 import { useSettled } from '../parts/use-settled.ts';
 import { activeCommands } from './keys.ts';
 import { type PaletteItem, paletteItems } from './palette-items.ts';
+import { useRights } from './rights.ts';
 
 /** Find or do anything: ids, queues, screens, and the commands of this screen. `>` shows commands only. */
 export default function Palette({ onClose }: { onClose: () => void }) {
@@ -20,7 +21,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   // The commands of the screen below, before the dialog is open.
   const [screenCommands] = useState(activeCommands);
   const queues = useFoundQueues(text);
-  const items = useMemo(() => paletteItems(text, screenCommands, queues), [text, screenCommands, queues]);
+  const rights = useRights();
+  const items = useMemo(
+    () => paletteItems(text, screenCommands, queues, rights),
+    [text, screenCommands, queues, rights],
+  );
 
   useModal(dialog);
   const combobox = useCombobox({

@@ -4,6 +4,7 @@ import { Icon, Mark } from '../parts/icon.tsx';
 import { preferences, setPreference } from '../preferences.ts';
 import { preload } from '../routes.ts';
 import { useStore } from '../store.ts';
+import { AccountMenu } from './account-menu.tsx';
 import { COMMAND_KEY } from './keys.ts';
 import { LiveButton, LiveLabel } from './live-dot.tsx';
 import { type Destination, isCurrent, MAIN, SERVICE } from './navigation.ts';
@@ -27,10 +28,7 @@ export function Rail() {
         <LiveButton />
         <ThemeButton />
         <div className="who">
-          <Link href="/settings">
-            <Icon name="user" />
-            <span className="mono cut">{shell?.me.label ?? ''}</span>
-          </Link>
+          <AccountMenu />
           <button type="button" aria-label="Keys of this screen" onClick={() => overlay.set('help')}>
             <kbd>?</kbd>
           </button>
@@ -117,6 +115,7 @@ export function TopBar() {
         <button className="btn quiet icon" type="button" aria-label="Find or do anything" onClick={openPalette}>
           <Icon name="search" />
         </button>
+        <AccountMenu isIcon />
       </span>
     </header>
   );

@@ -16,6 +16,7 @@ import { MAIN, SERVICE } from './navigation.ts';
 import { closeOverlay, openPalette, overlay } from './overlay.ts';
 import { usePlaces } from './place.ts';
 import { Rail, TabBar, TopBar } from './rail.tsx';
+import { signOut } from './sign-out.ts';
 
 const loadPalette = () => import('./palette.tsx');
 const Palette = lazy(loadPalette);
@@ -99,6 +100,7 @@ function useGlobalKeys(): void {
   useCommands([
     { key: '?', label: 'Keys of this screen', run: () => overlay.set('help'), isOnlyKey: true },
     { key: '.', label: 'Pause or resume updates', icon: 'paused', run: togglePause },
+    { label: 'Sign out', icon: 'user', run: signOut },
     ...[...MAIN, ...SERVICE].map(({ path, label, key }) => ({
       key: `g ${key}`,
       label: `Go to ${label}`,

@@ -94,8 +94,8 @@ async function build(): Promise<Page> {
   // The module has 9 MB and takes several times that in memory, and most processes never serve the page.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const html = renderGraphiQL({
+    // Without `endpoint`, requests go to the address of the page, which may be below a path prefix.
     title: 'Jobferry GraphQL',
-    endpoint: '/graphql',
     subscriptionsProtocol: 'SSE',
     method: 'POST',
     defaultTabs: READY_QUERIES.map(({ query, variables }) => ({

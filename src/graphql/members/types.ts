@@ -23,6 +23,14 @@ export const Member = builder.objectRef<MemberRow>('Member').implement({
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of the first sign-in.' }),
     lastSignedInAt: t.expose('lastSignedInAt', { type: 'DateTime', description: 'Time of the last sign-in.' }),
+    lastSeenAt: t.expose('lastSeenAt', {
+      type: 'DateTime',
+      description: 'Time of the last use of a session of the member, to the minute. It stays when the session ends.',
+    }),
+    sessionCount: t.int({
+      description: 'Number of sessions of the member that have not ended, at most 20.',
+      resolve: ({ id }, _args, { loaders }) => loaders.sessionsOfMember.load(id),
+    }),
   }),
 });
 

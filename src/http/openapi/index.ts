@@ -57,7 +57,8 @@ export function openApiDocument({ signatureHeader, templates }: OpenApiOptions):
         description: DESCRIPTION,
         license: { name: 'MIT', identifier: 'MIT' } as { name: string },
       },
-      servers: [{ url: '/', description: 'The server that this document comes from.' }],
+      // Relative to the address of the document, which may be below a path prefix.
+      servers: [{ url: '.', description: 'The server that this document comes from.' }],
       tags: TAGS,
       components: {
         securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of an account.' } },

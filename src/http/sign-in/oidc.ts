@@ -1,6 +1,7 @@
 import type { Express, Request, Response } from 'express';
 import { OWN_PATHS } from '../../domain/paths.ts';
 import { type PendingSignIn, SignInFailure, type SignInFailureCode } from '../../oidc/provider.ts';
+import { clientAddress } from '../client-address.ts';
 import { HttpRefusal } from '../errors.ts';
 import { cookieIn, pendingCookie, setCookie } from './cookies.ts';
 import { FailedSignIns } from './failed-sign-ins.ts';
@@ -64,7 +65,7 @@ export function mountOidc(app: Express, signIn: SignIn, oidc: OidcSignIn): void 
     // An answer of the provider can be used once.
     res.setHeader('set-cookie', setCookie(cookie, '', 0));
     const to = pending?.to ?? '/';
-    const client = req.socket.remoteAddress ?? '';
+    const client = clientAddress(req, signIn.trustedProxies);
     if (failed.begin(client) > 0) {
       fail(res, 'too_many_failures', to);
       return;

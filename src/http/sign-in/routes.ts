@@ -2,6 +2,7 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import { TooManySignIns } from '../../domain/session.ts';
 import type { NewSession } from '../../services/sign-in/sessions.ts';
 import { jsonBodyReader } from '../body.ts';
+import { clientAddress } from '../client-address.ts';
 import { HttpRefusal } from '../errors.ts';
 import { sessionCookie, sessionTokenIn, setCookie } from './cookies.ts';
 import { FailedSignIns } from './failed-sign-ins.ts';
@@ -69,7 +70,7 @@ async function start(req: Request, res: Response, signIn: SignIn, failed: Failed
   if ((typeof apiKey === 'string') === (typeof link === 'string')) {
     throw new HttpRefusal(400, 'the body must have either apiKey or link, as a string');
   }
-  const client = req.socket.remoteAddress ?? '';
+  const client = clientAddress(req, signIn.trustedProxies);
   const waitSeconds = failed.begin(client);
   if (waitSeconds > 0) {
     res.setHeader('retry-after', String(waitSeconds));

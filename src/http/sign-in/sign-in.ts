@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import type { Services } from '../../services/services.ts';
 import type { createOidcSignIn } from '../../services/sign-in/oidc.ts';
 import type { NewSession } from '../../services/sign-in/sessions.ts';
+import type { TrustedProxies } from '../client-address.ts';
 import { sessionCookie, sessionTokenIn, setCookie } from './cookies.ts';
 import type { PublicAddress } from './public-address.ts';
 
@@ -10,6 +11,8 @@ export interface SignIn {
   sessions: Pick<Services['sessions'], 'find' | 'startOfKey' | 'startOfLink' | 'endOwn'>;
   accounts: Pick<Services['accounts'], 'authenticate'>;
   address: PublicAddress;
+  /** Failed sign-ins are counted by the address of the client, which these proxies pass on. */
+  trustedProxies: TrustedProxies;
   /** Whether API keys and links may be exchanged for a session. */
   takesKeys: boolean;
   /** Null if there is no OpenID provider. */

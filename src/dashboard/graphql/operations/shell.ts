@@ -3,7 +3,7 @@ import { graphql } from '../graphql.ts';
 /** Asked on every screen, every 30 s and after a reconnect. */
 export const Shell = graphql(`
   query Shell {
-    me { label apiKeyId account { name } }
+    me { label apiKeyId role mayViewPayloads person { name } account { name } }
     server { environment version now retentionSeconds lifetimeSeconds webhookTimeoutSeconds }
     instances { id role version lastSeenAt }
     running: bulkActions(first: 10, status: RUNNING) { nodes { __typename id kind } }

@@ -20,12 +20,13 @@ export interface CauseNow {
   } | null;
 }
 
-/** What the receiver or the worker said last, in one line; else the error. */
-export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'>): string {
+/** What the receiver or the worker said last, in one line; else the error. Without the right to see it, it is not known. */
+export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'>, isVisible = true): string {
   const body = sample?.job?.attempts.at(-1)?.responseBody ?? '';
   const line = body.trim().split(/\r?\n/, 1)[0] ?? '';
   if (line !== '') return line;
-  return codeOf(error) === null ? shortCause(error) || NONE : 'an answer without a body';
+  if (codeOf(error) === null) return shortCause(error) || NONE;
+  return isVisible ? 'an answer without a body' : NONE;
 }
 
 /** Below this age of its last death a cause is taken to go on. */

@@ -1,4 +1,5 @@
 import { isJobId, shortId } from '../job-id.ts';
+import { mayFilterBy, type Rights } from '../rights.ts';
 import type { Chip, Scalar } from './chips.ts';
 import { isExactNumber } from './exact-number.ts';
 import { formatChip } from './format.ts';
@@ -35,7 +36,10 @@ export const WORDS: readonly (readonly [word: string, hint: string, examples: re
 const MAX_OF_GROUP = 8;
 
 /** What to ask the server for a text: start of a path, and the path whose values are wanted. */
-export function lookUpsFor(text: string): {
+export function lookUpsFor(
+  text: string,
+  rights: Rights | null = null,
+): {
   path: string | null;
   valuesOf: string | null;
   value: string;
@@ -44,16 +48,19 @@ export function lookUpsFor(text: string): {
   const queue = text.match(/^queue:(?:.*,)?([^,]*)$/)?.[1] ?? null;
   const isWord = /^[a-z]+:/.test(text) && !text.startsWith('payload.');
   const [path = '', value] = text.replace(/^payload\./, '').split(':', 2);
-  if (isWord || text === '') return { path: null, valuesOf: null, value: '', queue };
+  if (isWord || text === '' || !mayFilterBy(rights, 'payload')) return { path: null, valuesOf: null, value: '', queue };
   return { path, valuesOf: path === '' ? null : path, value: (value ?? '').replace(/^[!~><]/, ''), queue };
 }
 
-export function suggestionsFor(text: string, known: Known): JobSuggestion[] {
+/** @param rights conditions that the person may not use are not offered */
+export function suggestionsFor(text: string, known: Known, rights: Rights | null = null): JobSuggestion[] {
   if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
   const [, word, rest] = text.match(/^([a-z]+):(.*)$/s) ?? [];
-  if (word !== undefined && rest !== undefined) return valuesOfWord(word, rest, known);
+  if (word !== undefined && rest !== undefined) return mayFilterBy(rights, word) ? valuesOfWord(word, rest, known) : [];
   if (text.startsWith('payload.') || text.includes(':')) return [...paths(text, known), ...values(text, known)];
-  return [...words(text), ...paths(text, known), ...values(text, known), ...anywhere(text, known)];
+  const isOffered = ({ does }: JobSuggestion) =>
+    !('text' in does || 'chip' in does) || mayFilterBy(rights, 'text' in does ? does.text : does.chip.word);
+  return [...words(text), ...paths(text, known), ...values(text, known), ...anywhere(text, known)].filter(isOffered);
 }
 
 const base = (id: string, group: string, label: string) => ({ id, group, label, hint: '', isCode: false });

@@ -24,6 +24,7 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { May } from '../../shell/rights.ts';
 import { useView } from '../../time.ts';
 import { ActionsTable } from '../actions/actions-table.tsx';
 import { Course, Facts, Progress, WhatWasAsked } from './parts.tsx';
@@ -107,7 +108,8 @@ function Head({
   const [isAsking, setAsking] = useState(false);
   const { name, icon } = wordsOfKind(action.kind);
   const isRunning = action.status === 'RUNNING';
-  useCommands(isRunning ? [{ key: 'c', label: 'Stop this action', icon: 'stop', run: () => setAsking(true) }] : []);
+  const stop = { key: 'c', label: 'Stop this action', icon: 'stop', run: () => setAsking(true) } as const;
+  useCommands(isRunning ? [{ ...stop, deed: 'cancelBulkAction' }] : []);
   return (
     <Page
       title={titleOfAction(action)}
@@ -121,11 +123,13 @@ function Head({
       lead={<Phrase pieces={leadOfAction(action, view)} />}
       actions={
         isRunning && (
-          <button type="button" className="btn danger" onClick={() => setAsking(true)}>
-            <Icon name="stop" />
-            Stop…
-            <kbd>c</kbd>
-          </button>
+          <May deed="cancelBulkAction">
+            <button type="button" className="btn danger" onClick={() => setAsking(true)}>
+              <Icon name="stop" />
+              Stop…
+              <kbd>c</kbd>
+            </button>
+          </May>
         )
       }
     >

@@ -8,6 +8,7 @@ import { number } from '../../model/format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
+import { May, useRights } from '../../shell/rights.ts';
 import { useWebhookTimeout } from '../../shell/server.ts';
 import { focusedRow, useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
@@ -36,6 +37,7 @@ export function CauseList({
       key: 'r',
       label: 'Replay this cause',
       icon: 'undo',
+      deed: 'replayDeadLetters',
       run: () => {
         const focused = focusedRow();
         const cause = rows.find((one) => keyOf(one) === focused) ?? rows[0];
@@ -77,6 +79,7 @@ function Cause({
   onReplay: () => void;
 }) {
   const view = useView();
+  const rights = useRights();
   const timeout = useWebhookTimeout();
   const queue = cause.sample?.queue ?? null;
   const tag = CAUSE_TAGS[conditionOfCause(cause, view.now)];
@@ -102,7 +105,7 @@ function Cause({
           <span className="tag">{queue?.name ?? 'queue deleted'}</span>
           {tag !== null && <span className={`tag ${tag.signal}`}>{tag.word}</span>}
         </h3>
-        <span className="said cut">{saidOfCause(cause)}</span>
+        <span className="said cut">{saidOfCause(cause, rights?.mayViewPayloads !== false)}</span>
       </div>
       <p className="when">
         <b>
@@ -112,18 +115,20 @@ function Cause({
           <Phrase pieces={since} />
         </span>
       </p>
-      <button
-        className="btn tiny"
-        type="button"
-        aria-disabled={queue === null}
-        onClick={() => {
-          if (queue !== null) onReplay();
-        }}
-      >
-        <Icon name="undo" />
-        Replay…
-        <span className="sr"> {titleOfDeath(cause, timeout)}</span>
-      </button>
+      <May deed="replayDeadLetters">
+        <button
+          className="btn tiny"
+          type="button"
+          aria-disabled={queue === null}
+          onClick={() => {
+            if (queue !== null) onReplay();
+          }}
+        >
+          <Icon name="undo" />
+          Replay…
+          <span className="sr"> {titleOfDeath(cause, timeout)}</span>
+        </button>
+      </May>
     </li>
   );
 }

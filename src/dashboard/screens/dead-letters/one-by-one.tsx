@@ -13,6 +13,7 @@ import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { useCommands } from '../../shell/keys.ts';
+import { May } from '../../shell/rights.ts';
 import { useWebhookTimeout } from '../../shell/server.ts';
 import { focusedRow, useWalk } from '../../shell/walk.ts';
 import { deadPath, type useDeadFilter } from './use-dead-filter.ts';
@@ -39,6 +40,7 @@ export function OneByOne({ url: { filter, forApi, key } }: { url: ReturnType<typ
       key: 'r',
       label: 'Replay this job',
       icon: 'undo',
+      deed: 'replayDeadLetter',
       run: () => {
         const focused = focusedRow();
         const letter = list?.nodes.find(({ id }) => id === focused);
@@ -143,10 +145,12 @@ function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => v
       </td>
       <td className="c4 n">
         {replayedAt === null ? (
-          <button type="button" className="btn tiny" onClick={onReplay}>
-            <Icon name="undo" />
-            Replay
-          </button>
+          <May deed="replayDeadLetter">
+            <button type="button" className="btn tiny" onClick={onReplay}>
+              <Icon name="undo" />
+              Replay
+            </button>
+          </May>
         ) : replayedJob === null ? (
           <span className="q3">replayed</span>
         ) : (

@@ -7,13 +7,16 @@ import { QueueOfName } from '../../graphql/operations/dead-letters.ts';
 import {
   type DeadFilter,
   type DeadLetterFilter,
+  formatDeadChip,
   formatDeadFilter,
   isValidDeadFilter,
   parseDeadFilter,
   queueNamesOf,
   toDeadLetterFilter,
 } from '../../model/dead/filter.ts';
+import { permitted } from '../../model/filter/permitted.ts';
 import { toSearch } from '../../model/filter/search.ts';
+import { useRights } from '../../shell/rights.ts';
 
 export type Tab = 'causes' | 'all';
 
@@ -40,7 +43,8 @@ export function useDeadFilter(): DeadFilterInUrl {
   const [params] = useSearchParams();
   const text = params.get('q') ?? '';
   const tab: Tab = params.get('tab') === 'all' ? 'all' : 'causes';
-  const filter = useMemo(() => parseDeadFilter(text), [text]);
+  const rights = useRights();
+  const filter = useMemo(() => permitted(parseDeadFilter(text), rights, formatDeadChip), [text, rights]);
   const names = queueNamesOf(filter);
   const ids = useQuery({
     queryKey: ['QueueIds', names],

@@ -7,43 +7,50 @@ import { type Outcome, outcomeOf } from '../../graphql/outcome.ts';
 import { queryClient } from '../../graphql/query.ts';
 import { showChanged } from '../../live/live.ts';
 import { shortId } from '../../model/job-id.ts';
+import { type Deed, may } from '../../model/rights.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
-import type { Command } from '../../shell/keys.ts';
-import { useCommands } from '../../shell/keys.ts';
+import { type Command, useCommands } from '../../shell/keys.ts';
+import { useRights } from '../../shell/rights.ts';
 
 type Asked = 'cancel' | 'nack' | null;
 
 /** What can be done with a job in its present state: as buttons, as keys, and the dialogs that ask first. */
 export function useJobActions(job: JobRow | undefined): { buttons: ReactNode; dialog: ReactNode } {
   const [asked, setAsked] = useState<Asked>(null);
-  const commands: (Command & { isPrimary?: boolean; hint?: string })[] = [];
+  const commands: (Command & { isPrimary?: boolean; deed: Deed })[] = [];
   const canReplay = job?.status === 'DEAD' && job.deadLetter !== null && job.deadLetter.replayedAt === null;
   if (job?.status === 'PENDING') {
-    commands.push({ key: 'r', label: 'Run now', icon: 'play', run: () => void runNow(job) });
+    commands.push({ key: 'r', label: 'Run now', icon: 'play', run: () => void runNow(job), deed: 'runNow' });
   }
   if (canReplay && job.deadLetter !== null) {
     const { id } = job.deadLetter;
-    commands.push({ key: 'r', label: 'Replay', icon: 'undo', run: () => void replay(job, id), isPrimary: true });
+    const deed = 'replayDeadLetter';
+    commands.push({ key: 'r', label: 'Replay', icon: 'undo', run: () => void replay(job, id), isPrimary: true, deed });
   }
   if (job?.status === 'AWAITING_ACK') {
-    commands.push({ label: 'Report success', icon: 'check', run: () => void ack(job) });
-    commands.push({ label: 'Report failure…', icon: 'nacked', run: () => setAsked('nack') });
+    commands.push({ label: 'Report success', icon: 'check', run: () => void ack(job), deed: 'ackJob' });
+    commands.push({ label: 'Report failure…', icon: 'nacked', run: () => setAsked('nack'), deed: 'nackJob' });
   }
   if (job?.status === 'PENDING' || job?.status === 'AWAITING_ACK') {
-    commands.push({ key: 'c', label: 'Cancel job…', icon: 'x', run: () => setAsked('cancel') });
+    commands.push({ key: 'c', label: 'Cancel job…', icon: 'x', run: () => setAsked('cancel'), deed: 'cancelJob' });
   }
   useCommands(commands);
+  const rights = useRights();
   const close = () => setAsked(null);
   return {
-    buttons: commands.map(({ label, icon = 'actions', key, run, isPrimary }) => (
-      <button key={label} type="button" className={isPrimary === true ? 'btn primary' : 'btn'} onClick={run}>
-        <Icon name={icon} />
-        {label}
-        {key !== undefined && <kbd>{key}</kbd>}
-      </button>
-    )),
+    buttons: commands.flatMap(({ label, icon = 'actions', key, run, isPrimary, deed }) =>
+      may(rights, deed) ? (
+        <button key={label} type="button" className={isPrimary === true ? 'btn primary' : 'btn'} onClick={run}>
+          <Icon name={icon} />
+          {label}
+          {key !== undefined && <kbd>{key}</kbd>}
+        </button>
+      ) : (
+        []
+      ),
+    ),
     dialog: (
       <>
         {asked === 'cancel' && job !== undefined && <CancelDialog job={job} onClose={close} />}

@@ -5,12 +5,14 @@ import { isOfWorker } from '../../model/dead/cause.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { many, minute, number, percent } from '../../model/format.ts';
 import { Note } from '../../parts/note.tsx';
+import { useMay } from '../../shell/rights.ts';
 import { useView } from '../../time.ts';
 import { useSameCause } from './use-job.ts';
 
 /** Of a dead job: how many died of the same, and whether its receiver works again. */
 export function JobNotes({ job }: { job: JobOfPage }) {
   const view = useView();
+  const canReplay = useMay('replayDeadLetters');
   const cause = useSameCause(job);
   const { deadLetter, queue } = job;
   if (deadLetter === null || deadLetter.replayedAt !== null || cause === null) return null;
@@ -28,7 +30,7 @@ export function JobNotes({ job }: { job: JobOfPage }) {
           icon="done"
           action={
             <Link className="btn tiny" href={together}>
-              {others === 0 ? 'See its cause' : `Replay all ${number(cause.count)}…`}
+              {others === 0 || !canReplay ? 'See its cause' : `Replay all ${number(cause.count)}…`}
             </Link>
           }
         >

@@ -6,6 +6,7 @@ import { parseFilter } from '../../model/filter/parse.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { isJobId } from '../../model/job-id.ts';
 import { secondLineOfJob, sentenceOfJob, sentenceOfMissingJob, shortSentence } from '../../model/job-sentence.ts';
+import { may } from '../../model/rights.ts';
 import { wordOfJob } from '../../model/words.ts';
 import { AttemptsPanel } from '../../parts/attempts.tsx';
 import { Crossing } from '../../parts/crossing.tsx';
@@ -15,6 +16,7 @@ import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { useRights } from '../../shell/rights.ts';
 import { type ServerFacts, useServer } from '../../shell/server.ts';
 import { useView } from '../../time.ts';
 import { CopyAs } from './copy-as.tsx';
@@ -70,7 +72,10 @@ function FoundJob({
   const { buttons, dialog } = useJobActions(job);
   const sendPath = `${queuePath(job.queue.name, '/send')}${toSearch({ from: job.id })}`;
   const [, navigate] = useLocation();
-  useCommands([{ label: 'Send a changed copy', icon: 'edit', run: () => navigate(sendPath) }]);
+  const rights = useRights();
+  // Without the right to see its payload, there is nothing to change.
+  const canCopy = may(rights, 'publishJob') && rights?.mayViewPayloads === true;
+  useCommands(canCopy ? [{ label: 'Send a changed copy', icon: 'edit', run: () => navigate(sendPath) }] : []);
   return (
     <Page
       title={shortSentence(sentence)}
@@ -85,7 +90,7 @@ function FoundJob({
       actions={
         <>
           {buttons}
-          {(job.status === 'DEAD' || job.status === 'COMPLETED') && (
+          {canCopy && (job.status === 'DEAD' || job.status === 'COMPLETED') && (
             <Link className="btn" href={sendPath}>
               <Icon name="edit" />
               Send a changed copy

@@ -9,9 +9,11 @@ import type { Filter } from '../../model/filter/chips.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { count, many, number } from '../../model/format.ts';
 import type { Count } from '../../model/jobs-sentence.ts';
+import { may } from '../../model/rights.ts';
 import { copy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
+import { useMay, useRights } from '../../shell/rights.ts';
 import { CancelAllDialog } from './cancel-all-dialog.tsx';
 import type { ListUrl } from './list-url.ts';
 import type { Ticks } from './use-ticks.ts';
@@ -31,6 +33,11 @@ export function BulkBar({
   url: ListUrl;
 }) {
   if (ticks.isAll) return <AllBar ticks={ticks} all={all} filter={filter} url={url} />;
+  return <TickedBar ticks={ticks} rows={rows} all={all} />;
+}
+
+function TickedBar({ ticks, rows, all }: { ticks: Ticks; rows: readonly JobRow[]; all: Count | null }) {
+  const canTickAll = useMay('cancelJobs');
   if (ticks.ids.size === 0) return null;
   const ticked = rows.filter(({ id }) => ticks.ids.has(id));
   const total = all === null ? '' : count(all.count, all.exact);
@@ -39,7 +46,7 @@ export function BulkBar({
       <span>
         <b>{number(ticked.length)} ticked.</b> The list stands still.
       </span>
-      {all !== null && all.count > ticked.length && (
+      {canTickAll && all !== null && all.count > ticked.length && (
         <button type="button" className="btn quiet tiny accent" onClick={ticks.tickAll}>
           Tick all {total} that match
         </button>
@@ -94,6 +101,7 @@ const DEEDS: readonly Deed[] = [
 
 function TickedButtons({ ticked, onDone }: { ticked: readonly JobRow[]; onDone: () => void }) {
   const [isBusy, setBusy] = useState(false);
+  const rights = useRights();
   const run = async ({ field, done }: Deed, ids: readonly string[]) => {
     setBusy(true);
     await runMany(field, ids, done);
@@ -102,7 +110,7 @@ function TickedButtons({ ticked, onDone }: { ticked: readonly JobRow[]; onDone: 
   };
   return DEEDS.map((deed) => {
     const ids = ticked.flatMap((job) => deed.idOf(job) ?? []).slice(0, MAX_MANY);
-    if (ids.length === 0) return null;
+    if (ids.length === 0 || !may(rights, deed.field)) return null;
     return (
       <button
         key={deed.field}

@@ -4,7 +4,10 @@ import { parseFilter } from '../../model/filter/parse.ts';
 import type { FilterKind } from '../../parts/filter-box.tsx';
 
 export const JOBS_FILTER: FilterKind<Chip> = {
-  placeholder: (isEmpty) => (isEmpty ? 'Filter: state, queue, error, code, time, payload path' : 'Add a condition'),
+  placeholder: (isEmpty, seesPayloads) => {
+    if (!isEmpty) return 'Add a condition';
+    return `Filter: ${seesPayloads ? 'state, queue, error, code, time, payload path' : 'state, queue, code, time'}`;
+  },
   parse: parseFilter,
   format: formatChip,
   label: labelOfChip,

@@ -4,22 +4,25 @@ import { SearchQueues, SuggestPaths, SuggestValues } from '../../graphql/operati
 import { keepOld, query } from '../../graphql/query.ts';
 import type { Chip } from '../../model/filter/chips.ts';
 import { type Known, lookUpsFor, suggestionsFor } from '../../model/filter/suggest.ts';
+import type { Rights } from '../../model/rights.ts';
 import type { FilterInputProps } from '../../parts/filter-box.tsx';
 import { FilterInput } from '../../parts/filter-input.tsx';
 import { useSettled } from '../../parts/use-settled.ts';
+import { useRights } from '../../shell/rights.ts';
 
 export default function JobsFilterInput(props: FilterInputProps<Chip>) {
   const { text } = props;
-  const known = useKnown(text);
-  const offers = useMemo(() => suggestionsFor(text, known), [text, known]);
+  const rights = useRights();
+  const known = useKnown(text, rights);
+  const offers = useMemo(() => suggestionsFor(text, known, rights), [text, known, rights]);
   return <FilterInput {...props} offers={offers} />;
 }
 
 const NOTHING: Known = { queues: [], paths: [], values: [] };
 
 /** Asks the server. The old answer stays until the new one is there. */
-function useKnown(text: string): Known {
-  const { path, valuesOf, value, queue } = lookUpsFor(useSettled(text));
+function useKnown(text: string, rights: Rights | null): Known {
+  const { path, valuesOf, value, queue } = lookUpsFor(useSettled(text), rights);
   // Paths that begin with the word, else the most frequent ones, in which it may be the value.
   const paths = useQuery({ ...query(SuggestPaths, { prefix: path ?? '' }), ...keepOld, enabled: path !== null });
   const isPath = (paths.data?.payloadPaths.length ?? 0) > 0;

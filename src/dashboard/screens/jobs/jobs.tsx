@@ -85,7 +85,7 @@ export default function Jobs() {
     ? jobs.all === null
       ? 'Jobs'
       : sentenceOfJobs(jobs.all, jobs.byState, hasFilter)
-    : 'This filter has a condition that is not known.';
+    : 'This filter has a condition that cannot be used.';
   return (
     <Page
       title={sentence.split(/[:.]/, 1)[0] ?? 'Jobs'}

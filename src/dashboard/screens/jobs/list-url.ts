@@ -2,11 +2,13 @@ import { useCallback, useMemo } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import type { Filter } from '../../model/filter/chips.ts';
-import { formatFilter } from '../../model/filter/format.ts';
+import { formatChip, formatFilter } from '../../model/filter/format.ts';
 import { type JobFilter, toJobFilter } from '../../model/filter/job-filter.ts';
 import { parseFilter } from '../../model/filter/parse.ts';
+import { permitted } from '../../model/filter/permitted.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { brushedRange } from '../../model/histogram.ts';
+import { useRights } from '../../shell/rights.ts';
 
 /** What a list of jobs shows, as it stands in its address: `?q ?order ?after ?before ?from ?to ?peek`. */
 export interface ListUrl {
@@ -38,7 +40,8 @@ export function useListUrl() {
     ...{ after: params.get('after'), before: params.get('before') },
     ...{ from: params.get('from'), to: params.get('to'), peek: params.get('peek') },
   };
-  const filter = useMemo(() => parseFilter(url.q), [url.q]);
+  const rights = useRights();
+  const filter = useMemo(() => permitted(parseFilter(url.q), rights, formatChip), [url.q, rights]);
   const search = searchOf(url);
 
   /** A new filter, order, page or range is a new entry of the history; what is peeked at is not. */

@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { shortId } from '../../model/job-id.ts';
 import { sentenceOfJob } from '../../model/job-sentence.ts';
 import { lexJson } from '../../model/json/lex.ts';
+import { NO_PAYLOADS } from '../../model/rights.ts';
 import { Crossing } from '../../parts/crossing.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { JsonText } from '../../parts/json-viewer.tsx';
@@ -68,6 +69,7 @@ export default function Peek({
             </h2>
             <Crossing job={job} webhookTimeoutSeconds={server.webhookTimeoutSeconds} isDown />
             {payload !== '' && <JsonText text={preview} lexed={lexed} paths={paths} />}
+            {job.payloadText === null && <p className="small q">{NO_PAYLOADS}</p>}
             {preview.length < payload.length && <p className="small q">The rest is on the page of the job.</p>}
           </>
         )}

@@ -64,7 +64,7 @@ export function useListKeys({
       : []),
     { key: 'x', label: 'Tick the job', run: atCursor(ticks.toggle), isOnlyKey: true },
     { key: 'X', label: 'Tick up to here', run: atCursor((id) => ticks.toggleRange(id, ids)), isOnlyKey: true },
-    { key: 'a', label: 'Tick all that match', icon: 'check', run: ticks.tickAll },
+    { key: 'a', label: 'Tick all that match', icon: 'check', run: ticks.tickAll, deed: 'cancelJobs' },
     ...(canEscape ? [{ key: 'Escape', label: 'Close, untick, leave', run: leave, isOnlyKey: true }] : []),
   ]);
   return { move };

@@ -12,8 +12,10 @@ import {
   worstFirst,
 } from '../../model/overview.ts';
 import { textOfPhrase } from '../../model/phrase.ts';
+import { ROLE_OF } from '../../model/rights.ts';
 import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
+import { Only } from '../../shell/only.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useWalk } from '../../shell/walk.ts';
 import { useCalmOrder, useHeld } from '../queues/calm-order.ts';
@@ -27,6 +29,7 @@ import { Problems } from './problems.tsx';
 const FirstRun = lazy(() => import('../first-run/first-run.tsx'));
 
 const CRUMBS = [{ label: 'Overview' }];
+const NO_QUEUE = 'There is no queue yet. Once there is one, this page says how it is.';
 const WHOLE_ACCOUNT = { search: '', after: null };
 
 /** Is anything wrong now, and where? An account without a queue sees how to make the first one instead. */
@@ -49,9 +52,17 @@ export default function Overview() {
   }
   if (isFirstRun || queues.page.totalCount === 0) {
     return (
-      <Suspense fallback={null}>
-        <FirstRun crumbs={CRUMBS} onCreated={() => setFirstRun(true)} onLeave={leave} isFirst />
-      </Suspense>
+      <Only
+        needs={ROLE_OF.createQueue}
+        what="make the first queue"
+        title="No queue yet"
+        crumbs={CRUMBS}
+        lead={NO_QUEUE}
+      >
+        <Suspense fallback={null}>
+          <FirstRun crumbs={CRUMBS} onCreated={() => setFirstRun(true)} onLeave={leave} isFirst />
+        </Suspense>
+      </Only>
     );
   }
   return <WithQueues queues={queues} page={queues.page} />;

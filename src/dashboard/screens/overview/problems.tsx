@@ -5,9 +5,11 @@ import { number } from '../../model/format.ts';
 import { MAX_PROBLEMS } from '../../model/overview.ts';
 import { CONDITIONS } from '../../model/queue-condition.ts';
 import { problemOf, type WayOut, wayOutOf } from '../../model/queue-problem.ts';
+import { may } from '../../model/rights.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
+import { useRights } from '../../shell/rights.ts';
 import { useView } from '../../time.ts';
 import { setQueuePaused } from '../queue/pause.ts';
 import type { ListedQueue } from '../queues/use-queues.ts';
@@ -68,6 +70,8 @@ function Problem({ state: { queue, condition, flow }, place }: { state: ListedQu
 }
 
 function WayOutButton({ queue, wayOut }: { queue: ListedQueue['queue']; wayOut: WayOut }) {
+  const rights = useRights();
+  if (wayOut.deed !== undefined && !may(rights, wayOut.deed)) return null;
   const of = <span className="sr"> of {queue.name}</span>;
   if ('path' in wayOut) {
     return (

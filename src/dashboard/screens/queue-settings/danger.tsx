@@ -5,9 +5,11 @@ import { DeleteQueue, Encrypt, Purge, type QueueOfSettings } from '../../graphql
 import { type Outcome, outcomeOf } from '../../graphql/outcome.ts';
 import { count, many, number } from '../../model/format.ts';
 import { openJobs, waitingJobs } from '../../model/queue-condition.ts';
+import { may } from '../../model/rights.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { leaveFreely } from '../../shell/leave.ts';
+import { useRights } from '../../shell/rights.ts';
 import { changeQueue } from '../queue/change.ts';
 import { NamedDialog } from './named-dialog.tsx';
 import { Secret } from './secret.tsx';
@@ -21,15 +23,17 @@ interface Props {
 
 /** What is done at once, and not with the form: secret, encryption, purge, delete. */
 export function Danger(props: Props) {
+  const rights = useRights();
+  if (!may(rights, 'purgeQueue')) return null;
   return (
     <section className="deeds" aria-labelledby="deeds">
       <h2 id="deeds" className="sr">
         Secret, encryption, purge and delete
       </h2>
-      <Secret queue={props.queue} onChanged={props.onChanged} />
-      <Encryption {...props} />
+      {may(rights, 'rotateSigningSecret') && <Secret queue={props.queue} onChanged={props.onChanged} />}
+      {may(rights, 'setPayloadEncryption') && <Encryption {...props} />}
       <PurgeRow {...props} />
-      <DeleteRow {...props} />
+      {may(rights, 'deleteQueue') && <DeleteRow {...props} />}
     </section>
   );
 }

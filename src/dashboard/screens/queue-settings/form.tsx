@@ -10,13 +10,15 @@ interface FormProps {
   problems: ReadonlyMap<FieldName, string>;
   /** What the server said, by field. */
   refused: ReadonlyMap<string, string>;
+  /** The person may see the settings, and not change them. */
+  isReadOnly: boolean;
   onEdit: (name: FieldName, text: string) => void;
   onSave: () => void;
 }
 
 /** Every setting, with the time at which a change takes effect. */
 export function SettingsForm(props: FormProps) {
-  const { id, queue, onSave } = props;
+  const { id, queue, isReadOnly, onSave } = props;
   return (
     <form
       id={id}
@@ -34,7 +36,7 @@ export function SettingsForm(props: FormProps) {
       }}
     >
       {GROUPS.map(({ title, fields }) => (
-        <fieldset key={title}>
+        <fieldset key={title} disabled={isReadOnly}>
           <legend>{title}</legend>
           <div className="two">
             {fields.map((field) => (

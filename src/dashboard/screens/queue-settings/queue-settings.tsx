@@ -14,12 +14,14 @@ import { useWatch } from '../../live/live.ts';
 import { many } from '../../model/format.ts';
 import { queuePath } from '../../model/job-links.ts';
 import { type FieldName, inputOf, review, sentenceOfReview } from '../../model/queue-settings.ts';
+import { may, ROLE_OF, refusal } from '../../model/rights.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { useLeaveGuard } from '../../shell/leave.ts';
 import { Page } from '../../shell/page.tsx';
+import { useRights } from '../../shell/rights.ts';
 import { changeQueue } from '../queue/change.ts';
 import { GoneQueue } from '../queue/gone.tsx';
 import { ChangesPanel } from './changes-panel.tsx';
@@ -63,11 +65,13 @@ function Settings({
   const { id, name } = queue;
   const [, navigate] = useLocation();
   const { edits, edit, saved, reset } = useDraft(id);
-  const [refusal, setRefusal] = useState<{ message: string; fields: ReadonlyMap<string, string> } | null>(null);
+  const [refused, setRefused] = useState<{ message: string; fields: ReadonlyMap<string, string> } | null>(null);
   const [isSaving, setSaving] = useState(false);
   const [go, setGo] = useState<(() => void) | null>(null);
   useWatch({ queueIds: [id] });
   useHashTarget();
+  const rights = useRights();
+  const canEdit = may(rights, 'updateQueue');
   const reviewed = review(queue, edits);
   const { changes, problems } = reviewed;
   useLeaveGuard(changes.length + problems.size > 0, (leave) => setGo(() => leave));
@@ -83,13 +87,13 @@ function Settings({
     );
     setSaving(false);
     if (outcome.ok) {
-      setRefusal(null);
+      setRefused(null);
       saved(edits);
       void asked.refetch();
       toast({ text: `${many(changes.length, 'setting')} of ${name} changed` });
       return;
     }
-    setRefusal({ message: outcome.message, fields: outcome.fieldErrors });
+    setRefused({ message: outcome.message, fields: outcome.fieldErrors });
     const [first] = outcome.fieldErrors.keys();
     if (first !== undefined) focusField(first as FieldName);
   };
@@ -97,8 +101,12 @@ function Settings({
     <Page
       title={`Settings of ${name}`}
       crumbs={crumbsOf(name)}
-      h1={sentenceOfReview(reviewed)}
-      lead={`Nothing is saved before you say so. Jobs that are in flight are not touched.`}
+      h1={
+        canEdit || rights === null
+          ? sentenceOfReview(reviewed)
+          : refusal(rights, ROLE_OF.updateQueue, `change the settings of ${name}`)
+      }
+      lead={canEdit && `Nothing is saved before you say so. Jobs that are in flight are not touched.`}
     >
       <Failure asked={asked} what="The settings of this queue" />
       <div className="cols settings-cols">
@@ -108,23 +116,26 @@ function Settings({
           plan={plan}
           edits={edits}
           problems={problems}
-          refused={refusal?.fields ?? new Map()}
+          refused={refused?.fields ?? new Map()}
+          isReadOnly={!canEdit}
           onEdit={(field, text) => {
-            setRefusal(null);
+            setRefused(null);
             edit(field, text);
           }}
           onSave={() => void save()}
         />
-        <ChangesPanel
-          form={FORM}
-          review={reviewed}
-          refusal={refusal?.message ?? null}
-          isSaving={isSaving}
-          onReset={() => {
-            setRefusal(null);
-            reset();
-          }}
-        />
+        {canEdit && (
+          <ChangesPanel
+            form={FORM}
+            review={reviewed}
+            refusal={refused?.message ?? null}
+            isSaving={isSaving}
+            onReset={() => {
+              setRefused(null);
+              reset();
+            }}
+          />
+        )}
         <Danger queue={queue} onChanged={() => void asked.refetch()} onGone={reset} />
       </div>
       {go !== null && (

@@ -8,6 +8,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Time } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { useLeaveGuard } from '../../shell/leave.ts';
+import { May } from '../../shell/rights.ts';
 import { changeQueue } from '../queue/change.ts';
 import { DangerRow } from './danger.tsx';
 
@@ -53,9 +54,11 @@ export function Secret({ queue, onChanged }: { queue: QueueOfSettings; onChanged
               Rotate…
             </button>
           ) : (
-            <button type="button" className="btn" onClick={() => setAsking('finish')}>
-              Finish the rotation…
-            </button>
+            <May deed="finishSecretRotation">
+              <button type="button" className="btn" onClick={() => setAsking('finish')}>
+                Finish the rotation…
+              </button>
+            </May>
           )
         }
       >

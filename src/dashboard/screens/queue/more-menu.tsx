@@ -1,31 +1,31 @@
 import { useId } from 'react';
 import { Link } from 'wouter';
 import { queuePath } from '../../model/job-links.ts';
+import { type Deed, may } from '../../model/rights.ts';
 import type { IconName } from '../../model/words.ts';
 import { Icon } from '../../parts/icon.tsx';
+import { useRights } from '../../shell/rights.ts';
 
-const PARTS: readonly { hash: string; label: string; icon: IconName }[] = [
-  { hash: 'secret', label: 'Rotate the signing secret…', icon: 'key' },
-  { hash: 'encryption', label: 'Encrypt payloads…', icon: 'settings' },
-  { hash: 'purge', label: 'Purge…', icon: 'x' },
-  { hash: 'delete', label: 'Delete…', icon: 'deleted' },
+const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed }[] = [
+  { hash: 'secret', label: 'Rotate the signing secret…', icon: 'key', deed: 'rotateSigningSecret' },
+  { hash: 'encryption', label: 'Encrypt payloads…', icon: 'settings', deed: 'setPayloadEncryption' },
+  { hash: 'purge', label: 'Purge…', icon: 'x', deed: 'purgeQueue' },
+  { hash: 'delete', label: 'Delete…', icon: 'deleted', deed: 'deleteQueue' },
 ];
 
 /** What is rarely done to a queue; it is in the settings, with its price. */
 export function MoreMenu({ name }: { name: string }) {
   const id = useId();
+  const rights = useRights();
+  const parts = PARTS.filter(({ deed }) => may(rights, deed));
+  if (parts.length === 0) return null;
   return (
     <span className="more-menu">
-      <button
-        type="button"
-        className="btn icon"
-        aria-label="More: rotate secret, encrypt, purge, delete"
-        popoverTarget={id}
-      >
+      <button type="button" className="btn icon" aria-label="More" popoverTarget={id}>
         <Icon name="more" />
       </button>
       <span id={id} className="menu" popover="auto">
-        {PARTS.map(({ hash, label, icon }) => (
+        {parts.map(({ hash, label, icon }) => (
           <Link key={hash} href={`${queuePath(name, '/edit')}#${hash}`}>
             <Icon name={icon} />
             {label}

@@ -8,6 +8,7 @@ import { CONDITIONS } from '../../model/queue-condition.ts';
 import { Note } from '../../parts/note.tsx';
 import { Time } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
+import { May } from '../../shell/rights.ts';
 import { changeQueue } from './change.ts';
 
 /** What is wrong with the receiver, who holds the queue, and which secret takes over, each with a way on. */
@@ -66,9 +67,11 @@ function WayOut({ name, warning }: { name: string; warning: Warning }) {
 
 function SettingsLink({ name, hash, label }: { name: string; hash: string; label: string }) {
   return (
-    <Link className="btn tiny" href={`${queuePath(name, '/edit')}#${hash}`}>
-      {label}
-    </Link>
+    <May deed={hash === 'secret' ? 'rotateSigningSecret' : 'updateQueue'}>
+      <Link className="btn tiny" href={`${queuePath(name, '/edit')}#${hash}`}>
+        {label}
+      </Link>
+    </May>
   );
 }
 
@@ -83,9 +86,11 @@ function HoldNote({ queue: { id, name }, hold }: { queue: QueueOfPage; hold: Non
       signal="hold"
       icon={hold.probe === null ? 'held' : 'probe'}
       action={
-        <button type="button" className="btn tiny" onClick={() => void end()}>
-          End the hold
-        </button>
+        <May deed="endHold">
+          <button type="button" className="btn tiny" onClick={() => void end()}>
+            End the hold
+          </button>
+        </May>
       }
     >
       {hold.askedBy === null ? 'The receiver' : <JobLink id={hold.askedBy.id} prefix="Job" />} asked for the hold

@@ -14,6 +14,7 @@ import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { May } from '../../shell/rights.ts';
 import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
 import { QueueCharts } from './charts.tsx';
@@ -74,9 +75,16 @@ function useKeys(queue: QueueOfPage): void {
       label: queue.paused ? 'Resume this queue' : 'Pause this queue',
       icon: queue.paused ? 'play' : 'pause',
       run: () => void togglePauseOfQueue(queue),
+      deed: queue.paused ? 'resumeQueue' : 'pauseQueue',
     },
-    { key: 's', label: 'Send a test job', icon: 'send', run: () => navigate(queuePath(name, '/send')) },
-    { key: 'e', label: 'Edit this queue', icon: 'edit', run: () => navigate(queuePath(name, '/edit')) },
+    {
+      ...({ key: 's', label: 'Send a test job', icon: 'send', deed: 'publishJob' } as const),
+      run: () => navigate(queuePath(name, '/send')),
+    },
+    {
+      ...({ key: 'e', label: 'Edit this queue', icon: 'edit', deed: 'updateQueue' } as const),
+      run: () => navigate(queuePath(name, '/edit')),
+    },
     { key: 'j', label: `All jobs of ${name}`, icon: 'jobs', run: () => navigate(jobsPath(jobsOfQueue(name))) },
   ]);
 }
@@ -98,30 +106,36 @@ function QueueHead({ queue, flow, children }: { queue: QueueOfPage; flow: Flow; 
         <>
           <Phrase pieces={leadOfQueue(queue, flow, view)} />
           {isBoundBySlots(queue) && (
-            <>
+            <May deed="updateQueue">
               {' '}
               <Link href={`${queuePath(name, '/edit')}#concurrency`}>Change concurrency</Link>
-            </>
+            </May>
           )}
         </>
       }
       actions={
         <>
-          <button type="button" className="btn" onClick={() => void togglePauseOfQueue(queue)}>
-            <Icon name={queue.paused ? 'play' : 'pause'} />
-            {queue.paused ? 'Resume' : 'Pause'}
-            <kbd>p</kbd>
-          </button>
-          <Link href={queuePath(name, '/send')} className="btn">
-            <Icon name="send" />
-            Send test job
-            <kbd>s</kbd>
-          </Link>
-          <Link href={queuePath(name, '/edit')} className="btn">
-            <Icon name="edit" />
-            Edit
-            <kbd>e</kbd>
-          </Link>
+          <May deed={queue.paused ? 'resumeQueue' : 'pauseQueue'}>
+            <button type="button" className="btn" onClick={() => void togglePauseOfQueue(queue)}>
+              <Icon name={queue.paused ? 'play' : 'pause'} />
+              {queue.paused ? 'Resume' : 'Pause'}
+              <kbd>p</kbd>
+            </button>
+          </May>
+          <May deed="publishJob">
+            <Link href={queuePath(name, '/send')} className="btn">
+              <Icon name="send" />
+              Send test job
+              <kbd>s</kbd>
+            </Link>
+          </May>
+          <May deed="updateQueue">
+            <Link href={queuePath(name, '/edit')} className="btn">
+              <Icon name="edit" />
+              Edit
+              <kbd>e</kbd>
+            </Link>
+          </May>
           <MoreMenu name={name} />
         </>
       }

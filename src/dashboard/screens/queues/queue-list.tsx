@@ -7,6 +7,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { May } from '../../shell/rights.ts';
 import { useWalk } from '../../shell/walk.ts';
 import { useHeld } from './calm-order.ts';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
@@ -112,10 +113,12 @@ function NoQueue({ search }: { search: string }) {
     return (
       <Empty title="No queue yet" icon="queues">
         <p>A queue knows where its jobs go, how many at once, and what happens when the receiver fails.</p>
-        <Link className="btn primary" href={NEW_QUEUE}>
-          <Icon name="plus" />
-          New queue
-        </Link>
+        <May deed="createQueue">
+          <Link className="btn primary" href={NEW_QUEUE}>
+            <Icon name="plus" />
+            New queue
+          </Link>
+        </May>
       </Empty>
     );
   }

@@ -1,5 +1,7 @@
 import { lazy, Suspense } from 'react';
 import { useSearchParams } from 'wouter';
+import { ROLE_OF } from '../../model/rights.ts';
+import { Only } from '../../shell/only.tsx';
 import { QueueList } from './queue-list.tsx';
 
 const FirstRun = lazy(() => import('../first-run/first-run.tsx'));
@@ -10,8 +12,10 @@ export default function Queues() {
   const [params] = useSearchParams();
   if (!params.has('new')) return <QueueList />;
   return (
-    <Suspense fallback={null}>
-      <FirstRun crumbs={CRUMBS} />
-    </Suspense>
+    <Only needs={ROLE_OF.createQueue} what="make a queue" title="New queue" crumbs={CRUMBS}>
+      <Suspense fallback={null}>
+        <FirstRun crumbs={CRUMBS} />
+      </Suspense>
+    </Only>
   );
 }

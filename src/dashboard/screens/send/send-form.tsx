@@ -9,6 +9,7 @@ import { curlOf } from '../../model/curl.ts';
 import { shortId } from '../../model/job-id.ts';
 import { queuePath } from '../../model/job-links.ts';
 import { checkPayload } from '../../model/payload-check.ts';
+import { NO_PAYLOADS } from '../../model/rights.ts';
 import { copy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Note } from '../../parts/note.tsx';
@@ -91,6 +92,7 @@ export function SendForm({
         source={payload.source}
         onSource={payload.choose}
       />
+      {payload.isHidden && <p className="small q">{NO_PAYLOADS} So the payload of the copied job is not filled in.</p>}
       <div className="two">
         <div className="field">
           <label htmlFor="send-queue">Queue</label>
@@ -171,6 +173,8 @@ function usePayload(queue: SendQueue) {
   return {
     text: texts[source] ?? EMPTY,
     source,
+    /** The job to copy is there, and its payload is not for this person. */
+    isHidden: data?.job != null && data.job.payloadText === null,
     sources: (Object.keys(labels) as Source[])
       .filter((one) => texts[one] !== undefined)
       .map((one) => ({ name: one, label: labels[one] })),

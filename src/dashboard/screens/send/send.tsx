@@ -9,11 +9,13 @@ import type { JobWhole } from '../../model/job.ts';
 import { queuePath } from '../../model/job-links.ts';
 import { shortSentence } from '../../model/job-sentence.ts';
 import { type Phrase as Pieces, phrase } from '../../model/phrase.ts';
+import { ROLE_OF } from '../../model/rights.ts';
 import { sentenceOfSent } from '../../model/send-sentence.ts';
 import { wordOfJob } from '../../model/words.ts';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
+import { Only } from '../../shell/only.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useServer } from '../../shell/server.ts';
 import { useStore } from '../../store.ts';
@@ -27,6 +29,14 @@ import { SentBefore } from './sent-before.tsx';
 
 /** Does my receiver work? Publishes a job, and shows what comes back. */
 export default function Send({ params: { name = '' } }: { params: Record<string, string> }) {
+  return (
+    <Only needs={ROLE_OF.publishJob} what="send jobs" title={`Send to ${name}`} crumbs={crumbsOf(name)}>
+      <PermittedSend name={name} />
+    </Only>
+  );
+}
+
+function PermittedSend({ name }: { name: string }) {
   const asked = useQuery(query(SendPage, { name }));
   const queue = asked.data?.queue;
   if (queue === null) return <GoneQueue name={name} />;

@@ -11,10 +11,11 @@ import { Icon } from '../../parts/icon.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { signedOut } from '../../session.ts';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { May } from '../../shell/rights.ts';
 import { useShell } from '../../shell/server.ts';
+import { endOwnSession } from '../../shell/sign-out.ts';
 import { useView } from '../../time.ts';
 import { type MadeKey, NewKeyDialog, ShownOnce } from './new-key.tsx';
 
@@ -25,7 +26,7 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
   const [made, setMade] = useState<MadeKey | null>(null);
   const [revoking, setRevoking] = useState<ApiKeyRow | null>(null);
   const [showsRevoked, setShowsRevoked] = useState(false);
-  useCommands([{ key: 'n', label: 'New API key', icon: 'plus', run: () => setMaking(true) }]);
+  useCommands([{ key: 'n', label: 'New API key', icon: 'plus', run: () => setMaking(true), deed: 'createApiKey' }]);
   const keys = asked.data?.account.apiKeys;
   const revoked = keys?.filter(({ revokedAt }) => revokedAt !== null) ?? [];
   const shown = keys?.filter(({ revokedAt }) => showsRevoked || revokedAt === null) ?? [];
@@ -33,11 +34,13 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
     <Head
       keys={keys}
       actions={
-        <button type="button" className="btn" onClick={() => setMaking(true)}>
-          <Icon name="plus" />
-          New key…
-          <kbd>n</kbd>
-        </button>
+        <May deed="createApiKey">
+          <button type="button" className="btn" onClick={() => setMaking(true)}>
+            <Icon name="plus" />
+            New key…
+            <kbd>n</kbd>
+          </button>
+        </May>
       }
     >
       {tabs}
@@ -135,9 +138,11 @@ function KeyTable({
               </td>
               <td className="n c2">
                 {key.revokedAt === null ? (
-                  <button type="button" className="btn tiny" onClick={() => onRevoke(key)}>
-                    Revoke…<span className="sr"> {key.name ?? keyText(key)}</span>
-                  </button>
+                  <May deed="revokeApiKey">
+                    <button type="button" className="btn tiny" onClick={() => onRevoke(key)}>
+                      Revoke…<span className="sr"> {key.name ?? keyText(key)}</span>
+                    </button>
+                  </May>
                 ) : (
                   <>
                     revoked <Ago at={key.revokedAt} />
@@ -160,7 +165,7 @@ function RevokeDialog({ apiKey, isMine, onClose }: { apiKey: ApiKeyRow; isMine: 
     if (!outcome.ok) return `Not revoked: ${outcome.message}`;
     onClose();
     if (isMine) {
-      signedOut();
+      endOwnSession();
       return null;
     }
     toast({ text: `${name} is revoked.` });

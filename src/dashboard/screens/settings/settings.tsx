@@ -1,14 +1,28 @@
 import './settings.css';
 import type { ComponentType } from 'react';
 import { Link } from 'wouter';
+import { hasRole, ROLE_TO_READ, type Role } from '../../model/rights.ts';
+import { useRights } from '../../shell/rights.ts';
 import { NotFound } from '../not-found/not-found.tsx';
 import { Display } from './display.tsx';
 import { Keys } from './keys.tsx';
+import { Members } from './members.tsx';
 import { Plan } from './plan.tsx';
+import { Sessions } from './sessions.tsx';
 
-/** The parts of the settings, in the order of their tabs. Members and sessions belong between keys and plan. */
-const PARTS: readonly { part: string; label: string; Part: ComponentType<{ tabs: React.ReactNode }> }[] = [
+interface SettingsPart {
+  part: string;
+  label: string;
+  Part: ComponentType<{ tabs: React.ReactNode }>;
+  /** The least role that may see it. */
+  needs?: Role;
+}
+
+/** The parts of the settings, in the order of their tabs. */
+const PARTS: readonly SettingsPart[] = [
   { part: 'keys', label: 'API keys', Part: Keys },
+  { part: 'members', label: 'Members', Part: Members, needs: ROLE_TO_READ.members },
+  { part: 'sessions', label: 'Sessions', Part: Sessions },
   { part: 'plan', label: 'Plan and usage', Part: Plan },
   { part: 'display', label: 'Display and keyboard', Part: Display },
 ];
@@ -20,9 +34,10 @@ export default function Settings({ params: { part = 'keys' } }: { params: Record
 }
 
 function Tabs({ current }: { current: string }) {
+  const rights = useRights();
   return (
     <nav className="seg settings-parts" aria-label="Settings">
-      {PARTS.map(({ part, label }) => (
+      {PARTS.filter(({ needs }) => needs === undefined || hasRole(rights, needs)).map(({ part, label }) => (
         <Link key={part} href={`/settings/${part}`} aria-current={part === current ? 'page' : undefined}>
           {label}
         </Link>

@@ -26,6 +26,8 @@ export async function openSession(secret: { apiKey: string } | { link: string })
     });
     if (response.ok) return null;
     if (response.status === 429) return 'Too many attempts. Wait a minute, and try again.';
+    // The server says which setting is wrong: PUBLIC_URL, or OIDC_ONLY.
+    if (response.status === 403) return `Not possible here: ${await reasonOf(response)}.`;
     if (response.status !== 401) return `The server answered ${response.status}. Try again in a moment.`;
     return 'link' in secret
       ? 'This link was used before, or is too old. Start Jobferry again for a new one, or sign in below.'
@@ -35,18 +37,7 @@ export async function openSession(secret: { apiKey: string } | { link: string })
   }
 }
 
-/** Ends the session on the server, and in this browser. */
-export async function closeSession(): Promise<void> {
-  await fetch(urlOf('session'), { method: 'DELETE', credentials: 'same-origin' });
-}
-
-/** What a failed sign-in with the provider says of itself: `sign-in?error=<code>`. */
-const PROVIDER_ERRORS: Readonly<Record<string, string>> = {
-  access_denied: 'The provider refused the sign-in.',
-  no_role: 'You are known to the provider, but have no role here. Ask an administrator of Jobferry.',
-  unavailable: 'The provider could not be reached. Try again in a moment.',
-};
-
-export function textOfProviderError(code: string): string {
-  return PROVIDER_ERRORS[code] ?? 'The sign-in with the provider failed. Try again.';
+async function reasonOf(response: Response): Promise<string> {
+  const { error } = (await response.json().catch(() => ({}))) as { error?: string };
+  return error ?? 'the server refused it';
 }

@@ -5,10 +5,11 @@ import { useLocation, useSearchParams } from 'wouter';
 import { urlOf } from '../../graphql/client.ts';
 import { queryClient } from '../../graphql/query.ts';
 import { toSearch } from '../../model/filter/search.ts';
+import { textOfSignInFailure } from '../../model/sign-in-failure.ts';
 import { Mark } from '../../parts/icon.tsx';
 import { Note } from '../../parts/note.tsx';
 import { signedIn } from '../../session.ts';
-import { openSession, readSession, textOfProviderError } from './session-api.ts';
+import { openSession, readSession } from './session-api.ts';
 import { Soundings } from './soundings.tsx';
 
 export default function SignIn() {
@@ -16,9 +17,13 @@ export default function SignIn() {
   const [, navigate] = useLocation();
   const to = pathOf(params.get('to'));
   const code = params.get('error');
-  const [problem, setProblem] = useState(code === null ? null : textOfProviderError(code));
+  const [problem, setProblem] = useState(code === null ? null : textOfSignInFailure(code));
   const [isBusy, setBusy] = useState(false);
-  const asked = useQuery({ queryKey: ['session'], queryFn: readSession, retry: 2, retryDelay: 1000, staleTime: 0 });
+  const asked = useQuery({
+    ...{ queryKey: ['session'], queryFn: readSession, retry: 2, retryDelay: 1000, staleTime: 0 },
+    // The person may have signed in again in another tab.
+    refetchOnWindowFocus: 'always',
+  });
   const methods = asked.data?.methods ?? { apiKey: true, oidc: null };
 
   const enter = () => {
@@ -100,7 +105,13 @@ function KeyField({ isBusy, isPrimary }: { isBusy: boolean; isPrimary: boolean }
         />
         <small id="key-hint">It stays on the server; this browser gets a session.</small>
       </div>
-      <button className={isPrimary ? 'btn primary full' : 'btn full'} type="submit" aria-disabled={isBusy}>
+      <button
+        // A button that becomes secondary would be of both colours for a moment.
+        key={String(isPrimary)}
+        className={isPrimary ? 'btn primary full' : 'btn full'}
+        type="submit"
+        aria-disabled={isBusy}
+      >
         Sign in with the key
       </button>
       <p className="more">

@@ -1,0 +1,61 @@
+import { BlockList, isIP } from 'node:net';
+import type { z } from 'zod';
+
+/** Lists of addresses in variables, separated by commas. */
+
+export function cidrs(text: string, context: z.RefinementCtx): string[] {
+  const list = entriesOf(text);
+  for (const entry of list) {
+    if (!isCidr(entry)) context.addIssue({ code: 'custom', message: `"${entry}" is not a CIDR block` });
+  }
+  return list;
+}
+
+/** Addresses and CIDRs of proxies. One that names every address would let every client invent its own. */
+export function proxies(text: string, context: z.RefinementCtx): string[] {
+  const list = entriesOf(text);
+  for (const entry of list) {
+    const isEvery = /\/0+$/.test(entry);
+    if (!isEvery && (isPlainIp(entry) || isCidr(entry))) continue;
+    const problem = isEvery ? 'is every address' : 'is not an IP address or CIDR block';
+    context.addIssue({ code: 'custom', message: `"${entry}" ${problem}` });
+  }
+  return list;
+}
+
+function entriesOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+function isPlainIp(entry: string): boolean {
+  return isIP(entry) !== 0 && !entry.includes('%');
+}
+
+export function nameServers(text: string, context: z.RefinementCtx): string[] {
+  const list = text.split(',').map((entry) => entry.trim());
+  for (const entry of list) {
+    if (isNameServer(entry)) continue;
+    context.addIssue({ code: 'custom', message: `"${entry}" is not ip, ip:port or [ipv6]:port` });
+  }
+  return list;
+}
+
+function isNameServer(entry: string): boolean {
+  if (isIP(entry) !== 0) return true;
+  const [, ipv6, ipv4, port] = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(entry) ?? [];
+  return (isIP(ipv4 ?? '') === 4 || isIP(ipv6 ?? '') === 6) && Number(port) >= 1 && Number(port) <= 65_535;
+}
+
+function isCidr(entry: string): boolean {
+  const [address, bits, ...rest] = entry.split('/');
+  if (address === undefined || bits === undefined || rest.length > 0 || !/^\d{1,3}$/.test(bits)) return false;
+  try {
+    new BlockList().addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4');
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * Why a sign-in with the OpenID provider failed, by the code in `sign-in?error=CODE`, and what to do about it. The codes are
+ * those of the server; a test compares them.
+ */
+export const SIGN_IN_FAILURES: Readonly<Record<string, string>> = {
+  provider_unavailable:
+    'The sign-in provider does not answer. Try again in a minute. If it goes on, tell an administrator of Jobferry.',
+  refused: 'The sign-in provider refused the sign-in, or it was cancelled there. Try again, or ask for access there.',
+  invalid:
+    'The answer of the sign-in provider was not valid. Try again. If it goes on, an administrator finds the reason in the log of Jobferry.',
+  expired:
+    'This sign-in took longer than ten minutes, began in another browser, or was completed before. Start it again.',
+  no_role:
+    'The sign-in provider knows you, but you have no role in Jobferry. Ask an administrator for one, then sign in again.',
+  too_many_members:
+    'Jobferry has as many members as it can have, so no further person can sign in. Tell an administrator.',
+  too_many_failures: 'Too many sign-ins from your network have failed. Wait a minute, then try again.',
+};
+
+export function textOfSignInFailure(code: string): string {
+  return Object.hasOwn(SIGN_IN_FAILURES, code)
+    ? (SIGN_IN_FAILURES[code] as string)
+    : 'The sign-in with the provider failed. Try again.';
+}
