@@ -206,7 +206,7 @@ export interface CanaryJob {
   id: string;
   status: 'PENDING' | 'PROCESSING' | 'AWAITING_ACK' | 'COMPLETED' | 'DEAD';
   createdAt: string;
-  completedAt: string | null;
+  endedAt: string | null;
 }
 
 /** What has happened so far, as far as the action and the job that was sent ahead tell it. */
@@ -224,9 +224,9 @@ export function stepsOf(action: ActionState, canary: CanaryJob | null, stoppedBy
     const at = canary === null ? Date.parse(action.createdAt) : Date.parse(canary.createdAt);
     steps.push({ at, icon: 'send', signal: 'idle', text: 'One was sent ahead:', jobId: action.canaryJobId });
   }
-  if (canary?.status === 'COMPLETED' && canary.completedAt !== null) {
+  if (canary?.status === 'COMPLETED' && canary.endedAt !== null) {
     const text = action.matched > 1 ? 'The first one completed, so the rest began' : 'It completed';
-    steps.push({ at: Date.parse(canary.completedAt), icon: 'done', signal: 'ok', text });
+    steps.push({ at: Date.parse(canary.endedAt), icon: 'done', signal: 'ok', text });
   }
   if (action.status === 'RUNNING') {
     if (action.processed > 0 && !waitsForCanary(action)) {

@@ -22,14 +22,29 @@ export type QueueNow = FragmentOf<typeof QueueNow>;
 
 export const JobRow = graphql(`
   fragment JobRow on Job {
-    __typename id status attemptsMade maxAttempts deferCount createdAt scheduledFor startedAt completedAt ackDeadline
-    lastError deadReason idempotencyKey
+    __typename id status state attemptsMade maxAttempts deferCount createdAt scheduledFor startedAt endedAt ackDeadline
+    lastError deadReason cancelledBy idempotencyKey
     waiting { reason earliestAt }
     queue { __typename id name deletedAt concurrency rateLimitMax pause { since by } }
-    deadLetter { __typename id deadAt replayedAt }
+    deadLetter { __typename id replayedAt }
   }
 `);
 export type JobRow = FragmentOf<typeof JobRow>;
+
+/** All that the course of a job is drawn and told from. The live stream does not send it. */
+export const JobCourse = graphql(`
+  fragment JobCourse on Job {
+    backoffType backoffDelay deliverBy progress { text at } waiting { ahead }
+    receipt { webhookStatusCode durationMs responseBody }
+    attempts {
+      attempt status at startedAt durationMs waitMs webhookStatusCode error responseBody retryAt heldUntil
+    }
+    queue {
+      __typename id name mode concurrency inFlight rateLimitMax rateLimitWindow maxDefers ackTimeout
+      pause { since by } hold { until reason askedBy { id } probe { id } } rateWindow { used max resetsAt }
+    }
+  }
+`);
 
 export const ActionNow = graphql(`
   fragment ActionNow on BulkAction {
