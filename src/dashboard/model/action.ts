@@ -259,7 +259,9 @@ export function progressText({ processed, matched }: ActionState): string {
 /** What was asked for, as label and value: the members of the stored filter that narrow it. */
 export function pairsOfSelection(selection: unknown): readonly (readonly [label: string, value: string])[] {
   if (typeof selection !== 'object' || selection === null) return [];
-  return Object.entries(selection as Record<string, unknown>).flatMap(([name, value]) => {
+  // A replay of jobs has the filter of the jobs within it.
+  const { jobs, ...own } = selection as Record<string, unknown>;
+  return Object.entries({ ...own, ...(jobs as Record<string, unknown> | undefined) }).flatMap(([name, value]) => {
     const text = textOfCondition(value);
     return text === '' ? [] : [[LABELS[name] ?? name, text] as const];
   });
@@ -275,7 +277,7 @@ const LABELS: Readonly<Record<string, string>> = {
   },
   ...{ errorContains: 'Error contains', dead: 'Died', statuses: 'Status', states: 'State', queueNames: 'Queues' },
   ...{ created: 'Published', completed: 'Completed', scheduled: 'Scheduled', idempotencyKeyContains: 'Key contains' },
-  ...{ webhookStatusClasses: 'Answers', attempts: 'Attempts', payload: 'Payload' },
+  ...{ webhookStatusClasses: 'Answers', attempts: 'Attempts', payload: 'Payload', ids: 'Jobs', answers: 'Answer' },
 };
 
 function textOfCondition(value: unknown): string {

@@ -159,7 +159,7 @@ function Option({
 const NOTHING: Known = { queues: [], paths: [], values: [] };
 
 /** Asks the server, 120 ms after the last key. The old answer stays until the new one is there. */
-function useKnown(text: string): Known {
+export function useKnown(text: string): Known {
   const [settled, setSettled] = useState('');
   useEffect(() => {
     const timer = setTimeout(() => setSettled(text.trim()), DELAY_MS);

@@ -4,17 +4,16 @@ import { ActionNow, Cause, QueueNow } from './fragments.ts';
 /** Error groups, how well their receivers are, and when a job died last. */
 export const Causes = graphql(
   `
-  query Causes($filter: DeadLetterFilter) {
-    errorGroups(first: 20, filter: $filter) {
-      ...Cause
-      sample {
-        queue {
-          health { answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized }
-        }
+  query Causes($filter: DeadLetterFilter, $by: ErrorGroupBy!) {
+    errorGroups(first: 20, filter: $filter, by: $by) {
+      ...Cause answer
+      queue {
+        paused hold { until }
+        health { answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized }
       }
     }
     newest: deadLetters(first: 1) { nodes { id deadAt } }
-    oldest: deadLetters(last: 1, filter: $filter) { nodes { id job { id createdAt } } }
+    oldest: deadLetters(last: 1, filter: $filter) { hint nodes { id job { id createdAt } } }
   }
 `,
   [Cause],
@@ -38,30 +37,42 @@ export type DeadLetterRow = ResultOf<typeof DeadLetters>['deadLetters']['nodes']
 /** The filter of dead letters has ids of queues, people have names. */
 export const QueueOfName = graphql(`query QueueOfName($name: String!) { queue(name: $name) { id } }`);
 
-export const ReplayPrice = graphql(`
-  mutation ReplayPrice($queueId: ID!, $filter: DeadLetterFilter) {
-    replayDeadLetters(queueId: $queueId, filter: $filter, dryRun: true) {
-      ... on BulkActionPayload { matched } ... on Error { message }
-    }
-  }
-`);
-
 /** What has been replayed before, the queue as it is now, and what is left of the month. */
 export const ReplayContext = graphql(
   `
-  query ReplayContext($queueId: ID!, $replayed: DeadLetterFilter) {
-    deadLetters(filter: $replayed, first: 1) { totalCount totalCountExact }
-    queue(id: $queueId) { ...QueueNow maxAttempts backoffType backoffDelay }
+  query ReplayContext($queueId: ID, $isOneQueue: Boolean!, $replayed: DeadLetterFilter, $isOfLetters: Boolean!) {
+    deadLetters(filter: $replayed, first: 1) @include(if: $isOfLetters) { totalCount totalCountExact }
+    queue(id: $queueId) @include(if: $isOneQueue) { ...QueueNow maxAttempts backoffType backoffDelay }
     account { usage { attempts } plan { monthlyAttempts } }
   }
 `,
   [QueueNow],
 );
 
+/** The queues of the jobs that would be replayed. */
+export const ReplayReceivers = graphql(`
+  query ReplayReceivers($jobs: JobFilter!) {
+    jobGroups(by: [QUEUE], filter: $jobs, first: 50) {
+      groups {
+        queue {
+          id name paused hold { until }
+          health { answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized }
+        }
+      }
+    }
+  }
+`);
+
+/** With `dryRun`, only the price. */
 export const Replay = graphql(
   `
-  mutation Replay($queueId: ID!, $filter: DeadLetterFilter, $rate: Int, $canary: Boolean!) {
-    replayDeadLetters(queueId: $queueId, filter: $filter, ratePerSecond: $rate, canary: $canary) {
+  mutation Replay(
+    $queueId: ID, $filter: DeadLetterFilter, $jobs: JobFilter, $all: Boolean!
+    $rate: Int, $canary: Boolean!, $dryRun: Boolean!
+  ) {
+    replayDeadLetters(
+      queueId: $queueId, filter: $filter, jobs: $jobs, all: $all, ratePerSecond: $rate, canary: $canary, dryRun: $dryRun
+    ) {
       ... on BulkActionPayload { matched action { ...ActionNow } }
       ... on Error { message }
       ... on ValidationError { formErrors fieldErrors { field messages } }

@@ -57,7 +57,8 @@ export type ActionNow = FragmentOf<typeof ActionNow>;
 export const Cause = graphql(`
   fragment Cause on ErrorGroup {
     fingerprint reason error webhookStatusCode count firstSeen lastSeen
-    sample { id deadAt queue { __typename id name maxAttempts maxDefers ackTimeout } job { id attempts { attempt status responseBody } } }
+    queue { __typename id name maxAttempts maxDefers ackTimeout }
+    sample { id job { id attempts { attempt status responseBody } } }
   }
 `);
 export type Cause = FragmentOf<typeof Cause>;

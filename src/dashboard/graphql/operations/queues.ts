@@ -45,7 +45,7 @@ export const Deaths = graphql(`
   query Deaths {
     errorGroups(first: 100, filter: { replayed: false }) {
       fingerprint reason error webhookStatusCode count firstSeen lastSeen
-      sample { __typename id queue { __typename id name maxAttempts } }
+      queue { __typename id name maxAttempts }
     }
   }
 `);

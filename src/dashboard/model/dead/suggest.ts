@@ -1,5 +1,6 @@
 import { formatChip } from '../filter/format.ts';
-import { REASONS } from './filter.ts';
+import { DEAD_REASONS } from '../filter/reasons.ts';
+import { completionOf, type Known, payloadSuggestions } from '../filter/suggest.ts';
 
 /** An offer below the filter box: a condition, or a word that ends with its colon and wants a value. */
 export interface DeadSuggestion {
@@ -15,6 +16,7 @@ const WORDS: readonly DeadSuggestion[] = [
   { term: 'code:', label: 'code', hint: 'last answer, such as 500' },
   { term: 'died:', label: 'died', hint: 'time, such as >-2h' },
   { term: 'replayed:', label: 'replayed', hint: 'no, yes or any' },
+  { term: 'payload.', label: 'payload', hint: 'a path in the payload' },
 ];
 
 const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: string])[]>> = {
@@ -34,17 +36,20 @@ const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: s
     ['503', ''],
     ['401', 'signature rejected'],
   ],
-  reason: Object.keys(REASONS).map((name) => [name, ''] as const),
+  reason: Object.keys(DEAD_REASONS).map((name) => [name, ''] as const),
 };
 
-/** What a text may become, best first. `queues` are names that contain the text. */
-export function deadSuggestions(text: string, queues: readonly string[]): readonly DeadSuggestion[] {
+/** What a text may become, best first. `known.queues` are names that contain the text. */
+export function deadSuggestions(text: string, known: Known): readonly DeadSuggestion[] {
+  const { queues } = known;
   const typed = text.trim();
   const [, word = '', rest = ''] = typed.match(/^([a-z]+):(.*)$/s) ?? [];
   if (word === 'queue') return queues.map((name) => queueTerm(name));
   if (word === 'error') {
     return rest.replace(/^~/, '') === '' ? [] : [errorTerm(rest.replace(/^~/, ''))];
   }
+  if (typed.startsWith('payload.') || (typed.includes(':') && VALUES[word] === undefined))
+    return ofPayload(typed, known);
   if (word !== '') {
     return (VALUES[word] ?? [])
       .filter(([value]) => value.includes(rest))
@@ -56,7 +61,14 @@ export function deadSuggestions(text: string, queues: readonly string[]): readon
   }
   const words = WORDS.filter(({ label }) => label.startsWith(typed.toLowerCase()));
   if (typed === '') return words;
-  return [...words, ...queues.slice(0, 4).map(queueTerm), errorTerm(typed)];
+  return [...words, ...queues.slice(0, 4).map(queueTerm), ...ofPayload(typed, known), errorTerm(typed)];
+}
+
+function ofPayload(text: string, known: Known): DeadSuggestion[] {
+  return payloadSuggestions(text, known).flatMap((suggestion) => {
+    const term = completionOf(suggestion);
+    return term === null ? [] : [{ term, label: suggestion.label, hint: suggestion.hint }];
+  });
 }
 
 const queueTerm = (name: string): DeadSuggestion => ({

@@ -2,6 +2,7 @@ import { isJobId, shortId } from '../job-id.ts';
 import type { Chip, Scalar } from './chips.ts';
 import { formatChip } from './format.ts';
 import { parseTerm } from './parse.ts';
+import { DEAD_REASONS, WAITS } from './reasons.ts';
 
 /** What the filter box offers for the text in it. */
 export interface Suggestion {
@@ -32,12 +33,17 @@ export const WORDS: readonly (readonly [word: string, hint: string, examples: re
   ['queue', 'a name', []],
   ['code', '500, 5xx, 0 for no answer', ['5xx', '4xx', '500', '429', '401', '0']],
   ['error', 'contains a text', ['~timeout', '~connection_refused', '~HTTP']],
-  ['key', 'idempotency key contains a text', []],
+  ['key', 'idempotency key: ~part, =whole', []],
   ['created', 'when it was published', ['>-15m', '>-1h', '>-4h', '>-1d', '>-3d']],
   ['attempts', '3, >2, 2..4', ['1', '>1', '>2']],
+  ['ever', 'a code that any attempt got', ['5xx', '429', '500', '0']],
+  ['reason', 'why it died', Object.keys(DEAD_REASONS)],
+  ['waits', 'what it waits for', Object.keys(WAITS)],
+  ['holds', 'how often it was held', ['>0', '>2']],
   ['completed', 'when it was completed', ['>-1h', '>-1d']],
   ['scheduled', 'when the next delivery is due', ['<+1h', '>+1h']],
   ['payload.', 'a path in the payload', []],
+  ['text', 'anywhere in the payload', []],
 ];
 
 const MAX_OF_GROUP = 8;
@@ -60,9 +66,15 @@ export function suggestionsFor(text: string, known: Known): Suggestion[] {
   if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
   const [, word, rest] = text.match(/^([a-z]+):(.*)$/s) ?? [];
   if (word !== undefined && rest !== undefined) return valuesOfWord(word, rest, known);
-  if (text.startsWith('payload.') || text.includes(':')) return [...paths(text, known), ...values(text, known)];
-  return [...words(text), ...paths(text, known), ...values(text, known), ...anywhere(text, known)];
+  if (text.startsWith('payload.') || text.includes(':')) return payloadSuggestions(text, known);
+  return [...words(text), ...payloadSuggestions(text, known), ...anywhere(text, known)];
 }
+
+/** Paths that begin with the text, and values of the path that it is. */
+export const payloadSuggestions = (text: string, known: Known): Suggestion[] => [
+  ...paths(text, known),
+  ...values(text, known),
+];
 
 const base = (id: string, group: string, label: string) => ({ id, group, label, hint: '', isCode: false });
 
@@ -136,6 +148,7 @@ function anywhere(text: string, known: Known): Suggestion[] {
   const chips: [label: string, chip: Chip][] = [
     [`error contains “${text}”`, { word: 'error', text }],
     [`idempotency key contains “${text}”`, { word: 'key', text }],
+    [`payload contains “${text}”`, { word: 'text', text }],
   ];
   const scalar = scalarOf(text) ?? text;
   if (known.paths.every(({ value }) => !value.startsWith(text))) {

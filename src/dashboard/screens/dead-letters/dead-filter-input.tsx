@@ -1,8 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
 import { useCombobox } from 'downshift';
 import { type KeyboardEvent, useEffect, useMemo } from 'react';
-import { SearchQueues } from '../../graphql/operations/shell.ts';
-import { keepOld, query } from '../../graphql/query.ts';
 import {
   addDeadChip,
   type DeadChip,
@@ -14,7 +11,11 @@ import {
 } from '../../model/dead/filter.ts';
 import { deadSuggestions } from '../../model/dead/suggest.ts';
 import { termsOf } from '../../model/filter/parse.ts';
+import { useKnown } from '../../parts/filter-input.tsx';
 import { type DeadFilterInputProps, INPUT_PROPS } from './dead-filter-box.tsx';
+
+/** A word or a path that wants a value. */
+const isStart = (term: string) => /[:.]$/.test(term);
 
 /** The input of the filter box, with suggestions below it. */
 export default function DeadFilterInput({
@@ -28,17 +29,13 @@ export default function DeadFilterInput({
   useEffect(() => {
     if (hadFocus.current) inputRef.current?.focus();
   }, [hadFocus, inputRef]);
-  const queue = text.match(/^queue:(.*)$/)?.[1] ?? text;
-  const queues = useQuery({ ...query(SearchQueues, { search: queue.trim() }), ...keepOld, enabled: text !== '' });
-  const items = useMemo(
-    () => [...deadSuggestions(text, queues.data?.queues.nodes.map(({ name }) => name) ?? [])],
-    [text, queues.data],
-  );
+  const known = useKnown(text);
+  const items = useMemo(() => [...deadSuggestions(text, known)], [text, known]);
   const add = (chips: readonly DeadChip[]) => {
     onChange(chips.reduce(addDeadChip, filter));
     setText('');
   };
-  const choose = (term: string) => (term.endsWith(':') ? setText(term) : add([parseDeadTerm(term)]));
+  const choose = (term: string) => (isStart(term) ? setText(term) : add([parseDeadTerm(term)]));
   const { getInputProps, getMenuProps, getItemProps, highlightedIndex, isOpen } = useCombobox({
     items,
     inputValue: text,
@@ -46,7 +43,7 @@ export default function DeadFilterInput({
     itemToString: () => text,
     stateReducer: (_state, { type, changes }) =>
       type === useCombobox.stateChangeTypes.InputKeyDownEnter || type === useCombobox.stateChangeTypes.ItemClick
-        ? { ...changes, isOpen: changes.selectedItem?.term.endsWith(':') === true, highlightedIndex: -1 }
+        ? { ...changes, isOpen: isStart(changes.selectedItem?.term ?? ''), highlightedIndex: -1 }
         : changes,
     onStateChange: ({ selectedItem }) => {
       if (selectedItem != null) choose(selectedItem.term);

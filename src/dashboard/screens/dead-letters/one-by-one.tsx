@@ -101,12 +101,12 @@ async function replayLetter(letter: DeadLetterRow): Promise<void> {
 
 /** The title counts attempts; all else that a sample has is in the row. */
 const sampleOf = (job: DeadLetterRow['job']) =>
-  job === null ? null : { queue: null, job: { attempts: [{ attempt: job.attemptsMade, responseBody: null }] } };
+  job === null ? null : { job: { attempts: [{ attempt: job.attemptsMade, responseBody: null }] } };
 
 function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => void }) {
   const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
   const { job, queue, replayedJob, replayedAt } = letter;
-  const title = titleOfCause({ ...letter, sample: sampleOf(job) }, timeout);
+  const title = titleOfCause({ ...letter, queue: null, sample: sampleOf(job) }, timeout);
   return (
     <tr>
       <td className="c1">

@@ -15,7 +15,8 @@ import {
 } from '../../model/dead/filter.ts';
 import { toSearch } from '../../model/filter/search.ts';
 
-export type Tab = 'causes' | 'all';
+/** Grouped by error, grouped by the receiver's answer too, or one by one. */
+export type Tab = 'causes' | 'answers' | 'all';
 
 /** No queue has this id: an unknown name matches nothing, whereas no id at all would match everything. */
 const NO_QUEUE = '0'.repeat(24);
@@ -32,14 +33,15 @@ export interface DeadFilterInUrl {
 
 /** The address of this screen with a filter and a tab. */
 export function deadPath(filter: DeadFilter, tab: Tab, place: Record<string, string> = {}): string {
-  return `/dead${toSearch({ tab: tab === 'all' ? 'all' : null, q: formatDeadFilter(filter), ...place })}`;
+  return `/dead${toSearch({ tab: tab === 'causes' ? null : tab, q: formatDeadFilter(filter), ...place })}`;
 }
 
 export function useDeadFilter(): DeadFilterInUrl {
   const [, navigate] = useLocation();
   const [params] = useSearchParams();
   const text = params.get('q') ?? '';
-  const tab: Tab = params.get('tab') === 'all' ? 'all' : 'causes';
+  const asked = params.get('tab');
+  const tab: Tab = asked === 'all' || asked === 'answers' ? asked : 'causes';
   const filter = useMemo(() => parseDeadFilter(text), [text]);
   const names = queueNamesOf(filter);
   const ids = useQuery({

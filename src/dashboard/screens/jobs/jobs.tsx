@@ -107,11 +107,11 @@ export default function Jobs() {
       <Failure asked={jobs.page} what="This list" />
       <div className={peek === null ? 'split' : 'split peeking'}>
         <div>
-          <BulkBar ticks={ticks} rows={rows} all={jobs.all} filter={filter} url={url} />
+          <BulkBar ticks={ticks} rows={rows} all={jobs.all} byState={jobs.byState} filter={filter} url={url} />
           {jobs.rows === undefined ? (
             isValid(filter) && <Skeleton lines={6} />
           ) : rows.length === 0 ? (
-            <Nothing filter={filter} url={url} onFilter={setFilter} hasFilter={hasFilter} />
+            <Nothing filter={filter} url={url} hint={jobs.hint} onFilter={setFilter} hasFilter={hasFilter} />
           ) : (
             <div className="panel list" onPointerMove={onPointerMove}>
               <News count={jobs.news} />
@@ -165,6 +165,7 @@ function Lead({ filter, url }: { filter: Filter; url: ListUrl }) {
     oldest: 'Oldest first.',
     next: 'The next delivery first.',
     completed: 'Last completed first.',
+    attempts: 'Most attempts first.',
   }[url.order];
 }
 
@@ -187,7 +188,13 @@ function News({ count }: { count: { count: number; exact: boolean } | null }) {
   );
 }
 
-function Nothing(props: { filter: Filter; url: ListUrl; onFilter: (filter: Filter) => void; hasFilter: boolean }) {
+function Nothing(props: {
+  filter: Filter;
+  url: ListUrl;
+  hint: string | null;
+  onFilter: (filter: Filter) => void;
+  hasFilter: boolean;
+}) {
   if (props.filter.length > 0) return <NothingMatches {...props} />;
   if (props.hasFilter) return <Empty title="Nothing was published in this range." />;
   return <Empty title="No job yet.">Jobs that are published show up here.</Empty>;

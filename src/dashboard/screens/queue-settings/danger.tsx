@@ -7,6 +7,7 @@ import { count, many, number } from '../../model/format.ts';
 import { openJobs, waitingJobs } from '../../model/queue-condition.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
+import { followAction } from '../../shell/followed-actions.ts';
 import { leaveFreely } from '../../shell/leave.ts';
 import { changeQueue } from '../queue/change.ts';
 import { NamedDialog } from './named-dialog.tsx';
@@ -127,6 +128,7 @@ function PurgeRow({ queue: { id, name, depth }, onGone }: Props) {
       close,
       onDone: ({ action }) => {
         onGone();
+        if (action !== null) followAction(action.id);
         leaveFreely(() => navigate(action === null ? '/actions' : `/actions/${action.id}`));
       },
     });
