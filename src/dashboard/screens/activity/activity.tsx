@@ -1,12 +1,13 @@
 import './activity.css';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useId } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
+import { serverNow } from '../../clock.ts';
 import { type ActivityEntry, Activity as ActivityOperation } from '../../graphql/operations/service.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import { pause } from '../../live/live.ts';
+import { type ActivityFilter, activityPath, filterOf, SINCE, sinceOf } from '../../model/activity-filter.ts';
 import { DEEDS, sentenceOfEntry, targetOf, wordsOfDeed } from '../../model/audit.ts';
-import { toSearch } from '../../model/filter/search.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
@@ -23,34 +24,36 @@ const AGAIN_MS = 30_000;
 
 export default function Activity() {
   const [params] = useSearchParams();
-  const [action, target] = [params.get('action'), params.get('target')];
+  const filter = filterOf(params);
+  const { action, target, actor, since } = filter;
   const [after, before] = [params.get('after'), params.get('before')];
   const isPaused = useStore(pause, (paused) => paused !== null);
   const asked = useQuery({
-    ...query(ActivityOperation, {
-      action,
-      targetId: target,
-      ...(before === null ? { first: PAGE, after } : { last: PAGE, before }),
-    }),
+    ...query(
+      ActivityOperation,
+      () => ({
+        ...{ action, targetId: target, actor },
+        ...(since !== null && { at: { from: sinceOf(since, serverNow()) } }),
+        ...(before === null ? { first: PAGE, after } : { last: PAGE, before }),
+      }),
+      { key: { ...filter, after, before } },
+    ),
     ...keepOld,
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
   const list = asked.data?.auditLog;
   useWalk();
-  const pathTo = (place: Record<string, string>) => `/activity${toSearch({ action, target, ...place })}`;
+  const pathTo = (place: Record<string, string>) => activityPath(filter, place);
+  const isFiltered = Object.values(filter).some((value) => value !== null);
   return (
-    <Head
-      newest={list?.nodes[0]}
-      isFirstPage={list?.pageInfo.hasPreviousPage !== true}
-      isFiltered={action !== null || target !== null}
-    >
-      <Filter action={action} target={target} newest={list?.nodes[0]} />
+    <Head newest={list?.nodes[0]} isFirstPage={list?.pageInfo.hasPreviousPage !== true} isFiltered={isFiltered}>
+      <Filter filter={filter} newest={list?.nodes[0]} />
       <Failure asked={asked} what="The activity" />
       {list === undefined && asked.isLoading && <Skeleton lines={6} />}
-      {list?.nodes.length === 0 && <Nothing isFiltered={action !== null || target !== null} />}
+      {list?.nodes.length === 0 && <Nothing isFiltered={isFiltered} />}
       {list !== undefined && list.nodes.length > 0 && (
         <div className={asked.isPlaceholderData ? 'dim' : undefined}>
-          <Entries entries={list.nodes} />
+          <Entries entries={list.nodes} filter={filter} />
           <Pager info={list.pageInfo} pathTo={pathTo} />
         </div>
       )}
@@ -99,46 +102,74 @@ function Head({
   );
 }
 
-function Filter({
-  action,
-  target,
-  newest,
-}: {
-  action: string | null;
-  target: string | null;
-  newest: ActivityEntry | undefined;
-}) {
+function Filter({ filter, newest }: { filter: ActivityFilter; newest: ActivityEntry | undefined }) {
+  const { action, target, actor, since } = filter;
   const [, navigate] = useLocation();
+  const set = (change: Partial<ActivityFilter>) => navigate(activityPath(filter, change));
   const name = newest !== undefined && newest.targetId === target ? (targetOf(newest).name ?? target) : target;
   return (
     <div className="toolbar activity-filter">
-      <label htmlFor="deed" className="label">
-        What
+      <Choice
+        label="What"
+        value={action}
+        onChange={(next) => set({ action: next })}
+        options={[['', 'every change'], ...Object.entries(DEEDS).map(([one, { label }]) => [one, label] as const)]}
+      />
+      <Choice
+        label="When"
+        value={since}
+        onChange={(next) => set({ since: next })}
+        options={[['', 'any time'], ...Object.entries(SINCE).map(([one, { label }]) => [one, label] as const)]}
+      />
+      {target !== null && <FilterChip word="of" value={name ?? ''} to={activityPath(filter, { target: null })} />}
+      {actor !== null && <FilterChip word="by" value={actor} to={activityPath(filter, { actor: null })} />}
+    </div>
+  );
+}
+
+function Choice({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string | null;
+  options: readonly (readonly [value: string, label: string])[];
+  onChange: (value: string | null) => void;
+}) {
+  const id = useId();
+  return (
+    <>
+      <label htmlFor={id} className="label">
+        {label}
       </label>
       <select
-        id="deed"
+        id={id}
         className="input"
-        value={action ?? ''}
-        onChange={(event) => navigate(`/activity${toSearch({ action: event.target.value, target })}`)}
+        value={value ?? ''}
+        onChange={({ target }) => onChange(target.value === '' ? null : target.value)}
       >
-        <option value="">every change</option>
-        {Object.entries(DEEDS).map(([one, { label }]) => (
+        {options.map(([one, text]) => (
           <option key={one} value={one}>
-            {label}
+            {text}
           </option>
         ))}
       </select>
-      {target !== null && (
-        <span className="chip">
-          <span>
-            <span className="k">of</span> <span className="v">{name}</span>
-          </span>
-          <Link href={`/activity${toSearch({ action })}`} aria-label={`Remove of ${name}`}>
-            <Icon name="x" />
-          </Link>
-        </span>
-      )}
-    </div>
+    </>
+  );
+}
+
+function FilterChip({ word, value, to }: { word: string; value: string; to: string }) {
+  return (
+    <span className="chip">
+      <span>
+        <span className="k">{word}</span> <span className="v">{value}</span>
+      </span>
+      <Link href={to} aria-label={`Remove ${word} ${value}`}>
+        <Icon name="x" />
+      </Link>
+    </span>
   );
 }
 
