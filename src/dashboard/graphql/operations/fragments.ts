@@ -9,7 +9,7 @@ export const QueueNow = graphql(`
   fragment QueueNow on Queue {
     __typename id name mode concurrency inFlight paused oldestDueSeconds
     pause { since by }
-    hold { until reason askedBy { id } probe { id } }
+    hold { since until reason askedBy { id } probe { id } }
     rateLimitMax rateLimitWindow rateWindow { used max resetsAt }
     depth { due scheduled retrying held processing awaitingAck completed dead }
     health {

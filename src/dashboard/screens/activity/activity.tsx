@@ -1,6 +1,6 @@
 import './activity.css';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useId } from 'react';
+import type { ReactNode } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { type ActivityEntry, Activity as ActivityOperation } from '../../graphql/operations/service.ts';
@@ -8,7 +8,7 @@ import { keepOld, query } from '../../graphql/query.ts';
 import { pause } from '../../live/live.ts';
 import { type ActivityFilter, activityPath, filterOf, SINCE, sinceOf } from '../../model/activity-filter.ts';
 import { DEEDS, sentenceOfEntry, targetOf, wordsOfDeed } from '../../model/audit.ts';
-import { Icon } from '../../parts/icon.tsx';
+import { Choice, ConditionChip } from '../../parts/choice.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
@@ -108,7 +108,7 @@ function Filter({ filter, newest }: { filter: ActivityFilter; newest: ActivityEn
   const set = (change: Partial<ActivityFilter>) => navigate(activityPath(filter, change));
   const name = newest !== undefined && newest.targetId === target ? (targetOf(newest).name ?? target) : target;
   return (
-    <div className="toolbar activity-filter">
+    <div className="toolbar choices">
       <Choice
         label="What"
         value={action}
@@ -121,55 +121,9 @@ function Filter({ filter, newest }: { filter: ActivityFilter; newest: ActivityEn
         onChange={(next) => set({ since: next })}
         options={[['', 'any time'], ...Object.entries(SINCE).map(([one, { label }]) => [one, label] as const)]}
       />
-      {target !== null && <FilterChip word="of" value={name ?? ''} to={activityPath(filter, { target: null })} />}
-      {actor !== null && <FilterChip word="by" value={actor} to={activityPath(filter, { actor: null })} />}
+      {target !== null && <ConditionChip word="of" value={name ?? ''} to={activityPath(filter, { target: null })} />}
+      {actor !== null && <ConditionChip word="by" value={actor} to={activityPath(filter, { actor: null })} />}
     </div>
-  );
-}
-
-function Choice({
-  label,
-  value,
-  options,
-  onChange,
-}: {
-  label: string;
-  value: string | null;
-  options: readonly (readonly [value: string, label: string])[];
-  onChange: (value: string | null) => void;
-}) {
-  const id = useId();
-  return (
-    <>
-      <label htmlFor={id} className="label">
-        {label}
-      </label>
-      <select
-        id={id}
-        className="input"
-        value={value ?? ''}
-        onChange={({ target }) => onChange(target.value === '' ? null : target.value)}
-      >
-        {options.map(([one, text]) => (
-          <option key={one} value={one}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </>
-  );
-}
-
-function FilterChip({ word, value, to }: { word: string; value: string; to: string }) {
-  return (
-    <span className="chip">
-      <span>
-        <span className="k">{word}</span> <span className="v">{value}</span>
-      </span>
-      <Link href={to} aria-label={`Remove ${word} ${value}`}>
-        <Icon name="x" />
-      </Link>
-    </span>
   );
 }
 

@@ -1,10 +1,11 @@
 import './jobs.css';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { textOf } from '../../graphql/graphql.ts';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
 import { JobsPage } from '../../graphql/operations/jobs.ts';
 import { queryClient } from '../../graphql/query.ts';
+import { attemptsPath } from '../../model/attempt-list.ts';
 import { type Filter, isValid } from '../../model/filter/chips.ts';
 import { stillMatches } from '../../model/filter/matches.ts';
 import { exactTime, many, number } from '../../model/format.ts';
@@ -87,10 +88,16 @@ export default function Jobs() {
       h1={sentence}
       lead={<Lead filter={filter} url={url} />}
       actions={
-        <button type="button" className="btn lo1" onClick={() => void copy(graphqlOf(filter, url), 'GraphQL query')}>
-          <Icon name="copy" />
-          Copy as GraphQL
-        </button>
+        <>
+          <Link className="btn" href={attemptsPath({})}>
+            <Icon name="moving" />
+            Attempts
+          </Link>
+          <button type="button" className="btn lo1" onClick={() => void copy(graphqlOf(filter, url), 'GraphQL query')}>
+            <Icon name="copy" />
+            Copy as GraphQL
+          </button>
+        </>
       }
     >
       <div className="list-head">
