@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { basename, extname } from 'node:path';
 import react from '@vitejs/plugin-react';
-import { defineConfig, type Plugin } from 'vite';
+import { defineConfig, type Plugin, type Rolldown } from 'vite';
 
 /** The server that `npm run dev:dashboard` passes requests to. */
 const SERVER = process.env.JOBFERRY_URL ?? 'http://127.0.0.1:8080';
@@ -26,11 +27,78 @@ const paintAfterTheme: Plugin = {
   },
 };
 
+/**
+ * uPlot hangs every kind of line, bar and scale onto one object, so all of them would be in the bundle; charts here draw plain
+ * lines. And it formats numbers for the language of the browser, which must be a language tag then: with any other text the
+ * script fails. Charts here bring texts of their own.
+ */
+const leanUPlot: Plugin = {
+  name: 'lean-uplot',
+  transform: {
+    filter: { id: /uPlot\.esm\.js$/ },
+    handler: (code) => {
+      const lean = code
+        .replace('Intl.NumberFormat(domEnv ? nav.language : ', 'Intl.NumberFormat(')
+        .replace(/^\t?\(?(?:uPlot|paths)\.\w+ += \w+\)?;$/gm, '');
+      if (code.length - lean.length < 300) throw new Error('uPlot is not as this plugin expects it.');
+      return { code: lean, map: null };
+    },
+  },
+};
+
+/**
+ * What is loaded late, and together: a script of its own for each would compress badly, as gzip knows only what is in the
+ * same file. What is not named here has a script by its own name.
+ */
+const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
+  ['queues', /\/(overview|queues)\.tsx$/],
+  ['job', /\/(job|peek)\.tsx$/],
+  ['actions', /\/(actions|action|my-actions)\.tsx$/],
+  ['service', /\/(activity|system|settings)\.tsx$/],
+  ['find', /\/(palette|[a-z]+-filter-input)\.tsx$/],
+];
+
+/** Where modules go that two of these scripts need, or these two and one more. */
+const SHARED: readonly (readonly [script: string, ...users: string[]])[] = [
+  ['queue', 'queue', 'chart-plot'],
+  ['sent', 'job', 'send'],
+  ['limits', 'queue', 'queues'],
+  ['repair', 'actions', 'dead-letters'],
+];
+
+/**
+ * The script that a module goes into. What most screens need is in that of the page; and all that the list of jobs shares
+ * with others, so that its rows need one request less.
+ */
+function scriptOf(id: string, graph: { getModuleInfo(id: string): Rolldown.ModuleInfo | null }): string {
+  const users = new Set<string>();
+  const seen = new Set<string>();
+  const climb = (from: string) => {
+    const module = seen.has(from) ? null : graph.getModuleInfo(from);
+    seen.add(from);
+    if (module === null) return;
+    if (module.isEntry) users.add('page');
+    if (module.dynamicImporters.length > 0) {
+      users.add(TOGETHER.find(([, modules]) => modules.test(from))?.[0] ?? basename(from, extname(from)));
+    }
+    for (const importer of module.importers) climb(importer);
+  };
+  climb(id);
+  const [only] = users;
+  if (users.size === 1 && only !== undefined) return only;
+  if (users.size > 3 || users.has('page') || users.has('jobs')) return 'page';
+  return SHARED.find(([, ...both]) => both.every((user) => users.has(user)))?.[0] ?? 'page';
+}
+
 export default defineConfig({
   root: import.meta.dirname,
   // Files are found relative to the page's <base>, so one build works behind every path prefix.
   base: './',
-  plugins: [react(), paintAfterTheme],
+  // React has it itself; wouter asks for the copy that also works in React 17.
+  resolve: { alias: { 'use-sync-external-store/shim/index.js': 'react' } },
+  plugins: [react(), paintAfterTheme, leanUPlot],
+  // So that the plugin above reaches it in development, too.
+  optimizeDeps: { exclude: ['uplot'] },
   define: { __VERSION__: JSON.stringify(version) },
   build: {
     target: BROWSERS,
@@ -39,7 +107,17 @@ export default defineConfig({
     manifest: true,
     // The policy allows no data: URL.
     assetsInlineLimit: 0,
+    // One style sheet: in pieces it is larger, and each piece is a request before a screen can be shown.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [{ debugName: 'scripts', name: scriptOf }],
+        },
+      },
+    },
     reportCompressedSize: false,
   },
   server: {

@@ -53,13 +53,17 @@ describe.skipIf(NO_BROWSER !== null)('the costs of the dashboard', () => {
   it.each(all.filter((name) => !TOO_DEAR.has(name)))(`%s costs at most ${MOST_STATEMENTS} statements`, costs);
   it.fails.each([...TOO_DEAR])(`%s still costs more than ${MOST_STATEMENTS} statements`, costs);
 
-  // To be mended: the first route comes in too many files, and asks too often before the first rows.
-  it.fails(`shows the first rows after at most ${MOST_REQUESTS} requests`, async () => {
-    const watched = await openPage(service.session);
-    await watched.page.goto('/jobs');
-    await watched.page.locator('tbody tr').first().waitFor();
-    const needed = watched.requests.filter((request) => !/favicon/.test(request));
+  it(`shows the first rows after at most ${MOST_REQUESTS} requests`, async () => {
+    const { page } = await openPage(service.session);
+    await page.addInitScript(noteRequestsToFirstRow);
+    await page.goto('/jobs');
+    await page.locator('tbody tr').first().waitFor();
+    const needed = await page.evaluate(requestsToFirstRow);
     expect(needed.length, needed.join('\n')).toBeLessThanOrEqual(MOST_REQUESTS);
+    // What was put off for the rows comes after them.
+    await page.getByRole('button', { name: /^Live/ }).waitFor();
+    await page.getByRole('combobox', { name: 'Add a condition' }).waitFor();
+    await page.locator('h1', { hasText: /jobs match|jobs/ }).waitFor();
   });
 
   it('closes the stream of a hidden tab, and reads again when it is seen', async () => {
@@ -90,3 +94,35 @@ describe.skipIf(NO_BROWSER !== null)('the costs of the dashboard', () => {
     await seventh.locator('tbody tr').first().waitFor();
   });
 });
+
+interface Noted {
+  firstRowAt: number;
+  fetches: string[];
+}
+
+/** Runs before the page's scripts. A stream that is open is in no list of resources, so `fetch` itself is watched. */
+function noteRequestsToFirstRow(): void {
+  const noted: Noted = { firstRowAt: Number.POSITIVE_INFINITY, fetches: [] };
+  Object.assign(globalThis, { noted });
+  const hasRow = () => document.querySelector('tbody tr') !== null;
+  const { fetch } = globalThis;
+  globalThis.fetch = (...request) => {
+    if (!hasRow()) noted.fetches.push(`${request[0]} ${String(request[1]?.body).slice(0, 60)}`);
+    return fetch(...request);
+  };
+  new MutationObserver((_changes, observer) => {
+    if (!hasRow()) return;
+    noted.firstRowAt = performance.now();
+    observer.disconnect();
+  }).observe(document, { childList: true, subtree: true });
+}
+
+/** The page itself, what it loads, and what it asks for, up to its first row. */
+function requestsToFirstRow(): string[] {
+  const { noted } = globalThis as unknown as { noted: Noted };
+  const loaded = (performance.getEntriesByType('resource') as PerformanceResourceTiming[]).filter(
+    ({ initiatorType, name, startTime }) =>
+      initiatorType !== 'fetch' && !name.includes('favicon') && startTime < noted.firstRowAt,
+  );
+  return [location.href, ...loaded.map(({ name }) => name), ...noted.fetches];
+}

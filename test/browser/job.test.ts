@@ -56,6 +56,22 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('keeps the words of the crossing apart at every width', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    const overlaps: string[] = [];
+    for (const name of ['retrying', 'attemptsExhausted', 'nacked', 'awaitingAck', 'completed', 'acked'] as const) {
+      await page.goto(`/jobs/${service.jobs[name]}`);
+      await settled(watched);
+      for (const width of [1920, 1440, 1100, 960, 800, 737, 735, 390, 320]) {
+        await page.setViewportSize({ width, height: 900 });
+        const found = await page.locator('ol.crossing').evaluate(overlappingWords);
+        overlaps.push(...found.map((pair) => `${name} at ${width}: ${pair}`));
+      }
+    }
+    expect(overlaps).toEqual([]);
+  });
+
   it('shows and copies every byte of a payload, and runs none of it', async () => {
     const watched = await openPage(service.session);
     const { page } = watched;
@@ -116,3 +132,31 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
     expect(await page.locator('main').innerText()).not.toMatch(/of another account|of-another-account/);
   });
 });
+
+/** Pairs of words of different parts that cover each other. What an element cuts off covers nothing. */
+function overlappingWords(crossing: Element): string[] {
+  const words = [...crossing.querySelectorAll('b, small, .leg span, button')].flatMap((element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const [text, box] = [range.getBoundingClientRect(), element.getBoundingClientRect()];
+    const isCut = getComputedStyle(element).overflow === 'hidden';
+    const [left, right] = isCut
+      ? [Math.max(text.left, box.left), Math.min(text.right, box.right)]
+      : [text.left, text.right];
+    const part = element.closest('li');
+    return text.width === 0
+      ? []
+      : [{ part, name: element.textContent, left, right, top: text.top, bottom: text.bottom }];
+  });
+  return words.flatMap((a, index) =>
+    words.slice(index + 1).flatMap((b) => {
+      const isApart =
+        a.part === b.part ||
+        a.right <= b.left + 0.5 ||
+        b.right <= a.left + 0.5 ||
+        a.bottom <= b.top + 0.5 ||
+        b.bottom <= a.top + 0.5;
+      return isApart ? [] : [`“${a.name}” and “${b.name}”`];
+    }),
+  );
+}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Answers, isWell } from '../../src/dashboard/model/answers.ts';
+import { titleOfDeath } from '../../src/dashboard/model/cause.ts';
 import {
   type CauseNow,
   conditionOfCause,
@@ -9,7 +10,6 @@ import {
   roughlyAgo,
   saidOfCause,
   timesOfCause,
-  titleOfCause,
 } from '../../src/dashboard/model/dead/cause.ts';
 import {
   deedOfReplay,
@@ -68,7 +68,8 @@ describe('the title of a cause', () => {
     [{ error: 'ack_timeout', webhookStatusCode: 202 }, 'Worker did not report within 5 min'],
     [{ error: 'out of stock', webhookStatusCode: 202 }, 'Worker said “out of stock”, five times'],
     [{ reason: 'ACK_TIMEOUT' }, 'Worker did not report within 5 min'],
-    [{ reason: 'NACKED', error: 'out of stock' }, 'Worker refused it for good'],
+    [{ reason: 'NACKED', error: 'out of stock' }, 'Worker refused it: “out of stock”'],
+    [{ reason: 'NACKED', error: null }, 'Worker refused it for good'],
     [{ reason: 'DEFER_CAP_EXHAUSTED', webhookStatusCode: 429 }, 'All 50 holds were used up (429)'],
     [
       { reason: 'RETRY_AFTER_EXCEEDS_LIFETIME', webhookStatusCode: 503 },
@@ -76,13 +77,21 @@ describe('the title of a cause', () => {
     ],
     [{ reason: 'DELIVERY_LIFETIME_EXCEEDED' }, 'Lifetime ended before it was delivered'],
   ])('of %o is “%s”', (change, title) => {
-    expect(plain(titleOfCause(cause(change), 15))).toBe(title);
+    expect(plain(titleOfDeath(cause(change), 15))).toBe(title);
   });
 
   it('does not count a single attempt, and does without a sample', () => {
-    expect(titleOfCause(cause({}, 1), 15)).toBe('Receiver answered 500');
-    expect(titleOfCause(cause({ sample: null }), 15)).toBe('Receiver answered 500');
-    expect(titleOfCause(cause({ queue: null, reason: 'ACK_TIMEOUT' }), 15)).toBe('Worker did not report in time');
+    expect(titleOfDeath(cause({}, 1), 15)).toBe('Receiver answered 500');
+    expect(titleOfDeath(cause({ queue: null, sample: null }), 15)).toBe('Receiver answered 500');
+    expect(titleOfDeath(cause({ queue: null, reason: 'ACK_TIMEOUT' }), 15)).toBe('Worker did not report in time');
+  });
+
+  it('says less of a queue of which less is known', () => {
+    const title = (change: Partial<CauseNow>) =>
+      titleOfDeath({ ...cause(change), queue: { maxAttempts: 3 }, sample: null }, 15);
+    expect(title({})).toBe('Receiver answered 500, three times');
+    expect(title({ error: 'ack_timeout', webhookStatusCode: 202 })).toBe('Worker did not report in time');
+    expect(title({ reason: 'DEFER_CAP_EXHAUSTED', webhookStatusCode: null })).toBe('All holds were used up');
   });
 
   it('has the first line of the last answer below it, else the error', () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   addDeadChip,
   type DeadFilter,
+  formatDeadChip,
   formatDeadFilter,
   isDefaultFilter,
   isShownChip,
@@ -15,6 +16,7 @@ import {
 import { pathOfSelection } from '../../src/dashboard/model/dead/selection.ts';
 import { deadSuggestions } from '../../src/dashboard/model/dead/suggest.ts';
 import type { Known } from '../../src/dashboard/model/filter/suggest.ts';
+import { completionOf } from '../../src/dashboard/model/filter/suggestion.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const FULL =
@@ -105,7 +107,9 @@ describe('the filter of dead letters', () => {
 
 describe('suggestions', () => {
   const terms = (text: string, queues: string[] = [], known: Partial<Known> = {}) =>
-    deadSuggestions(text, { queues, paths: [], values: [], ...known }).map(({ term }) => term);
+    deadSuggestions(text, { queues, paths: [], values: [], ...known }).map((offer) =>
+      completionOf(offer, formatDeadChip),
+    );
 
   it('begin with the words, and then have queues and the error', () => {
     expect(terms('')).toEqual(['queue:', 'reason:', 'error:', 'code:', 'died:', 'replayed:', 'payload.']);
@@ -122,7 +126,7 @@ describe('suggestions', () => {
     for (const text of ['reason:', 'died:', 'code:', 'replayed:', 'error:pool', 'queue:a']) {
       const found = terms(text, ['a b']);
       expect(found.length).toBeGreaterThan(0);
-      expect(found.map(parseDeadTerm).filter(({ word }) => word === 'unknown')).toEqual([]);
+      expect(found.map((term) => parseDeadTerm(term ?? '')).filter(({ word }) => word === 'unknown')).toEqual([]);
     }
   });
 });

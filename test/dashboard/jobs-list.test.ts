@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { isWell } from '../../src/dashboard/model/answers.ts';
 import { appliesTo, BULK, jobsOfDeed, leftOutOf } from '../../src/dashboard/model/bulk.ts';
+import { formatChip } from '../../src/dashboard/model/filter/format.ts';
 import { stillMatches } from '../../src/dashboard/model/filter/matches.ts';
 import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
-import { completionOf, lookUpsFor, suggestionsFor } from '../../src/dashboard/model/filter/suggest.ts';
+import { lookUpsFor, suggestionsFor } from '../../src/dashboard/model/filter/suggest.ts';
+import { completionOf } from '../../src/dashboard/model/filter/suggestion.ts';
 import { histogramRange } from '../../src/dashboard/model/histogram.ts';
 import { sentenceOfHint, sentenceOfJobs } from '../../src/dashboard/model/jobs-sentence.ts';
 
@@ -90,8 +92,10 @@ describe('suggestions', () => {
   });
 
   it('complete the text', () => {
-    expect(suggestionsFor('items.0.sk', known).map(completionOf)[0]).toBe('payload.items.0.sku:');
-    expect(suggestionsFor('state:de', known).map(completionOf)).toEqual(['state:dead']);
+    const completions = (text: string) => suggestionsFor(text, known).map((offer) => completionOf(offer, formatChip));
+    expect(completions('items.0.sk')[0]).toBe('payload.items.0.sku:');
+    expect(completions('state:de')).toEqual(['state:dead']);
+    expect(completions('01a1cfa459463c7ed8a1f07c')).toEqual([null]);
   });
 
   it.each([

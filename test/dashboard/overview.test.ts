@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { spanOfDeath, titleOfDeath } from '../../src/dashboard/model/death.ts';
+import { spanOfDeath } from '../../src/dashboard/model/death.ts';
 import {
   headlineOf,
   headlineOfList,
@@ -119,24 +119,9 @@ describe('the headline of the list of queues', () => {
 
 describe('a cause of death', () => {
   const death = {
-    ...{ reason: 'ATTEMPTS_EXHAUSTED', error: 'HTTP 500', webhookStatusCode: 500 },
-    ...{ firstSeen: '2026-11-12T09:12:00Z', lastSeen: '2026-11-12T09:41:00Z' },
+    firstSeen: '2026-11-12T09:12:00Z',
+    lastSeen: '2026-11-12T09:41:00Z',
   };
-
-  it('has a title', () => {
-    const title = (change: Partial<typeof death> | object, max: number | null = 5) =>
-      titleOfDeath({ ...death, ...change }, max, 15);
-    expect(title({})).toBe('The receiver answered 500, five times');
-    expect(title({}, null)).toBe('The receiver answered 500');
-    expect(title({ webhookStatusCode: 401 })).toBe('The receiver rejected the signature (401)');
-    expect(plain(title({ webhookStatusCode: null, error: 'timeout' }, 1))).toBe(
-      'The receiver did not answer within 15 s, once',
-    );
-    expect(title({ reason: 'NACKED', webhookStatusCode: null, error: 'no such user' })).toBe(
-      'The worker refused it: “no such user”',
-    );
-    expect(title({ reason: 'DEFER_CAP_EXHAUSTED' })).toBe('All holds were used');
-  });
 
   it('is over after ten minutes without a death', () => {
     const { when, state: past } = spanOfDeath(death, view);

@@ -1,5 +1,6 @@
 import { useEffect, useId } from 'react';
 import { serverNow } from '../clock.ts';
+import { afterFirstRead, firstScreenIsRead } from '../first-read.ts';
 import { queryClient } from '../graphql/query.ts';
 import { session } from '../session.ts';
 import { createStore, useStore } from '../store.ts';
@@ -11,7 +12,7 @@ import { mergeWatches, type Watch } from './watch-list.ts';
 
 /** The live stream of this tab: what the screens show is kept current through it. */
 
-export const liveState = createStore<LiveState>({ phase: 'closed', nextTryAt: null, staleSince: null });
+export const liveState = createStore<LiveState>({ phase: 'connecting', nextTryAt: null, staleSince: null });
 
 /** Updates are paused since a time, or not. What comes meanwhile waits, and is counted. */
 export const pause = createStore<{ since: number; waiting: number } | null>(null);
@@ -57,6 +58,10 @@ export function showChanged(objects: object[]): void {
   show(objects);
 }
 
+export function useIsPaused(): boolean {
+  return useStore(pause, (paused) => paused !== null);
+}
+
 export function togglePause(): void {
   if (pause.get() === null) {
     pause.set({ since: serverNow(), waiting: 0 });
@@ -72,13 +77,15 @@ export function tryNow(): void {
   connection.tryNow();
 }
 
-/** Called once. From then on the stream follows the session and the visibility of the tab. */
+/** Called once. Once the first screen is read, the stream follows the session and the visibility of the tab. */
 export function startLive(): void {
   const follow = () => connection.setEnabled(session.get().signedIn);
   connection.setVisible(document.visibilityState === 'visible');
   document.addEventListener('visibilitychange', () => connection.setVisible(document.visibilityState === 'visible'));
-  session.subscribe(follow);
-  follow();
+  void afterFirstRead(() => {
+    session.subscribe(follow);
+    follow();
+  });
 }
 
 const watches = new Map<string, Watch>();
@@ -91,8 +98,10 @@ export function useWatch(watch: Watch): void {
   const part = useId();
   const content = JSON.stringify(watch);
   useEffect(() => {
-    watches.set(part, JSON.parse(content) as Watch);
+    const own = JSON.parse(content) as Watch;
+    watches.set(part, own);
     connection.setWatch(mergeWatches(watches.values()));
+    if (Object.values(own).some((ids) => ids.length > 0)) firstScreenIsRead();
     return () => {
       watches.delete(part);
       connection.setWatch(mergeWatches(watches.values()));

@@ -1,4 +1,5 @@
 import { NONE, number, time, type View } from './format.ts';
+import { queuePath } from './job-links.ts';
 import { type Phrase, phrase } from './phrase.ts';
 import type { IconName } from './words.ts';
 
@@ -61,7 +62,7 @@ export function targetOf({ action, targetType, targetId, targetName, after }: En
       const isGone = action === 'queue.delete';
       return {
         name: targetName,
-        path: targetName === null || isGone ? null : `/queues/${encodeURIComponent(targetName)}`,
+        path: targetName === null || isGone ? null : queuePath(targetName),
       };
     }
     case 'job':

@@ -1,4 +1,4 @@
-import { seconds } from './format.ts';
+import { number, seconds, times, upperFirst } from './format.ts';
 
 /** Errors of deliveries in words, as the end of "because …". */
 const CAUSES: Readonly<Record<string, string>> = {
@@ -35,3 +35,57 @@ export function shortCause(error: string | null): string {
   if (code !== null) return String(code);
   return error in CAUSES ? error.replaceAll('_', ' ') : error;
 }
+
+export type DeadReason =
+  | 'ACK_TIMEOUT'
+  | 'ATTEMPTS_EXHAUSTED'
+  | 'CANCELLED'
+  | 'DEFER_CAP_EXHAUSTED'
+  | 'DELIVERY_LIFETIME_EXCEEDED'
+  | 'NACKED'
+  | 'QUEUE_DELETED'
+  | 'RETRY_AFTER_EXCEEDS_LIFETIME';
+
+/** What dead letters have in common. What is known of one of them may be more or less. */
+export interface Death {
+  reason: DeadReason;
+  error: string | null;
+  webhookStatusCode: number | null;
+  queue: { maxDefers?: number; ackTimeout?: number; maxAttempts?: number } | null;
+  sample?: { job: { attempts: readonly { attempt: number }[] } | null } | null;
+}
+
+/** Why jobs died, as a title: "Receiver answered 500, five times". */
+export function titleOfDeath(
+  { reason, error, webhookStatusCode: code, queue, sample }: Death,
+  webhookTimeoutSeconds: number,
+): string {
+  const answer = code === null ? '' : ` (${code})`;
+  const { maxDefers, ackTimeout, maxAttempts } = queue ?? {};
+  const noReport = `Worker did not report ${ackTimeout === undefined ? 'in time' : `within ${seconds(ackTimeout)}`}`;
+  switch (reason) {
+    case 'ACK_TIMEOUT':
+      return noReport;
+    case 'NACKED':
+      return error === null ? 'Worker refused it for good' : `Worker refused it: “${error}”`;
+    case 'DEFER_CAP_EXHAUSTED':
+      return `${maxDefers === undefined ? 'All' : `All ${number(maxDefers)}`} holds were used up${answer}`;
+    case 'RETRY_AFTER_EXCEEDS_LIFETIME':
+      return `Receiver asked to wait past the end of the lifetime${answer}`;
+    case 'DELIVERY_LIFETIME_EXCEEDED':
+      return 'Lifetime ended before it was delivered';
+    case 'QUEUE_DELETED':
+      return 'Queue was deleted';
+    case 'CANCELLED':
+      return 'Cancelled';
+    case 'ATTEMPTS_EXHAUSTED': {
+      if (code === 401) return 'Receiver rejected the signature (401)';
+      if (error === 'ack_timeout') return noReport;
+      const attempts = sample?.job?.attempts.at(-1)?.attempt ?? maxAttempts ?? 1;
+      return `${subject(causeOf(error, webhookTimeoutSeconds))}${attempts > 1 ? `, ${times(attempts)}` : ''}`;
+    }
+  }
+}
+
+/** The clause as the start of a title: "the receiver answered 500" is "Receiver answered 500". */
+const subject = (clause: string) => upperFirst(clause.replace(/^the /, '').replace(/^its /, 'receiver’s '));

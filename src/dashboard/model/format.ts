@@ -114,6 +114,10 @@ export function seconds(value: number): string {
   return span(value * SECOND);
 }
 
+/** The text with a capital first letter, and without one. */
+export const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+export const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
+
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 interface Parts {

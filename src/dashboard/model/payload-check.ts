@@ -1,3 +1,4 @@
+import { lowerFirst } from './format.ts';
 import { lexJson, positionOf } from './json/lex.ts';
 
 /** Whether a text can be published as a payload: JSON, an object, and not too large. */
@@ -21,5 +22,3 @@ export function checkPayload(text: string): PayloadCheck {
   if (text[first] !== '{') return { ok: false, problem: 'A payload is an object: it begins with {.', at: first };
   return { ok: true, bytes };
 }
-
-const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);

@@ -1,7 +1,6 @@
-import { formatFilter } from './filter/format.ts';
-import { toSearch } from './filter/search.ts';
 import { many, number, span, time, took, type View } from './format.ts';
 import { shortId } from './job-id.ts';
+import { jobsPath, queuePath } from './job-links.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from './phrase.ts';
 import { attemptsOf, type Condition, type Flow, openJobs, type QueueNow, rate } from './queue-condition.ts';
 
@@ -115,14 +114,12 @@ function mostOf({ health }: QueueNow, failed: number): Phrase | null {
 export type WayOut = { label: string; path: string } | { label: string; deed: 'resume' };
 
 export function wayOutOf(condition: Condition, { name, hold }: QueueNow & { name: string }): WayOut {
-  const page = `/queues/${encodeURIComponent(name)}`;
+  const page = queuePath(name);
   const jobs = (...states: ('due' | 'held' | 'retrying' | 'dead')[]) =>
-    `/jobs${toSearch({
-      q: formatFilter([
-        { word: 'state', values: states },
-        { word: 'queue', values: [name] },
-      ]),
-    })}`;
+    jobsPath([
+      { word: 'state', values: states },
+      { word: 'queue', values: [name] },
+    ]);
   switch (condition) {
     case 'paused':
       return { label: 'Resume', deed: 'resume' };

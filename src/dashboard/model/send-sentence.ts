@@ -1,5 +1,5 @@
 import { causeOf } from './cause.ts';
-import { span, took } from './format.ts';
+import { span, took, upperFirst } from './format.ts';
 import type { AttemptNow, JobWhole } from './job.ts';
 import { type JobContext, receiptOf, sentenceOfJob } from './job-sentence.ts';
 import { type Phrase, phrase } from './phrase.ts';
@@ -30,7 +30,7 @@ export function sentenceOfSent(job: JobWhole, context: JobContext): Phrase {
 function answerOf({ webhookStatusCode: code, durationMs, error }: AttemptNow, context: JobContext): string {
   if (code === null) {
     const cause = causeOf(error, context.webhookTimeoutSeconds);
-    return `${cause.charAt(0).toUpperCase()}${cause.slice(1)}.`;
+    return `${upperFirst(cause)}.`;
   }
   return `The receiver answered ${code}${durationMs === null ? '' : ` in ${took(durationMs)}`}.`;
 }

@@ -191,7 +191,7 @@ function PlotArea({
   );
 }
 
-/** Null if the script could not be loaded. uPlot itself fails in a browser whose language is no language tag. */
+/** Null if the script could not be loaded. */
 async function loadPlot() {
   try {
     return await import('./chart-plot.ts');

@@ -1,3 +1,4 @@
+import { lowerFirst } from '../model/format.ts';
 import { Icon } from './icon.tsx';
 import { toast, toastFailure } from './toast.tsx';
 
@@ -17,7 +18,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     <button
       type="button"
       className="btn quiet icon tiny"
-      aria-label={`Copy the ${what.charAt(0).toLowerCase()}${what.slice(1)}`}
+      aria-label={`Copy the ${lowerFirst(what)}`}
       onClick={() => void copy(text, what)}
     >
       <Icon name="copy" />

@@ -1,11 +1,10 @@
 import './crossing.css';
-import { useState, useSyncExternalStore } from 'react';
+import { useState } from 'react';
 import { crossingOf, type Leg, type Part, type Stop } from '../model/crossing.ts';
 import type { JobWhole } from '../model/job.ts';
 import { useView } from '../time.ts';
 import { Icon } from './icon.tsx';
-
-const PHONE = '(max-width: 45.99rem)';
+import { PHONE, useMedia } from './use-media.ts';
 
 /** What happened to a job, from left to right; downwards on a phone and in the peek panel. */
 export function Crossing({
@@ -27,7 +26,13 @@ export function Crossing({
       aria-label="What happened to this job, in order; long waits are drawn shorter"
     >
       {parts.map((part, index) => (
-        <CrossingPart key={keyOf(part, index)} part={part} onMore={() => setWhole(true)} />
+        <CrossingPart
+          key={keyOf(part, index)}
+          part={part}
+          before={parts[index - 1]}
+          after={parts[index + 1]}
+          onMore={() => setWhole(true)}
+        />
       ))}
     </ol>
   );
@@ -35,10 +40,15 @@ export function Crossing({
 
 const keyOf = (part: Part, index: number) => `${index} ${part.kind}`;
 
-function CrossingPart({ part, onMore }: { part: Part; onMore: () => void }) {
+interface Neighbours {
+  before: Part | undefined;
+  after: Part | undefined;
+}
+
+function CrossingPart({ part, onMore, ...neighbours }: { part: Part; onMore: () => void } & Neighbours) {
   switch (part.kind) {
     case 'stop':
-      return <StopItem stop={part} />;
+      return <StopItem stop={part} {...neighbours} />;
     case 'leg':
       return <LegItem leg={part} />;
     case 'now':
@@ -59,9 +69,12 @@ function CrossingPart({ part, onMore }: { part: Part; onMore: () => void }) {
   }
 }
 
-function StopItem({ stop: { label, sub, icon, signal, isLater } }: { stop: Stop }) {
+/** A stop is as wide as its words, and the lines of its neighbours go on within it up to the pin. So no words can overlap. */
+function StopItem({ stop: { label, sub, icon, signal, isLater }, before, after }: { stop: Stop } & Neighbours) {
   return (
     <li className={`stop ${isLater ? 'later' : (signal ?? '')}`}>
+      {before?.kind === 'leg' && <i className={`before ${classesOf(before)}`} />}
+      {after?.kind === 'leg' && <i className={`after ${classesOf(after)}`} />}
       <span className="pin">
         <Icon name={icon} />
       </span>
@@ -72,25 +85,16 @@ function StopItem({ stop: { label, sub, icon, signal, isLater } }: { stop: Stop 
 }
 
 function LegItem({ leg }: { leg: Leg }) {
-  const classes = [
-    ...['leg', leg.signal ?? '', leg.isWait ? 'wait' : '', leg.isSlow ? 'slow' : ''],
-    ...[leg.isLater ? 'later' : '', leg.isCut ? 'cutoff' : ''],
-  ];
+  const classes = `${leg.isCut ? 'leg cutoff' : 'leg'} ${classesOf(leg)}`;
   return (
-    <li className={classes.filter(Boolean).join(' ')} style={{ '--w': leg.weight } as React.CSSProperties}>
+    <li className={classes} style={{ '--w': leg.weight } as React.CSSProperties}>
+      <i />
       <span>{leg.label}</span>
     </li>
   );
 }
 
-/** Whether a media query matches, kept current. */
-export function useMedia(media: string): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      const list = matchMedia(media);
-      list.addEventListener('change', listener);
-      return () => list.removeEventListener('change', listener);
-    },
-    () => matchMedia(media).matches,
-  );
+function classesOf({ signal, isWait, isSlow, isLater }: Leg): string {
+  const classes = [signal, isWait && 'wait', isSlow && 'slow', isLater && 'later'];
+  return classes.filter(Boolean).join(' ');
 }

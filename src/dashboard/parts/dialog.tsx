@@ -1,4 +1,5 @@
-import { type FormEvent, type ReactNode, useEffect, useId, useRef } from 'react';
+import { type FormEvent, type ReactNode, useId, useRef } from 'react';
+import { useModal } from './use-modal.ts';
 
 const FIRST_FIELD = 'input.input, textarea';
 
@@ -22,18 +23,8 @@ export function Dialog({
   const ref = useRef<HTMLDialogElement>(null);
   const cancel = useRef<HTMLButtonElement>(null);
   const id = useId();
-  useEffect(() => {
-    const dialog = ref.current;
-    const before = document.activeElement;
-    dialog?.showModal();
-    // The browser would choose the first control. Text to type comes first, else the least harmful button.
-    (dialog?.querySelector<HTMLElement>(FIRST_FIELD) ?? cancel.current)?.focus();
-    return () => {
-      dialog?.close();
-      // The browser returns focus only if the dialog is closed before it is removed.
-      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
-    };
-  }, []);
+  // Text to type comes first, else the least harmful button.
+  useModal(ref, (dialog) => dialog.querySelector<HTMLElement>(FIRST_FIELD) ?? cancel.current);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (deed.isDisabled !== true) deed.run();

@@ -1,89 +1,109 @@
-import './suggest.css';
 import './filter-box.css';
-import { lazy, type RefObject, Suspense, useLayoutEffect, useRef, useState } from 'react';
-import { type Chip, type Filter, labelOfChip, removeChip } from '../model/filter/chips.ts';
-import { formatChip } from '../model/filter/format.ts';
+import { type ComponentType, type RefObject, Suspense, useLayoutEffect, useRef, useState } from 'react';
 import { Icon } from './icon.tsx';
 
-/** The suggestions and their combobox are loaded while the first rows are: nothing waits for them. */
-const FilterInput = lazy(() => import('./filter-input.tsx'));
+/** What a chip is to the filter box: a condition, or text that is none, with its problem. */
+export interface AnyChip {
+  word: string;
+  problem?: string;
+}
 
-export interface FilterBoxProps {
-  filter: Filter;
-  onChange: (filter: Filter) => void;
+/** A filter of chips as text, and what can be done with it: that of jobs, and that of dead letters. */
+export interface FilterKind<Chip extends AnyChip> {
+  placeholder: (isEmpty: boolean) => string;
+  parse: (text: string) => readonly Chip[];
+  format: (chip: Chip) => string;
+  label: (chip: Chip) => { key: string; value: string };
+  add: (filter: readonly Chip[], chip: Chip) => readonly Chip[];
+  remove: (filter: readonly Chip[], chip: Chip) => readonly Chip[];
+  isShown: (chip: Chip) => boolean;
+}
+
+export interface FilterBoxProps<Chip extends AnyChip> {
+  kind: FilterKind<Chip>;
+  filter: readonly Chip[];
+  onChange: (filter: readonly Chip[]) => void;
   inputRef: RefObject<HTMLInputElement | null>;
 }
 
-/**
- * Chips and one input. Text, chips and URL are one filter; what is chosen holds at once. `Enter` adds, `Tab` completes, `⌫`
- * makes the last chip text again.
- */
-export function FilterBox({ filter, onChange, inputRef }: FilterBoxProps) {
-  const [text, setText] = useState('');
-  const hadFocus = useRef(false);
-  return (
-    <div className="filter-box">
-      <div className="filter" role="search">
-        <Icon name="search" />
-        {filter.map((chip, index) => (
-          <FilterChip
-            key={formatChip(chip)}
-            chip={chip}
-            onRemove={() => {
-              onChange(removeChip(filter, index));
-              inputRef.current?.focus();
-            }}
-          />
-        ))}
-        <Suspense
-          fallback={<PlainInput text={text} onText={setText} filter={filter} inputRef={inputRef} hadFocus={hadFocus} />}
-        >
-          <FilterInput
-            text={text}
-            onText={setText}
-            filter={filter}
-            onChange={onChange}
-            inputRef={inputRef}
-            hadFocus={hadFocus}
-          />
-        </Suspense>
-        <kbd>/</kbd>
-      </div>
-    </div>
-  );
-}
-
-export interface FilterInputProps extends FilterBoxProps {
+export interface FilterInputProps<Chip extends AnyChip> extends FilterBoxProps<Chip> {
   text: string;
   onText: (text: string) => void;
   /** Whether the plain input had the focus, which the one with suggestions then takes over. */
   hadFocus: RefObject<boolean>;
 }
 
-export function inputProps(filter: Filter) {
-  return {
-    'aria-label': 'Add a condition',
-    placeholder: filter.length === 0 ? 'Filter: state, queue, error, code, time, payload path' : 'Add a condition',
-    autoComplete: 'off',
-    spellCheck: false,
-  };
+/**
+ * Chips and one input. Text, chips and URL are one filter; what is chosen holds at once. `Enter` adds, `Tab` completes, `⌫`
+ * makes the last chip text again. `Input` is loaded late: until it is there, a plain input takes the text.
+ */
+export function FilterBox<Chip extends AnyChip>({
+  Input,
+  ...props
+}: FilterBoxProps<Chip> & { Input: ComponentType<FilterInputProps<Chip>> }) {
+  const { kind, filter, onChange, inputRef } = props;
+  const [text, setText] = useState('');
+  const hadFocus = useRef(false);
+  const input = { ...props, text, onText: setText, hadFocus };
+  return (
+    <div className="filter-box">
+      <search className="filter">
+        <Icon name="search" />
+        {filter.filter(kind.isShown).map((chip) => (
+          <ChipOf
+            key={kind.format(chip)}
+            kind={kind}
+            chip={chip}
+            onRemove={() => {
+              onChange(kind.remove(filter, chip));
+              inputRef.current?.focus();
+            }}
+          />
+        ))}
+        <Suspense fallback={<PlainInput {...input} />}>
+          <Input {...input} />
+        </Suspense>
+        <kbd>/</kbd>
+      </search>
+    </div>
+  );
 }
 
-function PlainInput({ text, onText, filter, inputRef, hadFocus }: Omit<FilterInputProps, 'onChange'>) {
+export function inputProps<Chip extends AnyChip>({ kind, filter }: FilterBoxProps<Chip>) {
+  return { 'aria-label': 'Add a condition', placeholder: kind.placeholder(filter.length === 0), spellCheck: false };
+}
+
+function PlainInput<Chip extends AnyChip>(props: FilterInputProps<Chip>) {
+  const { text, onText, inputRef, hadFocus } = props;
   useLayoutEffect(
     () => () => {
       hadFocus.current = document.activeElement === inputRef.current;
     },
     [inputRef, hadFocus],
   );
-  return <input ref={inputRef} {...inputProps(filter)} value={text} onChange={(event) => onText(event.target.value)} />;
+  return (
+    <input
+      ref={inputRef}
+      {...inputProps(props)}
+      autoComplete="off"
+      value={text}
+      onChange={(event) => onText(event.target.value)}
+    />
+  );
 }
 
-function FilterChip({ chip, onRemove }: { chip: Chip; onRemove: () => void }) {
-  const { key, value } = labelOfChip(chip);
-  const isUnknown = chip.word === 'unknown';
+function ChipOf<Chip extends AnyChip>({
+  kind,
+  chip,
+  onRemove,
+}: {
+  kind: FilterKind<Chip>;
+  chip: Chip;
+  onRemove: () => void;
+}) {
+  const { key, value } = kind.label(chip);
   return (
-    <span className={isUnknown ? 'chip bad' : 'chip'} title={isUnknown ? chip.problem : formatChip(chip)}>
+    <span className={chip.word === 'unknown' ? 'chip bad' : 'chip'} title={chip.problem ?? kind.format(chip)}>
       <span>
         {key !== '' && <span className="k">{key} </span>}
         <span className="v">{value}</span>

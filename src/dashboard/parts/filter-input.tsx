@@ -1,104 +1,81 @@
-import { useQuery } from '@tanstack/react-query';
-import { useCombobox } from 'downshift';
-import { type KeyboardEvent, useEffect, useMemo, useState } from 'react';
+import { type KeyboardEvent, useEffect } from 'react';
 import { useLocation } from 'wouter';
-import { SuggestPaths, SuggestValues } from '../graphql/operations/jobs.ts';
-import { SearchQueues } from '../graphql/operations/shell.ts';
-import { keepOld, query } from '../graphql/query.ts';
-import { addChip, type Chip, isValid } from '../model/filter/chips.ts';
-import { formatChip } from '../model/filter/format.ts';
-import { parseFilter } from '../model/filter/parse.ts';
-import { completionOf, type Known, lookUpsFor, type Suggestion, suggestionsFor } from '../model/filter/suggest.ts';
-import { type FilterInputProps, inputProps } from './filter-box.tsx';
+import { completionOf, type Suggestion } from '../model/filter/suggestion.ts';
+import { useCombobox } from './combobox.ts';
+import { type AnyChip, type FilterInputProps, inputProps } from './filter-box.tsx';
+import { SuggestList } from './suggest-list.tsx';
 
-const DELAY_MS = 120;
-
-/** The input of the filter box, with suggestions below it. */
-export default function FilterInput({ text, onText: setText, filter, onChange, inputRef, hadFocus }: FilterInputProps) {
+/** The input of a filter box, with suggestions below it. */
+export function FilterInput<Chip extends AnyChip>({
+  offers,
+  ...props
+}: FilterInputProps<Chip> & { offers: readonly Suggestion<Chip>[] }) {
+  const { kind, filter, onChange, text, onText, inputRef, hadFocus } = props;
   const [, navigate] = useLocation();
-  const known = useKnown(text);
   useEffect(() => {
     if (hadFocus.current) inputRef.current?.focus();
   }, [hadFocus, inputRef]);
-  const items = useMemo(() => suggestionsFor(text, known), [text, known]);
 
   const add = (chips: readonly Chip[]) => {
-    onChange(chips.reduce(addChip, filter));
-    setText('');
+    onChange(chips.reduce(kind.add, filter));
+    onText('');
   };
-  const choose = ({ does }: Suggestion) => {
+  /** Returns whether the text goes on, so that the list stays open. */
+  const choose = ({ does }: Suggestion<Chip>): boolean => {
     if ('chip' in does) add([does.chip]);
-    else if ('text' in does) setText(does.text);
+    else if ('text' in does) onText(does.text);
     else navigate(`/jobs/${does.job}`);
+    return 'text' in does;
   };
-
-  const { getInputProps, getMenuProps, getItemProps, highlightedIndex, isOpen, openMenu } = useCombobox<Suggestion>({
-    items,
-    inputValue: text,
-    selectedItem: null,
-    itemToString: () => text,
-    // Choosing keeps the menu open, as most filters have more than one condition.
-    stateReducer: (_state, { type, changes }) =>
-      type === useCombobox.stateChangeTypes.InputKeyDownEnter || type === useCombobox.stateChangeTypes.ItemClick
-        ? {
-            ...changes,
-            isOpen: changes.selectedItem != null && 'text' in changes.selectedItem.does,
-            highlightedIndex: -1,
-          }
-        : changes,
-    onStateChange: ({ selectedItem }) => {
-      if (selectedItem != null) choose(selectedItem);
-    },
+  const combobox = useCombobox({
+    count: offers.length,
+    label: 'Suggestions',
+    onText,
+    choose: (index) => choose(offers[index] as Suggestion<Chip>),
   });
+  const { isOpen, index, open } = combobox;
 
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
-    const highlighted = items[highlightedIndex];
-    if (event.key === 'Enter' && highlighted === undefined && text.trim() !== '') {
-      // What is typed in full is taken as it is; of a bare word, the first offer.
-      const typed = parseFilter(text);
-      const [first] = items;
+    const [first] = offers;
+    if (event.key === 'Enter' && index < 0 && text.trim() !== '') {
       event.preventDefault();
-      if (isValid(typed)) add(typed);
-      else if (first !== undefined) choose(first);
+      // What is typed in full is taken as it is; of a bare word, the first offer. Else the chip says what is wrong.
+      const typed = kind.parse(text);
+      if (first === undefined || typed.every(({ word }) => word !== 'unknown')) add(typed);
+      else choose(first);
     } else if (event.key === 'Tab' && !event.shiftKey && isOpen && text !== '') {
-      const completion = completionOf(highlighted ?? items[0] ?? ({ does: { job: '' } } as Suggestion));
+      const completion = completionOf(offers[index] ?? first, kind.format);
       if (completion === null || completion === text) return;
       event.preventDefault();
-      setText(completion);
-    } else if (event.key === 'Backspace' && text === '' && filter.length > 0) {
+      onText(completion);
+    } else if (event.key === 'Backspace' && text === '') {
+      const last = filter.findLast(kind.isShown);
+      if (last === undefined) return;
       event.preventDefault();
-      setText(formatChip(filter.at(-1) as Chip));
-      onChange(filter.slice(0, -1));
-      openMenu();
+      onText(kind.format(last));
+      onChange(kind.remove(filter, last));
+      open();
     } else if (event.key === 'Escape' && !isOpen) {
       event.currentTarget.blur();
+    } else {
+      combobox.inputProps.onKeyDown(event);
     }
   };
 
-  const isShown = isOpen && items.length > 0;
   return (
     <>
-      <input
-        {...getInputProps({
-          ref: inputRef,
-          onKeyDown,
-          onChange: (event) => setText((event.target as HTMLInputElement).value),
-          ...inputProps(filter),
-        })}
-      />
-      <div className="suggest" hidden={!isShown}>
-        <ul {...getMenuProps({ 'aria-label': 'Suggestions' })}>
-          {isShown &&
-            items.map((item, index) => (
-              <Option
-                key={item.id}
-                item={item}
-                text={text}
-                isFirstOfGroup={item.group !== items[index - 1]?.group}
-                props={getItemProps({ item, index })}
-              />
-            ))}
-        </ul>
+      <input ref={inputRef} {...combobox.inputProps} {...inputProps(props)} value={text} onKeyDown={onKeyDown} />
+      <div className="suggest" hidden={!isOpen}>
+        <SuggestList items={isOpen ? offers : []} combobox={combobox}>
+          {({ label, hint, isCode }) => (
+            <>
+              <span className={isCode ? 'mono cut' : 'cut'}>
+                <Marked label={label} typed={text.replace(/^payload\./, '')} />
+              </span>
+              <em>{hint}</em>
+            </>
+          )}
+        </SuggestList>
         <footer>
           <span>
             <kbd>↑</kbd> <kbd>↓</kbd> choose
@@ -118,75 +95,15 @@ export default function FilterInput({ text, onText: setText, filter, onChange, i
   );
 }
 
-function Option({
-  item,
-  text,
-  isFirstOfGroup,
-  props,
-}: {
-  item: Suggestion;
-  text: string;
-  isFirstOfGroup: boolean;
-  props: object;
-}) {
-  const typed = text.replace(/^payload\./, '');
-  const at = typed === '' ? -1 : item.label.toLowerCase().indexOf(typed.toLowerCase());
+/** The label, with the part that is typed already in colour. */
+function Marked({ label, typed }: { label: string; typed: string }) {
+  const at = typed === '' ? -1 : label.toLowerCase().indexOf(typed.toLowerCase());
+  if (at < 0) return label;
   return (
     <>
-      {isFirstOfGroup && (
-        <li className="group" role="presentation">
-          {item.group}
-        </li>
-      )}
-      <li {...props}>
-        <span className={item.isCode ? 'mono cut' : 'cut'}>
-          {at < 0 ? (
-            item.label
-          ) : (
-            <>
-              {item.label.slice(0, at)}
-              <mark>{item.label.slice(at, at + typed.length)}</mark>
-              {item.label.slice(at + typed.length)}
-            </>
-          )}
-        </span>
-        <em>{item.hint}</em>
-      </li>
+      {label.slice(0, at)}
+      <mark>{label.slice(at, at + typed.length)}</mark>
+      {label.slice(at + typed.length)}
     </>
   );
-}
-
-const NOTHING: Known = { queues: [], paths: [], values: [] };
-
-/** Asks the server, 120 ms after the last key. The old answer stays until the new one is there. */
-export function useKnown(text: string): Known {
-  const [settled, setSettled] = useState('');
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text.trim()), DELAY_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  const { path, valuesOf, value, queue } = lookUpsFor(settled);
-  // Paths that begin with the word, else the most frequent ones, in which it may be the value.
-  const paths = useQuery({ ...query(SuggestPaths, { prefix: path ?? '' }), ...keepOld, enabled: path !== null });
-  const isPath = (paths.data?.payloadPaths.length ?? 0) > 0;
-  const common = useQuery({
-    ...query(SuggestPaths, { prefix: '' }),
-    enabled: path !== null && paths.isSuccess && !isPath,
-  });
-  const isExact = paths.data?.payloadPaths.some((one) => one.value === valuesOf) === true;
-  const values = useQuery({
-    ...query(SuggestValues, { path: valuesOf ?? '', prefix: value }),
-    ...keepOld,
-    enabled: valuesOf !== null && isExact,
-  });
-  const queues = useQuery({ ...query(SearchQueues, { search: queue ?? '' }), ...keepOld, enabled: queue !== null });
-  return useMemo(() => {
-    if (path === null && queue === null) return NOTHING;
-    const found = (isPath ? paths.data : common.data)?.payloadPaths ?? [];
-    return {
-      queues: queue === null ? [] : (queues.data?.queues.nodes.map(({ name }) => name) ?? []),
-      paths: path === null ? [] : found,
-      values: isExact ? (values.data?.payloadValues ?? []) : [],
-    };
-  }, [path, queue, isPath, isExact, paths.data, common.data, values.data, queues.data]);
 }

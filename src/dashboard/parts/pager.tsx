@@ -12,10 +12,12 @@ export function Pager({
   info: { startCursor, endCursor, hasNextPage, hasPreviousPage },
   pathTo,
   summary,
+  labels: [back, on] = ['Newer', 'Older'],
 }: {
   info: PageInfo;
   pathTo: (place: { after: string } | { before: string }) => string;
   summary?: string;
+  labels?: readonly [back: string, on: string] | undefined;
 }) {
   const isOne = !hasNextPage && !hasPreviousPage;
   if (isOne && summary === undefined) return null;
@@ -25,10 +27,10 @@ export function Pager({
       {!isOne && (
         <span className="end">
           <PageLink
-            label="Newer"
+            label={back}
             to={hasPreviousPage && startCursor !== null ? pathTo({ before: startCursor }) : null}
           />
-          <PageLink label="Older" to={hasNextPage && endCursor !== null ? pathTo({ after: endCursor }) : null} />
+          <PageLink label={on} to={hasNextPage && endCursor !== null ? pathTo({ after: endCursor }) : null} />
         </span>
       )}
     </nav>

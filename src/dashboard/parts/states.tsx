@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useEffect, useState } from 'react';
 import type { RequestError } from '../graphql/errors.ts';
-import { span, time } from '../model/format.ts';
+import { span, time, upperFirst } from '../model/format.ts';
 import type { IconName, Signal } from '../model/words.ts';
 import { useView } from '../time.ts';
 import { Icon } from './icon.tsx';
@@ -75,7 +75,7 @@ export function Failure({ asked, what }: { asked: Asked; what: string }) {
 }
 
 function sentence({ message }: RequestError): string {
-  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  const text = upperFirst(message);
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 

@@ -1,19 +1,12 @@
-import { useEffect, useRef } from 'react';
+import { useRef } from 'react';
 import { Icon } from '../parts/icon.tsx';
+import { useModal } from '../parts/use-modal.ts';
 import { activeCommands, COMMAND_KEY } from './keys.ts';
 
 /** The keys that have an effect on this screen. */
 export function Help({ onClose }: { onClose: () => void }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    const dialog = ref.current;
-    dialog?.showModal();
-    return () => {
-      dialog?.close();
-      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
-    };
-  }, []);
+  useModal(ref);
   const keys = activeCommands().flatMap(({ key, label }) => (key === undefined ? [] : [{ key, label }]));
   return (
     <dialog ref={ref} className="help" aria-labelledby="help-title" onCancel={onClose} onClose={onClose}>

@@ -1,5 +1,6 @@
 import { Fragment, type ReactNode, useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
+import { firstScreenIsThere } from '../first-read.ts';
 import type { IconName, Signal } from '../model/words.ts';
 import { Icon } from '../parts/icon.tsx';
 import { arrivedBackwards } from './place.ts';
@@ -44,6 +45,7 @@ export function Page({
     arrivedAt.current = path;
     if (!arrivedBackwards()) heading.current?.focus({ preventScroll: true });
   }, [path]);
+  useEffect(firstScreenIsThere, []);
   useTitle(title, path);
   return (
     <div className="wide">

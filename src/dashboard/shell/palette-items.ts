@@ -1,6 +1,5 @@
-import { formatFilter } from '../model/filter/format.ts';
-import { toSearch } from '../model/filter/search.ts';
 import { isJobId, shortId } from '../model/job-id.ts';
+import { jobsPath, queuePath } from '../model/job-links.ts';
 import type { IconName } from '../model/words.ts';
 import type { Command } from './keys.ts';
 import { MAIN, SERVICE } from './navigation.ts';
@@ -42,7 +41,7 @@ export function paletteItems(
       label: name,
       icon: 'queues',
       hint: paused ? 'paused' : '',
-      path: `/queues/${encodeURIComponent(name)}`,
+      path: queuePath(name),
     }));
   return [...jobOf(wanted), ...deeds, ...places, ...found, ...jobsWith(text.trim())];
 }
@@ -63,6 +62,6 @@ function jobsWith(text: string): PaletteItem[] {
     label: `Jobs whose ${word} contains “${text}”`,
     icon: 'search',
     hint: '',
-    path: `/jobs${toSearch({ q: formatFilter([{ word, text }]) })}`,
+    path: jobsPath([{ word, text }]),
   }));
 }

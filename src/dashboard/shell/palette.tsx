@@ -1,17 +1,16 @@
-import '../parts/suggest.css';
 import './palette.css';
 import { useQuery } from '@tanstack/react-query';
-import { useCombobox } from 'downshift';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
-import { SearchQueues } from '../graphql/operations/shell.ts';
+import { SearchQueues } from '../graphql/operations/suggest.ts';
 import { keepOld, query } from '../graphql/query.ts';
+import { useCombobox } from '../parts/combobox.ts';
 import { Icon } from '../parts/icon.tsx';
+import { SuggestList } from '../parts/suggest-list.tsx';
+import { useModal } from '../parts/use-modal.ts';
+import { useSettled } from '../parts/use-settled.ts';
 import { activeCommands } from './keys.ts';
 import { type PaletteItem, paletteItems } from './palette-items.ts';
-
-/** What the server is asked for follows the keys with this delay. */
-const DELAY_MS = 120;
 
 /** Find or do anything: ids, queues, screens, and the commands of this screen. `>` shows commands only. */
 export default function Palette({ onClose }: { onClose: () => void }) {
@@ -23,32 +22,19 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const queues = useFoundQueues(text);
   const items = useMemo(() => paletteItems(text, screenCommands, queues), [text, screenCommands, queues]);
 
-  useEffect(() => {
-    const before = document.activeElement;
-    const element = dialog.current;
-    element?.showModal();
-    return () => {
-      element?.close();
-      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
-    };
-  }, []);
-
-  const choose = (item: PaletteItem) => {
-    onClose();
-    if ('path' in item) navigate(item.path);
-    else item.run();
-  };
-  const { getInputProps, getMenuProps, getItemProps, highlightedIndex } = useCombobox<PaletteItem>({
-    items,
-    isOpen: true,
-    inputValue: text,
-    selectedItem: null,
-    defaultHighlightedIndex: 0,
-    initialHighlightedIndex: 0,
-    itemToString: (item) => item?.label ?? '',
-    onStateChange: ({ selectedItem }) => {
-      if (selectedItem != null) choose(selectedItem);
+  useModal(dialog);
+  const combobox = useCombobox({
+    count: items.length,
+    label: 'Results',
+    onText: setText,
+    choose: (index) => {
+      const item = items[index] as PaletteItem;
+      onClose();
+      if ('path' in item) navigate(item.path);
+      else item.run();
+      return false;
     },
+    isAlwaysOpen: true,
   });
 
   return (
@@ -67,28 +53,24 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       <div className="ask">
         <Icon name="search" />
         <input
-          {...getInputProps({
-            'aria-label': 'Find or do anything',
-            // React's own handler, as downshift's is late for fast typing.
-            onChange: (event) => setText((event.target as HTMLInputElement).value),
-            placeholder: 'A queue, a job’s id, a screen, a command',
-            spellCheck: false,
-          })}
+          {...combobox.inputProps}
+          aria-label="Find or do anything"
+          placeholder="A queue, a job’s id, a screen, a command"
+          spellCheck={false}
+          value={text}
         />
         <kbd>Esc</kbd>
       </div>
       <div className="suggest">
-        <ul {...getMenuProps({ 'aria-label': 'Results' })}>
-          {items.map((item, index) => (
-            <PaletteOption
-              key={item.id}
-              item={item}
-              isFirstOfGroup={item.group !== items[index - 1]?.group}
-              isHighlighted={index === highlightedIndex}
-              props={getItemProps({ item, index })}
-            />
-          ))}
-        </ul>
+        <SuggestList items={items} combobox={combobox}>
+          {({ icon, label, hint }, isMarked) => (
+            <>
+              <Icon name={icon} />
+              <span className="cut">{label}</span>
+              <em>{isMarked ? <kbd>↵</kbd> : hint}</em>
+            </>
+          )}
+        </SuggestList>
         {items.length === 0 && <p className="none">Nothing has this name.</p>}
         <footer>
           <span>A job’s id opens the job</span>
@@ -101,39 +83,8 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-function PaletteOption({
-  item,
-  isFirstOfGroup,
-  isHighlighted,
-  props,
-}: {
-  item: PaletteItem;
-  isFirstOfGroup: boolean;
-  isHighlighted: boolean;
-  props: object;
-}) {
-  return (
-    <>
-      {isFirstOfGroup && (
-        <li className="group" role="presentation">
-          {item.group}
-        </li>
-      )}
-      <li {...props}>
-        <Icon name={item.icon} />
-        <span className="cut">{item.label}</span>
-        <em>{isHighlighted ? <kbd>↵</kbd> : item.hint}</em>
-      </li>
-    </>
-  );
-}
-
 function useFoundQueues(text: string): readonly { name: string; paused: boolean }[] {
-  const [search, setSearch] = useState('');
-  useEffect(() => {
-    const timer = setTimeout(() => setSearch(text.trim()), DELAY_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const search = useSettled(text);
   const isAsked = !search.startsWith('>');
   const asked = useQuery({ ...query(SearchQueues, { search }), ...keepOld, enabled: isAsked });
   return isAsked ? (asked.data?.queues.nodes ?? NONE) : NONE;

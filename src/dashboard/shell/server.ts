@@ -44,6 +44,11 @@ export function useServer(): ServerFacts | null {
   return shell === undefined ? null : factsOf(shell, serverNow());
 }
 
+/** How long a receiver may take; the usual time until the server has said it. */
+export function useWebhookTimeout(): number {
+  return useServer()?.webhookTimeoutSeconds ?? 15;
+}
+
 export function factsOf({ server, instances }: ShellData, now: number): ServerFacts {
   const running = instances.filter(({ lastSeenAt }) => now - Date.parse(lastSeenAt) < SEEN_MS);
   const workers = instances.filter(({ role }) => role !== 'api');

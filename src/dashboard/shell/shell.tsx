@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect } from 'react';
 import { Route, Switch, useLocation } from 'wouter';
+import { afterFirstRead } from '../first-read.ts';
 import { togglePause } from '../live/live.ts';
 import { Skeleton } from '../parts/states.tsx';
 import { Toasts } from '../parts/toast.tsx';
@@ -76,8 +77,8 @@ function useGlobalKeys(): void {
   const [, navigate] = useLocation();
   useEffect(listenForKeys, []);
   useEffect(() => {
-    // The palette must be there within a frame, so its script is loaded once the page is at rest.
-    const timer = setTimeout(() => void loadPalette(), 3000);
+    // The palette must be there within a frame, so its script is loaded as soon as the page is read.
+    void afterFirstRead(loadPalette);
     const onKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey || event.shiftKey)
         return;
@@ -85,10 +86,7 @@ function useGlobalKeys(): void {
       openPalette();
     };
     addEventListener('keydown', onKey);
-    return () => {
-      clearTimeout(timer);
-      removeEventListener('keydown', onKey);
-    };
+    return () => removeEventListener('keydown', onKey);
   }, []);
   useCommands([
     { key: '?', label: 'Keys of this screen', run: () => overlay.set('help'), isOnlyKey: true },

@@ -29,16 +29,6 @@ export const JobsHistogram = graphql(`
   }
 `);
 
-export const SuggestPaths = graphql(`
-  query SuggestPaths($prefix: String!) { payloadPaths(prefix: $prefix, first: 8) { value count } }
-`);
-
-export const SuggestValues = graphql(`
-  query SuggestValues($path: String!, $prefix: String!) {
-    payloadValues(path: $path, prefix: $prefix, first: 8) { value count }
-  }
-`);
-
 /** With `dryRun`, only the price. */
 export const CancelJobs = graphql(
   `

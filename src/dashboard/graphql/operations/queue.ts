@@ -58,21 +58,6 @@ export const JobsOfSpan = graphql(`
   query JobsOfSpan($filter: JobFilter) { count(filter: $filter) { count exact } }
 `);
 
-/** A queue that is not there may have been deleted. */
-export const DeletedQueues = graphql(`
-  query DeletedQueues { auditLog(first: 100, action: "queue.delete") { nodes { at targetName } } }
-`);
-
-export const Pause = graphql(
-  `mutation Pause($id: ID!) { pauseQueue(id: $id) { ... on QueuePayload { queue { ...QueueNow } } ... on Error { message } } }`,
-  [QueueNow],
-);
-
-export const Resume = graphql(
-  `mutation Resume($id: ID!) { resumeQueue(id: $id) { ... on QueuePayload { queue { ...QueueNow } } ... on Error { message } } }`,
-  [QueueNow],
-);
-
 export const EndHold = graphql(
   `mutation EndHold($id: ID!) { endHold(queueId: $id) { ... on QueuePayload { queue { ...QueueNow } } ... on Error { message } } }`,
   [QueueNow],

@@ -60,13 +60,3 @@ export const LastDelivery = graphql(`
     }
   }
 `);
-
-export const PauseListed = graphql(
-  `mutation PauseListed($id: ID!) { pauseQueue(id: $id) { ... on QueuePayload { queue { ...QueueNow } } ... on Error { message } } }`,
-  [QueueNow],
-);
-
-export const ResumeListed = graphql(
-  `mutation ResumeListed($id: ID!) { resumeQueue(id: $id) { ... on QueuePayload { queue { ...QueueNow } } ... on Error { message } } }`,
-  [QueueNow],
-);

@@ -11,7 +11,3 @@ export const Shell = graphql(`
     queues(first: 1) { totalCount }
   }
 `);
-
-export const SearchQueues = graphql(`
-  query SearchQueues($search: String!) { queues(first: 8, search: $search) { nodes { id name paused } } }
-`);

@@ -1,20 +1,10 @@
 import { type Answers, isWell, sumOfAnswers } from '../answers.ts';
-import { causeOf, codeOf, shortCause } from '../cause.ts';
-import { minute, NONE, number, percent, seconds, span, times, type View } from '../format.ts';
+import { codeOf, type DeadReason, shortCause, titleOfDeath } from '../cause.ts';
+import { lowerFirst, minute, NONE, number, percent, span, upperFirst, type View } from '../format.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from '../phrase.ts';
 import type { Signal } from '../words.ts';
 
 /** A cause of death: dead letters of one queue with the same reason, code and error. */
-
-export type DeadReason =
-  | 'ACK_TIMEOUT'
-  | 'ATTEMPTS_EXHAUSTED'
-  | 'CANCELLED'
-  | 'DEFER_CAP_EXHAUSTED'
-  | 'DELIVERY_LIFETIME_EXCEEDED'
-  | 'NACKED'
-  | 'QUEUE_DELETED'
-  | 'RETRY_AFTER_EXCEEDS_LIFETIME';
 
 export interface CauseNow {
   reason: DeadReason;
@@ -29,48 +19,6 @@ export interface CauseNow {
   queue: { id: string; name: string; maxDefers: number; ackTimeout: number; health?: Answers | null } | null;
   /** Null if it has been removed. */
   sample: { job: { attempts: readonly { attempt: number; responseBody: string | null }[] } | null } | null;
-}
-
-/** Why jobs died, for the row of a cause: "Receiver answered 500, five times". */
-export function titleOfCause(
-  {
-    reason,
-    error,
-    webhookStatusCode: code,
-    queue,
-    sample,
-  }: Pick<CauseNow, 'reason' | 'error' | 'webhookStatusCode' | 'queue' | 'sample'>,
-  webhookTimeoutSeconds: number,
-): string {
-  const answer = code === null ? '' : ` (${code})`;
-  switch (reason) {
-    case 'ACK_TIMEOUT':
-      return `Worker did not report ${queue === null ? 'in time' : `within ${seconds(queue.ackTimeout)}`}`;
-    case 'NACKED':
-      return 'Worker refused it for good';
-    case 'DEFER_CAP_EXHAUSTED':
-      return `${queue === null ? 'All' : `All ${number(queue.maxDefers)}`} holds were used up${answer}`;
-    case 'RETRY_AFTER_EXCEEDS_LIFETIME':
-      return `Receiver asked to wait past the end of the lifetime${answer}`;
-    case 'DELIVERY_LIFETIME_EXCEEDED':
-      return 'Lifetime ended before it was delivered';
-    case 'QUEUE_DELETED':
-      return 'Queue was deleted';
-    case 'CANCELLED':
-      return 'Cancelled';
-    case 'ATTEMPTS_EXHAUSTED': {
-      if (code === 401) return 'Receiver rejected the signature (401)';
-      if (error === 'ack_timeout' && queue !== null) return `Worker did not report within ${seconds(queue.ackTimeout)}`;
-      const attempts = sample?.job?.attempts.at(-1)?.attempt ?? 1;
-      return `${subject(causeOf(error, webhookTimeoutSeconds))}${attempts > 1 ? `, ${times(attempts)}` : ''}`;
-    }
-  }
-}
-
-/** The clause as the start of a title: "the receiver answered 500" is "Receiver answered 500". */
-function subject(clause: string): string {
-  const text = clause.replace(/^the /, '').replace(/^its /, 'receiver’s ');
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** What the receiver or the worker said last, in one line; else the error. */
@@ -157,7 +105,7 @@ export function headOfCauses(
     : `${number(sum)} dead ${sum === 1 ? 'letter matches' : 'letters match'}, of ${of}.`;
   if (largest === undefined || largest.count * 2 < sum) return { first, more: '' };
   const how = { over: 'it is over', failing: 'jobs still die of it', unknown: '' }[conditionOfCause(largest, now)];
-  if (causes.length === 1) return { first, more: how === '' ? '' : `${how.charAt(0).toUpperCase()}${how.slice(1)}.` };
+  if (causes.length === 1) return { first, more: how === '' ? '' : `${upperFirst(how)}.` };
   return { first, more: `One cause is ${percent(largest.count, sum)} of them${how === '' ? '' : `, and ${how}`}.` };
 }
 
@@ -167,11 +115,9 @@ export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view
   if (queue === null) return null;
   const { range } = timesOfCause(cause, view);
   const when = range.length > 2 || range[0] !== 'at ' ? phrase`from ${range}` : range;
-  const title = titleOfCause(cause, webhookTimeoutSeconds).replace(/^Receiver |, [a-z0-9\u202f]+( times)?$/g, '');
+  const title = titleOfDeath(cause, webhookTimeoutSeconds).replace(/^Receiver |, [a-z0-9\u202f]+( times)?$/g, '');
   const isOfReceiver = /^(answered|refused|did|cut|rejected|asked)/.test(title);
-  const what = isOfReceiver
-    ? phrase`${queue.name} ${title}`
-    : phrase`${queue.name}: ${title.charAt(0).toLowerCase()}${title.slice(1)}`;
+  const what = isOfReceiver ? phrase`${queue.name} ${title}` : phrase`${queue.name}: ${lowerFirst(title)}`;
   return sentences(
     phrase`${what} ${when}.`,
     isOfWorker(cause.reason, cause.error) ? null : answersNow(queue.health ?? null),

@@ -1,10 +1,10 @@
+import type { DeadReason } from '../cause.ts';
 import { type Chip, labelOfChip, type TimeRange } from '../filter/chips.ts';
 import { formatChip } from '../filter/format.ts';
 import { type PayloadCondition, payloadConditions } from '../filter/job-filter.ts';
 import { parseTerm, termsOf } from '../filter/parse.ts';
 import { DEAD_REASONS } from '../filter/reasons.ts';
 import { resolveBound } from '../filter/time-bound.ts';
-import type { DeadReason } from './cause.ts';
 
 /**
  * The filter of dead letters: text in the URL, chips on the page. It has words of the jobs' filter (`queue:`, `code:`,

@@ -1,22 +1,18 @@
-import { formatChip } from '../filter/format.ts';
 import { DEAD_REASONS } from '../filter/reasons.ts';
-import { completionOf, type Known, payloadSuggestions } from '../filter/suggest.ts';
+import { type Known, payloadSuggestions } from '../filter/suggest.ts';
+import type { Suggestion } from '../filter/suggestion.ts';
+import { type DeadChip, formatDeadChip, parseDeadTerm } from './filter.ts';
 
-/** An offer below the filter box: a condition, or a word that ends with its colon and wants a value. */
-export interface DeadSuggestion {
-  term: string;
-  label: string;
-  hint: string;
-}
+type DeadSuggestion = Suggestion<DeadChip>;
 
-const WORDS: readonly DeadSuggestion[] = [
-  { term: 'queue:', label: 'queue', hint: 'name of a queue' },
-  { term: 'reason:', label: 'reason', hint: 'why a job died' },
-  { term: 'error:', label: 'error', hint: 'text of the last error' },
-  { term: 'code:', label: 'code', hint: 'last answer, such as 500' },
-  { term: 'died:', label: 'died', hint: 'time, such as >-2h' },
-  { term: 'replayed:', label: 'replayed', hint: 'no, yes or any' },
-  { term: 'payload.', label: 'payload', hint: 'a path in the payload' },
+const WORDS: readonly (readonly [word: string, hint: string])[] = [
+  ['queue:', 'name of a queue'],
+  ['reason:', 'why a job died'],
+  ['error:', 'text of the last error'],
+  ['code:', 'last answer, such as 500'],
+  ['died:', 'time, such as >-2h'],
+  ['replayed:', 'no, yes or any'],
+  ['payload.', 'a path in the payload'],
 ];
 
 const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: string])[]>> = {
@@ -40,45 +36,46 @@ const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: s
 };
 
 /** What a text may become, best first. `known.queues` are names that contain the text. */
-export function deadSuggestions(text: string, known: Known): readonly DeadSuggestion[] {
+export function deadSuggestions(text: string, known: Known): DeadSuggestion[] {
   const { queues } = known;
   const typed = text.trim();
   const [, word = '', rest = ''] = typed.match(/^([a-z]+):(.*)$/s) ?? [];
-  if (word === 'queue') return queues.map((name) => queueTerm(name));
-  if (word === 'error') {
-    return rest.replace(/^~/, '') === '' ? [] : [errorTerm(rest.replace(/^~/, ''))];
-  }
+  const error = (word === 'error' ? rest : typed).replace(/^~/, '');
+  if (word === 'queue') return queues.map(queueOffer);
+  if (word === 'error') return error === '' ? [] : [errorOffer(error)];
   if (typed.startsWith('payload.') || (typed.includes(':') && VALUES[word] === undefined))
     return ofPayload(typed, known);
   if (word !== '') {
     return (VALUES[word] ?? [])
       .filter(([value]) => value.includes(rest))
       .map(([value, hint]) => ({
-        term: `${word}:${value}`,
+        ...chipOffer(`Values of ${word}`, parseDeadTerm(`${word}:${value}`)),
         label: `${word} ${value.replaceAll('-', ' ').replace('> ', '> -')}`,
         hint,
       }));
   }
-  const words = WORDS.filter(({ label }) => label.startsWith(typed.toLowerCase()));
+  const words = WORDS.filter(([name]) => name.startsWith(typed.toLowerCase())).map(([name, hint]) => ({
+    ...{ id: `word ${name}`, group: 'Words', label: name, hint, isCode: true },
+    does: { text: name },
+  }));
   if (typed === '') return words;
-  return [...words, ...queues.slice(0, 4).map(queueTerm), ...ofPayload(typed, known), errorTerm(typed)];
+  return [...words, ...queues.slice(0, 4).map(queueOffer), ...ofPayload(typed, known), errorOffer(error)];
 }
 
-function ofPayload(text: string, known: Known): DeadSuggestion[] {
-  return payloadSuggestions(text, known).flatMap((suggestion) => {
-    const term = completionOf(suggestion);
-    return term === null ? [] : [{ term, label: suggestion.label, hint: suggestion.hint }];
-  });
+/** Conditions on payloads are those of the filter of jobs. */
+const ofPayload = (text: string, known: Known) => payloadSuggestions(text, known) as DeadSuggestion[];
+
+function chipOffer(group: string, chip: DeadChip) {
+  const term = formatDeadChip(chip);
+  return { id: term, group, label: term, hint: '', isCode: false, does: { chip } };
 }
 
-const queueTerm = (name: string): DeadSuggestion => ({
-  term: formatChip({ word: 'queue', values: [name] }),
+const queueOffer = (name: string): DeadSuggestion => ({
+  ...chipOffer('Queues', { word: 'queue', values: [name] }),
   label: name,
-  hint: 'queue',
 });
 
-const errorTerm = (text: string): DeadSuggestion => ({
-  term: formatChip({ word: 'error', text }),
+const errorOffer = (text: string): DeadSuggestion => ({
+  ...chipOffer('Or', { word: 'error', text }),
   label: `error contains “${text}”`,
-  hint: 'error',
 });

@@ -3,18 +3,9 @@ import type { Chip, Scalar } from './chips.ts';
 import { formatChip } from './format.ts';
 import { parseTerm } from './parse.ts';
 import { DEAD_REASONS, WAITS } from './reasons.ts';
+import type { Suggestion } from './suggestion.ts';
 
-/** What the filter box offers for the text in it. */
-export interface Suggestion {
-  id: string;
-  group: string;
-  /** The part of the label that is already typed is marked by the box. */
-  label: string;
-  hint: string;
-  isCode: boolean;
-  /** Enter adds a chip, continues the text, or opens a job. */
-  does: { chip: Chip } | { text: string } | { job: string };
-}
+type JobSuggestion = Suggestion<Chip>;
 
 /** What the server knows. Empty while it is asked. */
 export interface Known {
@@ -62,7 +53,7 @@ export function lookUpsFor(text: string): {
   return { path, valuesOf: path === '' ? null : path, value: (value ?? '').replace(/^[!~><]/, ''), queue };
 }
 
-export function suggestionsFor(text: string, known: Known): Suggestion[] {
+export function suggestionsFor(text: string, known: Known): JobSuggestion[] {
   if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
   const [, word, rest] = text.match(/^([a-z]+):(.*)$/s) ?? [];
   if (word !== undefined && rest !== undefined) return valuesOfWord(word, rest, known);
@@ -71,14 +62,14 @@ export function suggestionsFor(text: string, known: Known): Suggestion[] {
 }
 
 /** Paths that begin with the text, and values of the path that it is. */
-export const payloadSuggestions = (text: string, known: Known): Suggestion[] => [
+export const payloadSuggestions = (text: string, known: Known): JobSuggestion[] => [
   ...paths(text, known),
   ...values(text, known),
 ];
 
 const base = (id: string, group: string, label: string) => ({ id, group, label, hint: '', isCode: false });
 
-function words(text: string): Suggestion[] {
+function words(text: string): JobSuggestion[] {
   return WORDS.filter(([word]) => word.startsWith(text.toLowerCase())).map(([word, hint]) => ({
     ...base(`word ${word}`, 'Words', word.endsWith('.') ? word : `${word}:`),
     hint,
@@ -88,7 +79,7 @@ function words(text: string): Suggestion[] {
 }
 
 /** Values of a word, after those that are typed already: `state:dead,` goes on with a second one. */
-function valuesOfWord(word: string, rest: string, known: Known): Suggestion[] {
+function valuesOfWord(word: string, rest: string, known: Known): JobSuggestion[] {
   const examples = word === 'queue' ? known.queues : (WORDS.find(([name]) => name === word)?.[2] ?? []);
   const comma = rest.lastIndexOf(',') + 1;
   const [before, typed] = [rest.slice(0, comma), rest.slice(comma)];
@@ -104,7 +95,7 @@ function valuesOfWord(word: string, rest: string, known: Known): Suggestion[] {
     });
 }
 
-function paths(text: string, known: Known): Suggestion[] {
+function paths(text: string, known: Known): JobSuggestion[] {
   if (text.includes(':')) return [];
   return known.paths.slice(0, MAX_OF_GROUP).map(({ value, count }) => ({
     ...base(`path ${value}`, 'Paths in recent payloads', value),
@@ -114,7 +105,7 @@ function paths(text: string, known: Known): Suggestion[] {
   }));
 }
 
-function values(text: string, known: Known): Suggestion[] {
+function values(text: string, known: Known): JobSuggestion[] {
   const { valuesOf: path } = lookUpsFor(text);
   if (path === null) return [];
   return known.values.slice(0, MAX_OF_GROUP).flatMap(({ value, count }) => {
@@ -143,7 +134,7 @@ function scalarOf(json: string): Scalar | undefined {
 }
 
 /** A bare word may be in the error, in the key, or the value of a path. */
-function anywhere(text: string, known: Known): Suggestion[] {
+function anywhere(text: string, known: Known): JobSuggestion[] {
   if (text === '') return [];
   const chips: [label: string, chip: Chip][] = [
     [`error contains “${text}”`, { word: 'error', text }],
@@ -157,10 +148,4 @@ function anywhere(text: string, known: Known): Suggestion[] {
     }
   }
   return chips.map(([label, chip]) => ({ ...base(formatChip(chip), 'Or', label), does: { chip } }));
-}
-
-/** The text that Tab puts into the box. */
-export function completionOf({ does }: Suggestion): string | null {
-  if ('text' in does) return does.text;
-  return 'chip' in does ? formatChip(does.chip) : null;
 }

@@ -6,16 +6,16 @@ import { type ActionOfPage, type Canary, CauseOfAction } from '../../graphql/ope
 import { query } from '../../graphql/query.ts';
 import { paceOfAction, pairsOfSelection, progressText, stepsOf, toGo, wordsOfKind } from '../../model/action.ts';
 import { isWell, sumOfAnswers } from '../../model/answers.ts';
-import { titleOfCause } from '../../model/dead/cause.ts';
+import { titleOfDeath } from '../../model/cause.ts';
 import { wordOfSpeed } from '../../model/dead/replay.ts';
 import { pathOfSelection } from '../../model/dead/selection.ts';
-import { number, percent, span, time, took } from '../../model/format.ts';
+import { number, percent, span, time, took, upperFirst } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
-import { jobsPath } from '../../model/job-links.ts';
+import { jobsPath, queuePath } from '../../model/job-links.ts';
 import { wordOfJob } from '../../model/words.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
-import { useServer } from '../../shell/server.ts';
+import { useWebhookTimeout } from '../../shell/server.ts';
 import { useNow, useView } from '../../time.ts';
 import { useRate } from './use-rate.ts';
 
@@ -23,7 +23,7 @@ type CanaryJob = NonNullable<ResultOf<typeof Canary>['job']>;
 
 export function Progress({ action }: { action: ActionOfPage }) {
   const { done } = wordsOfKind(action.kind);
-  const label = done.charAt(0).toUpperCase() + done.slice(1);
+  const label = upperFirst(done);
   const pace = paceOfAction(action, useRate(action));
   return (
     <section aria-label="Progress">
@@ -98,7 +98,7 @@ function QueueMeanwhile({ queue }: { queue: NonNullable<ActionOfPage['queue']> }
             2xx to {percent(queue.health.answered2xx, answers)} in the last hour,{' '}
           </span>
         )}
-        <Link className="link" href={`/queues/${encodeURIComponent(queue.name)}`}>
+        <Link className="link" href={queuePath(queue.name)}>
           see the queue
         </Link>
       </dd>
@@ -168,11 +168,11 @@ export function Course({
 
 /** A cause in words, as long as any of its dead letters is kept; else, and for several causes, the fingerprints. */
 function CauseTitle({ fingerprint, queueId }: { fingerprint: string; queueId: string | null }) {
-  const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
+  const timeout = useWebhookTimeout();
   const isOne = !fingerprint.includes(',');
   const filter = { fingerprints: [fingerprint], ...(queueId !== null && { queueIds: [queueId] }) };
   const cause = useQuery({ ...query(CauseOfAction, { filter }), enabled: isOne }).data?.errorGroups[0];
-  return cause === undefined ? <span className="mono">{fingerprint}</span> : titleOfCause(cause, timeout);
+  return cause === undefined ? <span className="mono">{fingerprint}</span> : titleOfDeath(cause, timeout);
 }
 
 export function WhatWasAsked({ action }: { action: ActionOfPage }) {
@@ -201,7 +201,7 @@ export function WhatWasAsked({ action }: { action: ActionOfPage }) {
           <>
             <dt>Queue</dt>
             <dd>
-              <Link className="link" href={`/queues/${encodeURIComponent(queue.name)}`}>
+              <Link className="link" href={queuePath(queue.name)}>
                 {queue.name}
               </Link>
             </dd>

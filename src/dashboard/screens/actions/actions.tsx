@@ -3,7 +3,7 @@ import { Link, useSearchParams } from 'wouter';
 import { Actions as ActionsOperation } from '../../graphql/operations/actions.ts';
 import type { ActionNow } from '../../graphql/operations/fragments.ts';
 import { keepOld, query } from '../../graphql/query.ts';
-import { pause, useWatch } from '../../live/live.ts';
+import { useIsPaused, useWatch } from '../../live/live.ts';
 import { sentenceOfActions } from '../../model/action-list.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -12,7 +12,6 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useWalk } from '../../shell/walk.ts';
-import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
 import { ActionsTable } from './actions-table.tsx';
 
@@ -23,7 +22,7 @@ const AGAIN_MS = 15_000;
 export default function Actions() {
   const [params] = useSearchParams();
   const [after, before] = [params.get('after'), params.get('before')];
-  const isPaused = useStore(pause, (paused) => paused !== null);
+  const isPaused = useIsPaused();
   const asked = useQuery({
     ...query(ActionsOperation, before === null ? { first: PAGE, after } : { last: PAGE, before }),
     ...keepOld,

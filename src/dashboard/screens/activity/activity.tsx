@@ -5,7 +5,7 @@ import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { type ActivityEntry, Activity as ActivityOperation } from '../../graphql/operations/service.ts';
 import { keepOld, query } from '../../graphql/query.ts';
-import { pause } from '../../live/live.ts';
+import { useIsPaused } from '../../live/live.ts';
 import { type ActivityFilter, activityPath, filterOf, SINCE, sinceOf } from '../../model/activity-filter.ts';
 import { DEEDS, sentenceOfEntry, targetOf, wordsOfDeed } from '../../model/audit.ts';
 import { Choice, ConditionChip } from '../../parts/choice.tsx';
@@ -14,7 +14,6 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useWalk } from '../../shell/walk.ts';
-import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
 import { Entries } from './entries.tsx';
 
@@ -27,7 +26,7 @@ export default function Activity() {
   const filter = filterOf(params);
   const { action, target, actor, since } = filter;
   const [after, before] = [params.get('after'), params.get('before')];
-  const isPaused = useStore(pause, (paused) => paused !== null);
+  const isPaused = useIsPaused();
   const asked = useQuery({
     ...query(
       ActivityOperation,

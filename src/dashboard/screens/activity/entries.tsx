@@ -2,6 +2,7 @@ import { Link } from 'wouter';
 import type { ActivityEntry } from '../../graphql/operations/service.ts';
 import { type ActivityFilter, activityPath } from '../../model/activity-filter.ts';
 import { actionOf, type FieldChange, fieldChanges, targetOf, wordsOfDeed } from '../../model/audit.ts';
+import { upperFirst } from '../../model/format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Time } from '../../parts/time.tsx';
 
@@ -46,7 +47,7 @@ function Row({ entry, filter }: { entry: ActivityEntry; filter: ActivityFilter }
         <span className="deed">
           <Icon name={icon} />
           <span>
-            {verb.charAt(0).toUpperCase() + verb.slice(1)}{' '}
+            {upperFirst(verb)}{' '}
             {name !== null &&
               (path === null ? (
                 <b>{name}</b>

@@ -2,20 +2,14 @@ import { type CSSProperties, useRef } from 'react';
 import { Link } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import type { CauseRow } from '../../graphql/operations/dead-letters.ts';
-import {
-  CAUSE_TAGS,
-  conditionOfCause,
-  newCauses,
-  saidOfCause,
-  timesOfCause,
-  titleOfCause,
-} from '../../model/dead/cause.ts';
+import { titleOfDeath } from '../../model/cause.ts';
+import { CAUSE_TAGS, conditionOfCause, newCauses, saidOfCause, timesOfCause } from '../../model/dead/cause.ts';
 import { addDeadChip, type DeadChip, type DeadFilter } from '../../model/dead/filter.ts';
 import { number } from '../../model/format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
-import { useServer } from '../../shell/server.ts';
+import { useWebhookTimeout } from '../../shell/server.ts';
 import { focusedRow, useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
 import { deadPath } from './use-dead-filter.ts';
@@ -95,7 +89,7 @@ function Cause({
   onReplay: () => void;
 }) {
   const view = useView();
-  const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
+  const timeout = useWebhookTimeout();
   const { queue, answer = null } = cause;
   const tag = CAUSE_TAGS[conditionOfCause(cause, view.now)];
   const { range, since } = timesOfCause(cause, view);
@@ -116,7 +110,7 @@ function Cause({
       <div className="what">
         <h3>
           <Link className="rowlink" href={deadPath(chips.reduce(addDeadChip, filter), 'all')}>
-            {titleOfCause(cause, timeout)}
+            {titleOfDeath(cause, timeout)}
           </Link>
           <span className="tag">{queue?.name ?? 'queue deleted'}</span>
           {isNew && <span className="tag warn">new</span>}
@@ -142,7 +136,7 @@ function Cause({
       >
         <Icon name="undo" />
         Replay…
-        <span className="sr"> {titleOfCause(cause, timeout)}</span>
+        <span className="sr"> {titleOfDeath(cause, timeout)}</span>
       </button>
     </li>
   );

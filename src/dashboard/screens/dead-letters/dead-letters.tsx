@@ -2,30 +2,32 @@ import './dead-letters.css';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import { afterFirstRead } from '../../first-read.ts';
 import { textOf } from '../../graphql/graphql.ts';
 import { type CauseRow, Causes } from '../../graphql/operations/dead-letters.ts';
 import { keepOld, query } from '../../graphql/query.ts';
-import { pause } from '../../live/live.ts';
+import { useIsPaused } from '../../live/live.ts';
 import { headOfCauses, leadOfCause } from '../../model/dead/cause.ts';
 import { isDefaultFilter, isReplayable, isValidDeadFilter } from '../../model/dead/filter.ts';
 import { count, time } from '../../model/format.ts';
 import type { Phrase as Pieces } from '../../model/phrase.ts';
 import { copy } from '../../parts/copy.tsx';
+import { FilterBox } from '../../parts/filter-box.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
-import { useServer } from '../../shell/server.ts';
-import { useStore } from '../../store.ts';
+import { useServer, useWebhookTimeout } from '../../shell/server.ts';
 import { useView } from '../../time.ts';
 import { CauseList } from './causes.tsx';
-import { DeadFilterBox } from './dead-filter-box.tsx';
+import { DEAD_FILTER } from './filter-kind.ts';
 import { NoCauses } from './no-causes.tsx';
 import { OneByOne } from './one-by-one.tsx';
 import { type ReplayTarget, targetOfAll, targetOfCause } from './replay-target.ts';
 import { deadPath, useDeadFilter } from './use-dead-filter.ts';
 
+const FilterInput = lazy(() => afterFirstRead(() => import('./dead-filter-input.tsx')));
 const ReplayDialog = lazy(() => import('./replay-dialog.tsx'));
 
 /** Dead letters do not come by the live stream. */
@@ -36,10 +38,10 @@ export default function DeadLetters() {
   const { filter, tab, forApi, key, setFilter } = url;
   const [target, setTarget] = useState<ReplayTarget | null>(null);
   const input = useRef<HTMLInputElement>(null);
-  const isPaused = useStore(pause, (paused) => paused !== null);
+  const isPaused = useIsPaused();
   const isByAnswer = tab === 'answers';
   const [, navigate] = useLocation();
-  const webhookTimeoutSeconds = useServer()?.webhookTimeoutSeconds ?? 15;
+  const webhookTimeoutSeconds = useWebhookTimeout();
   const asked = useQuery({
     ...query(Causes, () => ({ filter: forApi?.() ?? {}, by: isByAnswer ? ('ANSWER' as const) : ('ERROR' as const) }), {
       key: [key, isByAnswer],
@@ -72,7 +74,7 @@ export default function DeadLetters() {
       onCopy={copyQuery}
     >
       <div className="toolbar dead-tools">
-        <DeadFilterBox filter={filter} onChange={setFilter} inputRef={input} />
+        <FilterBox kind={DEAD_FILTER} Input={FilterInput} filter={filter} onChange={setFilter} inputRef={input} />
         <nav className="seg" aria-label="Grouping">
           <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' ? 'page' : undefined}>
             By cause
@@ -142,7 +144,7 @@ function Head({
   children: ReactNode;
 }) {
   const view = useView();
-  const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
+  const timeout = useWebhookTimeout();
   const { first, more, lead } = headOf(causes);
   function headOf(all: readonly CauseRow[] | undefined): { first: string; more: string; lead: Pieces | null } {
     if (!isReadable) return { first: 'A condition cannot be read, so nothing is asked for.', more: '', lead: null };

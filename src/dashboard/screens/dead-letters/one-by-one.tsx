@@ -4,7 +4,7 @@ import { request } from '../../graphql/client.ts';
 import { type DeadLetterRow, DeadLetters, ReplayLetter } from '../../graphql/operations/dead-letters.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { keepOld, query, queryClient } from '../../graphql/query.ts';
-import { titleOfCause } from '../../model/dead/cause.ts';
+import { titleOfDeath } from '../../model/cause.ts';
 import { count } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -13,7 +13,7 @@ import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { useCommands } from '../../shell/keys.ts';
-import { useServer } from '../../shell/server.ts';
+import { useWebhookTimeout } from '../../shell/server.ts';
 import { focusedRow, useWalk } from '../../shell/walk.ts';
 import { deadPath, type useDeadFilter } from './use-dead-filter.ts';
 
@@ -99,14 +99,14 @@ async function replayLetter(letter: DeadLetterRow): Promise<void> {
   for (const name of ['DeadLetters', 'Causes', 'Shell']) void queryClient.invalidateQueries({ queryKey: [name] });
 }
 
-/** The title counts attempts; all else that a sample has is in the row. */
+/** The title counts attempts. */
 const sampleOf = (job: DeadLetterRow['job']) =>
-  job === null ? null : { job: { attempts: [{ attempt: job.attemptsMade, responseBody: null }] } };
+  job === null ? null : { job: { attempts: [{ attempt: job.attemptsMade }] } };
 
 function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => void }) {
-  const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
+  const timeout = useWebhookTimeout();
   const { job, queue, replayedJob, replayedAt } = letter;
-  const title = titleOfCause({ ...letter, queue: null, sample: sampleOf(job) }, timeout);
+  const title = titleOfDeath({ ...letter, queue: null, sample: sampleOf(job) }, timeout);
   return (
     <tr>
       <td className="c1">

@@ -1,5 +1,5 @@
 import type { CauseRow } from '../../graphql/operations/dead-letters.ts';
-import { titleOfCause } from '../../model/dead/cause.ts';
+import { titleOfDeath } from '../../model/cause.ts';
 import type { DeadLetterFilter } from '../../model/dead/filter.ts';
 import type { Receiver } from '../../model/dead/replay.ts';
 import type { JobFilter } from '../../model/filter/job-filter.ts';
@@ -33,7 +33,7 @@ export function targetOfCause(
     queue: { id: queue.id, name: queue.name },
     filter: { ...rest, fingerprints: [fingerprint], ...(isByAnswer && { answers: [answer ?? ''] }) },
     ...{ jobs: null, receivers: null, chosen: null },
-    lead: `All that died of “${titleOfCause(cause, webhookTimeoutSeconds)}”.`,
+    lead: `All that died of “${titleOfDeath(cause, webhookTimeoutSeconds)}”.`,
   };
 }
 

@@ -1,4 +1,3 @@
-import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { serverNow } from '../../clock.ts';
@@ -13,7 +12,7 @@ import { type Asked, Failure } from '../../parts/states.tsx';
 import { JobStatusWord } from '../../parts/status.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { toastFailure } from '../../parts/toast.tsx';
-import { useServer } from '../../shell/server.ts';
+import { useServer, useWebhookTimeout } from '../../shell/server.ts';
 import { useView } from '../../time.ts';
 import { exampleJob } from './example-job.ts';
 import type { NewQueue } from './queue-form.tsx';
@@ -21,7 +20,12 @@ import type { FirstJobNow } from './use-first-job.ts';
 
 /** Waits for the first job, or sends it; then says how it is. */
 export function WaitForJob({ queue, asked, job }: { queue: NewQueue; asked: Asked; job: FirstJobNow | undefined }) {
-  const send = useMutation({ mutationFn: () => publish(queue.name) });
+  const [isBusy, setBusy] = useState(false);
+  const send = async () => {
+    setBusy(true);
+    await publish(queue.name);
+    setBusy(false);
+  };
   return (
     <>
       <Failure asked={asked} what="The first job" />
@@ -31,8 +35,10 @@ export function WaitForJob({ queue, asked, job }: { queue: NewQueue; asked: Aske
             <button
               type="button"
               className="btn"
-              aria-disabled={send.isPending}
-              onClick={() => !send.isPending && send.mutate()}
+              aria-disabled={isBusy}
+              onClick={() => {
+                if (!isBusy) void send();
+              }}
             >
               <Icon name="send" />
               Or send it from here
@@ -83,7 +89,7 @@ async function publish(name: string): Promise<void> {
 /** The course of the first job; until there is one, of an example. */
 export function FirstJobPanel({ job }: { job: FirstJobNow | undefined }) {
   const [example] = useState(() => exampleJob(serverNow()));
-  const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
+  const timeout = useWebhookTimeout();
   return (
     <section className="panel" aria-labelledby="course-h">
       <header>

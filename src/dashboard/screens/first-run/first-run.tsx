@@ -1,3 +1,4 @@
+import { queuePath } from '../../model/job-links.ts';
 import './first-run.css';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
@@ -76,7 +77,7 @@ function AfterCreation({
 }) {
   const [isHidden, setHidden] = useState(false);
   const { asked, job } = useFirstJob(queue.id);
-  const page = `/queues/${encodeURIComponent(queue.name)}`;
+  const page = queuePath(queue.name);
   const port = localPort(queue.webhookUrl);
   const isEnded = job?.status === 'COMPLETED' || job?.status === 'DEAD';
   const heading = useRef<HTMLHeadingElement>(null);

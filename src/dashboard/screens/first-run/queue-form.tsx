@@ -3,6 +3,7 @@ import { request } from '../../graphql/client.ts';
 import type { RequestError } from '../../graphql/errors.ts';
 import { CreateQueue } from '../../graphql/operations/first-run.ts';
 import { type Outcome, outcomeOf } from '../../graphql/outcome.ts';
+import { upperFirst } from '../../model/format.ts';
 import { Note } from '../../parts/note.tsx';
 import { useServer } from '../../shell/server.ts';
 
@@ -112,7 +113,7 @@ export function QueueForm({
 }
 
 /** The server's problems of fields begin with a small letter, as a clause after the field's name. */
-const sentence = (problem: string) => `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`.replace('..', '.');
+const sentence = (problem: string) => `${upperFirst(problem)}.`.replace('..', '.');
 
 type Input = { name: string; webhookUrl: string; mode: 'ACK' | 'STANDARD' };
 

@@ -2,6 +2,7 @@ import { Link } from 'wouter';
 import type { JobOfPage } from '../../graphql/operations/job.ts';
 import { seconds } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
+import { queuePath } from '../../model/job-links.ts';
 import { CopyButton } from '../../parts/copy.tsx';
 import { ExactTime, Time } from '../../parts/time.tsx';
 
@@ -17,7 +18,7 @@ export function Facts({ job, retentionSeconds }: { job: JobOfPage; retentionSeco
       <dl className="pairs">
         <dt>Queue</dt>
         <dd>
-          <Link className="link" href={`/queues/${encodeURIComponent(queue.name)}`}>
+          <Link className="link" href={queuePath(queue.name)}>
             {queue.name}
           </Link>
           {queue.deletedAt !== null && <span className="tag">deleted</span>}

@@ -1,3 +1,4 @@
+import { queuePath } from '../../model/job-links.ts';
 import './job.css';
 import { Link, useLocation, useSearch } from 'wouter';
 import type { JobOfPage } from '../../graphql/operations/job.ts';
@@ -65,7 +66,7 @@ function FoundJob({
   const second = secondLineOfJob(job, context);
   const { icon, signal } = wordOfJob(job);
   const { buttons, dialog } = useJobActions(job);
-  const sendPath = `/queues/${encodeURIComponent(job.queue.name)}/send${toSearch({ from: job.id })}`;
+  const sendPath = `${queuePath(job.queue.name, '/send')}${toSearch({ from: job.id })}`;
   const [, navigate] = useLocation();
   useCommands([{ label: 'Send a changed copy', icon: 'edit', run: () => navigate(sendPath) }]);
   return (
@@ -73,7 +74,7 @@ function FoundJob({
       title={shortSentence(sentence)}
       crumbs={[
         { label: 'Jobs', to: `/jobs${from}` },
-        { label: job.queue.name, to: `/queues/${encodeURIComponent(job.queue.name)}` },
+        { label: job.queue.name, to: queuePath(job.queue.name) },
         { label: <Id id={job.id} /> },
       ]}
       sign={{ icon, signal }}

@@ -32,21 +32,22 @@ export function Histogram({
 }: {
   filter: Filter;
   url: ListUrl;
-  retentionSeconds: number;
+  /** Null while it is not known: then nothing is asked for yet. */
+  retentionSeconds: number | null;
   onRange: (range: { from: string; to: string } | null) => void;
 }) {
   const asked = useQuery({
     ...query(
       JobsHistogram,
       () => {
-        const { from, to, bucketSeconds } = histogramRange(filter, serverNow(), retentionSeconds);
+        const { from, to, bucketSeconds } = histogramRange(filter, serverNow(), retentionSeconds ?? 0);
         const iso = (at: number) => new Date(at).toISOString();
         return { filter: toJobFilter(filter, serverNow()), from: iso(from), to: iso(to), bucket: bucketSeconds };
       },
       { key: { q: url.q } },
     ),
     ...keepOld,
-    enabled: isValid(filter),
+    enabled: isValid(filter) && retentionSeconds !== null,
     staleTime: 60_000,
   });
   const points = asked.data?.jobTimeline;

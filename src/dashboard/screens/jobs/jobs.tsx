@@ -1,6 +1,7 @@
 import './jobs.css';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import { afterFirstRead } from '../../first-read.ts';
 import { textOf } from '../../graphql/graphql.ts';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
 import { JobsPage } from '../../graphql/operations/jobs.ts';
@@ -8,32 +9,32 @@ import { queryClient } from '../../graphql/query.ts';
 import { attemptsPath } from '../../model/attempt-list.ts';
 import { type Filter, isValid } from '../../model/filter/chips.ts';
 import { stillMatches } from '../../model/filter/matches.ts';
-import { exactTime, many, number } from '../../model/format.ts';
-import { sentenceOfJobs } from '../../model/jobs-sentence.ts';
+import { count, exactTime, many, number } from '../../model/format.ts';
+import { type Count, sentenceOfJobs } from '../../model/jobs-sentence.ts';
 import { copy } from '../../parts/copy.tsx';
-import { useMedia } from '../../parts/crossing.tsx';
 import { FilterBox } from '../../parts/filter-box.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
+import { PHONE, useMedia } from '../../parts/use-media.ts';
 import { preferences } from '../../preferences.ts';
 import { Page } from '../../shell/page.tsx';
 import { useServer } from '../../shell/server.ts';
 import { useStore } from '../../store.ts';
 import { rememberList } from '../job/last-list.ts';
 import { BulkBar } from './bulk-bar.tsx';
+import { JOBS_FILTER } from './filter-kind.ts';
 import { Histogram } from './histogram.tsx';
 import { JobsTable } from './jobs-table.tsx';
-import { jobFilterOf, type ListUrl, ORDERS, useListUrl } from './list-url.ts';
+import { jobFilterOf, type ListUrl, ORDERS, searchOf, useListUrl } from './list-url.ts';
 import { NothingMatches } from './nothing.tsx';
-import { Pager } from './pager.tsx';
 import { useJobs } from './use-jobs.ts';
 import { useListKeys } from './use-list-keys.ts';
 import { useFrozenRows } from './use-rows.ts';
 import { useTicks } from './use-ticks.ts';
 
 const Peek = lazy(() => import('./peek.tsx'));
-/** A phone has no room for a peek: the row opens the job. */
-const PHONE = '(max-width: 45.99rem)';
+const FilterInput = lazy(() => afterFirstRead(() => import('./jobs-filter-input.tsx')));
 
 /** Which jobs match, and what can I do with them? */
 export default function Jobs() {
@@ -43,6 +44,7 @@ export default function Jobs() {
   const jobs = useJobs(filter, url);
   const ticks = useTicks();
   const [cursor, setCursor] = useState<string | null>(null);
+  // A phone has no room for a peek: the row opens the job.
   const isPhone = useMedia(PHONE);
   const peek = isPhone ? null : url.peek;
   const pageKey = `${url.q} ${url.order} ${url.after} ${url.before} ${url.from}`;
@@ -101,15 +103,14 @@ export default function Jobs() {
       }
     >
       <div className="list-head">
-        <FilterBox filter={filter} onChange={setFilter} inputRef={input} />
-        {server !== null && (
-          <Histogram
-            filter={filter}
-            url={url}
-            retentionSeconds={server.retentionSeconds}
-            onRange={(range) => set({ from: range?.from ?? null, to: range?.to ?? null })}
-          />
-        )}
+        <FilterBox kind={JOBS_FILTER} Input={FilterInput} filter={filter} onChange={setFilter} inputRef={input} />
+        <Histogram
+          filter={filter}
+          url={url}
+          // After the first rows, as with the counts.
+          retentionSeconds={jobs.rows === undefined ? null : (server?.retentionSeconds ?? null)}
+          onRange={(range) => set({ from: range?.from ?? null, to: range?.to ?? null })}
+        />
       </div>
       <Failure asked={jobs.page} what="This list" />
       <div className={peek === null ? 'split' : 'split peeking'}>
@@ -121,7 +122,7 @@ export default function Jobs() {
             <Nothing filter={filter} url={url} hint={jobs.hint} onFilter={setFilter} hasFilter={hasFilter} />
           ) : (
             <div className="panel list" onPointerMove={onPointerMove}>
-              <News count={jobs.news} />
+              <News news={jobs.news} />
               <JobsTable
                 rows={rows}
                 gone={goneOf(rows, gone, filter)}
@@ -133,7 +134,14 @@ export default function Jobs() {
                 webhookTimeoutSeconds={server?.webhookTimeoutSeconds ?? 15}
                 isDim={jobs.page.isPlaceholderData}
               />
-              <Pager url={url} shown={rows.length} all={jobs.all} pageInfo={jobs.pageInfo} onPage={set} />
+              {jobs.pageInfo !== undefined && (
+                <Pager
+                  info={jobs.pageInfo}
+                  pathTo={(at) => `/jobs${searchOf({ ...url, after: null, before: null, ...at })}`}
+                  labels={url.order === 'newest' ? undefined : ['Back', 'On']}
+                  summary={rangeText(url, rows.length, jobs.all)}
+                />
+              )}
             </div>
           )}
         </div>
@@ -152,6 +160,12 @@ export default function Jobs() {
       </div>
     </Page>
   );
+}
+
+/** 1 to 50 of 812 */
+function rangeText({ after, before }: ListUrl, shown: number, all: Count | null): string {
+  const total = all === null ? '' : ` of ${count(all.count, all.exact)}`;
+  return `${after === null && before === null ? '1 to ' : ''}${number(shown)}${total}`;
 }
 
 /** Dimmed: no longer in the list, or no longer in a state that the filter names. */
@@ -176,8 +190,8 @@ function Lead({ filter, url }: { filter: Filter; url: ListUrl }) {
   }[url.order];
 }
 
-function News({ count }: { count: { count: number; exact: boolean } | null }) {
-  if (count === null || count.count === 0) return null;
+function News({ news }: { news: Count | null }) {
+  if (news === null || news.count === 0) return null;
   const show = () => {
     for (const name of ['JobsPage', 'JobsCount', 'JobsByState', 'JobsHistogram']) {
       void queryClient.invalidateQueries({ queryKey: [name] });
@@ -186,9 +200,9 @@ function News({ count }: { count: { count: number; exact: boolean } | null }) {
   return (
     <div className="news">
       <button type="button" onClick={show}>
-        {count.exact
-          ? many(count.count, 'new job matches', 'new jobs match')
-          : `${number(count.count)}+ new jobs match`}
+        {news.exact
+          ? many(news.count, 'new job matches', 'new jobs match')
+          : `${count(news.count, false)} new jobs match`}
         . Show them
       </button>
     </div>

@@ -4,11 +4,10 @@ import type { ResultOf } from '../../graphql/graphql.ts';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
 import { JobsByState, JobsCount, JobsPage } from '../../graphql/operations/jobs.ts';
 import { keepOld, query } from '../../graphql/query.ts';
-import { pause, useWatch } from '../../live/live.ts';
+import { useIsPaused, useWatch } from '../../live/live.ts';
 import { type Filter, isValid } from '../../model/filter/chips.ts';
 import type { JobFilter } from '../../model/filter/job-filter.ts';
 import type { JobState } from '../../model/words.ts';
-import { useStore } from '../../store.ts';
 import { jobFilterOf, type ListUrl, ORDERS } from './list-url.ts';
 
 export const PAGE_SIZE = 50;
@@ -28,18 +27,20 @@ export function useJobs(filter: Filter, url: ListUrl) {
     ...keepOld,
     enabled: isAsked,
   });
+  const rows = page.data?.jobs.nodes;
+  // The first rows are not kept waiting: what is counted is asked for after them.
+  const isCounted = isAsked && rows !== undefined;
   const count = useQuery({
     ...query(JobsCount, () => ({ filter: jobFilterOf(filter, url), max: MAX_COUNT }), { key }),
     ...keepOld,
-    enabled: isAsked,
+    enabled: isCounted,
   });
   const all = count.data?.count ?? null;
   const states = useQuery({
     ...query(JobsByState, () => ({ filter: jobFilterOf(filter, url) }), { key }),
     ...keepOld,
-    enabled: isAsked && all?.exact === true && all.count > 0,
+    enabled: isCounted && all?.exact === true && all.count > 0,
   });
-  const rows = page.data?.jobs.nodes;
   useWatch({ jobIds: rows?.map(({ id }) => id) ?? [] });
   const news = useNews(filter, url, rows, page.dataUpdatedAt);
   const { pageInfo, hint = null } = page.data?.jobs ?? {};
@@ -64,7 +65,7 @@ function byStateOf(data: ResultOf<typeof JobsByState> | undefined): ByState | nu
  * place.
  */
 function useNews(filter: Filter, url: ListUrl, rows: readonly JobRow[] | undefined, loadedAt: number) {
-  const isPaused = useStore(pause) !== null;
+  const isPaused = useIsPaused();
   const isNewestPage = url.order === 'newest' && url.after === null && url.before === null && url.from === null;
   const newest = rows?.[0]?.createdAt;
   const asked = useQuery({

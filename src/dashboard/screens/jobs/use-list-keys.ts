@@ -23,9 +23,10 @@ export function useListKeys({
   canPeek: boolean;
   open: (id: string) => void;
 }): { move: (step: 1 | -1) => void } {
-  const present = peek ?? cursor;
+  // After "back" the link of a row has the focus again, and the cursor is where the focus is.
+  const present = () => peek ?? cursor ?? (document.activeElement as HTMLElement | null)?.dataset.job ?? null;
   const move = (step: 1 | -1) => {
-    const index = present === null ? -1 : ids.indexOf(present);
+    const index = ids.indexOf(present() ?? '');
     const next = ids[Math.min(ids.length - 1, Math.max(0, index + step))];
     if (next === undefined) return;
     setCursor(next);
@@ -35,7 +36,7 @@ export function useListKeys({
     if (peek !== null) setPeek(next);
   };
   const atCursor = (run: (id: string) => void) => () => {
-    const id = present ?? ids[0];
+    const id = present() ?? ids[0];
     if (id === undefined) return;
     setCursor(id);
     run(id);

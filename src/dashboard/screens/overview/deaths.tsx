@@ -1,12 +1,12 @@
+import { deadPath } from '../../model/job-links.ts';
 import './deaths.css';
 import { Link } from 'wouter';
 import type { DeathGroup } from '../../graphql/operations/queues.ts';
-import { spanOfDeath, titleOfDeath } from '../../model/death.ts';
-import { formatFilter } from '../../model/filter/format.ts';
-import { toSearch } from '../../model/filter/search.ts';
+import { titleOfDeath } from '../../model/cause.ts';
+import { spanOfDeath } from '../../model/death.ts';
 import { number } from '../../model/format.ts';
 import { Phrase } from '../../parts/time.tsx';
-import { useServer } from '../../shell/server.ts';
+import { useWebhookTimeout } from '../../shell/server.ts';
 import { useView } from '../../time.ts';
 
 const SHOWN = 3;
@@ -36,10 +36,9 @@ export function MostFrequentDeaths({ groups }: { groups: readonly DeathGroup[] }
 
 function Death({ group, most }: { group: DeathGroup; most: number }) {
   const view = useView();
-  const server = useServer();
+  const timeout = useWebhookTimeout();
   const { queue } = group;
   const { when, state } = spanOfDeath(group, view);
-  const q = queue === null ? null : formatFilter([{ word: 'queue', values: [queue.name] }]);
   return (
     <li>
       <div>
@@ -49,8 +48,8 @@ function Death({ group, most }: { group: DeathGroup; most: number }) {
         </div>
       </div>
       <h3>
-        <Link className="rowlink" href={`/dead${toSearch({ q })}`}>
-          {titleOfDeath(group, queue?.maxAttempts ?? null, server?.webhookTimeoutSeconds ?? 15)}
+        <Link className="rowlink" href={queue === null ? '/dead' : deadPath(queue.name)}>
+          {titleOfDeath(group, timeout)}
         </Link>
         {queue !== null && <span className="tag">{queue.name}</span>}
       </h3>

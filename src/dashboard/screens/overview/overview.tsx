@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useRef, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { LastDelivery } from '../../graphql/operations/queues.ts';
 import { query } from '../../graphql/query.ts';
 import {
@@ -15,9 +15,9 @@ import { textOfPhrase } from '../../model/phrase.ts';
 import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { Page } from '../../shell/page.tsx';
+import { useWalk } from '../../shell/walk.ts';
 import { useCalmOrder, useHeld } from '../queues/calm-order.ts';
 import { NewQueueLink } from '../queues/new-queue.tsx';
-import { useRowKeys } from '../queues/queue-keys.ts';
 import { QueuesSection } from '../queues/queues-section.tsx';
 import { SpanChoice, useSpan } from '../queues/span-choice.tsx';
 import { useDeaths, useQueues } from '../queues/use-queues.ts';
@@ -66,11 +66,10 @@ function WithQueues({
   queues: Queues;
   page: NonNullable<Queues['page']>;
 }) {
-  const region = useRef<HTMLDivElement>(null);
   const span = useSpan();
   const deaths = useDeaths();
   const { isHeld, handlers } = useHeld();
-  useRowKeys(region);
+  useWalk();
 
   const sorted = worstFirst(states);
   const summary = summaryOf(states, page.totalCount);
@@ -113,7 +112,7 @@ function WithQueues({
       }
     >
       <Failure asked={asked} what="The list of queues" />
-      <div ref={region} {...handlers}>
+      <div {...handlers}>
         <Problems
           states={problems.ids.flatMap((id) => byId.get(id) ?? [])}
           hidden={Math.max(0, summary.problems - MAX_PROBLEMS)}

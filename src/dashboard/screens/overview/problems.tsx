@@ -1,3 +1,4 @@
+import { queuePath } from '../../model/job-links.ts';
 import './problems.css';
 import { Link, useLocation } from 'wouter';
 import { number } from '../../model/format.ts';
@@ -8,8 +9,8 @@ import { Icon } from '../../parts/icon.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { useView } from '../../time.ts';
+import { setQueuePaused } from '../queue/pause.ts';
 import type { ListedQueue } from '../queues/use-queues.ts';
-import { useResume } from './resume.ts';
 
 /** What needs a look: the worst first, each with its sentence and one button. */
 export function Problems({ states, hidden }: { states: readonly ListedQueue[]; hidden: number }) {
@@ -18,7 +19,7 @@ export function Problems({ states, hidden }: { states: readonly ListedQueue[]; h
     states.map(({ queue: { name } }, index) => ({
       key: String(index + 1),
       label: `Open ${name}`,
-      run: () => navigate(pathOf(name)),
+      run: () => navigate(queuePath(name)),
       isOnlyKey: true,
     })),
   );
@@ -42,8 +43,6 @@ export function Problems({ states, hidden }: { states: readonly ListedQueue[]; h
   );
 }
 
-const pathOf = (name: string) => `/queues/${encodeURIComponent(name)}`;
-
 function Problem({ state: { queue, condition, flow }, place }: { state: ListedQueue; place: number }) {
   const view = useView();
   const { icon, signal } = CONDITIONS[condition];
@@ -54,7 +53,7 @@ function Problem({ state: { queue, condition, flow }, place }: { state: ListedQu
       <span className={`sign ${signal}`}>
         <Icon name={icon} />
       </span>
-      <Link className="who rowlink" href={pathOf(queue.name)}>
+      <Link className="who rowlink" href={queuePath(queue.name)}>
         {queue.name}
       </Link>
       <p className="what">
@@ -69,7 +68,6 @@ function Problem({ state: { queue, condition, flow }, place }: { state: ListedQu
 }
 
 function WayOutButton({ queue, wayOut }: { queue: ListedQueue['queue']; wayOut: WayOut }) {
-  const resume = useResume(queue);
   const of = <span className="sr"> of {queue.name}</span>;
   if ('path' in wayOut) {
     return (
@@ -80,7 +78,7 @@ function WayOutButton({ queue, wayOut }: { queue: ListedQueue['queue']; wayOut: 
     );
   }
   return (
-    <button type="button" className="btn tiny" onClick={resume.run} aria-disabled={resume.isBusy}>
+    <button type="button" className="btn tiny" onClick={() => void setQueuePaused(queue, false)}>
       <Icon name="play" />
       {wayOut.label}
       {of}

@@ -1,5 +1,5 @@
 import type { QueueOfSettings } from '../../graphql/operations/queue-settings.ts';
-import { number } from '../../model/format.ts';
+import { number, upperFirst } from '../../model/format.ts';
 import { type Edits, type Field, type FieldName, GROUPS, textOf, WHEN } from '../../model/queue-settings.ts';
 
 interface FormProps {
@@ -113,5 +113,5 @@ function SettingField({
 function noteOf(hints: readonly (string | undefined)[], when: Field['when'], isOff: boolean): string {
   const known = hints.filter((hint) => hint !== undefined).join(', ');
   const effect = isOff ? 'No effect as it is now' : `Changes ${WHEN[when]}`;
-  return known === '' ? effect : `${known.charAt(0).toUpperCase()}${known.slice(1)}. ${effect}`;
+  return known === '' ? effect : `${upperFirst(known)}. ${effect}`;
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { DeletedQueues } from '../../graphql/operations/queue.ts';
+import { DeletedQueues } from '../../graphql/operations/deleted-queues.ts';
 import { query } from '../../graphql/query.ts';
 import { time } from '../../model/format.ts';
 import { phrase } from '../../model/phrase.ts';

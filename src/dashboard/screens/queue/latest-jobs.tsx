@@ -12,7 +12,7 @@ import { rowTextOfJob } from '../../model/job-row.ts';
 import { Empty, Failure } from '../../parts/states.tsx';
 import { JobStatusWord } from '../../parts/status.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { useServer } from '../../shell/server.ts';
+import { useWebhookTimeout } from '../../shell/server.ts';
 import { useView } from '../../time.ts';
 
 /** The ten newest jobs. They change in place; new ones wait behind a button, as nothing moves under the pointer. */
@@ -103,8 +103,7 @@ function Table({ jobs, queue }: { jobs: readonly LatestJob[]; queue: QueueOfPage
 
 function Row({ job, queue, hasPayload }: { job: LatestJob; queue: QueueOfPage; hasPayload: boolean }) {
   const view = useView();
-  const server = useServer();
-  const context = { ...view, webhookTimeoutSeconds: server?.webhookTimeoutSeconds ?? 15 };
+  const context = { ...view, webhookTimeoutSeconds: useWebhookTimeout() };
   const { concurrency, inFlight, pause, hold, rateWindow, ackTimeout } = queue;
   // The row says "20 of 20 slots are busy" from what the page knows of the queue anyway.
   const known = { ...job, queue: { concurrency, inFlight, pause, hold, rateWindow, ackTimeout } };

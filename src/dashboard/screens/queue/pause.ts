@@ -1,5 +1,5 @@
 import { request } from '../../graphql/client.ts';
-import { Pause, Resume } from '../../graphql/operations/queue.ts';
+import { Pause, Resume } from '../../graphql/operations/pause.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { changeQueue } from './change.ts';
@@ -12,10 +12,14 @@ interface Pausable {
 
 /** Pauses or resumes a queue at once. There is no question before it, as it can be undone. */
 export async function togglePauseOfQueue(queue: Pausable): Promise<void> {
-  await setPaused(queue, !queue.paused);
+  await setQueuePaused(queue, !queue.paused);
 }
 
-async function setPaused({ id, name }: Pausable, paused: boolean, isUndo = false): Promise<void> {
+export async function setQueuePaused(
+  { id, name }: Omit<Pausable, 'paused'>,
+  paused: boolean,
+  isUndo = false,
+): Promise<void> {
   const outcome = await changeQueue(async () =>
     paused
       ? outcomeOf((await request(Pause, { id })).pauseQueue)
@@ -25,7 +29,7 @@ async function setPaused({ id, name }: Pausable, paused: boolean, isUndo = false
     toastFailure(`${name} not ${paused ? 'paused' : 'resumed'}: ${outcome.message}`);
     return;
   }
-  const undo = { label: 'Undo', key: 'z', run: () => void setPaused({ id, name, paused }, !paused, true) };
+  const undo = { label: 'Undo', key: 'z', run: () => void setQueuePaused({ id, name }, !paused, true) };
   toast({
     text: `${name} ${paused ? 'paused' : 'resumed'}`,
     icon: paused ? 'paused' : 'play',

@@ -1,3 +1,4 @@
+import { lowerFirst } from '../../model/format.ts';
 import './queue.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation } from 'wouter';
@@ -127,8 +128,6 @@ function QueueHead({ queue, flow, children }: { queue: QueueOfPage; flow: Flow; 
     </Page>
   );
 }
-
-const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
 const isBoundBySlots = ({ paused, hold, inFlight, concurrency }: QueueOfPage) =>
   !paused && hold === null && (inFlight ?? 0) >= concurrency;

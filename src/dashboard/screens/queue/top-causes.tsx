@@ -1,16 +1,16 @@
 import { Link } from 'wouter';
 import type { QueueOfPage } from '../../graphql/operations/queue.ts';
-import { causeOf } from '../../model/cause.ts';
+import { titleOfDeath } from '../../model/cause.ts';
 import { number } from '../../model/format.ts';
 import { deadPath } from '../../model/job-links.ts';
 import { Ago } from '../../parts/time.tsx';
-import { useServer } from '../../shell/server.ts';
+import { useWebhookTimeout } from '../../shell/server.ts';
 
 type Group = QueueOfPage['errorGroups'][number];
 
 /** Why jobs of this queue died: the largest causes of dead letters that were not replayed. */
 export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage }) {
-  const server = useServer();
+  const timeout = useWebhookTimeout();
   if (errorGroups.length === 0) return null;
   return (
     <section className="sec" aria-labelledby="causes">
@@ -41,7 +41,7 @@ export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage
             <tr key={group.fingerprint}>
               <td>
                 <Link className="rowlink" href={deadPath(name)}>
-                  {titleOf(group, server?.webhookTimeoutSeconds ?? 15)}
+                  {titleOfDeath(group, timeout)}
                 </Link>
               </td>
               <td className="lo1">
@@ -57,28 +57,6 @@ export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage
       </table>
     </section>
   );
-}
-
-function titleOf({ reason, error }: Group, webhookTimeoutSeconds: number): string {
-  const cause = clauseOf(reason, error, webhookTimeoutSeconds);
-  return cause.charAt(0).toUpperCase() + cause.slice(1);
-}
-
-function clauseOf(reason: Group['reason'], error: string | null, webhookTimeoutSeconds: number): string {
-  switch (reason) {
-    case 'ACK_TIMEOUT':
-      return 'the worker did not report in time';
-    case 'NACKED':
-      return error === null ? 'the worker refused it for good' : `the worker refused it: “${error}”`;
-    case 'DEFER_CAP_EXHAUSTED':
-      return 'all holds are used';
-    case 'RETRY_AFTER_EXCEEDS_LIFETIME':
-      return 'the receiver asked to wait past the job’s lifetime';
-    case 'DELIVERY_LIFETIME_EXCEEDED':
-      return 'the lifetime ended before the delivery';
-    default:
-      return causeOf(error, webhookTimeoutSeconds);
-  }
 }
 
 function firstLineOf({ sample }: Group): string {

@@ -7,9 +7,9 @@ import { Icon } from '../../parts/icon.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { useWalk } from '../../shell/walk.ts';
 import { useHeld } from './calm-order.ts';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
-import { useRowKeys } from './queue-keys.ts';
 import { QueuesSection } from './queues-section.tsx';
 import { SpanChoice, useSpan } from './span-choice.tsx';
 import { MAX_ORDERED, PAGE, useDeaths, useQueues } from './use-queues.ts';
@@ -23,11 +23,10 @@ export function QueueList() {
   const after = params.get('after');
   const place = { search, after };
   const { asked, page, states } = useQueues(place);
-  const region = useRef<HTMLDivElement>(null);
   const span = useSpan();
   const deaths = useDeaths();
   const { isHeld, handlers } = useHeld();
-  useRowKeys(region);
+  useWalk();
 
   const h1 = page === undefined ? 'Queues' : headlineOfList(states, page.totalCount, search);
   return (
@@ -47,7 +46,7 @@ export function QueueList() {
       {page === undefined && <Skeleton lines={6} />}
       {page !== undefined && states.length === 0 && <NoQueue search={search} />}
       {states.length > 0 && (
-        <div ref={region} {...handlers}>
+        <div {...handlers}>
           <QueuesSection
             title={search === '' ? 'All queues' : 'Queues with this name'}
             {...{ place, states: worstFirst(states), span, deaths: deaths.counts, isHeld }}

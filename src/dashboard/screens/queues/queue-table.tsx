@@ -1,9 +1,8 @@
+import { deadPath, queuePath } from '../../model/job-links.ts';
 import './queue-table.css';
 import { memo, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { QueueOfPage } from '../../graphql/operations/queues.ts';
-import { formatFilter } from '../../model/filter/format.ts';
-import { toSearch } from '../../model/filter/search.ts';
 import { minute, NONE, number } from '../../model/format.ts';
 import { CONDITIONS, type Condition, openJobs } from '../../model/queue-condition.ts';
 import { type DeadCounts, failedShare, oldestDue, waitFigure } from '../../model/queue-row.ts';
@@ -107,7 +106,7 @@ const Row = memo(function Row({ queue, condition, longest, span, timeline, dead,
     <tr>
       <td className="c1 first">
         <span>
-          <Link className="name rowlink cut" href={`/queues/${encodeURIComponent(queue.name)}`} title={queue.name}>
+          <Link className="name rowlink cut" href={queuePath(queue.name)} title={queue.name}>
             {queue.name}
           </Link>
           {queue.mode === 'ACK' && <span className="tag">ack</span>}
@@ -165,7 +164,7 @@ function DeadCount({ name, count, isExact }: { name: string; count: number | nul
   if (count === 0) return <span className="q3">{isExact ? '0' : NONE}</span>;
   const text = isExact ? number(count) : `${number(count)}+`;
   return (
-    <Link className="link count" href={`/dead${toSearch({ q: formatFilter([{ word: 'queue', values: [name] }]) })}`}>
+    <Link className="link count" href={deadPath(name)}>
       {text}
       <span className="sr"> dead letters of {name}</span>
     </Link>

@@ -4,7 +4,7 @@ import { serverNow } from '../../clock.ts';
 import { request } from '../../graphql/client.ts';
 import { Deaths, QueueInflow, type QueueOfPage, QueuesPage, QueueTimelines } from '../../graphql/operations/queues.ts';
 import { query } from '../../graphql/query.ts';
-import { pause, useLiveObjects, useWatch } from '../../live/live.ts';
+import { useIsPaused, useLiveObjects, useWatch } from '../../live/live.ts';
 import type { QueueState } from '../../model/overview.ts';
 import { conditionOf, type Flow } from '../../model/queue-condition.ts';
 import { type DeadCounts, deadCountsOf } from '../../model/queue-row.ts';
@@ -18,7 +18,6 @@ import {
   startOf,
 } from '../../model/timeline.ts';
 import { useShell } from '../../shell/server.ts';
-import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
 
 /** Queues on one page, as many as a live stream can watch. */
@@ -52,7 +51,7 @@ function useOrder(): 'TROUBLE' | 'CREATED_AT' {
 
 /** One page of queues with their conditions, kept current. */
 export function useQueues({ search, after }: Place) {
-  const isPaused = useStore(pause, (paused) => paused !== null);
+  const isPaused = useIsPaused();
   const every = isPaused ? false : EVERY_MS;
   const variables = { first: PAGE, after, search: search === '' ? null : search, order: useOrder() };
   const asked = useQuery({
@@ -135,7 +134,7 @@ function useInflows(
 /** The bars of each queue of the page. */
 export function useTimelines(place: Place, span: Span) {
   const order = useOrder();
-  const isPaused = useStore(pause, (paused) => paused !== null);
+  const isPaused = useIsPaused();
   return useQuery({
     ...timelinesQuery(place, order, span),
     placeholderData: keepPreviousData,
@@ -168,7 +167,7 @@ const deathsQuery = query(Deaths, {});
 
 /** What jobs died of, and how many of each queue. */
 export function useDeaths() {
-  const isPaused = useStore(pause, (paused) => paused !== null);
+  const isPaused = useIsPaused();
   const asked = useQuery({ ...deathsQuery, refetchInterval: isPaused ? false : EVERY_MS / 2 });
   const groups = asked.data?.errorGroups;
   const counts = useMemo((): DeadCounts | undefined => groups && deadCountsOf(groups), [groups]);

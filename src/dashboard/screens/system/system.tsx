@@ -1,10 +1,11 @@
+import { queuePath } from '../../model/job-links.ts';
 import './system.css';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { learnServerTime } from '../../clock.ts';
 import { request } from '../../graphql/client.ts';
 import { type SystemData, System as SystemOperation } from '../../graphql/operations/service.ts';
-import { pause } from '../../live/live.ts';
+import { useIsPaused } from '../../live/live.ts';
 import { ago, number, seconds, span, time, took } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
 import { headOfSystem, isSeen, lagRows, latest } from '../../model/system.ts';
@@ -12,7 +13,6 @@ import { Icon } from '../../parts/icon.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
 
 const AGAIN_MS = 5000;
@@ -30,7 +30,7 @@ const systemQuery = queryOptions({
 
 export default function System() {
   const view = useView();
-  const isPaused = useStore(pause, (paused) => paused !== null);
+  const isPaused = useIsPaused();
   const asked = useQuery({ ...systemQuery, refetchInterval: isPaused ? false : AGAIN_MS });
   const { data } = asked;
   const head = data === undefined ? null : headOfSystem(data.instances, view.now);
@@ -72,7 +72,7 @@ function Facts({ data: { server, queues, tookMs } }: { data: SystemData & { took
           {late !== null && (
             <dd className="sub">
               in{' '}
-              <Link className="link" href={`/queues/${encodeURIComponent(late.name)}`}>
+              <Link className="link" href={queuePath(late.name)}>
                 {late.name}
               </Link>
               {queues.totalCount > queues.nodes.length && ', of the first 100 queues'}

@@ -1,0 +1,15 @@
+import { graphql } from '../graphql.ts';
+
+export const SuggestPaths = graphql(`
+  query SuggestPaths($prefix: String!) { payloadPaths(prefix: $prefix, first: 8) { value count } }
+`);
+
+export const SuggestValues = graphql(`
+  query SuggestValues($path: String!, $prefix: String!) {
+    payloadValues(path: $path, prefix: $prefix, first: 8) { value count }
+  }
+`);
+
+export const SearchQueues = graphql(`
+  query SearchQueues($search: String!) { queues(first: 8, search: $search) { nodes { id name paused } } }
+`);

@@ -1,0 +1,22 @@
+import {
+  addDeadChip,
+  type DeadChip,
+  formatDeadChip,
+  isShownChip,
+  labelOfDeadChip,
+  parseDeadTerm,
+  removeDeadChip,
+} from '../../model/dead/filter.ts';
+import { termsOf } from '../../model/filter/parse.ts';
+import type { FilterKind } from '../../parts/filter-box.tsx';
+
+/** As on Jobs, with the words of dead letters. */
+export const DEAD_FILTER: FilterKind<DeadChip> = {
+  placeholder: () => 'Add: queue, reason, error, code, time of death',
+  parse: (text) => termsOf(text).map(parseDeadTerm),
+  format: formatDeadChip,
+  label: labelOfDeadChip,
+  add: addDeadChip,
+  remove: removeDeadChip,
+  isShown: isShownChip,
+};

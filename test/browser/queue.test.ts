@@ -1,0 +1,27 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, useBrowser } from './page.ts';
+import { showScreen } from './screens.ts';
+import { type SeededService, seedService } from './seed.ts';
+
+/** The page of a queue: what limits it, and its course in charts. */
+
+describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
+  let service: SeededService;
+  useBrowser();
+  beforeAll(async () => {
+    service = await seedService();
+  }, 60_000);
+
+  // Chromium says `C` or an empty text where the system has no language, and some extensions say anything.
+  it.each(['C', '', 'en_US.UTF-8'])('draws its charts in a browser whose language is “%s”', async (language) => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.addInitScript((value) => {
+      Object.defineProperty(navigator, 'language', { get: () => value });
+    }, language);
+    await showScreen(watched, 'queue', service);
+    await page.locator('figure.chart canvas').first().waitFor();
+    expect(await page.locator('.chart-table').count()).toBe(0);
+  });
+});
