@@ -1,22 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import {
-  attemptListOf,
-  attemptsPath,
-  sentenceOfAttempts,
-  toAttemptFilter,
-} from '../../src/dashboard/model/attempt-list.ts';
+import { attemptListOf, sentenceOfAttempts, toAttemptFilter } from '../../src/dashboard/model/attempt-list.ts';
+import { attemptsPath } from '../../src/dashboard/model/job-links.ts';
 import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
 const VIEW = { now: NOW, zone: 'utc' } as const;
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+const pathOf = (list: object) => attemptsPath({ ...list });
 const listOf = (search: string) => attemptListOf(new URLSearchParams(search));
 
 describe('a list of attempts', () => {
   it('stands in its address', () => {
     const path = '/jobs/attempts?queue=a+b&answer=card+declined&code=5xx&since=1h&took=5s&order=latest';
-    expect(attemptsPath(listOf(path.split('?')[1] ?? ''))).toBe(path);
-    expect(attemptsPath(listOf('code=9xx&since=toString&took=2s&order=up&queue='))).toBe('/jobs/attempts');
+    expect(pathOf(listOf(path.split('?')[1] ?? ''))).toBe(path);
+    expect(pathOf(listOf('code=9xx&since=toString&took=2s&order=up&queue='))).toBe('/jobs/attempts');
   });
 
   it('is a filter of the API', () => {

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { isWell } from '../../src/dashboard/model/answers.ts';
-import { appliesTo, BULK, jobsOfDeed, leftOutOf } from '../../src/dashboard/model/bulk.ts';
+import { appliesTo, jobsOfDeed } from '../../src/dashboard/model/bulk.ts';
+import { BULK, leftOutOf } from '../../src/dashboard/model/bulk-price.ts';
 import { formatChip } from '../../src/dashboard/model/filter/format.ts';
 import { stillMatches } from '../../src/dashboard/model/filter/matches.ts';
 import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
 import { lookUpsFor, suggestionsFor } from '../../src/dashboard/model/filter/suggest.ts';
 import { completionOf } from '../../src/dashboard/model/filter/suggestion.ts';
+import { asSentence } from '../../src/dashboard/model/format.ts';
 import { histogramRange } from '../../src/dashboard/model/histogram.ts';
-import { sentenceOfHint, sentenceOfJobs } from '../../src/dashboard/model/jobs-sentence.ts';
+import { sentenceOfJobs } from '../../src/dashboard/model/jobs-sentence.ts';
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
 const NOW = Date.parse('2026-11-12T12:04:11Z');
@@ -33,10 +35,10 @@ describe('the sentence of a list', () => {
   });
 
   it('takes the hint of the server about an empty page as it is', () => {
-    expect(sentenceOfHint('no recent payload has the path Customer.id: did you mean customer.id?')).toBe(
+    expect(asSentence('no recent payload has the path Customer.id: did you mean customer.id?')).toBe(
       'No recent payload has the path Customer.id: did you mean customer.id?',
     );
-    expect(sentenceOfHint('no recent payload has the path a')).toBe('No recent payload has the path a.');
+    expect(asSentence('no recent payload has the path a')).toBe('No recent payload has the path a.');
   });
 });
 

@@ -1,4 +1,3 @@
-import { toSearch } from './filter/search.ts';
 import { count, time, took, type View } from './format.ts';
 import type { Count } from './jobs-sentence.ts';
 import { type Phrase, phrase } from './phrase.ts';
@@ -51,10 +50,6 @@ export function attemptListOf(params: URLSearchParams): AttemptList {
     ...{ since: of(SINCE, params.get('since')), took: of(TOOK, params.get('took')) },
     order: params.get('order') === 'latest' ? 'latest' : null,
   };
-}
-
-export function attemptsPath(list: Partial<AttemptList>, place: Readonly<Record<string, string>> = {}): string {
-  return `/jobs/attempts${toSearch({ ...list, ...place })}`;
 }
 
 /** The members of `AttemptFilter` of the schema that the dashboard uses. */

@@ -19,12 +19,6 @@ const VERBS: Readonly<Record<JobState, readonly [one: string, many: string]>> = 
   DEAD: ['is dead', 'are dead'],
 };
 
-/** The server's hint about an empty page, as a sentence of its own. */
-export function sentenceOfHint(hint: string): string {
-  const text = hint.charAt(0).toUpperCase() + hint.slice(1);
-  return /[.?!]$/.test(text) ? text : `${text}.`;
-}
-
 /** "61 jobs match: 2 retry, 2 are held, 57 are dead." Largest last. */
 export function sentenceOfJobs(
   all: Count,

@@ -1,5 +1,5 @@
 import { graphql } from '../graphql.ts';
-import { ActionNow, JobRow } from './fragments.ts';
+import { JobRow } from './fragments.ts';
 
 export const JobsPage = graphql(
   `
@@ -28,26 +28,3 @@ export const JobsHistogram = graphql(`
     }
   }
 `);
-
-/** With `dryRun`, only the price. */
-export const CancelJobs = graphql(
-  `
-  mutation CancelJobs($filter: JobFilter!, $all: Boolean!, $dryRun: Boolean!) {
-    cancelJobs(filter: $filter, all: $all, dryRun: $dryRun) {
-      ... on BulkActionPayload { matched action { ...ActionNow } } ... on Error { message }
-    }
-  }
-`,
-  [ActionNow],
-);
-
-export const RunJobs = graphql(
-  `
-  mutation RunJobs($filter: JobFilter!, $all: Boolean!, $dryRun: Boolean!) {
-    runJobsNow(filter: $filter, all: $all, dryRun: $dryRun) {
-      ... on BulkActionPayload { matched action { ...ActionNow } } ... on Error { message }
-    }
-  }
-`,
-  [ActionNow],
-);

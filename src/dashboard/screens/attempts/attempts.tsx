@@ -4,18 +4,18 @@ import { useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { AttemptsPage } from '../../graphql/operations/attempts.ts';
-import { QueueOfName } from '../../graphql/operations/dead-letters.ts';
+import { QueueOfName } from '../../graphql/operations/shell.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import {
   type AttemptList,
   attemptListOf,
-  attemptsPath,
   CODES,
   SINCE,
   sentenceOfAttempts,
   TOOK,
   toAttemptFilter,
 } from '../../model/attempt-list.ts';
+import { attemptsPath } from '../../model/job-links.ts';
 import { textOfPhrase } from '../../model/phrase.ts';
 import { Choice, ConditionChip } from '../../parts/choice.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -75,7 +75,7 @@ export default function Attempts() {
       {page === undefined && asked.isLoading && <Skeleton lines={6} />}
       {page?.nodes.length === 0 && (
         <Empty title="No attempt matches" icon="search">
-          <Link className="btn tiny" href={attemptsPath({})}>
+          <Link className="btn tiny" href={attemptsPath()}>
             All attempts of the last 24 hours
           </Link>
         </Empty>
@@ -83,7 +83,7 @@ export default function Attempts() {
       {page !== undefined && page.nodes.length > 0 && (
         <div className={asked.isPlaceholderData ? 'dim' : undefined}>
           <AttemptTable attempts={page.nodes} />
-          <Pager info={page.pageInfo} pathTo={(place) => attemptsPath(list, place)} />
+          <Pager info={page.pageInfo} pathTo={(place) => attemptsPath({ ...list, ...place })} />
         </div>
       )}
     </Page>

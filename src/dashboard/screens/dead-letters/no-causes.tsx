@@ -7,7 +7,7 @@ import {
   labelOfDeadChip,
   removeDeadChip,
 } from '../../model/dead/filter.ts';
-import { sentenceOfHint } from '../../model/jobs-sentence.ts';
+import { asSentence } from '../../model/format.ts';
 import { Empty } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { deadPath } from './use-dead-filter.ts';
@@ -26,7 +26,7 @@ export function NoCauses({
   if (!isDefaultFilter(filter)) {
     return (
       <Empty title="No dead letter matches all of these">
-        <p>{hint !== null && `${sentenceOfHint(hint)} `}Take one away:</p>
+        <p>{hint !== null && `${asSentence(hint)} `}Take one away:</p>
         <div className="toolbar">
           {filter.filter(isShownChip).map((chip) => {
             const { key, value } = labelOfDeadChip(chip);

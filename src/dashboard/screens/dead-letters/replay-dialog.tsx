@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '../../graphql/client.ts';
-import { Replay, ReplayContext, ReplayReceivers } from '../../graphql/operations/dead-letters.ts';
+import { Replay, ReplayContext, ReplayReceivers } from '../../graphql/operations/bulk.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { query } from '../../graphql/query.ts';
-import { leftOutOf } from '../../model/bulk.ts';
+import { leftOutOf } from '../../model/bulk-price.ts';
 import {
   DEFAULT_SPEED,
   deedOfReplay,

@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { request } from '../../graphql/client.ts';
-import { QueueOfName } from '../../graphql/operations/dead-letters.ts';
+import { QueueOfName } from '../../graphql/operations/shell.ts';
 import {
   type DeadFilter,
   type DeadLetterFilter,

@@ -1,7 +1,7 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
-import { appliesTo, BULK, type BulkDeed, DEEDS, jobsOfDeed } from '../../model/bulk.ts';
+import { appliesTo, BUTTONS, type BulkDeed, DEEDS, jobsOfDeed } from '../../model/bulk.ts';
 import type { Filter } from '../../model/filter/chips.ts';
 import { count, many, number } from '../../model/format.ts';
 import type { Count } from '../../model/jobs-sentence.ts';
@@ -111,7 +111,7 @@ function Bar({
   const [, navigate] = useLocation();
   const ask = (deed: BulkDeed) => setAsked({ deed, selection: selectionOf() });
   const buttons = deeds.map(({ deed, jobs }) => {
-    const { icon, key, label } = deed === 'replay' ? REPLAY : BULK[deed];
+    const { icon, key, label } = BUTTONS[deed];
     return { deed, icon, key, label: `${label(jobs)}…` };
   });
   useCommands(buttons.map(({ deed, icon, key, label }) => ({ key, label, icon, run: () => ask(deed) })));
@@ -163,5 +163,3 @@ function Bar({
     </div>
   );
 }
-
-const REPLAY = { icon: 'undo', key: 'r', label: (jobs: string) => `Replay ${jobs}` } as const;

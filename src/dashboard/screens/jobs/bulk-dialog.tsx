@@ -1,7 +1,8 @@
 import { request } from '../../graphql/client.ts';
-import { CancelJobs, RunJobs } from '../../graphql/operations/jobs.ts';
+import { CancelJobs, RunJobs } from '../../graphql/operations/bulk.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
-import { BULK, leftOutOf } from '../../model/bulk.ts';
+import { BUTTONS } from '../../model/bulk.ts';
+import { BULK, leftOutOf } from '../../model/bulk-price.ts';
 import type { JobFilter } from '../../model/filter/job-filter.ts';
 import { NONE, number } from '../../model/format.ts';
 import type { Count } from '../../model/jobs-sentence.ts';
@@ -46,7 +47,7 @@ export default function BulkDialog({
       title={matched === null ? words.question(chosen.count) : words.question(matched)}
       lead={words.lead}
       deed={{
-        label: words.label(matched === null ? 'them' : number(matched)),
+        label: BUTTONS[deed].label(matched === null ? 'them' : number(matched)),
         isDanger: words.isDanger,
         isDisabled: !isPossible || priced.isBusy,
         run: priced.run,

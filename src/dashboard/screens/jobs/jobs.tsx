@@ -6,10 +6,10 @@ import { textOf } from '../../graphql/graphql.ts';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
 import { JobsPage } from '../../graphql/operations/jobs.ts';
 import { queryClient } from '../../graphql/query.ts';
-import { attemptsPath } from '../../model/attempt-list.ts';
 import { type Filter, isValid } from '../../model/filter/chips.ts';
 import { stillMatches } from '../../model/filter/matches.ts';
 import { count, exactTime, many, number } from '../../model/format.ts';
+import { attemptsPath } from '../../model/job-links.ts';
 import { type Count, sentenceOfJobs } from '../../model/jobs-sentence.ts';
 import { copy } from '../../parts/copy.tsx';
 import { FilterBox } from '../../parts/filter-box.tsx';
@@ -91,7 +91,7 @@ export default function Jobs() {
       lead={<Lead filter={filter} url={url} />}
       actions={
         <>
-          <Link className="btn" href={attemptsPath({})}>
+          <Link className="btn" href={attemptsPath()}>
             <Icon name="moving" />
             Attempts
           </Link>

@@ -3,8 +3,7 @@ import { JobsCount } from '../../graphql/operations/jobs.ts';
 import { query } from '../../graphql/query.ts';
 import { type Filter, labelOfChip, removeChip } from '../../model/filter/chips.ts';
 import { formatFilter } from '../../model/filter/format.ts';
-import { count } from '../../model/format.ts';
-import { sentenceOfHint } from '../../model/jobs-sentence.ts';
+import { asSentence, count } from '../../model/format.ts';
 import { Empty } from '../../parts/states.tsx';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
 
@@ -38,7 +37,7 @@ export function NothingMatches({
       (top, one) => (one.found.count > (top?.found.count ?? 0) ? one : top),
       null,
     );
-  const why = hint === null ? null : <span>{sentenceOfHint(hint)}</span>;
+  const why = hint === null ? null : <span>{asSentence(hint)}</span>;
   if (best === null) return <Empty title="Nothing matches.">{why}</Empty>;
   const { key, value } = labelOfChip(best.chip);
   const label = `${key} ${value}`.trim();

@@ -5,12 +5,11 @@ import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { JobsOfSpan, type QueueOfPage } from '../../graphql/operations/queue.ts';
 import { keepOld, query } from '../../graphql/query.ts';
-import { attemptsPath } from '../../model/attempt-list.ts';
 import type { Span } from '../../model/chart.ts';
 import { toJobFilter } from '../../model/filter/job-filter.ts';
 import { boundAt, isTimeBound, resolveBound } from '../../model/filter/time-bound.ts';
 import { count, number, took } from '../../model/format.ts';
-import { createdIn, jobsOfQueue, jobsPath } from '../../model/job-links.ts';
+import { attemptsPath, createdIn, jobsOfQueue, jobsPath } from '../../model/job-links.ts';
 import type { Flow } from '../../model/queue-condition.ts';
 import { spanText } from '../../model/queue-lead.ts';
 import {
