@@ -27,6 +27,7 @@ export const ROUTES: readonly Route[] = [
   route('/queues/:name/send', () => import('./screens/send/send.tsx')),
   route('/queues/:name/edit', () => import('./screens/queue-settings/queue-settings.tsx')),
   route('/jobs', () => import('./screens/jobs/jobs.tsx')),
+  route('/jobs/attempts', () => import('./screens/attempts/attempts.tsx')),
   route('/jobs/:id', () => import('./screens/job/job.tsx')),
   route('/dead', () => import('./screens/dead-letters/dead-letters.tsx')),
   route('/actions', () => import('./screens/actions/actions.tsx')),

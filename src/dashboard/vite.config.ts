@@ -54,7 +54,8 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queues', /\/(overview|queues)\.tsx$/],
   ['job', /\/(job|peek)\.tsx$/],
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
-  ['service', /\/(activity|system|settings)\.tsx$/],
+  ['service', /\/(activity|attempts|system|settings)\.tsx$/],
+  ['bulk', /\/(bulk-dialog|replay-dialog)\.tsx$/],
   ['find', /\/(palette|[a-z]+-filter-input)\.tsx$/],
 ];
 
@@ -64,6 +65,7 @@ const SHARED: readonly (readonly [script: string, ...users: string[]])[] = [
   ['sent', 'job', 'send'],
   ['limits', 'queue', 'queues'],
   ['repair', 'actions', 'dead-letters'],
+  ['repair', 'actions', 'bulk'],
 ];
 
 /**

@@ -136,8 +136,10 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     await row(first).getByRole('checkbox').click();
     await row(second).getByRole('checkbox').click();
     await page.getByText('2 ticked.').waitFor();
-    await page.getByRole('button', { name: 'Cancel 2' }).click();
-    await page.getByText('2 jobs are cancelled').waitFor();
+    await page.getByRole('button', { name: 'Cancel 2…' }).click();
+    const question = page.getByRole('dialog', { name: 'Cancel 2 jobs?' });
+    await question.getByRole('button', { name: 'Cancel 2', exact: true }).click();
+    await page.getByText('Done: 2 jobs were cancelled.').waitFor();
     // The row does not match any more: it is dimmed, and gone once the list is read again.
     await page.locator(`tr:not(.gone) a[data-job="${first}"]`).waitFor({ state: 'detached' });
   });

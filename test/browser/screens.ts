@@ -15,6 +15,7 @@ export const SCREENS: readonly Screen[] = [
   { name: 'send', path: () => '/queues/order-events/send' },
   { name: 'jobs', path: () => '/jobs' },
   { name: 'jobs-filtered', path: () => `/jobs?q=${encodeURIComponent('state:dead payload.customer.id:42')}` },
+  { name: 'attempts', path: () => '/jobs/attempts' },
   { name: 'job-retrying', path: ({ jobs }) => `/jobs/${jobs.retrying}` },
   { name: 'job-held', path: ({ jobs }) => `/jobs/${jobs.held}` },
   { name: 'job-dead', path: ({ jobs }) => `/jobs/${jobs.exact}` },

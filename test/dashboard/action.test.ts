@@ -114,7 +114,7 @@ describe('the rate', () => {
 });
 
 describe('the course of an action', () => {
-  const canary = { id: 'c', status: 'COMPLETED', createdAt: START, completedAt: '2026-11-12T12:04:30Z' } as const;
+  const canary = { id: 'c', status: 'COMPLETED', createdAt: START, endedAt: '2026-11-12T12:04:30Z' } as const;
 
   it('is told by the action and the job that was sent ahead, the newest first', () => {
     expect(stepsOf(RUNNING, canary, null).map(({ text }) => plain(text))).toEqual([

@@ -8,14 +8,14 @@ const context = { now: Date.parse(at('12:04:11')), zone: 'utc', webhookTimeoutSe
 
 const attempt = (number: number, clock: string, more: Partial<AttemptNow> = {}): AttemptNow => ({
   ...{ attempt: number, status: 'FAILED', at: at(clock), durationMs: 200, waitMs: 20, webhookStatusCode: 500 },
-  ...{ error: 'HTTP 500' },
+  ...{ error: 'HTTP 500', startedAt: null, retryAt: null, heldUntil: null },
   ...more,
 });
 
 const job: JobWhole = {
-  ...{ id: '0'.repeat(24), status: 'PENDING', attemptsMade: 3, maxAttempts: 5, deferCount: 0 },
-  ...{ createdAt: at('12:03:36.900'), scheduledFor: at('12:04:22'), startedAt: null, completedAt: null },
-  ...{ ackDeadline: null, lastError: 'timeout', deadReason: null, deadLetter: null },
+  ...{ id: '0'.repeat(24), status: 'PENDING', state: 'RETRYING', attemptsMade: 3, maxAttempts: 5, deferCount: 0 },
+  ...{ createdAt: at('12:03:36.900'), scheduledFor: at('12:04:22'), startedAt: null, endedAt: null },
+  ...{ ackDeadline: null, lastError: 'timeout', deadReason: null, cancelledBy: null, receipt: null },
   waiting: { reason: 'BACKOFF', earliestAt: at('12:04:22') },
   ...{ deliverBy: at('23:00:00'), backoffType: 'EXPONENTIAL', backoffDelay: 4, progress: null },
   attempts: [
@@ -81,12 +81,32 @@ describe('the crossing', () => {
   });
 
   it('of a job that waits for an event has no time at its end', () => {
-    const parts = crossing({ attempts: [], attemptsMade: 0, waiting: { reason: 'CONCURRENCY', earliestAt: null } });
+    const waiting = { reason: 'CONCURRENCY', earliestAt: null } as const;
+    const parts = crossing({ attempts: [], attemptsMade: 0, waiting, state: 'DUE', scheduledFor: at('12:03:36.900') });
     expect(parts.slice(1, 5)).toEqual([
       '34.1 s (idle wait)',
       '|',
       'no free slot (idle wait)',
       '[Attempt 1: next] later',
+    ]);
+  });
+
+  it('of a job that retries in a paused queue: its backoff, then the pause', () => {
+    const parts = crossing({ waiting: { reason: 'PAUSED', earliestAt: null } });
+    expect(parts.slice(8, 13)).toEqual([
+      ...[' (warn wait)', '|', '11 s of backoff left (warn wait)', 'paused (idle wait)'],
+      '[Attempt 4: next] later',
+    ]);
+  });
+
+  it('tells a backoff from the time that the job waited for its queue after it', () => {
+    const first = attempt(1, '12:00:00', { retryAt: at('12:00:04') });
+    const held = attempt(2, '12:02:10', { status: 'DEFERRED', heldUntil: at('12:02:40') });
+    const attempts = [first, held, attempt(2, '12:02:41')];
+    const labels = crossing({ createdAt: at('11:59:59'), attempts }).filter((part) => /backoff|held/.test(part));
+    expect(labels.slice(0, 2)).toEqual([
+      'backoff 4 s, then 2 min 6 s for its queue (warn wait)',
+      'held 30.8 s (hold wait)',
     ]);
   });
 
@@ -113,24 +133,35 @@ describe('the crossing', () => {
       status: 'COMPLETED',
       attempts: [done],
       attemptsMade: 1,
-      completedAt: at('12:03:38'),
+      endedAt: at('12:03:38'),
       waiting: null,
     });
     expect(parts.at(-1)).toBe('[Completed: #1 · 200 · 12:03:38]');
   });
 
   it('of a dead and of a cancelled job', () => {
-    const dead = { status: 'DEAD', waiting: null, deadLetter: { deadAt: at('12:04:05') } } as const;
+    const dead = { status: 'DEAD', waiting: null, endedAt: at('12:04:05') } as const;
     expect(crossing({ ...dead, deadReason: 'ATTEMPTS_EXHAUSTED' }).slice(-2)).toEqual([' (bad)', '[Dead: 12:04:05]']);
     expect(crossing({ ...dead, deadReason: 'CANCELLED' }).at(-1)).toBe('[Cancelled: 12:04:05]');
   });
 
   it('in ack mode shows how long the worker had the job', () => {
-    const silent = attempt(1, '12:08:37', { webhookStatusCode: 200, error: 'ack_timeout' });
+    const startedAt = at('12:03:37');
+    const silent = attempt(1, '12:08:37', { webhookStatusCode: 200, error: 'ack_timeout', startedAt });
     const change = { attempts: [silent], queue: { ...job.queue, mode: 'ACK' } } as const;
-    expect(crossing(change).slice(1, 4)).toEqual(['20 ms ()', '5 min (ack slow)', '[ack timeout: #1 · 200 ms]']);
-    const said = crossing({ ...change, attempts: [{ ...silent, startedAt: at('12:08:00') }] });
-    expect(said[2]).toBe('37 s (ack slow)');
+    expect(crossing(change).slice(1, 4)).toEqual(['100 ms ()', '5 min (ack slow)', '[ack timeout: #1 · 200 ms]']);
+  });
+
+  it('of a job that awaits its ack begins with the answer that took it', () => {
+    const change: Partial<JobWhole> = {
+      ...{ status: 'AWAITING_ACK', state: 'AWAITING_ACK', waiting: null, attempts: [], attemptsMade: 1 },
+      ...{ startedAt: at('12:04:00'), ackDeadline: at('12:09:02') },
+      receipt: { webhookStatusCode: 202, durationMs: 2000, responseBody: null },
+    };
+    expect(crossing(change).slice(2)).toEqual([
+      ...['2 s (ack slow)', '[Received: #1 · 202 · 12:04:02]', '9 s (ack slow)', '|'],
+      ...['4 min 51 s left to report (ack wait)', '[Report due: 12:09:02] later'],
+    ]);
   });
 
   it('of many attempts shows the last four, and all when asked', () => {

@@ -6,6 +6,7 @@ import {
   conditionOfCause,
   headOfCauses,
   leadOfCause,
+  newCauses,
   roughlyAgo,
   saidOfCause,
   timesOfCause,
@@ -13,9 +14,11 @@ import {
 import {
   deedOfReplay,
   durationOfReplay,
+  limitsOfQueue,
   planRefusal,
   type ReplayQueue,
   safetyOfReplay,
+  safetyOfReplays,
   termsOfReplay,
 } from '../../src/dashboard/model/dead/replay.ts';
 import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
@@ -49,7 +52,8 @@ function cause(
     count: 1998,
     firstSeen: '2026-11-12T09:12:00Z',
     lastSeen: '2026-11-12T09:41:00Z',
-    sample: { queue: QUEUE, job: { attempts: [{ attempt: attempts, responseBody: body }] } },
+    queue: QUEUE,
+    sample: { job: { attempts: [{ attempt: attempts, responseBody: body }] } },
     ...change,
   };
 }
@@ -78,13 +82,13 @@ describe('the title of a cause', () => {
 
   it('does not count a single attempt, and does without a sample', () => {
     expect(titleOfDeath(cause({}, 1), 15)).toBe('Receiver answered 500');
-    expect(titleOfDeath(cause({ sample: null }), 15)).toBe('Receiver answered 500');
-    expect(titleOfDeath(cause({ sample: null, reason: 'ACK_TIMEOUT' }), 15)).toBe('Worker did not report in time');
+    expect(titleOfDeath(cause({ queue: null, sample: null }), 15)).toBe('Receiver answered 500');
+    expect(titleOfDeath(cause({ queue: null, reason: 'ACK_TIMEOUT' }), 15)).toBe('Worker did not report in time');
   });
 
   it('says less of a queue of which less is known', () => {
     const title = (change: Partial<CauseNow>) =>
-      titleOfDeath({ ...cause(change), sample: { queue: { maxAttempts: 3 } } }, 15);
+      titleOfDeath({ ...cause(change), queue: { maxAttempts: 3 }, sample: null }, 15);
     expect(title({})).toBe('Receiver answered 500, three times');
     expect(title({ error: 'ack_timeout', webhookStatusCode: 202 })).toBe('Worker did not report in time');
     expect(title({ reason: 'DEFER_CAP_EXHAUSTED', webhookStatusCode: null })).toBe('All holds were used up');
@@ -102,11 +106,17 @@ describe('the condition of a cause', () => {
     const at = (minutes: number) => new Date(NOW - minutes * 60_000).toISOString();
     expect(conditionOfCause(cause({ lastSeen: at(11) }), NOW)).toBe('over');
     expect(conditionOfCause(cause({ lastSeen: at(9) }), NOW)).toBe('failing');
-    const ill = { queue: { ...QUEUE, health: answers(94, 6) }, job: null };
-    expect(conditionOfCause(cause({ lastSeen: at(11), sample: ill }), NOW)).toBe('unknown');
-    expect(conditionOfCause(cause({ lastSeen: at(11), sample: null }), NOW)).toBe('unknown');
+    const ill = { ...QUEUE, health: answers(94, 6) };
+    expect(conditionOfCause(cause({ lastSeen: at(11), queue: ill }), NOW)).toBe('unknown');
+    expect(conditionOfCause(cause({ lastSeen: at(11), queue: null }), NOW)).toBe('unknown');
     // A worker that does not report says nothing about the receiver.
     expect(conditionOfCause(cause({ lastSeen: at(11), error: 'ack_timeout' }), NOW)).toBe('unknown');
+  });
+
+  it('is new when it began within a day, and others are older', () => {
+    const [old, fresh] = [cause({ firstSeen: '2026-11-11T09:00:00Z' }), cause()];
+    expect([...newCauses([old, fresh], NOW)]).toEqual([fresh]);
+    expect(newCauses([fresh, cause({ count: 1 })], NOW).size).toBe(0);
   });
 
   it('calls a receiver well after ten answers, 19 of 20 of them 2xx', () => {
@@ -151,7 +161,7 @@ describe('the first line of Dead letters', () => {
     expect(lead({ reason: 'ACK_TIMEOUT' })).toBe(
       `order-events: worker did not report within 5 min from 09:12 to 09:41.`,
     );
-    expect(leadOfCause(cause({ sample: null }), 15, VIEW)).toBeNull();
+    expect(leadOfCause(cause({ queue: null }), 15, VIEW)).toBeNull();
   });
 });
 
@@ -178,6 +188,34 @@ describe('the price of a replay', () => {
     expect(strong({ health: answers(5, 0) })).toMatch(/not known/);
     expect(strong({ paused: true })).toBe('The queue is paused.');
     expect(plain(safetyOfReplay(queue).text)).toBe('It answered 2xx to 99 % of 100 deliveries of the last hour.');
+  });
+
+  it('of several queues is as safe as the worst of them', () => {
+    const receiver = (name: string, health: Answers | null, change: Partial<ReplayQueue> = {}) => {
+      return { name, paused: false, hold: null, health, ...change };
+    };
+    const [well, ill] = [receiver('a', answers(99, 1)), receiver('b', answers(2, 98))];
+    const quiet = receiver('c', answers(1, 0));
+    expect(safetyOfReplays([well, well])).toMatchObject({ signal: 'ok', strong: 'All 2 receivers work.' });
+    expect(safetyOfReplays([well, ill, quiet])).toMatchObject({
+      signal: 'bad',
+      strong: 'Of 3 receivers, 1 fails.',
+      text: 'Jobs of b would die again. Replay the others by their cause, or send 1 first.',
+    });
+    expect(safetyOfReplays([well, quiet, receiver('d', null, { paused: true })])).toMatchObject({
+      strong: 'Of 3 receivers, 1 works.',
+      text: 'Not known: c and d. They are paused or held, or had too few deliveries in the last hour.',
+    });
+    expect(safetyOfReplays([well])).toEqual(safetyOfReplay(well));
+    expect(safetyOfReplays([])).toBeNull();
+  });
+
+  it('of several queues knows no common limit or settings', () => {
+    expect(durationOfReplay(1998, 10, null).map(plain)).toEqual(['3 min 20 s', 'at 10 a second']);
+    expect(plain(termsOfReplay(1998, null))).toBe(
+      'Each becomes a new job with a new id and the present settings of its queue. Uses at least 1 998 attempts of the month.',
+    );
+    expect(limitsOfQueue(null)).toBe('The own limits of each queue still hold.');
   });
 
   it('names what it uses of the month, and where the plan ends it', () => {

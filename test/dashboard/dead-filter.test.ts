@@ -15,6 +15,7 @@ import {
 } from '../../src/dashboard/model/dead/filter.ts';
 import { pathOfSelection } from '../../src/dashboard/model/dead/selection.ts';
 import { deadSuggestions } from '../../src/dashboard/model/dead/suggest.ts';
+import type { Known } from '../../src/dashboard/model/filter/suggest.ts';
 import { completionOf } from '../../src/dashboard/model/filter/suggestion.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
@@ -36,6 +37,9 @@ describe('the filter of dead letters', () => {
 
   it('is the same after it stood in the URL', () => {
     for (const text of [
+      'payload.customer.id:42 payload.total:>400 payload.total:<900',
+      'answer:"pool exhausted"',
+      'answer:""',
       '',
       FULL,
       'replayed:any',
@@ -57,6 +61,21 @@ describe('the filter of dead letters', () => {
       webhookStatusCodes: [500, 502],
       dead: { from: '2026-11-12T10:00:00.000Z' },
       fingerprints: ['bc03a4af6c368fe6'],
+    });
+  });
+
+  it('has conditions on payloads and on the answer', () => {
+    expect(toDeadLetterFilter(parseDeadFilter('payload.customer.id:42 answer:""'), [], NOW)).toEqual({
+      replayed: false,
+      answers: [''],
+      payload: { path: 'customer.id', op: 'EQ', value: 42 },
+    });
+    const two = toDeadLetterFilter(parseDeadFilter('payload.a:1 payload.b:2 payload.a:3'), [], NOW);
+    expect(two.payload).toEqual({
+      and: [
+        { path: 'a', op: 'EQ', value: 3 },
+        { path: 'b', op: 'EQ', value: 2 },
+      ],
     });
   });
 
@@ -91,12 +110,20 @@ describe('the filter of dead letters', () => {
 });
 
 describe('suggestions', () => {
-  const terms = (text: string, queues: string[] = []) =>
-    deadSuggestions(text, queues).map((offer) => completionOf(offer, formatDeadChip));
+  const terms = (text: string, queues: string[] = [], known: Partial<Known> = {}) =>
+    deadSuggestions(text, { queues, paths: [], values: [], ...known }).map((offer) =>
+      completionOf(offer, formatDeadChip),
+    );
 
   it('begin with the words, and then have queues and the error', () => {
-    expect(terms('')).toEqual(['queue:', 'reason:', 'error:', 'code:', 'died:', 'replayed:']);
+    expect(terms('')).toEqual(['queue:', 'reason:', 'error:', 'code:', 'died:', 'replayed:', 'payload.']);
     expect(terms('co', ['coins'])).toEqual(['code:', 'queue:coins', 'error:~co']);
+  });
+
+  it('are paths of payloads and their values', () => {
+    const known = { paths: [{ value: 'customer.id', count: 9 }], values: [{ value: '42', count: 3 }] };
+    expect(terms('cust', [], known)).toEqual(['payload.customer.id:', 'payload.cust:42', 'error:~cust']);
+    expect(terms('payload.customer.id:', [], known)).toEqual(['payload.customer.id:42']);
   });
 
   it('are conditions that the filter can read', () => {
@@ -119,6 +146,18 @@ describe('the filter of a replay that was started', () => {
       fingerprints: ['bc03a4af6c368fe6'],
       dead: { from: '2026-11-12T10:00:00.000Z' },
     });
+  });
+
+  it('has its conditions on payloads, or there is no way back', () => {
+    const test = { kind: 'test', path: 'customer.id', op: 'EQ', value: 42 };
+    const path = (payload: object) => pathOfSelection('REPLAY_DEAD_LETTERS', { payload }, null);
+    expect(path(test)).toBe('/dead?q=payload.customer.id:42');
+    expect(path({ kind: 'and', of: [test, { ...test, path: 'a', op: 'EXISTS' }] })).toBe(
+      '/dead?q=payload.customer.id:42+payload.a:*',
+    );
+    expect(path({ kind: 'and', of: [test, { kind: 'or', of: [test] }] })).toBeNull();
+    expect(pathOfSelection('REPLAY_DEAD_LETTERS', { jobs: {} }, null)).toBeNull();
+    expect(pathOfSelection('REPLAY_DEAD_LETTERS', { ids: ['a'] }, null)).toBeNull();
   });
 
   it('is none for actions on jobs', () => {

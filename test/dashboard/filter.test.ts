@@ -4,6 +4,7 @@ import { addChip, type Chip, type Filter, labelOfChip, STATES } from '../../src/
 import { formatFilter } from '../../src/dashboard/model/filter/format.ts';
 import { toJobFilter } from '../../src/dashboard/model/filter/job-filter.ts';
 import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
+import { DEAD_REASONS, type DeadReasonName, WAITS, type WaitName } from '../../src/dashboard/model/filter/reasons.ts';
 import { toSearch } from '../../src/dashboard/model/filter/search.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
@@ -44,10 +45,19 @@ const chip: fc.Arbitrary<Chip> = fc.oneof(
   some(fc.constantFrom(...STATES)).map((values): Chip => ({ word: 'state', values })),
   some(text).map((values): Chip => ({ word: 'queue', values })),
   some(code).map((values): Chip => ({ word: 'code', values })),
+  some(code).map((values): Chip => ({ word: 'ever', values })),
+  some(fc.constantFrom(...(Object.keys(DEAD_REASONS) as DeadReasonName[]))).map(
+    (values): Chip => ({ word: 'reason', values }),
+  ),
+  some(fc.constantFrom(...(Object.keys(WAITS) as WaitName[]))).map((values): Chip => ({ word: 'waits', values })),
+  text.map((value): Chip => ({ word: 'key', text: value, isExact: true })),
+  fc.stringMatching(/^[0-9a-f]{24}$/).map((id): Chip => ({ word: 'action', id })),
   fc
-    .tuple(fc.constantFrom('error' as const, 'key' as const), text)
+    .tuple(fc.constantFrom('error' as const, 'key' as const, 'text' as const), text)
     .map(([word, value]): Chip => ({ word, text: value })),
-  attempts.map(({ min, max }): Chip => ({ word: 'attempts', min, max })),
+  fc
+    .tuple(fc.constantFrom('attempts' as const, 'holds' as const), attempts)
+    .map(([word, { min, max }]): Chip => ({ word, min, max })),
   fc
     .tuple(fc.constantFrom('created' as const, 'completed' as const, 'scheduled' as const), range)
     .map(([word, value]): Chip => ({ word, range: value })),
@@ -141,6 +151,15 @@ describe('the API', () => {
     ['state:pending', { states: ['DUE', 'SCHEDULED', 'RETRYING', 'HELD'] }],
     ['state:awaiting-ack', { states: ['AWAITING_ACK'] }],
     ['key:paid', { idempotencyKeyContains: 'paid' }],
+    ['key:=orders-77', { idempotencyKey: 'orders-77' }],
+    ['ever:500,5xx,0', { anyWebhookStatusCodes: [500], anyWebhookStatusClasses: [5, 0] }],
+    ['holds:>2', { deferCount: { min: 3 } }],
+    ['reason:nacked,holds-exhausted', { deadReasons: ['NACKED', 'DEFER_CAP_EXHAUSTED'] }],
+    ['waits:pause,slot', { waitReasons: ['PAUSED', 'CONCURRENCY'] }],
+    ['action:01a1cfa459463c7ed8a1f07c', { actionId: '01a1cfa459463c7ed8a1f07c' }],
+    ['text:~"card declined"', { payload: { anywhere: 'card declined' } }],
+    ['payload.a:1 text:b', { payload: { and: [{ path: 'a', op: 'EQ', value: 1 }, { anywhere: 'b' }] } }],
+    ['payload.items.*.sku:A-1', { payload: { path: 'items.*.sku', op: 'EQ', value: 'A-1' } }],
     [
       'created:2026-11-12..2026-11-12',
       { created: { from: '2026-11-12T00:00:00.000Z', to: '2026-11-12T23:59:59.999Z' } },

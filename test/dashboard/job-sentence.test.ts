@@ -21,11 +21,11 @@ const context: JobContext = {
   zone: 'utc',
   webhookTimeoutSeconds: 15,
   hasWorker: true,
-  cancelledBy: null,
 };
 
 const failed = (attempt: number, error: string, more: Partial<AttemptNow> = {}): AttemptNow => ({
   ...{ attempt, status: 'FAILED', at: at('12:04:05'), durationMs: 212, waitMs: 40, error },
+  ...{ startedAt: null, retryAt: null, heldUntil: null },
   webhookStatusCode: error.startsWith('HTTP ') ? Number(error.slice(5)) : null,
   ...more,
 });
@@ -36,20 +36,28 @@ const queue: JobWhole['queue'] = {
 };
 
 const job: JobWhole = {
-  ...{ id: '01a1cfa459463c7ed8a1f07c', status: 'PENDING', attemptsMade: 0, maxAttempts: 5, deferCount: 0 },
-  ...{ createdAt: at('12:03:36.900'), scheduledFor: at('12:04:22'), startedAt: null, completedAt: null },
-  ...{ ackDeadline: null, lastError: null, deadReason: null, waiting: null, deadLetter: null },
+  ...{
+    id: '01a1cfa459463c7ed8a1f07c',
+    status: 'PENDING',
+    state: 'DUE',
+    attemptsMade: 0,
+    maxAttempts: 5,
+    deferCount: 0,
+  },
+  ...{ createdAt: at('12:03:36.900'), scheduledFor: at('12:04:22'), startedAt: null, endedAt: null },
+  ...{ ackDeadline: null, lastError: null, deadReason: null, cancelledBy: null, waiting: null, receipt: null },
   ...{ deliverBy: '2026-11-13T12:03:36Z', backoffType: 'EXPONENTIAL', backoffDelay: 4, progress: null, attempts: [] },
   queue,
 };
 
 const waits = (reason: NonNullable<JobWhole['waiting']>['reason'], earliestAt: string | null = at('12:04:22')) => ({
   waiting: { reason, earliestAt },
+  state: ({ BACKOFF: 'RETRYING', HELD: 'HELD', DELAYED: 'SCHEDULED' } as const)[reason as 'HELD'] ?? ('DUE' as const),
 });
 const dies = (deadReason: string): Partial<JobWhole> => ({
-  status: 'DEAD',
+  ...{ status: 'DEAD', state: 'DEAD' },
   deadReason,
-  deadLetter: { deadAt: at('09:41:52') },
+  endedAt: at('09:41:52'),
 });
 const inQueue = (change: Partial<JobWhole['queue']>) => ({ queue: { ...queue, ...change } });
 
@@ -110,30 +118,50 @@ const ROWS: Row[] = [
     'in 11 s · 100 of 100 used',
   ],
   ['DUE', waits('DUE'), 'Next in line: nothing stands in its way.', 'next in line'],
+  [
+    'DUE with others before it',
+    { waiting: { reason: 'DUE', earliestAt: null, ahead: 812 } },
+    'Waits for its turn: 812 jobs of its queue are before it.',
+    'next in line',
+  ],
+  [
+    'PAUSED while it retries',
+    {
+      ...{ ...waits('PAUSED', null), state: 'RETRYING', lastError: 'HTTP 500' },
+      ...inQueue({ pause: { since: at('11:20:00'), by: 'jf_4kQ…x7Pd' } }),
+    },
+    'Waits because jf_4kQ…x7Pd paused the queue at 11:20:00.',
+    'queue paused since 11:20 · 500',
+  ],
   ['DUE without a worker', waits('DUE'), 'Waits because no worker is running.', 'next in line', { hasWorker: false }],
   ['QUEUE_DELETED', waits('QUEUE_DELETED'), 'Its queue was deleted: the job dies in a moment.', 'dies in a moment'],
   [
     'PROCESSING',
-    { status: 'PROCESSING', startedAt: at('12:04:07.500') },
+    { status: 'PROCESSING', state: 'PROCESSING', startedAt: at('12:04:07.500') },
     'Being delivered for 3 s; the receiver has 15 s.',
     'for 3 s, of 15 s at most',
   ],
   [
     'PROCESSING, silent',
-    { status: 'PROCESSING', startedAt: at('12:03:50') },
+    { status: 'PROCESSING', state: 'PROCESSING', startedAt: at('12:03:50') },
     'Its worker went silent; it is taken back soon, no attempt is used.',
     'for 21 s, of 15 s at most',
   ],
   [
     'AWAITING_ACK',
-    { status: 'AWAITING_ACK', ackDeadline: at('12:06:15'), progress: { text: '40 %', at: at('12:04:00') } },
+    {
+      status: 'AWAITING_ACK',
+      state: 'AWAITING_ACK',
+      ackDeadline: at('12:06:15'),
+      progress: { text: '40 %', at: at('12:04:00') },
+    },
     'Received. The worker has 2 min 4 s more to report, until 12:06:15.',
     '2 min 4 s to report · “40 %”',
   ],
   [
     'COMPLETED',
     {
-      ...{ status: 'COMPLETED', startedAt: at('12:04:04.788'), completedAt: at('12:04:05') },
+      ...{ status: 'COMPLETED', state: 'COMPLETED', startedAt: at('12:04:04.788'), endedAt: at('12:04:05') },
       attempts: [failed(1, '', { status: 'SUCCESS', error: null, webhookStatusCode: 200 })],
     },
     'Completed at 12:04:05: the receiver answered 200 in 212 ms.',
@@ -141,7 +169,10 @@ const ROWS: Row[] = [
   ],
   [
     'COMPLETED in ack mode',
-    { status: 'COMPLETED', startedAt: at('12:04:04'), completedAt: at('12:04:05'), ...inQueue({ mode: 'ACK' }) },
+    {
+      ...{ status: 'COMPLETED', state: 'COMPLETED', startedAt: at('12:04:04'), endedAt: at('12:04:05') },
+      ...inQueue({ mode: 'ACK' }),
+    },
     'Completed at 12:04:05: the worker reported success.',
     'in 1 s',
   ],
@@ -205,10 +236,16 @@ const ROWS: Row[] = [
   ['QUEUE_DELETED, dead', dies('QUEUE_DELETED'), 'Dead since 09:41:52: its queue was deleted.', 'queue deleted'],
   [
     'CANCELLED',
-    dies('CANCELLED'),
+    { ...dies('CANCELLED'), cancelledBy: 'sam@example.com' },
     'Cancelled at 09:41:52 by sam@example.com.',
-    'cancelled',
-    { cancelledBy: 'sam@example.com' },
+    'by sam@example.com',
+  ],
+  ['CANCELLED by nobody known', dies('CANCELLED'), 'Cancelled at 09:41:52.', 'cancelled'],
+  [
+    'DEAD without a dead letter',
+    { ...dies('ATTEMPTS_EXHAUSTED'), maxAttempts: 1, attemptsMade: 1, lastError: 'timeout' },
+    'Dead since 09:41:52: the receiver did not answer within 15 s. Its only attempt is used.',
+    'timeout after 1 attempt',
   ],
 ];
 
@@ -254,10 +291,45 @@ describe('the second line', () => {
     expect(line({ ...waits('HELD'), deferCount: 3 })).toBe('3 of 50 holds are used, and 0 of 5 attempts.');
   });
 
-  it('quotes the progress of the worker', () => {
-    expect(line({ status: 'AWAITING_ACK', progress: { text: '40 %', at: at('12:04:00') } })).toBe(
-      'The worker said “40 %” at 12:04:00.',
+  it('says what a job of a paused queue would wait for itself', () => {
+    const paused = { ...waits('PAUSED', null), state: 'RETRYING', attemptsMade: 1, lastError: 'HTTP 500' } as const;
+    expect(line(paused)).toMatch(
+      /^Its retry is set for 12:04:22, because the receiver answered 500\. 1 of 5 attempts is/,
     );
+    expect(line({ ...waits('QUEUE_HELD'), state: 'SCHEDULED' })).toMatch(/^It is scheduled for 12:04:22\. None of/);
+    expect(line({ ...waits('PAUSED', null), state: 'HELD', lastError: 'HTTP 429', deferCount: 2 })).toBe(
+      'It is held itself until 12:04:22, because the receiver answered 429. 2 of 50 holds are used, and 0 of 5 attempts.',
+    );
+  });
+
+  it('of a job that awaits its ack says how the receiver answered', () => {
+    const receipt = { webhookStatusCode: 202, durationMs: 48, responseBody: null };
+    expect(line({ status: 'AWAITING_ACK', state: 'AWAITING_ACK', attemptsMade: 1, receipt })).toMatch(
+      /^The receiver answered 202 in 48 ms\. This is attempt 1 of 5\./,
+    );
+  });
+
+  it('quotes the progress of the worker', () => {
+    expect(
+      line({ status: 'AWAITING_ACK', state: 'AWAITING_ACK', progress: { text: '40 %', at: at('12:04:00') } }),
+    ).toBe('The worker said “40 %” at 12:04:00.');
+  });
+});
+
+describe('the word of a job', () => {
+  const word = (change: Partial<JobWhole>) => wordOfJob({ ...job, ...change }).word;
+
+  it('is that of its state, also while its queue is paused', () => {
+    expect(word(waits('BACKOFF'))).toBe('Retrying');
+    expect(word({ ...waits('PAUSED', null), state: 'RETRYING' })).toBe('Retrying');
+    expect(word({ ...waits('PAUSED', null), state: 'SCHEDULED' })).toBe('Scheduled');
+    expect(word({ ...waits('RATE_LIMIT'), state: 'HELD' })).toBe('Held');
+  });
+
+  it('is that of the reason, for what is due', () => {
+    expect(word(waits('PAUSED', null))).toBe('Paused');
+    expect(word(waits('CONCURRENCY', null))).toBe('No free slot');
+    expect(word({ ...waits('QUEUE_DELETED', null), state: 'RETRYING' })).toBe('Queue deleted');
   });
 });
 

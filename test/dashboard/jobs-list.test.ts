@@ -1,14 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { buildSchema, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { MAX_MANY, manyText } from '../../src/dashboard/graphql/many-text.ts';
 import { isWell } from '../../src/dashboard/model/answers.ts';
+import { appliesTo, jobsOfDeed } from '../../src/dashboard/model/bulk.ts';
+import { BULK, leftOutOf } from '../../src/dashboard/model/bulk-price.ts';
 import { formatChip } from '../../src/dashboard/model/filter/format.ts';
 import { stillMatches } from '../../src/dashboard/model/filter/matches.ts';
 import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
 import { lookUpsFor, suggestionsFor } from '../../src/dashboard/model/filter/suggest.ts';
 import { completionOf } from '../../src/dashboard/model/filter/suggestion.ts';
+import { asSentence } from '../../src/dashboard/model/format.ts';
 import { brushedRange, histogramRange } from '../../src/dashboard/model/histogram.ts';
 import { sentenceOfJobs } from '../../src/dashboard/model/jobs-sentence.ts';
 
@@ -50,6 +49,13 @@ describe('the sentence of a list', () => {
     expect(sentence({ count: 0, exact: true }, null, true)).toBe('No job matches.');
     expect(sentence({ count: 0, exact: true }, null, false)).toBe('No job has been published yet.');
   });
+
+  it('takes the hint of the server about an empty page as it is', () => {
+    expect(asSentence('no recent payload has the path Customer.id: did you mean customer.id?')).toBe(
+      'No recent payload has the path Customer.id: did you mean customer.id?',
+    );
+    expect(asSentence('no recent payload has the path a')).toBe('No recent payload has the path a.');
+  });
 });
 
 describe('suggestions', () => {
@@ -83,7 +89,7 @@ describe('suggestions', () => {
   it('are paths, and values of a path', () => {
     expect(labels('items.0.s')).toEqual([
       ...['items.0.sku', 'items.0.size', 'items.0.s = "FERRY-MUG-02"'],
-      ...['error contains “items.0.s”', 'idempotency key contains “items.0.s”'],
+      ...['error contains “items.0.s”', 'idempotency key contains “items.0.s”', 'payload contains “items.0.s”'],
     ]);
     const [value] = suggestionsFor('payload.items.0.sku:', known);
     expect(value?.does).toEqual({ chip: { word: 'payload', path: 'items.0.sku', op: 'EQ', values: ['FERRY-MUG-02'] } });
@@ -93,7 +99,7 @@ describe('suggestions', () => {
     const offers = suggestionsFor('42', { ...known, values: [] });
     expect(offers.map(({ label }) => label)).toEqual([
       ...['items.0.sku', 'items.0.size', 'error contains “42”', 'idempotency key contains “42”'],
-      ...['items.0.sku = 42', 'items.0.size = 42'],
+      ...['payload contains “42”', 'items.0.sku = 42', 'items.0.size = 42'],
     ]);
     expect(offers.at(-1)?.does).toMatchObject({ chip: { values: [42] } });
   });
@@ -122,14 +128,13 @@ describe('suggestions', () => {
 
 describe('a row', () => {
   it.each([
-    ['state:retrying,held', { status: 'PENDING', waiting: { reason: 'BACKOFF' } }, true],
-    ['state:retrying,held', { status: 'COMPLETED', waiting: null }, false],
-    ['state:retrying', { status: 'PENDING', waiting: { reason: 'DUE' } }, false],
-    ['state:retrying', { status: 'PENDING', waiting: { reason: 'PAUSED' } }, true],
-    ['state:dead', { status: 'PENDING', waiting: { reason: 'PAUSED' } }, false],
-    ['queue:a', { status: 'DEAD', waiting: null }, true],
-  ] as const)('of %s with %j still matches: %s', (text, job, expected) => {
-    expect(stillMatches(parseFilter(text), job)).toBe(expected);
+    ['state:retrying,held', 'RETRYING', true],
+    ['state:retrying,held', 'COMPLETED', false],
+    ['state:retrying', 'DUE', false],
+    ['state:awaiting-ack', 'AWAITING_ACK', true],
+    ['queue:a', 'DEAD', true],
+  ] as const)('of %s in the state %s still matches: %s', (text, state, expected) => {
+    expect(stillMatches(parseFilter(text), { state })).toBe(expected);
   });
 });
 
@@ -160,9 +165,32 @@ describe('a receiver', () => {
   });
 });
 
-describe('one request for many jobs', () => {
-  const schema = buildSchema(readFileSync(join(import.meta.dirname, '../../schema.graphql'), 'utf8'));
-  it.each(['runNow', 'cancelJob', 'replayDeadLetter'] as const)('%s is valid', (field) => {
-    expect(validate(schema, parse(manyText(field, MAX_MANY)))).toEqual([]);
+describe('what can be done with many jobs', () => {
+  const dead = { state: 'DEAD', deadLetter: { replayedAt: null } } as const;
+
+  it('applies to jobs by their state, and a dead letter is replayed once', () => {
+    expect(appliesTo('replay', dead)).toBe(true);
+    expect(appliesTo('replay', { ...dead, deadLetter: { replayedAt: '2026-11-12T12:00:00Z' } })).toBe(false);
+    expect(appliesTo('replay', { ...dead, deadLetter: null })).toBe(false);
+    expect(appliesTo('run', { state: 'RETRYING', deadLetter: null })).toBe(true);
+    expect(appliesTo('run', { state: 'DUE', deadLetter: null })).toBe(false);
+    expect(appliesTo('cancel', { state: 'AWAITING_ACK', deadLetter: null })).toBe(true);
+    expect(appliesTo('cancel', dead)).toBe(false);
+  });
+
+  it('is counted by state', () => {
+    const byState = { DUE: 3, RETRYING: 2, HELD: 1, DEAD: 57, COMPLETED: 9 };
+    expect((['run', 'replay', 'cancel'] as const).map((deed) => jobsOfDeed(deed, byState))).toEqual([3, 57, 6]);
+  });
+
+  it('says how many are left out, as far as they were counted', () => {
+    expect(leftOutOf({ count: 61, exact: true }, 57)).toBe('4');
+    expect(plain(leftOutOf({ count: 10_000, exact: false }, 57))).toBe('9 943+');
+    expect(leftOutOf({ count: 5, exact: true }, 6)).toBe('0');
+  });
+
+  it('is asked for with its number', () => {
+    expect(plain(BULK.run.question(1998))).toBe('Run 1 998 jobs now?');
+    expect(plain(BULK.cancel.question(1))).toBe('Cancel 1 job?');
   });
 });

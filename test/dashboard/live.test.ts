@@ -141,7 +141,7 @@ describe('the connection', () => {
     vi.advanceTimersByTime(50);
     expect(live.streams).toHaveLength(2);
     expect(live.streams[0]?.isClosed).toBe(true);
-    expect(live.last().watch).toEqual({ queueIds: ['q'], jobIds: ['a'], actionIds: [] });
+    expect(live.last().watch).toEqual({ queueIds: ['q'], jobIds: ['a'], actionIds: [], allQueues: false });
     // The dot stays live: the new stream begins with the present state.
     expect(live.state()?.phase).toBe('open');
     live.connection.setWatch(mergeWatches([{ queueIds: ['q'] }, { jobIds: ['a'] }]));

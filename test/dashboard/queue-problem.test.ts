@@ -128,7 +128,7 @@ describe('the figures of a row', () => {
 
   it('sum up the dead letters of a queue', () => {
     const group = (count: number, id: string | null) => ({
-      ...{ count, sample: id === null ? null : { queue: { id } } },
+      ...{ count, queue: id === null ? null : { id } },
     });
     const { byQueue, isExact } = deadCountsOf([group(3, 'a'), group(4, 'b'), group(5, 'a'), group(1, null)]);
     expect([...byQueue, isExact]).toEqual([['a', 8], ['b', 4], true]);

@@ -41,16 +41,29 @@ describe('the command for a shell', () => {
 
 describe('what came back', () => {
   const now = Date.parse('2026-11-12T12:04:11Z');
-  const context = { now, zone: 'utc', webhookTimeoutSeconds: 15, hasWorker: true, cancelledBy: null } as const;
+  const context = { now, zone: 'utc', webhookTimeoutSeconds: 15, hasWorker: true } as const;
   const attempt: AttemptNow = {
     ...{ attempt: 1, status: 'SUCCESS', at: '2026-11-12T12:04:10Z', durationMs: 48, waitMs: 6 },
-    ...{ webhookStatusCode: 200, error: null },
+    ...{ webhookStatusCode: 200, error: null, startedAt: null, retryAt: null, heldUntil: null },
   };
   const job: JobWhole = {
-    ...{ id: '6915b9fa0000000000000001', status: 'COMPLETED', attemptsMade: 1, maxAttempts: 3, deferCount: 0 },
+    ...{
+      id: '6915b9fa0000000000000001',
+      status: 'COMPLETED',
+      state: 'COMPLETED',
+      attemptsMade: 1,
+      maxAttempts: 3,
+      deferCount: 0,
+    },
     ...{ createdAt: '2026-11-12T12:04:09Z', scheduledFor: '2026-11-12T12:04:09Z', startedAt: '2026-11-12T12:04:09Z' },
-    ...{ completedAt: '2026-11-12T12:04:10Z', ackDeadline: null, lastError: null, deadReason: null, waiting: null },
-    ...{ deadLetter: null, deliverBy: '2026-11-13T12:04:09Z', backoffType: 'EXPONENTIAL', backoffDelay: 2 },
+    ...{ endedAt: '2026-11-12T12:04:10Z', ackDeadline: null, lastError: null, deadReason: null, waiting: null },
+    ...{
+      cancelledBy: null,
+      receipt: null,
+      deliverBy: '2026-11-13T12:04:09Z',
+      backoffType: 'EXPONENTIAL',
+      backoffDelay: 2,
+    },
     ...{ progress: null, attempts: [attempt] },
     queue: {
       ...{ mode: 'STANDARD', concurrency: 5, inFlight: 0, rateLimitMax: null, rateLimitWindow: 60, maxDefers: 50 },
@@ -83,7 +96,14 @@ describe('what came back', () => {
       },
     ],
     [
-      'The receiver took it. Its report is due within 4 min 51 s.',
+      'The receiver answered 202 in 48 ms. The worker has 4 min 51 s to report.',
+      {
+        ...{ status: 'AWAITING_ACK', attempts: [], ackDeadline: '2026-11-12T12:09:02Z' },
+        receipt: { webhookStatusCode: 202, durationMs: 48, responseBody: null },
+      },
+    ],
+    [
+      'The receiver took it. The worker has 4 min 51 s to report.',
       { status: 'AWAITING_ACK', attempts: [], ackDeadline: '2026-11-12T12:09:02Z' },
     ],
     [

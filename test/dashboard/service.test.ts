@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { activityPath, filterOf, sinceOf } from '../../src/dashboard/model/activity-filter.ts';
 import { headOfKeys, isUnused, revokeLead } from '../../src/dashboard/model/api-keys.ts';
 import {
   actionOf,
@@ -11,7 +12,7 @@ import {
 } from '../../src/dashboard/model/audit.ts';
 import { displaySentence } from '../../src/dashboard/model/display.ts';
 import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
-import { headOfSystem, type Instance, latest } from '../../src/dashboard/model/system.ts';
+import { headOfSystem, type Instance, lagRows, latest } from '../../src/dashboard/model/system.ts';
 import { headOfPlan, projectedAttempts } from '../../src/dashboard/model/usage.ts';
 
 const NOW = Date.parse('2026-11-12T12:00:00Z');
@@ -57,8 +58,45 @@ describe('an entry of the audit log', () => {
   });
 
   it('has words for each deed of the service, and a name for others', () => {
-    expect(Object.keys(DEEDS)).toHaveLength(24);
+    expect(Object.keys(DEEDS)).toHaveLength(25);
     expect(wordsOfDeed('member.remove').verb).toBe('member: remove');
+  });
+});
+
+describe('the filter of Activity', () => {
+  const filter = filterOf(new URLSearchParams('action=queue.pause&actor=sam@example.com&since=1d&after=x'));
+
+  it('stands in the address, without the page', () => {
+    expect(activityPath(filter)).toBe('/activity?action=queue.pause&actor=sam@example.com&since=1d');
+    expect(activityPath(filter, { actor: null, before: 'y' })).toBe('/activity?action=queue.pause&since=1d&before=y');
+  });
+
+  it('has a time that it knows, before now', () => {
+    expect(sinceOf('1d', NOW)).toBe('2026-11-11T12:00:00.000Z');
+    expect(filterOf(new URLSearchParams('since=constructor')).since).toBeNull();
+  });
+});
+
+describe('the background work', () => {
+  const rows = (...[searchSeconds, statisticsSeconds, wakeUpSeconds]: [number | null, number, number | null]) =>
+    lagRows({ searchSeconds, statisticsSeconds, wakeUpSeconds }).map(({ value, isLate }) => [plain(value), isLate]);
+
+  it('says how far it is behind, and when that is too far', () => {
+    expect(rows(null, 240, null)).toEqual([
+      ['all of them', false],
+      ['until 4 min ago', false],
+      ['none is due', false],
+    ]);
+    expect(rows(90, 7200, 12)).toEqual([
+      ['all but the last 1 min 30 s', true],
+      ['until 2 h ago', true],
+      ['due for 12 s', true],
+    ]);
+    expect(rows(0.4, 0, 0.02)).toEqual([
+      ['all but the last 1 s', false],
+      ['until now', false],
+      ['due for a moment', false],
+    ]);
   });
 });
 

@@ -50,7 +50,7 @@ export const LIVE_TIMES = {
   maxRetryMs: 30_000,
 } as const;
 
-const NOTHING: FullWatch = { queueIds: [], jobIds: [], actionIds: [] };
+const NOTHING: FullWatch = { queueIds: [], jobIds: [], actionIds: [], allQueues: false };
 type Timer = ReturnType<typeof setTimeout>;
 type TimerName = 'hide' | 'silence' | 'retry' | 'watch' | 'apply';
 

@@ -206,7 +206,7 @@ export interface CanaryJob {
   id: string;
   status: 'PENDING' | 'PROCESSING' | 'AWAITING_ACK' | 'COMPLETED' | 'DEAD';
   createdAt: string;
-  completedAt: string | null;
+  endedAt: string | null;
 }
 
 /** What has happened so far, as far as the action and the job that was sent ahead tell it. */
@@ -224,9 +224,9 @@ export function stepsOf(action: ActionState, canary: CanaryJob | null, stoppedBy
     const at = canary === null ? Date.parse(action.createdAt) : Date.parse(canary.createdAt);
     steps.push({ at, icon: 'send', signal: 'idle', text: 'One was sent ahead:', jobId: action.canaryJobId });
   }
-  if (canary?.status === 'COMPLETED' && canary.completedAt !== null) {
+  if (canary?.status === 'COMPLETED' && canary.endedAt !== null) {
     const text = action.matched > 1 ? 'The first one completed, so the rest began' : 'It completed';
-    steps.push({ at: Date.parse(canary.completedAt), icon: 'done', signal: 'ok', text });
+    steps.push({ at: Date.parse(canary.endedAt), icon: 'done', signal: 'ok', text });
   }
   if (action.status === 'RUNNING') {
     if (action.processed > 0 && !waitsForCanary(action)) {
@@ -259,7 +259,9 @@ export function progressText({ processed, matched }: ActionState): string {
 /** What was asked for, as label and value: the members of the stored filter that narrow it. */
 export function pairsOfSelection(selection: unknown): readonly (readonly [label: string, value: string])[] {
   if (typeof selection !== 'object' || selection === null) return [];
-  return Object.entries(selection as Record<string, unknown>).flatMap(([name, value]) => {
+  // A replay of jobs has the filter of the jobs within it.
+  const { jobs, ...own } = selection as Record<string, unknown>;
+  return Object.entries({ ...own, ...(jobs as Record<string, unknown> | undefined) }).flatMap(([name, value]) => {
     const text = textOfCondition(value);
     return text === '' ? [] : [[LABELS[name] ?? name, text] as const];
   });
@@ -275,7 +277,7 @@ const LABELS: Readonly<Record<string, string>> = {
   },
   ...{ errorContains: 'Error contains', dead: 'Died', statuses: 'Status', states: 'State', queueNames: 'Queues' },
   ...{ created: 'Published', completed: 'Completed', scheduled: 'Scheduled', idempotencyKeyContains: 'Key contains' },
-  ...{ webhookStatusClasses: 'Answers', attempts: 'Attempts', payload: 'Payload' },
+  ...{ webhookStatusClasses: 'Answers', attempts: 'Attempts', payload: 'Payload', ids: 'Jobs', answers: 'Answer' },
 };
 
 function textOfCondition(value: unknown): string {

@@ -29,6 +29,7 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'queue.purge': { verb: 'purged the queue', label: 'queue purged', icon: 'deleted' },
   'job.cancel': { verb: 'cancelled the job', label: 'job cancelled', icon: 'cancelled' },
   'job.run_now': { verb: 'ran at once the job', label: 'job run at once', icon: 'play' },
+  'jobs.run_now': { verb: 'ran many jobs at once', label: 'many jobs run at once', icon: 'play' },
   'jobs.cancel': { verb: 'cancelled many jobs', label: 'many jobs cancelled', icon: 'cancelled' },
   'dead_letter.replay': { verb: 'replayed a dead letter', label: 'dead letter replayed', icon: 'undo' },
   'dead_letters.replay': { verb: 'replayed dead letters of', label: 'dead letters replayed', icon: 'undo' },

@@ -51,19 +51,17 @@ export interface Death {
   reason: DeadReason;
   error: string | null;
   webhookStatusCode: number | null;
-  sample: {
-    queue: { maxDefers?: number; ackTimeout?: number; maxAttempts?: number } | null;
-    job?: { attempts: readonly { attempt: number }[] } | null;
-  } | null;
+  queue: { maxDefers?: number; ackTimeout?: number; maxAttempts?: number } | null;
+  sample?: { job: { attempts: readonly { attempt: number }[] } | null } | null;
 }
 
 /** Why jobs died, as a title: "Receiver answered 500, five times". */
 export function titleOfDeath(
-  { reason, error, webhookStatusCode: code, sample }: Death,
+  { reason, error, webhookStatusCode: code, queue, sample }: Death,
   webhookTimeoutSeconds: number,
 ): string {
   const answer = code === null ? '' : ` (${code})`;
-  const { maxDefers, ackTimeout, maxAttempts } = sample?.queue ?? {};
+  const { maxDefers, ackTimeout, maxAttempts } = queue ?? {};
   const noReport = `Worker did not report ${ackTimeout === undefined ? 'in time' : `within ${seconds(ackTimeout)}`}`;
   switch (reason) {
     case 'ACK_TIMEOUT':

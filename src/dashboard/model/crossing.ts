@@ -1,7 +1,7 @@
 import { codeOf, shortCause } from './cause.ts';
 import { span, time, timeWithTenths, took, type View } from './format.ts';
-import { type AttemptNow, backoffMs, type JobWhole } from './job.ts';
-import { ATTEMPTS, CANCELLED, type IconName, type Signal, WAIT_REASONS } from './words.ts';
+import type { AttemptNow, JobWhole } from './job.ts';
+import { ATTEMPTS, CANCELLED, type IconName, type JobState, type Signal, WAIT_REASONS } from './words.ts';
 
 /**
  * The crossing: the line on which a job goes from Published to its end. Stops are events; legs are the time between, the
@@ -35,6 +35,8 @@ export interface Leg {
 export type Part = Stop | Leg | { kind: 'now' } | { kind: 'more'; count: number };
 
 const SLOW_MS = 1000;
+/** So late after its backoff or hold, an attempt waited for something else. */
+const LATE_MS = 5000;
 const CUT_MS = 10 * 60_000;
 const MAX_STOPS = 7;
 const LAST_SHOWN = 4;
@@ -63,7 +65,7 @@ function attemptParts(
   context: CrossingContext,
 ): Part[] {
   const end = Date.parse(attempt.at);
-  const begin = beginOf(job, attempt, before);
+  const begin = beginOf(attempt);
   const from = Date.parse(before?.at ?? job.createdAt);
   const parts: Part[] = [waitBefore(begin - from, attempt.waitMs, before)];
   const delivery = attempt.durationMs ?? 0;
@@ -90,16 +92,9 @@ function isReported({ queue }: JobWhole, { durationMs, webhookStatusCode }: Atte
   return queue.mode === 'ACK' && durationMs !== null && webhookStatusCode !== null && webhookStatusCode < 300;
 }
 
-/**
- * When the delivery began. If the server does not say it, it is derived from the end; in ack mode, where that is the end of
- * the report, from the time at which the job was due.
- */
-function beginOf(job: JobWhole, attempt: AttemptNow, before: AttemptNow | undefined): number {
-  if (attempt.startedAt != null) return Date.parse(attempt.startedAt);
-  const end = Date.parse(attempt.at) - (attempt.durationMs ?? 0);
-  if (!isReported(job, attempt)) return end;
-  const backoff = before === undefined ? 0 : backoffMs(job.backoffType, job.backoffDelay, before.attempt);
-  return Math.min(end, Date.parse(before?.at ?? job.createdAt) + backoff + (attempt.waitMs ?? 0));
+/** When the delivery began. If that was not recorded, it is derived from its end. */
+function beginOf({ startedAt, at, durationMs }: AttemptNow): number {
+  return startedAt === null ? Date.parse(at) - (durationMs ?? 0) : Date.parse(startedAt);
 }
 
 /** The code, or the error where the code was not the problem. */
@@ -120,7 +115,12 @@ function waitBefore(ms: number, lateMs: number | null, before: AttemptNow | unde
     });
   }
   const isHeld = before.status === 'DEFERRED';
-  return leg(ms, `${isHeld ? 'held' : 'backoff'} ${took(ms)}`, { isWait: true, signal: isHeld ? 'hold' : 'warn' });
+  const until = before.heldUntil ?? before.retryAt;
+  const planned = until === null ? ms : Date.parse(until) - Date.parse(before.at);
+  const late = ms - planned;
+  // Paused, held or without a free slot: the rest of the time it waited for its queue.
+  const label = late > LATE_MS ? `${took(planned)}, then ${took(late)} for its queue` : took(ms);
+  return leg(ms, `${isHeld ? 'held' : 'backoff'} ${label}`, { isWait: true, signal: isHeld ? 'hold' : 'warn' });
 }
 
 function endOf(job: JobWhole, context: CrossingContext): Part[] {
@@ -135,9 +135,9 @@ function endOf(job: JobWhole, context: CrossingContext): Part[] {
     case 'COMPLETED':
       return job.attempts.at(-1)?.status === 'SUCCESS'
         ? []
-        : [leg(0, ''), stop('Completed', clock(job.completedAt, context), 'done', 'ok')];
+        : [leg(0, ''), stop('Completed', clock(job.endedAt, context), 'done', 'ok')];
     case 'DEAD': {
-      const at = job.deadLetter?.deadAt ?? job.attempts.at(-1)?.at ?? null;
+      const at = job.endedAt;
       const isCancelled = job.deadReason === 'CANCELLED';
       const { word, icon, signal } = isCancelled ? CANCELLED : ({ word: 'Dead', icon: 'dead', signal: 'bad' } as const);
       const waited = at === null ? 0 : Date.parse(at) - from;
@@ -154,9 +154,15 @@ function pending(job: JobWhole, from: number, context: CrossingContext): Part[] 
   const passed = Math.max(0, context.now - from);
   const next = `Attempt ${job.attemptsMade + 1}`;
   const look = { isWait: true, signal };
+  const ownLeft = Math.max(0, Date.parse(job.scheduledFor) - context.now);
   if (at === null) {
+    const own = OWN_WAITS[job.state];
+    const isOwn = own !== undefined && ownLeft > 0;
     return [
-      ...[leg(passed, took(passed), look), NOW, leg(SLOW_MS, word.toLowerCase(), look)],
+      leg(passed, isOwn ? '' : took(passed), isOwn ? own.look : look),
+      NOW,
+      ...(isOwn ? [leg(ownLeft, `${span(ownLeft)} of ${own.word} left`, own.look)] : []),
+      leg(SLOW_MS, word.toLowerCase(), look),
       stop(next, 'next', 'scheduled', null, true),
     ];
   }
@@ -166,6 +172,13 @@ function pending(job: JobWhole, from: number, context: CrossingContext): Part[] 
     stop(next, clock(at, context), 'scheduled', null, true),
   ];
 }
+
+/** Waits of the job itself, which go on while its queue is paused. */
+const OWN_WAITS: Readonly<Partial<Record<JobState, { word: string; look: { isWait: true; signal: Signal } }>>> = {
+  RETRYING: { word: 'backoff', look: { isWait: true, signal: 'warn' } },
+  HELD: { word: 'its hold', look: { isWait: true, signal: 'hold' } },
+  SCHEDULED: { word: 'its delay', look: { isWait: true, signal: 'idle' } },
+};
 
 /** What follows at most, if each further attempt fails. */
 function givesUp(job: JobWhole): Part[] {
@@ -190,11 +203,17 @@ function processing(job: JobWhole, from: number, context: CrossingContext): Part
 
 function awaiting(job: JobWhole, from: number, context: CrossingContext): Part[] {
   const started = Date.parse(job.startedAt ?? job.scheduledFor);
-  const passed = Math.max(0, context.now - started);
+  const { webhookStatusCode, durationMs } = job.receipt ?? { webhookStatusCode: null, durationMs: null };
+  const received = started + (durationMs ?? 0);
+  const passed = Math.max(0, context.now - received);
   const left = Math.max(0, Date.parse(job.ackDeadline ?? '') - context.now) || 0;
+  const answer = webhookStatusCode === null ? '' : `${webhookStatusCode} · `;
   return [
     waitBefore(started - from, null, job.attempts.at(-1)),
-    stop('Received', `#${job.attemptsMade} · ${time(started, context)}`, 'ack', 'ack'),
+    ...((durationMs ?? 0) > SLOW_MS
+      ? [leg(durationMs ?? 0, took(durationMs ?? 0), { signal: 'ack', isSlow: true })]
+      : []),
+    stop('Received', `#${job.attemptsMade} · ${answer}${time(received, context)}`, 'ack', 'ack'),
     leg(passed, span(Math.floor(passed / 1000) * 1000), { signal: 'ack', isSlow: passed > SLOW_MS }),
     NOW,
     leg(left, `${span(left)} left to report`, { isWait: true, signal: 'ack' }),

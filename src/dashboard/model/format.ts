@@ -117,6 +117,12 @@ export function seconds(value: number): string {
 
 /** The text with a capital first letter, and without one. */
 export const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+/** A text of the server, as a sentence of its own. */
+export function asSentence(message: string): string {
+  const text = upperFirst(message);
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
 export const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

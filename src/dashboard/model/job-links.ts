@@ -20,6 +20,11 @@ export function createdIn({ from, to }: Span): Chip {
   return { word: 'created', range: { from: boundAt(from), to: boundAt(to) } };
 }
 
+/** Attempts of all jobs, by the conditions of `AttemptList`. */
+export function attemptsPath(list: Readonly<Record<string, string | null>> = {}): string {
+  return `/jobs/attempts${toSearch(list)}`;
+}
+
 /** Dead letters of a queue. */
 export function deadPath(name: string): string {
   return `/dead${toSearch({ q: formatFilter([{ word: 'queue', values: [name] }]) })}`;

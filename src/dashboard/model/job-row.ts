@@ -26,9 +26,9 @@ export function rowTextOfJob(job: JobInList, context: RowContext): string {
     case 'AWAITING_ACK':
       return joined(`${left(job.ackDeadline, context)} to report`, job.progress?.text ? `“${job.progress.text}”` : '');
     case 'COMPLETED':
-      return job.startedAt === null || job.completedAt === null
+      return job.startedAt === null || job.endedAt === null
         ? ''
-        : `in ${took(Date.parse(job.completedAt) - Date.parse(job.startedAt))}`;
+        : `in ${took(Date.parse(job.endedAt) - Date.parse(job.startedAt))}`;
     case 'DEAD':
       return dead(job);
   }
@@ -37,19 +37,24 @@ export function rowTextOfJob(job: JobInList, context: RowContext): string {
 function pending(job: JobInList, context: RowContext): string {
   const { queue, waiting } = job;
   const at = waiting?.earliestAt ?? job.scheduledFor;
+  // Why it retries or is held, also while it waits for its queue.
+  const cause = job.state === 'RETRYING' || job.state === 'HELD' ? shortCause(job.lastError) : '';
   switch (waiting?.reason ?? 'DUE') {
     case 'BACKOFF':
-      return joined(`in ${left(at, context)}`, shortCause(job.lastError));
+      return joined(`in ${left(at, context)}`, cause);
     case 'HELD':
-      return joined(`for ${left(at, context)} more`, shortCause(job.lastError));
+      return joined(`for ${left(at, context)} more`, cause);
     case 'QUEUE_HELD':
-      return `queue held for ${left(queue.hold?.until ?? at, context)} more`;
+      return joined(`queue held for ${left(queue.hold?.until ?? at, context)} more`, cause);
     case 'PROBE_IN_FLIGHT':
       return queue.hold?.probe ? `after probe ${shortId(queue.hold.probe.id)}` : 'after the probe';
     case 'DELAYED':
       return `in ${left(at, context)}`;
     case 'PAUSED':
-      return queue.pause ? `queue paused since ${minute(Date.parse(queue.pause.since), context)}` : 'queue paused';
+      return joined(
+        queue.pause ? `queue paused since ${minute(Date.parse(queue.pause.since), context)}` : 'queue paused',
+        cause,
+      );
     case 'CONCURRENCY':
       return queue.concurrency === undefined
         ? 'all slots are busy'
@@ -85,7 +90,7 @@ function dead(job: JobInList): string {
     case 'QUEUE_DELETED':
       return 'queue deleted';
     case 'CANCELLED':
-      return 'cancelled';
+      return job.cancelledBy === null ? 'cancelled' : `by ${job.cancelledBy}`;
     default: {
       const cause = code === null ? shortCause(job.lastError) || 'failed' : String(code);
       return `${cause} after ${job.attemptsMade} ${job.attemptsMade === 1 ? 'attempt' : 'attempts'}`;

@@ -1,5 +1,5 @@
 import { causeOf } from './cause.ts';
-import { NONE, seconds, span, time, times, took, type View } from './format.ts';
+import { many, NONE, seconds, span, time, times, took, type View } from './format.ts';
 import type { AttemptNow, JobWhole } from './job.ts';
 import { backoffMs } from './job.ts';
 import { shortId, timeOfId } from './job-id.ts';
@@ -11,8 +11,6 @@ export interface JobContext extends View {
   webhookTimeoutSeconds: number;
   /** Whether a process that delivers was seen within 30 s. */
   hasWorker: boolean;
-  /** Who cancelled the job; null if that is not known. */
-  cancelledBy: string | null;
 }
 
 /** After this much more than the webhook's time, the worker that delivers is taken for lost. */
@@ -59,9 +57,10 @@ function pending(job: JobWhole, context: JobContext): Phrase {
     case 'QUEUE_DELETED':
       return phrase`Its queue was deleted: the job dies in a moment.`;
     case 'DUE':
-      return context.hasWorker
+      if (!context.hasWorker) return phrase`Waits because no worker is running.`;
+      return waiting?.ahead === 0 || waiting?.ahead === undefined
         ? phrase`Next in line: nothing stands in its way.`
-        : phrase`Waits because no worker is running.`;
+        : phrase`Waits for its turn: ${aheadText(waiting.ahead)}.`;
   }
 }
 
@@ -80,7 +79,7 @@ function processing(job: JobWhole, context: JobContext): Phrase {
 }
 
 function completed(job: JobWhole, context: JobContext): Phrase {
-  const at = moment(job.completedAt, context);
+  const at = moment(job.endedAt, context);
   const last = job.attempts.findLast(({ status }) => status === 'SUCCESS');
   if (job.queue.mode === 'ACK') return phrase`Completed at ${at}: the worker reported success.`;
   if (last?.webhookStatusCode == null) return phrase`Completed at ${at}.`;
@@ -88,15 +87,12 @@ function completed(job: JobWhole, context: JobContext): Phrase {
   return phrase`Completed at ${at}: the receiver answered ${last.webhookStatusCode}${within}.`;
 }
 
-/** When the job died, as far as it is known. */
-function deathOf(job: JobWhole): string | null {
-  return job.deadLetter?.deadAt ?? job.attempts.at(-1)?.at ?? null;
-}
-
 function dead(job: JobWhole, context: JobContext): Phrase {
-  if (job.deadReason === 'CANCELLED') return cancelled(job, context);
-  const death = deathOf(job);
-  const since = death === null ? phrase`Dead` : phrase`Dead since ${moment(death, context)}`;
+  if (job.deadReason === 'CANCELLED') {
+    const by = job.cancelledBy === null ? '' : ` by ${job.cancelledBy}`;
+    return phrase`Cancelled at ${moment(job.endedAt, context)}${by}.`;
+  }
+  const since = phrase`Dead since ${moment(job.endedAt, context)}`;
   const last = job.attempts.at(-1);
   switch (job.deadReason) {
     case 'ACK_TIMEOUT':
@@ -128,38 +124,73 @@ function exhausted(job: JobWhole, context: JobContext): string {
     : `the last of ${job.maxAttempts} attempts failed because ${cause}.`;
 }
 
-function cancelled(job: JobWhole, context: JobContext): Phrase {
-  const death = deathOf(job);
-  const at = death === null ? phrase`Cancelled` : phrase`Cancelled at ${moment(death, context)}`;
-  return context.cancelledBy === null ? phrase`${at}.` : phrase`${at} by ${context.cancelledBy}.`;
-}
-
 const quoted = (text: string | null) => (text === null || text === '' ? '' : `: “${text}”`);
 
 /** The line below the first: what is used, and what follows. */
 export function secondLineOfJob(job: JobWhole, context: JobContext): Phrase {
   switch (job.status) {
     case 'PENDING':
-      return job.waiting?.reason === 'HELD'
-        ? phrase`${job.deferCount} of ${job.queue.maxDefers} holds are used, and ${job.attemptsMade} of ${job.maxAttempts} attempts.`
-        : sentences(attemptsUsed(job), earlierAnswers(job), whatFollows(job, job.attemptsMade + 1));
+      return sentences(ownWait(job, context), ...used(job));
     case 'PROCESSING':
       return sentences(
         `This is attempt ${job.attemptsMade} of ${job.maxAttempts}.`,
         whatFollows(job, job.attemptsMade, 'this one'),
       );
     case 'AWAITING_ACK':
-      return job.progress === null || job.progress.text === null
-        ? phrase`This is attempt ${job.attemptsMade} of ${job.maxAttempts}. Without a report in time, ${job.attemptsMade < job.maxAttempts && job.queue.ackTimeoutAction !== 'DEAD' ? 'it counts as failed' : 'the job is dead'}.`
-        : phrase`The worker said “${job.progress.text}” at ${moment(job.progress.at, context)}.`;
+      return sentences(
+        receiptOf(job),
+        job.progress === null || job.progress.text === null
+          ? `This is attempt ${job.attemptsMade} of ${job.maxAttempts}. Without a report in time, ${job.attemptsMade < job.maxAttempts && job.queue.ackTimeoutAction !== 'DEAD' ? 'it counts as failed' : 'the job is dead'}.`
+          : phrase`The worker said “${job.progress.text}” at ${moment(job.progress.at, context)}.`,
+      );
     case 'COMPLETED': {
-      const whole = Date.parse(job.completedAt ?? job.createdAt) - Date.parse(job.createdAt);
+      const whole = Date.parse(job.endedAt ?? job.createdAt) - Date.parse(job.createdAt);
       const attempts = job.attemptsMade === 1 ? 'with the first attempt' : `with attempt ${job.attemptsMade}`;
       return phrase`It took ${took(whole)} from publish to end, and ended ${attempts} of ${job.maxAttempts}.`;
     }
     case 'DEAD':
       return [];
   }
+}
+
+/** Of a job that waits for its queue, and would have to wait in any case. */
+function ownWait({ state, waiting, scheduledFor, lastError }: JobWhole, context: JobContext): Phrase | null {
+  if (waiting === null || OWN_REASONS.has(waiting.reason)) return null;
+  const at = moment(scheduledFor, context);
+  const because = causeOf(lastError, context.webhookTimeoutSeconds);
+  switch (state) {
+    case 'RETRYING':
+      return phrase`Its retry is set for ${at}, because ${because}.`;
+    case 'HELD':
+      return phrase`It is held itself until ${at}, because ${because}.`;
+    case 'SCHEDULED':
+      return phrase`It is scheduled for ${at}.`;
+    default:
+      return null;
+  }
+}
+
+/** Waits that the first line tells. */
+const OWN_REASONS: ReadonlySet<string> = new Set(['BACKOFF', 'HELD', 'DELAYED']);
+
+function used(job: JobWhole): (string | null)[] {
+  if (job.state === 'HELD') {
+    const holds = `${job.deferCount} of ${job.queue.maxDefers} holds are used`;
+    return [`${holds}, and ${job.attemptsMade} of ${job.maxAttempts} attempts.`];
+  }
+  return [attemptsUsed(job), earlierAnswers(job), whatFollows(job, job.attemptsMade + 1)];
+}
+
+/** "The receiver answered 202 in 48 ms." */
+export function receiptOf({ receipt }: Pick<JobWhole, 'receipt'>): string | null {
+  if (receipt === null) return null;
+  const within = receipt.durationMs === null ? '' : ` in ${took(receipt.durationMs)}`;
+  return `The receiver answered ${receipt.webhookStatusCode}${within}.`;
+}
+
+function aheadText(ahead: number | null): string {
+  if (ahead === null) return 'more than 1\u202f000 jobs of its queue are before it';
+  return `${many(ahead, 'job of its queue is', 'jobs of its queue are')} before it`;
 }
 
 function attemptsUsed(job: JobWhole): string {
@@ -169,7 +200,7 @@ function attemptsUsed(job: JobWhole): string {
 
 /** "The two before it were answered 500." */
 function earlierAnswers(job: JobWhole): string | null {
-  if (job.waiting?.reason !== 'BACKOFF') return null;
+  if (job.state !== 'RETRYING') return null;
   const earlier = job.attempts.slice(0, -1).filter(({ status }) => status === 'FAILED');
   const [first] = earlier;
   if (first?.webhookStatusCode == null || !earlier.every((one) => hasSameAnswer(one, first))) return null;

@@ -1,4 +1,4 @@
-import type { AttemptStatus, JobStatus, WaitReason } from './words.ts';
+import type { AttemptStatus, JobState, JobStatus, WaitReason } from './words.ts';
 
 /** What the sentences about a job need. The results of the operations have these fields, and more. */
 
@@ -6,18 +6,21 @@ import type { AttemptStatus, JobStatus, WaitReason } from './words.ts';
 export interface JobNow {
   id: string;
   status: JobStatus;
+  state: JobState;
   attemptsMade: number;
   maxAttempts: number;
   deferCount: number;
   createdAt: string;
   scheduledFor: string;
   startedAt: string | null;
-  completedAt: string | null;
+  /** Null unless the job is completed or dead. */
+  endedAt: string | null;
   ackDeadline: string | null;
   lastError: string | null;
   deadReason: string | null;
+  /** Null if it was not cancelled, or it is not known by whom. */
+  cancelledBy: string | null;
   waiting: { reason: WaitReason; earliestAt: string | null } | null;
-  deadLetter: { deadAt: string } | null;
 }
 
 /** As on its own page. */
@@ -27,6 +30,10 @@ export interface JobWhole extends JobNow {
   backoffDelay: number;
   /** The text is null for people who may not see payloads. */
   progress: { text: string | null; at: string } | null;
+  /** What confirmed the receipt of a job in ack mode, while its report is awaited. */
+  receipt: { webhookStatusCode: number; durationMs: number | null; responseBody: string | null } | null;
+  /** Jobs of the queue that are due before this one; null if they are more than 1000. */
+  waiting: { reason: WaitReason; earliestAt: string | null; ahead?: number | null } | null;
   /** Oldest first. */
   attempts: readonly AttemptNow[];
   queue: QueueOfJob;
@@ -40,8 +47,12 @@ export interface AttemptNow {
   waitMs: number | null;
   webhookStatusCode: number | null;
   error: string | null;
-  /** Left out where the server does not say when the delivery began. */
-  startedAt?: string | null;
+  /** Null if it was not recorded. */
+  startedAt: string | null;
+  /** When the retry was to be, as decided when the attempt ended; null if none followed. */
+  retryAt: string | null;
+  /** End of the hold that the attempt caused, if any. */
+  heldUntil: string | null;
 }
 
 export interface QueueOfJob {

@@ -62,13 +62,10 @@ export interface DeadCounts {
 
 const MAX_GROUPS = 100;
 
-export function deadCountsOf(
-  groups: readonly { count: number; sample: { queue: { id: string } | null } | null }[],
-): DeadCounts {
+export function deadCountsOf(groups: readonly { count: number; queue: { id: string } | null }[]): DeadCounts {
   const byQueue = new Map<string, number>();
-  for (const { count, sample } of groups) {
-    const id = sample?.queue?.id;
-    if (id !== undefined) byQueue.set(id, (byQueue.get(id) ?? 0) + count);
+  for (const { count, queue } of groups) {
+    if (queue !== null) byQueue.set(queue.id, (byQueue.get(queue.id) ?? 0) + count);
   }
   return { byQueue, isExact: groups.length < MAX_GROUPS };
 }

@@ -1,7 +1,7 @@
 import { causeOf } from './cause.ts';
 import { span, took, upperFirst } from './format.ts';
 import type { AttemptNow, JobWhole } from './job.ts';
-import { type JobContext, sentenceOfJob } from './job-sentence.ts';
+import { type JobContext, receiptOf, sentenceOfJob } from './job-sentence.ts';
 import { type Phrase, phrase } from './phrase.ts';
 
 /** What came back of a job that was just sent: the receiver's answer first, then what follows. */
@@ -9,7 +9,7 @@ export function sentenceOfSent(job: JobWhole, context: JobContext): Phrase {
   const last = job.attempts.at(-1);
   const answer = last === undefined ? null : answerOf(last, context);
   if (job.status === 'AWAITING_ACK') {
-    return phrase`The receiver took it. Its report is due within ${left(job.ackDeadline, context)}.`;
+    return phrase`${receiptOf(job) ?? 'The receiver took it.'} The worker has ${left(job.ackDeadline, context)} to report.`;
   }
   if (answer === null) return sentenceOfJob(job, context);
   switch (job.status) {

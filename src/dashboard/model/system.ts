@@ -77,6 +77,51 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
   };
 }
 
+/** How far background work is behind, in seconds. */
+export interface Lags {
+  searchSeconds: number | null;
+  statisticsSeconds: number;
+  wakeUpSeconds: number | null;
+}
+
+/** Statistics are summed up by spans of five minutes, some minutes after their end. */
+const LATE = { search: 60, statistics: 1800, wakeUp: 5 };
+
+/** One row for each kind of work: how far it is, whether that is too late, and what it means. */
+export function lagRows({ searchSeconds, statisticsSeconds, wakeUpSeconds }: Lags): {
+  label: string;
+  value: string;
+  isLate: boolean;
+  note: string;
+}[] {
+  const short = (seconds: number) => span(Math.max(1, Math.round(seconds)) * 1000);
+  return [
+    {
+      label: 'Payloads in the search index',
+      value: searchSeconds === null ? 'all of them' : `all but the last ${short(searchSeconds)}`,
+      isLate: (searchSeconds ?? 0) > LATE.search,
+      note: 'searches find the others too, more slowly',
+    },
+    {
+      label: 'Attempts in the statistics',
+      value: statisticsSeconds < 1 ? 'until now' : `until ${short(statisticsSeconds)} ago`,
+      isLate: statisticsSeconds > LATE.statistics,
+      note: 'charts contain the later ones too, more slowly',
+    },
+    {
+      label: 'Wake-ups of workers',
+      value:
+        wakeUpSeconds === null
+          ? 'none is due'
+          : wakeUpSeconds < 1
+            ? 'due for a moment'
+            : `due for ${short(wakeUpSeconds)}`,
+      isLate: (wakeUpSeconds ?? 0) > LATE.wakeUp,
+      note: 'a worker that is not woken finds its jobs by polling',
+    },
+  ];
+}
+
 /** The queue whose oldest due job waits the longest. Paused queues wait by will. */
 export function latest<Queue extends { paused: boolean; oldestDueSeconds: number | null }>(
   queues: readonly Queue[],

@@ -103,15 +103,22 @@ export const WAIT_REASONS: Readonly<Record<WaitReason, Word>> = {
 
 export type JobStatus = 'PENDING' | 'PROCESSING' | 'AWAITING_ACK' | 'COMPLETED' | 'DEAD';
 
-/** The word of a job: of its waiting reason while it is pending, else of its status. */
-export function wordOfJob(job: {
-  status: JobStatus;
+/**
+ * The word of a job: of its state, which it keeps while its queue is paused or held. What is due is told apart by what it
+ * waits for, and a job that is about to die with its queue says so.
+ */
+export function wordOfJob({
+  state,
+  deadReason,
+  waiting,
+}: {
+  state: JobState;
   deadReason: string | null;
   waiting: { reason: WaitReason } | null;
 }): Word {
-  if (job.status === 'PENDING') return WAIT_REASONS[job.waiting?.reason ?? 'DUE'];
-  if (job.status === 'DEAD' && job.deadReason === 'CANCELLED') return CANCELLED;
-  return JOB_STATES[job.status];
+  const reason = waiting?.reason ?? 'DUE';
+  if (state === 'DUE' || reason === 'QUEUE_DELETED') return WAIT_REASONS[reason];
+  return state === 'DEAD' && deadReason === 'CANCELLED' ? CANCELLED : JOB_STATES[state];
 }
 
 export type AttemptStatus = 'SUCCESS' | 'FAILED' | 'NACKED' | 'DEFERRED';

@@ -2,9 +2,9 @@ import './attempts.css';
 import { useState } from 'react';
 import { codeOf, shortCause } from '../model/cause.ts';
 import { bytes, NONE, tookExactly } from '../model/format.ts';
-import type { AttemptNow } from '../model/job.ts';
+import type { AttemptNow, JobWhole } from '../model/job.ts';
 import { NO_PAYLOADS } from '../model/rights.ts';
-import { ATTEMPTS } from '../model/words.ts';
+import { ATTEMPTS, JOB_STATES } from '../model/words.ts';
 import { useRights } from '../shell/rights.ts';
 import { CopyButton } from './copy.tsx';
 import { Status } from './status.tsx';
@@ -14,17 +14,16 @@ export interface AttemptWithBody extends AttemptNow {
   responseBody: string | null;
 }
 
+interface JobWithAttempts extends Pick<JobWhole, 'attemptsMade' | 'maxAttempts' | 'receipt' | 'startedAt'> {
+  attempts: readonly AttemptWithBody[];
+}
+
 /** Jobferry stores no more of an answer. */
 const STORED_BYTES = 4096;
 
 /** The ended attempts of a job, newest first; the last one is open. A redelivery after a hold repeats its number. */
-export function AttemptsPanel({
-  attempts,
-  maxAttempts,
-}: {
-  attempts: readonly AttemptWithBody[];
-  maxAttempts: number;
-}) {
+export function AttemptsPanel({ job }: { job: JobWithAttempts }) {
+  const { attempts, maxAttempts } = job;
   const last = attempts.length - 1;
   const [open, setOpen] = useState<ReadonlySet<number> | 'all'>(new Set());
   // A new attempt is open until it is closed by hand.
@@ -53,6 +52,7 @@ export function AttemptsPanel({
           </span>
         )}
       </header>
+      <Receipt job={job} />
       {attempts.length > 0 && (
         <ol className="attempts" reversed>
           {attempts
@@ -60,6 +60,7 @@ export function AttemptsPanel({
               <li key={`${attempt.at} ${attempt.attempt}`}>
                 <AttemptLine attempt={attempt} isOpen={isOpen(index)} onToggle={() => toggle(index)} />
                 {isOpen(index) && <AttemptBody attempt={attempt} />}
+                {isOpen(index) && <Consequence attempt={attempt} />}
               </li>
             ))
             .reverse()}
@@ -97,29 +98,62 @@ function AttemptLine({
   );
 }
 
+/** In ack mode: the answer that confirmed the receipt. After the report it is part of an attempt. */
+function Receipt({ job: { receipt, attemptsMade, startedAt } }: { job: JobWithAttempts }) {
+  if (receipt === null) return null;
+  const { webhookStatusCode, durationMs, responseBody } = receipt;
+  return (
+    <div className="attempts receipt">
+      <div className="att">
+        <span className="no">#{attemptsMade}</span>
+        <Status word={{ ...JOB_STATES.AWAITING_ACK, word: 'Received' }} />
+        <span className="mono">{webhookStatusCode}</span>
+        <span className="q cut err">the worker’s report is to come</span>
+        <span className="n q wait">{durationMs === null ? NONE : tookExactly(durationMs)}</span>
+        <span className="n q3">{startedAt !== null && <Time at={startedAt} />}</span>
+      </div>
+      {responseBody !== null && <Answer body={responseBody} />}
+    </div>
+  );
+}
+
 /** The answer is text, whatever it says it is. */
+function Answer({ body }: { body: string }) {
+  const size = new TextEncoder().encode(body).length;
+  return (
+    <div className="body">
+      <header>
+        <span>
+          The receiver’s answer, {bytes(size)}
+          {size >= STORED_BYTES && ': the first 4 KiB of it'}
+        </span>
+        <span className="end">
+          <CopyButton text={body} what="Answer" />
+        </span>
+      </header>
+      <pre className="pre" tabIndex={0} role="region" aria-label="The receiver’s answer">
+        {body}
+      </pre>
+    </div>
+  );
+}
+
+/** What it led to, as decided when it ended. */
+function Consequence({ attempt: { retryAt, heldUntil } }: { attempt: AttemptWithBody }) {
+  const until = heldUntil ?? retryAt;
+  if (until === null) return null;
+  return (
+    <p className="body small q">
+      {heldUntil === null ? 'The retry was set for ' : 'The hold was set until '}
+      <Time at={until} />.
+    </p>
+  );
+}
+
 function AttemptBody({ attempt }: { attempt: AttemptWithBody }) {
   const { responseBody: body, webhookStatusCode: code, status } = attempt;
   const isHidden = useRights()?.mayViewPayloads === false;
-  if (body !== null && body !== '') {
-    const size = new TextEncoder().encode(body).length;
-    return (
-      <div className="body">
-        <header>
-          <span>
-            The receiver’s answer, {bytes(size)}
-            {size >= STORED_BYTES && ': the first 4 KiB of it'}
-          </span>
-          <span className="end">
-            <CopyButton text={body} what="Answer" />
-          </span>
-        </header>
-        <pre className="pre" tabIndex={0} role="region" aria-label="The receiver’s answer">
-          {body}
-        </pre>
-      </div>
-    );
-  }
+  if (body !== null && body !== '') return <Answer body={body} />;
   return (
     <div className="body small q">
       {code === null && status === 'FAILED' ? (

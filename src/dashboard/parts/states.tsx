@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useEffect, useState } from 'react';
 import type { RequestError } from '../graphql/errors.ts';
-import { span, time, upperFirst } from '../model/format.ts';
+import { asSentence, span, time } from '../model/format.ts';
 import type { IconName, Signal } from '../model/words.ts';
 import { useView } from '../time.ts';
 import { Icon } from './icon.tsx';
@@ -65,18 +65,13 @@ export function Failure({ asked, what }: { asked: Asked; what: string }) {
       >
         {/* The countdown is not announced. */}
         <span role="alert">
-          <b>{what} could not be loaded.</b> {sentence(error)}
+          <b>{what} could not be loaded.</b> {asSentence(error.message)}
         </span>{' '}
         It was at {time(error.at, view)}. {asked.data !== undefined && 'What you see is older. '}
         {isRetried && error.nextTryAt !== null && `Next try in ${span(error.nextTryAt - view.now)}.`}
       </Note>
     </div>
   );
-}
-
-function sentence({ message }: RequestError): string {
-  const text = upperFirst(message);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 /** Nothing to show, and why. Not for "could not be loaded". */

@@ -1,4 +1,4 @@
-import { type JobStatus, type WaitReason, type Word, wordOfJob } from '../model/words.ts';
+import { type Word, wordOfJob } from '../model/words.ts';
 import { Icon } from './icon.tsx';
 
 /** Icon, word, colour, in this order. */
@@ -11,12 +11,6 @@ export function Status({ word }: { word: Word }) {
   );
 }
 
-interface JobWithState {
-  status: JobStatus;
-  deadReason: string | null;
-  waiting: { reason: WaitReason } | null;
-}
-
-export function JobStatusWord({ job }: { job: JobWithState }) {
+export function JobStatusWord({ job }: { job: Parameters<typeof wordOfJob>[0] }) {
   return <Status word={wordOfJob(job)} />;
 }

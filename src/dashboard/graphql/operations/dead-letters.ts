@@ -1,20 +1,19 @@
 import { graphql, type ResultOf } from '../graphql.ts';
-import { ActionNow, Cause, QueueNow } from './fragments.ts';
+import { Cause } from './fragments.ts';
 
 /** Error groups, how well their receivers are, and when a job died last. */
 export const Causes = graphql(
   `
-  query Causes($filter: DeadLetterFilter) {
-    errorGroups(first: 20, filter: $filter) {
-      ...Cause
-      sample {
-        queue {
-          health { answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized }
-        }
+  query Causes($filter: DeadLetterFilter, $by: ErrorGroupBy!) {
+    errorGroups(first: 20, filter: $filter, by: $by) {
+      ...Cause answer
+      queue {
+        paused hold { until }
+        health { answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized }
       }
     }
     newest: deadLetters(first: 1) { nodes { id deadAt } }
-    oldest: deadLetters(last: 1, filter: $filter) { nodes { id job { id createdAt } } }
+    oldest: deadLetters(last: 1, filter: $filter) { hint nodes { id job { id createdAt } } }
   }
 `,
   [Cause],
@@ -34,42 +33,6 @@ export const DeadLetters = graphql(`
   }
 `);
 export type DeadLetterRow = ResultOf<typeof DeadLetters>['deadLetters']['nodes'][number];
-
-/** The filter of dead letters has ids of queues, people have names. */
-export const QueueOfName = graphql(`query QueueOfName($name: String!) { queue(name: $name) { id } }`);
-
-export const ReplayPrice = graphql(`
-  mutation ReplayPrice($queueId: ID!, $filter: DeadLetterFilter) {
-    replayDeadLetters(queueId: $queueId, filter: $filter, dryRun: true) {
-      ... on BulkActionPayload { matched } ... on Error { message }
-    }
-  }
-`);
-
-/** What has been replayed before, the queue as it is now, and what is left of the month. */
-export const ReplayContext = graphql(
-  `
-  query ReplayContext($queueId: ID!, $replayed: DeadLetterFilter) {
-    deadLetters(filter: $replayed, first: 1) { totalCount totalCountExact }
-    queue(id: $queueId) { ...QueueNow maxAttempts backoffType backoffDelay }
-    account { usage { attempts } plan { monthlyAttempts } }
-  }
-`,
-  [QueueNow],
-);
-
-export const Replay = graphql(
-  `
-  mutation Replay($queueId: ID!, $filter: DeadLetterFilter, $rate: Int, $canary: Boolean!) {
-    replayDeadLetters(queueId: $queueId, filter: $filter, ratePerSecond: $rate, canary: $canary) {
-      ... on BulkActionPayload { matched action { ...ActionNow } }
-      ... on Error { message }
-      ... on ValidationError { formErrors fieldErrors { field messages } }
-    }
-  }
-`,
-  [ActionNow],
-);
 
 export const ReplayLetter = graphql(`
   mutation ReplayLetter($id: ID!) {

@@ -1,5 +1,5 @@
 import { graphql } from '../graphql.ts';
-import { JobRow } from './fragments.ts';
+import { JobCourse, JobRow } from './fragments.ts';
 
 export const CreateQueue = graphql(`
   mutation CreateQueue($input: CreateQueueInput!) {
@@ -16,19 +16,11 @@ export const FirstJob = graphql(
   `
   query FirstJob($queueId: ID!) {
     jobs(first: 1, filter: { queueIds: [$queueId] }, orderBy: { field: CREATED_AT, direction: ASC }) {
-      nodes {
-        ...JobRow
-        backoffType backoffDelay deliverBy progress { text at }
-        attempts { attempt status at durationMs waitMs webhookStatusCode error responseBody }
-        queue {
-          __typename id name mode concurrency inFlight rateLimitMax rateLimitWindow maxDefers ackTimeout
-          pause { since by } hold { until reason askedBy { id } probe { id } } rateWindow { used max resetsAt }
-        }
-      }
+      nodes { ...JobRow ...JobCourse }
     }
   }
 `,
-  [JobRow],
+  [JobRow, JobCourse],
 );
 
 export const PublishFirst = graphql(`

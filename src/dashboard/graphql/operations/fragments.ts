@@ -9,7 +9,7 @@ export const QueueNow = graphql(`
   fragment QueueNow on Queue {
     __typename id name mode concurrency inFlight paused oldestDueSeconds
     pause { since by }
-    hold { until reason askedBy { id } probe { id } }
+    hold { since until reason askedBy { id } probe { id } }
     rateLimitMax rateLimitWindow rateWindow { used max resetsAt }
     depth { due scheduled retrying held processing awaitingAck completed dead }
     health {
@@ -22,14 +22,29 @@ export type QueueNow = FragmentOf<typeof QueueNow>;
 
 export const JobRow = graphql(`
   fragment JobRow on Job {
-    __typename id status attemptsMade maxAttempts deferCount createdAt scheduledFor startedAt completedAt ackDeadline
-    lastError deadReason idempotencyKey
+    __typename id status state attemptsMade maxAttempts deferCount createdAt scheduledFor startedAt endedAt ackDeadline
+    lastError deadReason cancelledBy idempotencyKey
     waiting { reason earliestAt }
     queue { __typename id name deletedAt concurrency rateLimitMax pause { since by } }
-    deadLetter { __typename id deadAt replayedAt }
+    deadLetter { __typename id replayedAt }
   }
 `);
 export type JobRow = FragmentOf<typeof JobRow>;
+
+/** All that the course of a job is drawn and told from. The live stream does not send it. */
+export const JobCourse = graphql(`
+  fragment JobCourse on Job {
+    backoffType backoffDelay deliverBy progress { text at } waiting { ahead }
+    receipt { webhookStatusCode durationMs responseBody }
+    attempts {
+      attempt status at startedAt durationMs waitMs webhookStatusCode error responseBody retryAt heldUntil
+    }
+    queue {
+      __typename id name mode concurrency inFlight rateLimitMax rateLimitWindow maxDefers ackTimeout
+      ackTimeoutAction pause { since by } hold { until reason askedBy { id } probe { id } } rateWindow { used max resetsAt }
+    }
+  }
+`);
 
 export const ActionNow = graphql(`
   fragment ActionNow on BulkAction {
@@ -42,7 +57,8 @@ export type ActionNow = FragmentOf<typeof ActionNow>;
 export const Cause = graphql(`
   fragment Cause on ErrorGroup {
     fingerprint reason error webhookStatusCode count firstSeen lastSeen
-    sample { id deadAt queue { __typename id name maxAttempts maxDefers ackTimeout } job { id attempts { attempt status responseBody } } }
+    queue { __typename id name maxAttempts maxDefers ackTimeout }
+    sample { id job { id attempts { attempt status responseBody } } }
   }
 `);
 export type Cause = FragmentOf<typeof Cause>;

@@ -1,30 +1,36 @@
 import { graphql, type ResultOf } from '../graphql.ts';
-import { JobRow } from './fragments.ts';
+import { JobCourse, JobRow } from './fragments.ts';
 
 export const JobPage = graphql(
   `
   query JobPage($id: ID!) {
     job(id: $id) {
-      ...JobRow
-      payloadText backoffType backoffDelay deliverBy progress { text at }
-      attempts { attempt status at durationMs waitMs webhookStatusCode error responseBody }
+      ...JobRow ...JobCourse
+      payloadText
       queue {
-        __typename id name mode webhookUrl concurrency inFlight rateLimitMax rateLimitWindow maxDefers ackTimeout
-        ackTimeoutAction pause { since by } hold { until reason askedBy { id } probe { id } } rateWindow { used max resetsAt }
+        __typename id webhookUrl
         health {
           answered2xx answered3xx answered4xx answered5xx unauthorized unanswered backpressure
           duration { p50 p95 } warnings { warning message }
         }
       }
-      deadLetter { __typename id fingerprint reason deadAt replayedAt replayedJob { __typename id status } }
-      replayOf { __typename id status } replays { __typename id status createdAt }
+      deadLetter { __typename id fingerprint replayedJob { __typename id } }
+      replayOf { __typename id } replays { __typename id }
     }
-    changes: auditLog(first: 3, targetId: $id) { nodes { at actor action } }
   }
 `,
-  [JobRow],
+  [JobRow, JobCourse],
 );
 export type JobOfPage = NonNullable<ResultOf<typeof JobPage>['job']>;
+
+/** A job beside something else: its course, and the start of its payload. */
+export const JobBeside = graphql(
+  `
+  query JobBeside($id: ID!) { job(id: $id) { ...JobRow ...JobCourse payloadPreview(max: 2000) payloadBytes } }
+`,
+  [JobRow, JobCourse],
+);
+export type JobOfBeside = NonNullable<ResultOf<typeof JobBeside>['job']>;
 
 /** How many died of the same cause. */
 export const SameCause = graphql(`

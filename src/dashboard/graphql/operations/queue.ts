@@ -18,10 +18,12 @@ export type QueueOfPage = NonNullable<ResultOf<typeof QueuePage>['queue']>;
 
 export const LatestJobs = graphql(
   `
-  query LatestJobs($id: ID!) { queue(id: $id) { jobs(first: 10) { nodes { ...JobRow } } } }
+  query LatestJobs($id: ID!) { queue(id: $id) { jobs(first: 10) { nodes { ...JobRow payloadPreview(max: 120) } } } }
 `,
   [JobRow],
 );
+
+export type LatestJob = NonNullable<ResultOf<typeof LatestJobs>['queue']>['jobs']['nodes'][number];
 
 /** What came in and what went out in the last minutes, and when the last delivery ended. */
 export const QueueFlow = graphql(`

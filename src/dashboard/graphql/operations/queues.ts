@@ -4,8 +4,8 @@ import { QueueNow } from './fragments.ts';
 /** The live queues, with enough of the last minutes to tell how each of them is. */
 export const QueuesPage = graphql(
   `
-  query QueuesPage($first: Int!, $after: String, $search: String, $recent: DateTime!) {
-    queues(first: $first, after: $after, search: $search) {
+  query QueuesPage($first: Int!, $after: String, $search: String, $order: QueueOrder!, $recent: DateTime!) {
+    queues(first: $first, after: $after, search: $search, orderBy: $order) {
       totalCount pageInfo { endCursor hasNextPage }
       nodes {
         ...QueueNow
@@ -20,8 +20,10 @@ export type QueueOfPage = ResultOf<typeof QueuesPage>['queues']['nodes'][number]
 
 /** The bars of the sparklines. They are a request of their own, as three days of a hundred queues take a while. */
 export const QueueTimelines = graphql(`
-  query QueueTimelines($first: Int!, $after: String, $search: String, $from: DateTime!, $bucket: Int!) {
-    queues(first: $first, after: $after, search: $search) {
+  query QueueTimelines(
+    $first: Int!, $after: String, $search: String, $order: QueueOrder!, $from: DateTime!, $bucket: Int!
+  ) {
+    queues(first: $first, after: $after, search: $search, orderBy: $order) {
       pageInfo { endCursor hasNextPage }
       nodes {
         __typename id
@@ -45,7 +47,7 @@ export const Deaths = graphql(`
   query Deaths {
     errorGroups(first: 100, filter: { replayed: false }) {
       fingerprint reason error webhookStatusCode count firstSeen lastSeen
-      sample { __typename id queue { __typename id name maxAttempts } }
+      queue { __typename id name maxAttempts }
     }
   }
 `);

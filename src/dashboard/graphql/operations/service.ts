@@ -3,8 +3,14 @@ import { graphql, type ResultOf } from '../graphql.ts';
 /** Screens about Jobferry itself and the account. */
 
 export const Activity = graphql(`
-  query Activity($action: String, $targetId: ID, $first: Int, $after: String, $last: Int, $before: String) {
-    auditLog(first: $first, after: $after, last: $last, before: $before, action: $action, targetId: $targetId) {
+  query Activity(
+    $action: String, $targetId: ID, $actor: String, $at: TimeRangeInput
+    $first: Int, $after: String, $last: Int, $before: String
+  ) {
+    auditLog(
+      action: $action, targetId: $targetId, actor: $actor, at: $at
+      first: $first, after: $after, last: $last, before: $before
+    ) {
       nodes { id at actor action targetType targetId targetName before after }
       pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
     }
@@ -14,7 +20,10 @@ export type ActivityEntry = ResultOf<typeof Activity>['auditLog']['nodes'][numbe
 
 export const System = graphql(`
   query System {
-    server { environment version now retentionSeconds lifetimeSeconds webhookTimeoutSeconds }
+    server {
+      environment version now retentionSeconds lifetimeSeconds webhookTimeoutSeconds
+      lags { searchSeconds statisticsSeconds wakeUpSeconds }
+    }
     instances { id role version startedAt lastSeenAt inFlight capacity }
     account { plan { windowSeconds } }
     queues(first: 100) { totalCount nodes { id name paused oldestDueSeconds } }

@@ -11,3 +11,6 @@ export const Shell = graphql(`
     queues(first: 1) { totalCount }
   }
 `);
+
+/** Filters of dead letters and of attempts have ids of queues, people have names. */
+export const QueueOfName = graphql(`query QueueOfName($name: String!) { queue(name: $name) { id } }`);

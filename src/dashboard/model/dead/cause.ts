@@ -13,11 +13,12 @@ export interface CauseNow {
   count: number;
   firstSeen: string;
   lastSeen: string;
-  /** Null if it has been removed: then the queue is not known. */
-  sample: {
-    queue: { id: string; name: string; maxDefers: number; ackTimeout: number; health?: Answers | null } | null;
-    job: { attempts: readonly { attempt: number; responseBody: string | null }[] } | null;
-  } | null;
+  /** The first line of the receiver's answer, if the causes are told apart by it. */
+  answer?: string | null;
+  /** Null if it has been removed. */
+  queue: { id: string; name: string; maxDefers: number; ackTimeout: number; health?: Answers | null } | null;
+  /** Null if it has been removed. */
+  sample: { job: { attempts: readonly { attempt: number; responseBody: string | null }[] } | null } | null;
 }
 
 /** What the receiver or the worker said last, in one line; else the error. Without the right to see it, it is not known. */
@@ -36,12 +37,12 @@ const RECENT_MS = 10 * 60_000;
 export type CauseCondition = 'over' | 'failing' | 'unknown';
 
 export function conditionOfCause(
-  { reason, error, lastSeen, sample }: Pick<CauseNow, 'reason' | 'error' | 'lastSeen' | 'sample'>,
+  { reason, error, lastSeen, queue }: Pick<CauseNow, 'reason' | 'error' | 'lastSeen' | 'queue'>,
   now: number,
 ): CauseCondition {
   if (now - Date.parse(lastSeen) < RECENT_MS) return 'failing';
   if (isOfWorker(reason, error)) return 'unknown';
-  return isWell(sample?.queue?.health ?? null) ? 'over' : 'unknown';
+  return isWell(queue?.health ?? null) ? 'over' : 'unknown';
 }
 
 export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal: Signal } | null>> = {
@@ -53,6 +54,14 @@ export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal:
 /** The worker failed after the receiver had answered 2xx, so the receiver's answers say nothing of it. */
 export function isOfWorker(reason: string, error: string | null): boolean {
   return reason === 'ACK_TIMEOUT' || reason === 'NACKED' || error === 'ack_timeout';
+}
+
+/** What began to die of it within the last day is new, if there are causes that are older. */
+const NEW_MS = 86_400_000;
+
+export function newCauses<Cause extends { firstSeen: string }>(causes: readonly Cause[], now: number): Set<Cause> {
+  const found = new Set(causes.filter(({ firstSeen }) => now - Date.parse(firstSeen) < NEW_MS));
+  return found.size === causes.length ? new Set() : found;
 }
 
 const at = (ms: number, view: View): TimePiece => ({ at: ms, text: minute(ms, view) });
@@ -103,7 +112,7 @@ export function headOfCauses(
 
 /** Of the largest cause: what happened when, and how the receiver is now. Null without a queue. */
 export function leadOfCause(cause: CauseNow, webhookTimeoutSeconds: number, view: View): Phrase | null {
-  const queue = cause.sample?.queue ?? null;
+  const { queue } = cause;
   if (queue === null) return null;
   const { range } = timesOfCause(cause, view);
   const when = range.length > 2 || range[0] !== 'at ' ? phrase`from ${range}` : range;

@@ -1,7 +1,9 @@
 import type { DeadReason } from '../cause.ts';
 import { type Chip, labelOfChip, type TimeRange } from '../filter/chips.ts';
 import { formatChip } from '../filter/format.ts';
+import { type PayloadCondition, payloadConditions } from '../filter/job-filter.ts';
 import { parseTerm, termsOf } from '../filter/parse.ts';
+import { DEAD_REASONS } from '../filter/reasons.ts';
 import { resolveBound } from '../filter/time-bound.ts';
 
 /**
@@ -10,27 +12,16 @@ import { resolveBound } from '../filter/time-bound.ts';
  * a person.
  */
 export type DeadChip =
-  | Extract<Chip, { word: 'queue' | 'code' | 'unknown' }>
+  | Extract<Chip, { word: 'queue' | 'code' | 'payload' | 'reason' | 'unknown' }>
   | { word: 'error'; text: string }
+  /** First line of the receiver's answer, as the groups have it; empty for those without one. */
+  | { word: 'answer'; text: string }
   | { word: 'replayed'; value: 'no' | 'yes' | 'any' }
-  | { word: 'reason'; values: readonly DeadReason[] }
   /** Fingerprints. */
   | { word: 'cause'; values: readonly string[] }
   | { word: 'died'; range: TimeRange };
 
 export type DeadFilter = readonly DeadChip[];
-
-export const REASONS: Readonly<Record<string, DeadReason>> = {
-  'attempts-exhausted': 'ATTEMPTS_EXHAUSTED',
-  'ack-timeout': 'ACK_TIMEOUT',
-  nacked: 'NACKED',
-  'holds-exhausted': 'DEFER_CAP_EXHAUSTED',
-  'asked-to-wait-too-long': 'RETRY_AFTER_EXCEEDS_LIFETIME',
-  'lifetime-ended': 'DELIVERY_LIFETIME_EXCEEDED',
-};
-
-const nameOfReason = (reason: DeadReason) =>
-  Object.entries(REASONS).find(([, value]) => value === reason)?.[0] ?? reason.toLowerCase().replaceAll('_', '-');
 
 export function parseDeadFilter(text: string): DeadFilter {
   return withDefault(
@@ -52,14 +43,6 @@ export function parseDeadTerm(term: string): DeadChip {
     case 'replayed':
       if (rest === 'no' || rest === 'yes' || rest === 'any') return { word, value: rest };
       return unknown('It is replayed:no, replayed:yes or replayed:any.');
-    case 'reason': {
-      const values = rest
-        .split(',')
-        .map((name) => (Object.hasOwn(REASONS, name.toLowerCase()) ? REASONS[name.toLowerCase()] : undefined));
-      if (values.some((value) => value === undefined))
-        return unknown(`A reason is one of ${Object.keys(REASONS).join(', ')}.`);
-      return { word, values: values as DeadReason[] };
-    }
     case 'cause':
       if (/^[0-9a-f]{16}(,[0-9a-f]{16})*$/.test(rest)) return { word, values: rest.split(',') };
       return unknown('A cause is 16 hexadecimal digits.');
@@ -69,6 +52,11 @@ export function parseDeadTerm(term: string): DeadChip {
         ? { word, range: chip.range }
         : unknown('A time is such as >-2h or 2026-11-12..2026-11-13.');
     }
+    case 'answer': {
+      const text = rest === '""' ? '' : parseTerm(`error:${rest}`);
+      if (typeof text === 'string') return { word, text };
+      return text.word === 'error' ? { word, text: text.text } : unknown('The quotes are not closed.');
+    }
     default: {
       const chip = parseTerm(term);
       if (chip.word === 'code') {
@@ -76,17 +64,23 @@ export function parseDeadTerm(term: string): DeadChip {
         return unknown('A code of dead letters is such as 500 or 500,502.');
       }
       if (chip.word === 'error') return { word: 'error', text: chip.text };
-      if (chip.word === 'queue') return chip;
+      if (chip.word === 'queue' || chip.word === 'payload' || chip.word === 'reason') return chip;
       return unknown(chip.word === 'unknown' ? chip.problem : `Dead letters cannot be filtered by “${chip.word}”.`);
     }
   }
 }
 
-/** The filter with one more chip, in the place of another one of the same word. */
+/** The filter with one more chip, in the place of another one of the same word; of payloads, of the same path too. */
 export function addDeadChip(filter: DeadFilter, chip: DeadChip): DeadFilter {
-  if (chip.word === 'unknown') return [...filter, chip];
-  const isThere = filter.some(({ word }) => word === chip.word);
-  return isThere ? filter.map((other) => (other.word === chip.word ? chip : other)) : [...filter, chip];
+  const subject = subjectOf(chip);
+  const isThere = subject !== null && filter.some((other) => subjectOf(other) === subject);
+  return isThere ? filter.map((other) => (subjectOf(other) === subject ? chip : other)) : [...filter, chip];
+}
+
+/** Two conditions on a path may both hold, such as a lower and an upper bound. */
+function subjectOf(chip: DeadChip): string | null {
+  if (chip.word === 'unknown') return null;
+  return chip.word === 'payload' ? `payload ${chip.op} ${chip.path}` : chip.word;
 }
 
 /** The filter without the chip. Without "not replayed", all are shown. */
@@ -106,10 +100,12 @@ export function formatDeadChip(chip: DeadChip): string {
   switch (chip.word) {
     case 'replayed':
       return `replayed:${chip.value}`;
-    case 'reason':
-      return `reason:${chip.values.map(nameOfReason).join(',')}`;
     case 'cause':
       return `cause:${chip.values.join(',')}`;
+    case 'answer':
+      return chip.text === ''
+        ? 'answer:""'
+        : formatChip({ word: 'error', text: chip.text }).replace('error:~', 'answer:');
     case 'died':
       return formatChip({ word: 'created', range: chip.range }).replace('created', 'died');
     default:
@@ -121,13 +117,10 @@ export function labelOfDeadChip(chip: DeadChip): { key: string; value: string } 
   switch (chip.word) {
     case 'replayed':
       return { key: chip.word, value: chip.value };
-    case 'reason':
-      return {
-        key: chip.word,
-        value: chip.values.map((reason) => nameOfReason(reason).replaceAll('-', ' ')).join(', '),
-      };
     case 'cause':
       return { key: chip.word, value: chip.values.map((value) => `…${value.slice(-5)}`).join(', ') };
+    case 'answer':
+      return { key: chip.word, value: chip.text === '' ? 'none' : `“${chip.text}”` };
     case 'died':
       return { key: chip.word, value: labelOfChip({ word: 'created', range: chip.range }).value };
     default:
@@ -140,6 +133,10 @@ export const isShownChip = (chip: DeadChip) => !(chip.word === 'replayed' && chi
 
 export const isDefaultFilter = (filter: DeadFilter) => formatDeadFilter(filter) === '';
 export const isValidDeadFilter = (filter: DeadFilter) => filter.every(({ word }) => word !== 'unknown');
+
+/** Whether dead letters match that were not replayed. */
+export const isReplayable = (filter: DeadFilter) =>
+  !filter.some((chip) => chip.word === 'replayed' && chip.value === 'yes');
 
 /** Names that the API wants as ids. */
 export function queueNamesOf(filter: DeadFilter): readonly string[] {
@@ -154,6 +151,8 @@ export interface DeadLetterFilter {
   fingerprints?: string[];
   webhookStatusCodes?: number[];
   errorContains?: string;
+  answers?: string[];
+  payload?: PayloadCondition;
   dead?: { from?: string; to?: string };
 }
 
@@ -163,12 +162,15 @@ export function toDeadLetterFilter(filter: DeadFilter, queueIds: readonly string
   for (const chip of filter) {
     if (chip.word === 'replayed' && chip.value !== 'any') result.replayed = chip.value === 'yes';
     if (chip.word === 'queue') result.queueIds = [...queueIds];
-    if (chip.word === 'reason') result.reasons = [...chip.values];
+    if (chip.word === 'reason') result.reasons = chip.values.map((name) => DEAD_REASONS[name]);
     if (chip.word === 'cause') result.fingerprints = [...chip.values];
     if (chip.word === 'code') result.webhookStatusCodes = chip.values.map(Number);
     if (chip.word === 'error') result.errorContains = chip.text;
+    if (chip.word === 'answer') result.answers = [chip.text];
     if (chip.word === 'died') result.dead = rangeOf(chip.range, now);
   }
+  const payload = payloadConditions(filter);
+  if (payload !== null) result.payload = payload;
   return result;
 }
 

@@ -12,40 +12,49 @@ export const DEFAULT_SPEED: Speed = 10;
 export const wordOfSpeed = (speed: number | null) =>
   speed === null ? 'As fast as limits allow' : `${number(speed)} a second`;
 
-/** Settings and state of the queue that the replayed jobs go to. */
-export interface ReplayQueue {
+/** How a queue that replayed jobs go to is now. */
+export interface Receiver {
   name: string;
   paused: boolean;
   hold: { until: string } | null;
+  health: Answers | null;
+}
+
+/** With the settings that the replayed jobs get. */
+export interface ReplayQueue extends Receiver {
   concurrency: number;
   rateLimitMax: number | null;
   rateLimitWindow: number;
   maxAttempts: number;
   backoffType: 'EXPONENTIAL' | 'FIXED';
   backoffDelay: number;
-  health: Answers | null;
 }
 
+type RateLimit = Pick<ReplayQueue, 'rateLimitMax' | 'rateLimitWindow'>;
+
 /** How long it takes, by the lower of the speed and the queue's rate limit; null when neither is a limit. */
-export function replayMs(jobs: number, speed: Speed, { rateLimitMax, rateLimitWindow }: ReplayQueue): number | null {
-  const ofQueue = rateLimitMax === null ? Number.POSITIVE_INFINITY : rateLimitMax / rateLimitWindow;
+export function replayMs(jobs: number, speed: Speed, queue: RateLimit | null): number | null {
+  const limit = queue?.rateLimitMax ?? null;
+  const ofQueue = queue === null || limit === null ? Number.POSITIVE_INFINITY : limit / queue.rateLimitWindow;
   const perSecond = Math.min(speed ?? Number.POSITIVE_INFINITY, ofQueue);
   return perSecond === Number.POSITIVE_INFINITY ? null : (jobs / perSecond) * 1000;
 }
 
-/** The second figure of the price with its label. */
+/** The second figure of the price with its label; the queue is null if there are several. */
 export function durationOfReplay(
   jobs: number,
   speed: Speed,
-  queue: ReplayQueue,
+  queue: RateLimit | null,
 ): readonly [figure: string, label: string] {
   const ms = replayMs(jobs, speed, queue);
   if (ms === null) return [NONE, 'no ceiling: as fast as limits allow'];
-  const isBySpeed = speed !== null && ms === replayMs(jobs, speed, { ...queue, rateLimitMax: null });
+  const isBySpeed = speed !== null && ms === replayMs(jobs, speed, null);
   return [span(ms), isBySpeed ? `at ${wordOfSpeed(speed)}` : 'at the queue’s rate limit'];
 }
 
-export function limitsOfQueue({ concurrency, rateLimitMax, rateLimitWindow }: ReplayQueue): string {
+export function limitsOfQueue(queue: ReplayQueue | null): string {
+  if (queue === null) return 'The own limits of each queue still hold.';
+  const { concurrency, rateLimitMax, rateLimitWindow } = queue;
   const rate = rateLimitMax === null ? 'no rate limit' : `${number(rateLimitMax)} per ${seconds(rateLimitWindow)}`;
   return `The queue’s own limits still hold: ${number(concurrency)} at once, ${rate}.`;
 }
@@ -58,7 +67,7 @@ export interface Safety {
 }
 
 /** Whether the jobs would die again, by the receiver's answers of the last hour. */
-export function safetyOfReplay({ paused, hold, health }: ReplayQueue): Safety {
+export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>): Safety {
   if (paused) {
     return {
       signal: 'idle',
@@ -98,8 +107,42 @@ export function safetyOfReplay({ paused, hold, health }: ReplayQueue): Safety {
   };
 }
 
+/** The same for several queues: the worst of them decides. */
+export function safetyOfReplays(receivers: readonly Receiver[]): Safety | null {
+  const [first] = receivers;
+  if (first === undefined) return null;
+  if (receivers.length === 1) return safetyOfReplay(first);
+  const of = (...signals: Signal[]) =>
+    receivers.filter((receiver) => signals.includes(safetyOfReplay(receiver).signal)).map(({ name }) => name);
+  const [ill, bad, unknown] = [of('bad', 'warn'), of('bad'), of('idle', 'hold')];
+  const all = `Of ${number(receivers.length)} receivers`;
+  if (ill.length > 0) {
+    const text = `Jobs of ${namesText(ill)} would die again. Replay the others by their cause, or send 1 first.`;
+    const strong = `${all}, ${ill.length === 1 ? '1 fails' : `${number(ill.length)} fail`}.`;
+    return { signal: bad.length > 0 ? 'bad' : 'warn', icon: 'failing', strong, text };
+  }
+  if (unknown.length === 0)
+    return { signal: 'ok', icon: 'done', strong: `All ${receivers.length} receivers work.`, text: '' };
+  const text = `Not known: ${namesText(unknown)}. They are paused or held, or had too few deliveries in the last hour.`;
+  const well = receivers.length - unknown.length;
+  const strong = `${all}, ${number(well)} ${well === 1 ? 'works' : 'work'}.`;
+  return { signal: 'idle', icon: 'info', strong, text };
+}
+
+const MAX_NAMES = 3;
+
+function namesText(names: readonly string[]): string {
+  if (names.length > MAX_NAMES) return `${names.slice(0, MAX_NAMES - 1).join(', ')} and ${names.length - 2} more`;
+  return names.length === 1 ? `${names[0]}` : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
 /** What a replayed job is, and what it uses of the month. */
-export function termsOfReplay(jobs: number, { maxAttempts, backoffType, backoffDelay }: ReplayQueue): string {
+export function termsOfReplay(jobs: number, queue: ReplayQueue | null): string {
+  if (queue === null) {
+    const use = `Uses at least ${many(jobs, 'attempt')} of the month.`;
+    return `Each becomes a new job with a new id and the present settings of its queue. ${use}`;
+  }
+  const { maxAttempts, backoffType, backoffDelay } = queue;
   const backoff = backoffType === 'FIXED' ? `${seconds(backoffDelay)} apart` : `backoff from ${seconds(backoffDelay)}`;
   const settings = maxAttempts === 1 ? 'one attempt' : `${many(maxAttempts, 'attempt')}, ${backoff}`;
   const most = jobs * maxAttempts;

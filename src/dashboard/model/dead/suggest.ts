@@ -1,15 +1,18 @@
+import { DEAD_REASONS } from '../filter/reasons.ts';
+import { type Known, payloadSuggestions } from '../filter/suggest.ts';
 import type { Suggestion } from '../filter/suggestion.ts';
-import { type DeadChip, formatDeadChip, parseDeadTerm, REASONS } from './filter.ts';
+import { type DeadChip, formatDeadChip, parseDeadTerm } from './filter.ts';
 
 type DeadSuggestion = Suggestion<DeadChip>;
 
 const WORDS: readonly (readonly [word: string, hint: string])[] = [
-  ['queue', 'name of a queue'],
-  ['reason', 'why a job died'],
-  ['error', 'text of the last error'],
-  ['code', 'last answer, such as 500'],
-  ['died', 'time, such as >-2h'],
-  ['replayed', 'no, yes or any'],
+  ['queue:', 'name of a queue'],
+  ['reason:', 'why a job died'],
+  ['error:', 'text of the last error'],
+  ['code:', 'last answer, such as 500'],
+  ['died:', 'time, such as >-2h'],
+  ['replayed:', 'no, yes or any'],
+  ['payload.', 'a path in the payload'],
 ];
 
 const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: string])[]>> = {
@@ -29,16 +32,19 @@ const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: s
     ['503', ''],
     ['401', 'signature rejected'],
   ],
-  reason: Object.keys(REASONS).map((name) => [name, ''] as const),
+  reason: Object.keys(DEAD_REASONS).map((name) => [name, ''] as const),
 };
 
-/** What a text may become, best first. `queues` are names that contain the text. */
-export function deadSuggestions(text: string, queues: readonly string[]): DeadSuggestion[] {
+/** What a text may become, best first. `known.queues` are names that contain the text. */
+export function deadSuggestions(text: string, known: Known): DeadSuggestion[] {
+  const { queues } = known;
   const typed = text.trim();
   const [, word = '', rest = ''] = typed.match(/^([a-z]+):(.*)$/s) ?? [];
   const error = (word === 'error' ? rest : typed).replace(/^~/, '');
   if (word === 'queue') return queues.map(queueOffer);
   if (word === 'error') return error === '' ? [] : [errorOffer(error)];
+  if (typed.startsWith('payload.') || (typed.includes(':') && VALUES[word] === undefined))
+    return ofPayload(typed, known);
   if (word !== '') {
     return (VALUES[word] ?? [])
       .filter(([value]) => value.includes(rest))
@@ -49,11 +55,15 @@ export function deadSuggestions(text: string, queues: readonly string[]): DeadSu
       }));
   }
   const words = WORDS.filter(([name]) => name.startsWith(typed.toLowerCase())).map(([name, hint]) => ({
-    ...{ id: `word ${name}`, group: 'Words', label: `${name}:`, hint, isCode: true },
-    does: { text: `${name}:` },
+    ...{ id: `word ${name}`, group: 'Words', label: name, hint, isCode: true },
+    does: { text: name },
   }));
-  return typed === '' ? words : [...words, ...queues.slice(0, 4).map(queueOffer), errorOffer(error)];
+  if (typed === '') return words;
+  return [...words, ...queues.slice(0, 4).map(queueOffer), ...ofPayload(typed, known), errorOffer(error)];
 }
+
+/** Conditions on payloads are those of the filter of jobs. */
+const ofPayload = (text: string, known: Known) => payloadSuggestions(text, known) as DeadSuggestion[];
 
 function chipOffer(group: string, chip: DeadChip) {
   const term = formatDeadChip(chip);

@@ -1,3 +1,5 @@
+import type { DeadReasonName, WaitName } from './reasons.ts';
+
 /**
  * The filter of a list of jobs, as chips. The text in the box, the chips and the URL are one: `parseFilter` and
  * `formatFilter` turn each into the other. All chips must hold; of the values in one chip, one must.
@@ -27,10 +29,18 @@ export type TimeWord = 'created' | 'completed' | 'scheduled';
 export type Chip =
   | { word: 'state'; values: readonly StateName[] }
   | { word: 'queue'; values: readonly string[] }
-  /** `500`, `5xx`, or `0` for no answer. */
+  /** `500`, `5xx`, or `0` for no answer: of the last attempt, or of any. */
   | { word: 'code'; values: readonly string[] }
-  | { word: 'error' | 'key'; text: string }
-  | { word: 'attempts'; min: number | null; max: number | null }
+  | { word: 'ever'; values: readonly string[] }
+  | { word: 'reason'; values: readonly DeadReasonName[] }
+  | { word: 'waits'; values: readonly WaitName[] }
+  /** `text`: anywhere in the payload. */
+  | { word: 'error' | 'text'; text: string }
+  /** The key contains the text, or is the text. */
+  | { word: 'key'; text: string; isExact?: true }
+  | { word: 'attempts' | 'holds'; min: number | null; max: number | null }
+  /** Jobs that a bulk action made or changed. */
+  | { word: 'action'; id: string }
   | { word: TimeWord; range: TimeRange }
   /** With EQ, several values are "or". EXISTS has none, all others have one. */
   | { word: 'payload'; path: string; op: PayloadOp; values: readonly Scalar[] }
@@ -88,14 +98,25 @@ const UNITS: Readonly<Record<string, string>> = { s: 's', m: 'min', h: 'h', d: '
 /** What a chip shows: a key and a value. */
 export function labelOfChip(chip: Chip): { key: string; value: string } {
   switch (chip.word) {
-    case 'state':
     case 'queue':
+      return { key: chip.word, value: chip.values.join(', ') };
+    case 'state':
     case 'code':
-      return { key: chip.word, value: chip.values.join(', ').replace('awaiting-ack', 'awaiting ack') };
+    case 'reason':
+      return { key: chip.word, value: chip.values.join(', ').replaceAll('-', ' ') };
+    case 'ever':
+      return { key: 'ever answered', value: chip.values.join(', ') };
+    case 'waits':
+      return { key: 'waits for', value: chip.values.join(', ').replaceAll('-', ' ') };
+    case 'text':
+      return { key: 'payload', value: `contains “${chip.text}”` };
+    case 'action':
+      return { key: chip.word, value: `…${chip.id.slice(-5)}` };
     case 'error':
     case 'key':
-      return { key: chip.word, value: `contains “${chip.text}”` };
+      return { key: chip.word, value: `${'isExact' in chip ? 'is' : 'contains'} “${chip.text}”` };
     case 'attempts':
+    case 'holds':
       return { key: chip.word, value: bounds(chip.min, chip.max) };
     case 'payload': {
       const values = chip.values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));

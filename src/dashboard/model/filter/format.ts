@@ -9,14 +9,21 @@ export function formatChip(chip: Chip): string {
   switch (chip.word) {
     case 'state':
     case 'code':
+    case 'ever':
+    case 'reason':
+    case 'waits':
       return `${chip.word}:${chip.values.join(',')}`;
     case 'queue':
       return `queue:${chip.values.map(formatText).join(',')}`;
     case 'error':
     case 'key':
-      return `${chip.word}:~${formatText(chip.text)}`;
+    case 'text':
+      return `${chip.word}:${'isExact' in chip ? '=' : '~'}${formatText(chip.text)}`;
     case 'attempts':
-      return `attempts:${range(chip.min, chip.max)}`;
+    case 'holds':
+      return `${chip.word}:${range(chip.min, chip.max)}`;
+    case 'action':
+      return `action:${chip.id}`;
     case 'payload':
       return `payload.${formatPath(chip.path)}:${markOf(chip.op)}${chip.values.map(formatScalar).join(',')}`;
     case 'unknown':

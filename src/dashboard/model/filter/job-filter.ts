@@ -1,4 +1,5 @@
 import type { Chip, Filter, PayloadOp, Scalar, StateName, TimeRange } from './chips.ts';
+import { DEAD_REASONS, type DeadReasonName, WAITS, type WaitName } from './reasons.ts';
 import { resolveBound } from './time-bound.ts';
 
 /** The members of `JobFilter` of the schema that the dashboard uses. */
@@ -8,8 +9,17 @@ export interface JobFilter {
   webhookStatusCodes?: number[];
   webhookStatusClasses?: number[];
   errorContains?: string;
+  idempotencyKey?: string;
   idempotencyKeyContains?: string;
   attempts?: { min?: number; max?: number };
+  deferCount?: { min?: number; max?: number };
+  anyWebhookStatusCodes?: number[];
+  anyWebhookStatusClasses?: number[];
+  deadReasons?: (typeof DEAD_REASONS)[DeadReasonName][];
+  waitReasons?: (typeof WAITS)[WaitName][];
+  actionId?: string;
+  ids?: string[];
+  replayable?: boolean;
   created?: { from?: string; to?: string };
   completed?: { from?: string; to?: string };
   scheduled?: { from?: string; to?: string };
@@ -20,6 +30,7 @@ export interface PayloadCondition {
   path?: string;
   op?: PayloadOp;
   value?: Scalar;
+  anywhere?: string;
   and?: PayloadCondition[];
   or?: PayloadCondition[];
 }
@@ -27,10 +38,19 @@ export interface PayloadCondition {
 /** The filter for the API, with relative times as of `now`. Unknown chips have no effect: ask `isValid` before. */
 export function toJobFilter(filter: Filter, now: number): JobFilter {
   const result: JobFilter = Object.assign({}, ...filter.map((chip) => conditionOf(chip, now)));
-  const conditions = filter.flatMap((chip) => (chip.word === 'payload' ? [payloadCondition(chip)] : []));
-  if (conditions.length === 1) result.payload = conditions[0] as PayloadCondition;
-  if (conditions.length > 1) result.payload = { and: conditions };
+  const payload = payloadConditions(filter);
+  if (payload !== null) result.payload = payload;
   return result;
+}
+
+/** Of all chips about payloads, which must all hold. Null if there are none. */
+export function payloadConditions(filter: readonly { word: string }[]): PayloadCondition | null {
+  const conditions = (filter as Filter).flatMap((chip) => {
+    if (chip.word === 'text') return [{ anywhere: chip.text }];
+    return chip.word === 'payload' ? [payloadCondition(chip)] : [];
+  });
+  const [first] = conditions;
+  return first === undefined ? null : conditions.length === 1 ? first : { and: conditions };
 }
 
 function conditionOf(chip: Chip, now: number): JobFilter {
@@ -41,12 +61,28 @@ function conditionOf(chip: Chip, now: number): JobFilter {
       return { queueNames: [...chip.values] };
     case 'code':
       return codes(chip.values);
+    case 'ever': {
+      const { webhookStatusCodes: single, webhookStatusClasses: classes } = codes(chip.values);
+      return {
+        ...(single !== undefined && { anyWebhookStatusCodes: single }),
+        ...(classes !== undefined && { anyWebhookStatusClasses: classes }),
+      };
+    }
+    case 'reason':
+      return { deadReasons: chip.values.map((name) => DEAD_REASONS[name]) };
+    case 'waits':
+      return { waitReasons: chip.values.map((name) => WAITS[name]) };
+    case 'action':
+      return { actionId: chip.id };
     case 'error':
       return { errorContains: chip.text };
     case 'key':
-      return { idempotencyKeyContains: chip.text };
+      return chip.isExact === true ? { idempotencyKey: chip.text } : { idempotencyKeyContains: chip.text };
     case 'attempts':
-      return { attempts: { ...(chip.min !== null && { min: chip.min }), ...(chip.max !== null && { max: chip.max }) } };
+    case 'holds': {
+      const range = { ...(chip.min !== null && { min: chip.min }), ...(chip.max !== null && { max: chip.max }) };
+      return { [chip.word === 'holds' ? 'deferCount' : 'attempts']: range };
+    }
     case 'created':
     case 'completed':
     case 'scheduled':

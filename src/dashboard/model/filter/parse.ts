@@ -1,3 +1,4 @@
+import { isJobId } from '../job-id.ts';
 import {
   addChip,
   type Chip,
@@ -11,6 +12,7 @@ import {
 } from './chips.ts';
 import { isExactNumber } from './exact-number.ts';
 import { isJsonScalar } from './format.ts';
+import { DEAD_REASONS, WAITS } from './reasons.ts';
 import { isTimeBound } from './time-bound.ts';
 
 /** Reads the text of a filter. Whatever it cannot read becomes an `unknown` chip that says why. */
@@ -45,12 +47,24 @@ function parse(term: string): Chip {
     case 'queue':
       return { word, values: unique(valuesOf(rest)) };
     case 'code':
+    case 'ever':
       return { word, values: unique(valuesOf(rest).map(codeOf)) };
-    case 'error':
+    case 'reason':
+      return { word, values: unique(valuesOf(rest).map((name) => nameIn(DEAD_REASONS, name, 'reason'))) };
+    case 'waits':
+      return { word, values: unique(valuesOf(rest).map((name) => nameIn(WAITS, name, 'wait'))) };
     case 'key':
+      if (rest.startsWith('=')) return { word, text: textOf(rest.slice(1)), isExact: true };
+      return { word, text: textOf(rest.replace(/^~/, '')) };
+    case 'error':
+    case 'text':
       return { word, text: textOf(rest.replace(/^~/, '')) };
     case 'attempts':
-      return attemptsChip(rest);
+    case 'holds':
+      return rangeChip(word, rest);
+    case 'action':
+      if (!isJobId(rest)) throw new Unreadable('An action has an id of 24 digits of 0-9 and a-f.');
+      return { word, id: rest };
     case 'created':
     case 'completed':
     case 'scheduled':
@@ -80,18 +94,23 @@ function codeOf(text: string): string {
   return code;
 }
 
-function attemptsChip(text: string): Chip {
+function nameIn<Name extends string>(names: Readonly<Record<Name, string>>, text: string, what: string): Name {
+  const name = text.toLowerCase() as Name;
+  if (Object.hasOwn(names, name)) return name;
+  throw new Unreadable(`There is no ${what} “${text}”. There is ${Object.keys(names).join(', ')}.`);
+}
+
+function rangeChip(word: 'attempts' | 'holds', text: string): Chip {
   const [, op = '', first = '', last] = text.match(/^(>=|<=|>|<|)(\d{1,4})(?:\.\.(\d{1,4}))?$/) ?? [];
-  if (first === '') throw new Unreadable('Attempts are such as 3, >2 or 2..4.');
+  if (first === '') throw new Unreadable(`${word} are such as 3, >2 or 2..4.`);
   const value = Number(first);
-  const word = 'attempts';
   if (last !== undefined) {
-    if (op !== '' || Number(last) < value) throw new Unreadable('A range of attempts is such as 2..4.');
+    if (op !== '' || Number(last) < value) throw new Unreadable('A range is such as 2..4.');
     return { word, min: value, max: Number(last) };
   }
   if (op === '') return { word, min: value, max: value };
   if (op.startsWith('>')) return { word, min: op === '>' ? value + 1 : value, max: null };
-  if (op === '<' && value === 0) throw new Unreadable('No job has fewer than 0 attempts.');
+  if (op === '<' && value === 0) throw new Unreadable(`No job has fewer than 0 ${word}.`);
   return { word, min: null, max: op === '<' ? value - 1 : value };
 }
 

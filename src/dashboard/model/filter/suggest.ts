@@ -4,6 +4,7 @@ import type { Chip, Scalar } from './chips.ts';
 import { isExactNumber } from './exact-number.ts';
 import { formatChip } from './format.ts';
 import { parseTerm } from './parse.ts';
+import { DEAD_REASONS, WAITS } from './reasons.ts';
 import type { Suggestion } from './suggestion.ts';
 
 type JobSuggestion = Suggestion<Chip>;
@@ -25,12 +26,17 @@ export const WORDS: readonly (readonly [word: string, hint: string, examples: re
   ['queue', 'a name', []],
   ['code', '500, 5xx, 0 for no answer', ['5xx', '4xx', '500', '429', '401', '0']],
   ['error', 'contains a text', ['~timeout', '~connection_refused', '~HTTP']],
-  ['key', 'idempotency key contains a text', []],
+  ['key', 'idempotency key: ~part, =whole', []],
   ['created', 'when it was published', ['>-15m', '>-1h', '>-4h', '>-1d', '>-3d']],
   ['attempts', '3, >2, 2..4', ['1', '>1', '>2']],
+  ['ever', 'a code that any attempt got', ['5xx', '429', '500', '0']],
+  ['reason', 'why it died', Object.keys(DEAD_REASONS)],
+  ['waits', 'what it waits for', Object.keys(WAITS)],
+  ['holds', 'how often it was held', ['>0', '>2']],
   ['completed', 'when it was completed', ['>-1h', '>-1d']],
   ['scheduled', 'when the next delivery is due', ['<+1h', '>+1h']],
   ['payload.', 'a path in the payload', []],
+  ['text', 'anywhere in the payload', []],
 ];
 
 const MAX_OF_GROUP = 8;
@@ -57,11 +63,17 @@ export function suggestionsFor(text: string, known: Known, rights: Rights | null
   if (isJobId(text)) return [{ ...base('job', 'Job', `Open job ${shortId(text)}`), does: { job: text } }];
   const [, word, rest] = text.match(/^([a-z]+):(.*)$/s) ?? [];
   if (word !== undefined && rest !== undefined) return mayFilterBy(rights, word) ? valuesOfWord(word, rest, known) : [];
-  if (text.startsWith('payload.') || text.includes(':')) return [...paths(text, known), ...values(text, known)];
+  if (text.startsWith('payload.') || text.includes(':')) return payloadSuggestions(text, known);
   const isOffered = ({ does }: JobSuggestion) =>
     !('text' in does || 'chip' in does) || mayFilterBy(rights, 'text' in does ? does.text : does.chip.word);
-  return [...words(text), ...paths(text, known), ...values(text, known), ...anywhere(text, known)].filter(isOffered);
+  return [...words(text), ...payloadSuggestions(text, known), ...anywhere(text, known)].filter(isOffered);
 }
+
+/** Paths that begin with the text, and values of the path that it is. */
+export const payloadSuggestions = (text: string, known: Known): JobSuggestion[] => [
+  ...paths(text, known),
+  ...values(text, known),
+];
 
 const base = (id: string, group: string, label: string) => ({ id, group, label, hint: '', isCode: false });
 
@@ -137,6 +149,7 @@ function anywhere(text: string, known: Known): JobSuggestion[] {
   const chips: [label: string, chip: Chip][] = [
     [`error contains “${text}”`, { word: 'error', text }],
     [`idempotency key contains “${text}”`, { word: 'key', text }],
+    [`payload contains “${text}”`, { word: 'text', text }],
   ];
   const scalar = scalarOf(text) ?? text;
   if (known.paths.every(({ value }) => !value.startsWith(text))) {

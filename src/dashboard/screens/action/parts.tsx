@@ -11,7 +11,7 @@ import { wordOfSpeed } from '../../model/dead/replay.ts';
 import { pathOfSelection } from '../../model/dead/selection.ts';
 import { number, percent, span, time, took, upperFirst } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
-import { queuePath } from '../../model/job-links.ts';
+import { jobsPath, queuePath } from '../../model/job-links.ts';
 import { wordOfJob } from '../../model/words.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
@@ -183,14 +183,18 @@ export function WhatWasAsked({ action }: { action: ActionOfPage }) {
     <section aria-labelledby="asked">
       <div className="sec-head">
         <h2 id="asked">What was asked for</h2>
-        {path !== null && (
-          <span className="end">
+        <span className="end">
+          <Link className="btn tiny" href={jobsPath([{ word: 'action', id: action.id }])}>
+            <Icon name="jobs" />
+            Its jobs
+          </Link>
+          {path !== null && (
             <Link className="btn tiny" href={path}>
               <Icon name="search" />
               Same filter again
             </Link>
-          </span>
-        )}
+          )}
+        </span>
       </div>
       <dl className="pairs">
         {queue !== null && (

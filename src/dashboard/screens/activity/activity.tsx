@@ -2,12 +2,13 @@ import './activity.css';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
+import { serverNow } from '../../clock.ts';
 import { type ActivityEntry, Activity as ActivityOperation } from '../../graphql/operations/service.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import { useIsPaused } from '../../live/live.ts';
+import { type ActivityFilter, activityPath, filterOf, SINCE, sinceOf } from '../../model/activity-filter.ts';
 import { DEEDS, sentenceOfEntry, targetOf, wordsOfDeed } from '../../model/audit.ts';
-import { toSearch } from '../../model/filter/search.ts';
-import { Icon } from '../../parts/icon.tsx';
+import { Choice, ConditionChip } from '../../parts/choice.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
@@ -23,15 +24,20 @@ const AGAIN_MS = 30_000;
 
 export default function Activity() {
   const [params] = useSearchParams();
-  const [action, target] = [params.get('action'), params.get('target')];
+  const filter = filterOf(params);
+  const { action, target, actor, since } = filter;
   const [after, before] = [params.get('after'), params.get('before')];
   const isPaused = useIsPaused();
   const asked = useQuery({
-    ...query(ActivityOperation, {
-      action,
-      targetId: target,
-      ...(before === null ? { first: PAGE, after } : { last: PAGE, before }),
-    }),
+    ...query(
+      ActivityOperation,
+      () => ({
+        ...{ action, targetId: target, actor },
+        ...(since !== null && { at: { from: sinceOf(since, serverNow()) } }),
+        ...(before === null ? { first: PAGE, after } : { last: PAGE, before }),
+      }),
+      { key: { ...filter, after, before } },
+    ),
     ...keepOld,
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
@@ -39,20 +45,17 @@ export default function Activity() {
   useWalk();
   const { isHeld, handlers } = useHeld();
   const entries = useCalmList(list?.nodes ?? [], isHeld);
-  const pathTo = (place: Record<string, string>) => `/activity${toSearch({ action, target, ...place })}`;
+  const pathTo = (place: Record<string, string>) => activityPath(filter, place);
+  const isFiltered = Object.values(filter).some((value) => value !== null);
   return (
-    <Head
-      newest={list?.nodes[0]}
-      isFirstPage={list?.pageInfo.hasPreviousPage !== true}
-      isFiltered={action !== null || target !== null}
-    >
-      <Filter action={action} target={target} newest={list?.nodes[0]} />
+    <Head newest={list?.nodes[0]} isFirstPage={list?.pageInfo.hasPreviousPage !== true} isFiltered={isFiltered}>
+      <Filter filter={filter} newest={list?.nodes[0]} />
       <Failure asked={asked} what="The activity" />
       {list === undefined && asked.isLoading && <Skeleton lines={6} />}
-      {list?.nodes.length === 0 && <Nothing isFiltered={action !== null || target !== null} />}
+      {list?.nodes.length === 0 && <Nothing isFiltered={isFiltered} />}
       {list !== undefined && list.nodes.length > 0 && (
         <div className={asked.isPlaceholderData ? 'dim' : undefined} {...handlers}>
-          <Entries entries={entries} />
+          <Entries entries={entries} filter={filter} />
           <Pager info={list.pageInfo} pathTo={pathTo} />
         </div>
       )}
@@ -101,45 +104,27 @@ function Head({
   );
 }
 
-function Filter({
-  action,
-  target,
-  newest,
-}: {
-  action: string | null;
-  target: string | null;
-  newest: ActivityEntry | undefined;
-}) {
+function Filter({ filter, newest }: { filter: ActivityFilter; newest: ActivityEntry | undefined }) {
+  const { action, target, actor, since } = filter;
   const [, navigate] = useLocation();
+  const set = (change: Partial<ActivityFilter>) => navigate(activityPath(filter, change));
   const name = newest !== undefined && newest.targetId === target ? (targetOf(newest).name ?? target) : target;
   return (
-    <div className="toolbar activity-filter">
-      <label htmlFor="deed" className="label">
-        What
-      </label>
-      <select
-        id="deed"
-        className="input"
-        value={action ?? ''}
-        onChange={(event) => navigate(`/activity${toSearch({ action: event.target.value, target })}`)}
-      >
-        <option value="">every change</option>
-        {Object.entries(DEEDS).map(([one, { label }]) => (
-          <option key={one} value={one}>
-            {label}
-          </option>
-        ))}
-      </select>
-      {target !== null && (
-        <span className="chip">
-          <span>
-            <span className="k">of</span> <span className="v">{name}</span>
-          </span>
-          <Link href={`/activity${toSearch({ action })}`} aria-label={`Remove of ${name}`}>
-            <Icon name="x" />
-          </Link>
-        </span>
-      )}
+    <div className="toolbar choices">
+      <Choice
+        label="What"
+        value={action}
+        onChange={(next) => set({ action: next })}
+        options={[['', 'every change'], ...Object.entries(DEEDS).map(([one, { label }]) => [one, label] as const)]}
+      />
+      <Choice
+        label="When"
+        value={since}
+        onChange={(next) => set({ since: next })}
+        options={[['', 'any time'], ...Object.entries(SINCE).map(([one, { label }]) => [one, label] as const)]}
+      />
+      {target !== null && <ConditionChip word="of" value={name ?? ''} to={activityPath(filter, { target: null })} />}
+      {actor !== null && <ConditionChip word="by" value={actor} to={activityPath(filter, { actor: null })} />}
     </div>
   );
 }

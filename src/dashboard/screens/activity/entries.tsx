@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import type { ActivityEntry } from '../../graphql/operations/service.ts';
+import { type ActivityFilter, activityPath } from '../../model/activity-filter.ts';
 import { actionOf, type FieldChange, fieldChanges, targetOf, wordsOfDeed } from '../../model/audit.ts';
-import { toSearch } from '../../model/filter/search.ts';
 import { upperFirst } from '../../model/format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -9,7 +9,7 @@ import { Time } from '../../parts/time.tsx';
 /** So many fields stand in the row; more are behind a click. */
 const SHOWN = 3;
 
-export function Entries({ entries }: { entries: readonly ActivityEntry[] }) {
+export function Entries({ entries, filter }: { entries: readonly ActivityEntry[]; filter: ActivityFilter }) {
   return (
     <table className="table cards entries">
       <caption className="sr">Changes, the newest first</caption>
@@ -27,14 +27,14 @@ export function Entries({ entries }: { entries: readonly ActivityEntry[] }) {
       </thead>
       <tbody>
         {entries.map((entry) => (
-          <Row key={entry.id} entry={entry} />
+          <Row key={entry.id} entry={entry} filter={filter} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function Row({ entry }: { entry: ActivityEntry }) {
+function Row({ entry, filter }: { entry: ActivityEntry; filter: ActivityFilter }) {
   const { verb, icon } = wordsOfDeed(entry.action);
   const { name, path } = targetOf(entry);
   const actionId = actionOf(entry);
@@ -70,10 +70,16 @@ function Row({ entry }: { entry: ActivityEntry }) {
         </span>
       </td>
       <td className="c3 mono q by">
-        {entry.actor}
+        <Link
+          className="link"
+          href={activityPath(filter, { actor: entry.actor })}
+          aria-label={`Only changes by ${entry.actor}`}
+        >
+          {entry.actor}
+        </Link>
         <Link
           className="btn quiet icon tiny only"
-          href={`/activity${toSearch({ target: entry.targetId })}`}
+          href={activityPath(filter, { target: entry.targetId })}
           aria-label={`Only changes of ${name ?? entry.targetType.replace('_', ' ')}`}
         >
           <Icon name="search" />

@@ -1,9 +1,10 @@
 import { type CSSProperties, useRef } from 'react';
 import { Link } from 'wouter';
+import { serverNow } from '../../clock.ts';
 import type { CauseRow } from '../../graphql/operations/dead-letters.ts';
 import { titleOfDeath } from '../../model/cause.ts';
-import { CAUSE_TAGS, conditionOfCause, saidOfCause, timesOfCause } from '../../model/dead/cause.ts';
-import { addDeadChip, type DeadFilter } from '../../model/dead/filter.ts';
+import { CAUSE_TAGS, conditionOfCause, newCauses, saidOfCause, timesOfCause } from '../../model/dead/cause.ts';
+import { addDeadChip, type DeadChip, type DeadFilter } from '../../model/dead/filter.ts';
 import { number } from '../../model/format.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Phrase } from '../../parts/time.tsx';
@@ -14,23 +15,26 @@ import { focusedRow, useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
 import { deadPath } from './use-dead-filter.ts';
 
-/** A fingerprint may occur in several queues; each of them is a row. */
-const keyOf = (cause: CauseRow) => `${cause.fingerprint} ${cause.sample?.queue?.id ?? ''}`;
+/** A fingerprint may occur in several queues and with several answers; each of them is a row. */
+const keyOf = ({ fingerprint, queue, answer }: CauseRow) => `${fingerprint} ${queue?.id ?? ''} ${answer ?? ''}`;
 
 /** Causes, the largest first. The order stays as long as the list does: what is read again moves no row. */
 export function CauseList({
   causes,
   listKey,
   filter,
+  isByAnswer,
   onReplay,
 }: {
   causes: readonly CauseRow[];
   listKey: string;
   filter: DeadFilter;
+  isByAnswer: boolean;
   onReplay: (cause: CauseRow) => void;
 }) {
   const rows = useSteadyOrder(causes, listKey);
   const most = Math.max(...causes.map(({ count }) => count));
+  const fresh = newCauses(causes, serverNow());
   useWalk();
   useCommands([
     {
@@ -50,7 +54,12 @@ export function CauseList({
       <h2 className="sr">Causes</h2>
       <ol className="causes">
         {rows.map((cause) => (
-          <Cause key={keyOf(cause)} cause={cause} most={most} filter={filter} onReplay={() => onReplay(cause)} />
+          <Cause
+            key={keyOf(cause)}
+            {...{ cause, most, filter, isByAnswer }}
+            isNew={fresh.has(cause)}
+            onReplay={() => onReplay(cause)}
+          />
         ))}
       </ol>
     </>
@@ -71,21 +80,26 @@ function Cause({
   cause,
   most,
   filter,
+  isByAnswer,
+  isNew,
   onReplay,
 }: {
   cause: CauseRow;
   most: number;
   filter: DeadFilter;
+  isByAnswer: boolean;
+  isNew: boolean;
   onReplay: () => void;
 }) {
   const view = useView();
   const rights = useRights();
   const timeout = useWebhookTimeout();
-  const queue = cause.sample?.queue ?? null;
+  const { queue, answer = null } = cause;
   const tag = CAUSE_TAGS[conditionOfCause(cause, view.now)];
   const { range, since } = timesOfCause(cause, view);
-  const ofCause = addDeadChip(filter, { word: 'cause', values: [cause.fingerprint] });
-  const rows = queue === null ? ofCause : addDeadChip(ofCause, { word: 'queue', values: [queue.name] });
+  const chips: DeadChip[] = [{ word: 'cause', values: [cause.fingerprint] }];
+  if (queue !== null) chips.push({ word: 'queue', values: [queue.name] });
+  if (isByAnswer) chips.push({ word: 'answer', text: answer ?? '' });
   const share = { '--n': `${(cause.count / most) * 100}%` } as CSSProperties;
   return (
     <li data-row={keyOf(cause)}>
@@ -99,10 +113,11 @@ function Cause({
       </div>
       <div className="what">
         <h3>
-          <Link className="rowlink" href={deadPath(rows, 'all')}>
+          <Link className="rowlink" href={deadPath(chips.reduce(addDeadChip, filter), 'all')}>
             {titleOfDeath(cause, timeout)}
           </Link>
           <span className="tag">{queue?.name ?? 'queue deleted'}</span>
+          {isNew && <span className="tag warn">new</span>}
           {tag !== null && <span className={`tag ${tag.signal}`}>{tag.word}</span>}
         </h3>
         <span className="said cut">{saidOfCause(cause, rights?.mayViewPayloads !== false)}</span>

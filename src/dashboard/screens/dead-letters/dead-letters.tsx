@@ -1,14 +1,14 @@
 import './dead-letters.css';
 import { useQuery } from '@tanstack/react-query';
-import { lazy, type ReactNode, useRef, useState } from 'react';
-import { Link } from 'wouter';
+import { lazy, type ReactNode, Suspense, useRef, useState } from 'react';
+import { Link, useLocation } from 'wouter';
 import { afterFirstRead } from '../../first-read.ts';
 import { textOf } from '../../graphql/graphql.ts';
 import { type CauseRow, Causes } from '../../graphql/operations/dead-letters.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import { useIsPaused } from '../../live/live.ts';
 import { headOfCauses, leadOfCause } from '../../model/dead/cause.ts';
-import { isDefaultFilter, isValidDeadFilter } from '../../model/dead/filter.ts';
+import { isDefaultFilter, isReplayable, isValidDeadFilter } from '../../model/dead/filter.ts';
 import { count, time } from '../../model/format.ts';
 import type { Phrase as Pieces } from '../../model/phrase.ts';
 import { copy } from '../../parts/copy.tsx';
@@ -24,10 +24,11 @@ import { CauseList } from './causes.tsx';
 import { DEAD_FILTER } from './filter-kind.ts';
 import { NoCauses } from './no-causes.tsx';
 import { OneByOne } from './one-by-one.tsx';
-import { ReplayDialog, type ReplayTarget, targetOfCause } from './replay-dialog.tsx';
+import { type ReplayTarget, targetOfAll, targetOfCause } from './replay-target.ts';
 import { deadPath, useDeadFilter } from './use-dead-filter.ts';
 
 const FilterInput = lazy(() => afterFirstRead(() => import('./dead-filter-input.tsx')));
+const ReplayDialog = lazy(() => import('./replay-dialog.tsx'));
 
 /** Dead letters do not come by the live stream. */
 const AGAIN_MS = 30_000;
@@ -38,9 +39,13 @@ export default function DeadLetters() {
   const [target, setTarget] = useState<ReplayTarget | null>(null);
   const input = useRef<HTMLInputElement>(null);
   const isPaused = useIsPaused();
+  const isByAnswer = tab === 'answers';
+  const [, navigate] = useLocation();
   const webhookTimeoutSeconds = useWebhookTimeout();
   const asked = useQuery({
-    ...query(Causes, () => ({ filter: forApi?.() ?? {} }), { key }),
+    ...query(Causes, () => ({ filter: forApi?.() ?? {}, by: isByAnswer ? ('ANSWER' as const) : ('ERROR' as const) }), {
+      key: [key, isByAnswer],
+    }),
     ...keepOld,
     enabled: forApi !== null,
     refetchInterval: isPaused ? false : AGAIN_MS,
@@ -48,10 +53,15 @@ export default function DeadLetters() {
   const { data } = asked;
   const copyQuery = () => void copy(queryText(forApi?.() ?? {}), 'Query');
   const replay = (cause: CauseRow) => {
-    if (forApi !== null) setTarget(targetOfCause(cause, forApi(), webhookTimeoutSeconds));
+    if (forApi !== null) setTarget(targetOfCause(cause, forApi(), { isByAnswer, webhookTimeoutSeconds }));
+  };
+  const canReplay = forApi !== null && isReplayable(filter) && (data?.errorGroups.length ?? 0) > 0;
+  const replayAll = () => {
+    if (forApi !== null) setTarget(targetOfAll(data?.errorGroups ?? [], forApi()));
   };
   useCommands([
     { key: '/', label: 'Filter', icon: 'search', run: () => input.current?.focus(), isOnlyKey: true },
+    ...(canReplay ? [{ label: 'Replay all that match', icon: 'undo' as const, run: replayAll }] : []),
     { label: 'Copy as GraphQL', icon: 'copy', run: copyQuery },
   ]);
   return (
@@ -60,6 +70,7 @@ export default function DeadLetters() {
       isDefault={isDefaultFilter(filter)}
       isReadable={isValidDeadFilter(filter)}
       newestAt={data?.newest.nodes[0]?.deadAt ?? null}
+      onReplay={canReplay ? replayAll : null}
       onCopy={copyQuery}
     >
       <div className="toolbar dead-tools">
@@ -67,6 +78,9 @@ export default function DeadLetters() {
         <nav className="seg" aria-label="Grouping">
           <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' ? 'page' : undefined}>
             By cause
+          </Link>
+          <Link href={deadPath(filter, 'answers')} aria-current={tab === 'answers' ? 'page' : undefined}>
+            By answer
           </Link>
           <Link href={deadPath(filter, 'all')} aria-current={tab === 'all' ? 'page' : undefined}>
             One by one
@@ -78,18 +92,32 @@ export default function DeadLetters() {
       {data === undefined && asked.isLoading && <Skeleton lines={5} />}
       {data !== undefined &&
         (data.errorGroups.length === 0 ? (
-          <NoCauses filter={filter} newestAt={data.newest.nodes[0]?.deadAt ?? null} />
+          <NoCauses filter={filter} newestAt={data.newest.nodes[0]?.deadAt ?? null} hint={data.oldest.hint} />
         ) : tab === 'all' ? (
           <OneByOne url={url} />
         ) : (
           <div className={asked.isPlaceholderData ? 'dim' : undefined}>
-            <CauseList causes={data.errorGroups} listKey={key} filter={filter} onReplay={replay} />
+            <CauseList
+              causes={data.errorGroups}
+              listKey={`${key} ${isByAnswer}`}
+              filter={filter}
+              isByAnswer={isByAnswer}
+              onReplay={replay}
+            />
           </div>
         ))}
       {data !== undefined && data.errorGroups.length > 0 && (
         <Retention createdAt={data.oldest.nodes[0]?.job?.createdAt} />
       )}
-      {target !== null && <ReplayDialog target={target} onClose={() => setTarget(null)} />}
+      {target !== null && (
+        <Suspense fallback={null}>
+          <ReplayDialog
+            target={target}
+            onStarted={(id) => navigate(`/actions/${id}`)}
+            onClose={() => setTarget(null)}
+          />
+        </Suspense>
+      )}
     </Head>
   );
 }
@@ -102,6 +130,7 @@ function Head({
   isDefault,
   isReadable,
   newestAt,
+  onReplay,
   onCopy,
   children,
 }: {
@@ -109,6 +138,8 @@ function Head({
   isDefault: boolean;
   isReadable: boolean;
   newestAt: string | null;
+  /** Null if nothing that matches can be replayed. */
+  onReplay: (() => void) | null;
   onCopy: () => void;
   children: ReactNode;
 }) {
@@ -146,10 +177,18 @@ function Head({
       }
       lead={lead === null ? undefined : <Phrase pieces={lead} />}
       actions={
-        <button type="button" className="btn" onClick={onCopy}>
-          <Icon name="copy" />
-          Copy as GraphQL
-        </button>
+        <>
+          {onReplay !== null && (
+            <button type="button" className="btn" onClick={onReplay}>
+              <Icon name="undo" />
+              Replay all…
+            </button>
+          )}
+          <button type="button" className="btn lo1" onClick={onCopy}>
+            <Icon name="copy" />
+            Copy as GraphQL
+          </button>
+        </>
       }
     >
       {children}

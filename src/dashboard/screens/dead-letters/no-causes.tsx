@@ -1,26 +1,41 @@
 import { Link } from 'wouter';
 import {
   type DeadFilter,
+  formatDeadChip,
   isDefaultFilter,
   isShownChip,
   labelOfDeadChip,
   removeDeadChip,
 } from '../../model/dead/filter.ts';
+import { asSentence } from '../../model/format.ts';
 import { Empty } from '../../parts/states.tsx';
 import { Time } from '../../parts/time.tsx';
 import { deadPath } from './use-dead-filter.ts';
 
 /** Nothing matches, or all is well: these are not the same. */
-export function NoCauses({ filter, newestAt }: { filter: DeadFilter; newestAt: string | null }) {
+export function NoCauses({
+  filter,
+  newestAt,
+  hint,
+}: {
+  filter: DeadFilter;
+  newestAt: string | null;
+  /** Why a condition on payloads may match nothing. */
+  hint: string | null;
+}) {
   if (!isDefaultFilter(filter)) {
     return (
       <Empty title="No dead letter matches all of these">
-        <p>Take one away:</p>
+        <p>{hint !== null && `${asSentence(hint)} `}Take one away:</p>
         <div className="toolbar">
           {filter.filter(isShownChip).map((chip) => {
             const { key, value } = labelOfDeadChip(chip);
             return (
-              <Link key={chip.word} className="btn tiny" href={deadPath(removeDeadChip(filter, chip), 'causes')}>
+              <Link
+                key={formatDeadChip(chip)}
+                className="btn tiny"
+                href={deadPath(removeDeadChip(filter, chip), 'causes')}
+              >
                 Without {key} {value}
               </Link>
             );

@@ -117,12 +117,12 @@ async function sendReplay(letter: DeadLetterRow): Promise<void> {
 
 /** The title counts attempts. */
 const sampleOf = (job: DeadLetterRow['job']) =>
-  job === null ? null : { queue: null, job: { attempts: [{ attempt: job.attemptsMade }] } };
+  job === null ? null : { job: { attempts: [{ attempt: job.attemptsMade }] } };
 
 function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => void }) {
   const timeout = useWebhookTimeout();
   const { job, queue, replayedJob, replayedAt } = letter;
-  const title = titleOfDeath({ ...letter, sample: sampleOf(job) }, timeout);
+  const title = titleOfDeath({ ...letter, queue: null, sample: sampleOf(job) }, timeout);
   return (
     <tr data-row={letter.id}>
       <td className="c1">

@@ -1,112 +1,76 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useLocation } from 'wouter';
 import { request } from '../../graphql/client.ts';
-import { type CauseRow, Replay, ReplayContext, ReplayPrice } from '../../graphql/operations/dead-letters.ts';
+import { Replay, ReplayContext, ReplayReceivers } from '../../graphql/operations/bulk.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { query } from '../../graphql/query.ts';
-import { titleOfDeath } from '../../model/cause.ts';
-import type { DeadLetterFilter } from '../../model/dead/filter.ts';
+import { leftOutOf } from '../../model/bulk-price.ts';
 import {
   DEFAULT_SPEED,
   deedOfReplay,
   durationOfReplay,
   limitsOfQueue,
   planRefusal,
+  type Receiver,
   SPEEDS,
   type Speed,
   safetyOfReplay,
+  safetyOfReplays,
   termsOfReplay,
   wordOfSpeed,
 } from '../../model/dead/replay.ts';
+import type { JobFilter } from '../../model/filter/job-filter.ts';
 import { count, NONE, number } from '../../model/format.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/note.tsx';
-import { followAction } from '../../shell/followed-actions.ts';
+import { DeedNotes, usePricedDeed } from '../../parts/priced-deed.tsx';
+import type { ReplayTarget } from './replay-target.ts';
 
-export interface ReplayTarget {
-  queue: { id: string; name: string };
-  /** The dead letters of the queue. Those that were replayed are left out in any case. */
-  filter: DeadLetterFilter;
-  /** What they have in common, as a sentence. */
-  lead: string;
-}
-
-/** All of a cause that the filter lets through. Without its queue, nothing can be replayed. */
-export function targetOfCause(
-  cause: CauseRow,
-  filter: DeadLetterFilter,
-  webhookTimeoutSeconds: number,
-): ReplayTarget | null {
-  const queue = cause.sample?.queue ?? null;
-  if (queue === null) return null;
-  const title = titleOfDeath(cause, webhookTimeoutSeconds);
-  const { replayed: _, queueIds: __, ...rest } = filter;
-  return {
-    queue,
-    filter: { ...rest, fingerprints: [cause.fingerprint] },
-    lead: `All that died of “${title}”.`,
-  };
-}
-
-/** The number on the button is what will be replayed: it is asked for again before the deed. */
-export function ReplayDialog({ target, onClose }: { target: ReplayTarget; onClose: () => void }) {
-  const { queue, filter, lead } = target;
-  const [, navigate] = useLocation();
+/** Asks before dead letters are replayed: those of a filter, or of the jobs of a list. */
+export default function ReplayDialog({
+  target,
+  onStarted,
+  onClose,
+}: {
+  target: ReplayTarget;
+  onStarted: (actionId: string) => void;
+  onClose: () => void;
+}) {
+  const { queue, lead } = target;
   const [speed, setSpeed] = useState<Speed>(DEFAULT_SPEED);
   const [isCanary, setCanary] = useState(true);
-  const [isBusy, setBusy] = useState(false);
-  const [changedFrom, setChangedFrom] = useState<number | null>(null);
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const price = useQuery({
-    ...query(ReplayPrice, { queueId: queue.id, filter }),
-    ...{ staleTime: Number.POSITIVE_INFINITY, gcTime: 0, refetchOnMount: false as const },
+  const priced = usePricedDeed({
+    key: ['replay', target],
+    ask: async (dryRun) => {
+      const { filter, jobs } = target;
+      const all = Object.keys(filter ?? jobs ?? {}).length === 0;
+      const canary = isCanary && (priced.matched ?? 0) > 1;
+      const variables = {
+        ...(queue !== null && { queueId: queue.id }),
+        filter,
+        jobs,
+        all,
+        rate: speed,
+        canary,
+        dryRun,
+      };
+      return outcomeOf((await request(Replay, variables)).replayDeadLetters);
+    },
+    onStarted,
   });
-  const context = useQuery(
-    query(ReplayContext, { queueId: queue.id, replayed: { ...filter, queueIds: [queue.id], replayed: true } }),
-  );
-  const outcome = price.data === undefined ? null : outcomeOf(price.data.replayDeadLetters);
-  const jobs = outcome?.ok === true ? outcome.value.matched : null;
-  const now = context.data?.queue ?? null;
-  const before = context.data?.deadLetters;
+  const { now, receivers, account, leftOut } = useContextOf(target, priced.matched);
+  const { matched: jobs, isBusy } = priced;
   const canary = isCanary && jobs !== null && jobs > 1;
-
-  const start = async () => {
-    const asked = outcomeOf((await request(ReplayPrice, { queueId: queue.id, filter })).replayDeadLetters);
-    if (!asked.ok) return setRefusal(asked.message);
-    if (asked.value.matched !== jobs) {
-      setChangedFrom(jobs);
-      await price.refetch();
-      return;
-    }
-    const { replayDeadLetters } = await request(Replay, { queueId: queue.id, filter, rate: speed, canary });
-    const started = outcomeOf(replayDeadLetters);
-    if (!started.ok) return setRefusal(started.message);
-    const id = started.value.action?.id;
-    onClose();
-    if (id === undefined) return;
-    followAction(id);
-    navigate(`/actions/${id}`);
-  };
-  const run = () => {
-    if (isBusy) return;
-    setBusy(true);
-    setRefusal(null);
-    start()
-      .catch((error: Error) => setRefusal(error.message))
-      .finally(() => setBusy(false));
-  };
-
-  const failure = refusal ?? (outcome?.ok === false ? outcome.message : (price.error?.message ?? null));
   const isNone = jobs === 0;
-  const [duration, pace] = jobs === null || now === null ? ['…', 'at this speed'] : durationOfReplay(jobs, speed, now);
+  const isKnown = jobs !== null && (queue === null || now !== null);
+  const [duration, pace] = isKnown ? durationOfReplay(jobs, speed, now) : ['…', 'at this speed'];
   return (
     <Dialog
-      title={jobs === null ? `Replay jobs of ${queue.name}?` : titleOf(jobs, queue.name)}
+      title={titleOf(jobs, queue?.name ?? null)}
       lead={lead}
       deed={{
         label: jobs === null || isNone ? 'Replay' : isBusy ? 'Starting…' : deedOfReplay(jobs, canary),
-        run,
+        run: priced.run,
         isDisabled: jobs === null || isNone || isBusy,
         start: (
           <span className="lo1">
@@ -120,22 +84,11 @@ export function ReplayDialog({ target, onClose }: { target: ReplayTarget; onClos
         figures={[
           [jobs === null ? '…' : number(jobs), jobs === 1 ? 'job sent again' : 'jobs sent again'],
           [isNone ? NONE : duration, pace],
-          [before === undefined ? '…' : count(before.totalCount, before.totalCountExact), 'replayed before, left out'],
+          [leftOut, target.jobs === null ? 'replayed before, left out' : 'left out: not dead, or replayed'],
         ]}
       />
-      {changedFrom !== null && jobs !== null && (
-        <Note signal="warn" icon="failing">
-          <b>The number has changed</b> from {number(changedFrom)} to {number(jobs)}. Look again before you send them.
-        </Note>
-      )}
-      {failure !== null && (
-        <Note signal="bad" icon="failed">
-          <span role="alert">
-            <b>Not replayed.</b> {failure}
-          </span>
-        </Note>
-      )}
-      {now !== null && <Safety queue={now} />}
+      <DeedNotes priced={priced} refused="Not replayed" />
+      <Safety now={now} receivers={receivers} />
       <fieldset className="field">
         <legend className="sr">Speed</legend>
         <span className="lab" aria-hidden="true">
@@ -149,7 +102,7 @@ export function ReplayDialog({ target, onClose }: { target: ReplayTarget; onClos
             </label>
           ))}
         </div>
-        {now !== null && <small>{limitsOfQueue(now)}</small>}
+        {isKnown && <small>{limitsOfQueue(now)}</small>}
       </fieldset>
       {jobs !== null && jobs > 1 && (
         <label className="choice">
@@ -160,25 +113,64 @@ export function ReplayDialog({ target, onClose }: { target: ReplayTarget; onClos
           </span>
         </label>
       )}
-      {now !== null && jobs !== null && jobs > 0 && (
+      {isKnown && jobs > 0 && (
         <p className="small q">
-          {termsOfReplay(jobs, now)} <PlanRefusal jobs={jobs} account={context.data?.account} />
+          {termsOfReplay(jobs, now)} <PlanRefusal jobs={jobs} account={account} />
         </p>
       )}
     </Dialog>
   );
 }
 
-const titleOf = (jobs: number, queue: string) =>
-  jobs === 0
-    ? `Nothing of ${queue} is left to replay`
-    : `Replay ${number(jobs)} ${jobs === 1 ? 'job' : 'jobs'} of ${queue}?`;
+/** The queue as it is now if there is one, else the receivers of all of them; and what is left of the month. */
+function useContextOf({ queue, filter, jobs, receivers, chosen }: ReplayTarget, matched: number | null) {
+  const replayed = { ...filter, ...(queue !== null && { queueIds: [queue.id] }), replayed: true };
+  const asked = useQuery(
+    query(ReplayContext, {
+      ...(queue !== null && { queueId: queue.id }),
+      ...{ isOneQueue: queue !== null, isOfLetters: jobs === null, replayed },
+    }),
+  );
+  const others = useQuery({
+    ...query(ReplayReceivers, { jobs: { ...jobs, replayable: true } satisfies JobFilter }),
+    enabled: jobs !== null,
+  });
+  const before = asked.data?.deadLetters;
+  const leftOut =
+    chosen === null
+      ? before === undefined
+        ? '…'
+        : count(before.totalCount, before.totalCountExact)
+      : matched === null
+        ? '…'
+        : leftOutOf(chosen, matched);
+  return {
+    now: asked.data?.queue ?? null,
+    receivers: receivers ?? others.data?.jobGroups.groups.flatMap((group) => group.queue ?? []) ?? [],
+    account: asked.data?.account,
+    leftOut,
+  };
+}
 
-function Safety({ queue }: { queue: Parameters<typeof safetyOfReplay>[0] }) {
-  const { signal, icon, strong, text } = safetyOfReplay(queue);
+function titleOf(jobs: number | null, queue: string | null): string {
+  const of = queue === null ? '' : ` of ${queue}`;
+  if (jobs === null) return `Replay jobs${of}?`;
+  if (jobs === 0) return `Nothing${of} is left to replay`;
+  return `Replay ${number(jobs)} ${jobs === 1 ? 'job' : 'jobs'}${of}?`;
+}
+
+function Safety({
+  now,
+  receivers,
+}: {
+  now: Parameters<typeof safetyOfReplay>[0] | null;
+  receivers: readonly Receiver[];
+}) {
+  const safety = now === null ? safetyOfReplays(receivers) : safetyOfReplay(now);
+  if (safety === null) return null;
   return (
-    <Note signal={signal} icon={icon}>
-      <b>{strong}</b> {text}
+    <Note signal={safety.signal} icon={safety.icon}>
+      <b>{safety.strong}</b> {safety.text}
     </Note>
   );
 }

@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { request } from '../../graphql/client.ts';
-import { QueueOfName } from '../../graphql/operations/dead-letters.ts';
+import { QueueOfName } from '../../graphql/operations/shell.ts';
 import {
   type DeadFilter,
   type DeadLetterFilter,
@@ -18,7 +18,8 @@ import { permitted } from '../../model/filter/permitted.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { useRights } from '../../shell/rights.ts';
 
-export type Tab = 'causes' | 'all';
+/** Grouped by error, grouped by the receiver's answer too, or one by one. */
+export type Tab = 'causes' | 'answers' | 'all';
 
 /** No queue has this id: an unknown name matches nothing, whereas no id at all would match everything. */
 const NO_QUEUE = '0'.repeat(24);
@@ -35,14 +36,15 @@ export interface DeadFilterInUrl {
 
 /** The address of this screen with a filter and a tab. */
 export function deadPath(filter: DeadFilter, tab: Tab, place: Record<string, string> = {}): string {
-  return `/dead${toSearch({ tab: tab === 'all' ? 'all' : null, q: formatDeadFilter(filter), ...place })}`;
+  return `/dead${toSearch({ tab: tab === 'causes' ? null : tab, q: formatDeadFilter(filter), ...place })}`;
 }
 
 export function useDeadFilter(): DeadFilterInUrl {
   const [, navigate] = useLocation();
   const [params] = useSearchParams();
   const text = params.get('q') ?? '';
-  const tab: Tab = params.get('tab') === 'all' ? 'all' : 'causes';
+  const asked = params.get('tab');
+  const tab: Tab = asked === 'all' || asked === 'answers' ? asked : 'causes';
   const rights = useRights();
   const filter = useMemo(() => permitted(parseDeadFilter(text), rights, formatDeadChip), [text, rights]);
   const names = queueNamesOf(filter);

@@ -71,7 +71,7 @@ function Sentence({ job }: { job: FirstJobNow }) {
   const { webhookTimeoutSeconds, hasWorker } = server;
   return (
     <p>
-      <Phrase pieces={sentenceOfJob(job, { ...view, webhookTimeoutSeconds, hasWorker, cancelledBy: null })} />
+      <Phrase pieces={sentenceOfJob(job, { ...view, webhookTimeoutSeconds, hasWorker })} />
     </p>
   );
 }

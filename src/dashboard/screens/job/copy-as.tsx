@@ -1,17 +1,18 @@
 import { useId } from 'react';
 import { urlOf } from '../../graphql/client.ts';
 import { textOf } from '../../graphql/graphql.ts';
-import { type JobOfPage, JobPage } from '../../graphql/operations/job.ts';
+import type { JobRow } from '../../graphql/operations/fragments.ts';
+import { JobPage } from '../../graphql/operations/job.ts';
 import { copy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useCommands } from '../../shell/keys.ts';
 
 /** A menu of texts to paste elsewhere. The payload in each is the one that was published, byte for byte. */
-export function CopyAs({ job }: { job: JobOfPage }) {
+export function CopyAs({ job, payloadText }: { job: JobRow; payloadText: string | null }) {
   const id = useId();
   const items = [
     { key: 'y', label: 'Copy the id', run: () => void copy(job.id, 'Id') },
-    ...withPayload(job),
+    ...(payloadText === null ? [] : withPayload(job, payloadText)),
     {
       label: 'Copy as GraphQL',
       run: () => void copy(`${textOf(JobPage)}\n# ${JSON.stringify({ id: job.id })}`, 'GraphQL query'),
@@ -37,10 +38,8 @@ export function CopyAs({ job }: { job: JobOfPage }) {
   );
 }
 
-/** What needs the payload, which people without the right to see it do not get. */
-function withPayload(job: JobOfPage) {
-  const { payloadText } = job;
-  if (payloadText === null) return [];
+/** What needs the whole payload, which people without the right to see it do not get. */
+function withPayload(job: JobRow, payloadText: string) {
   return [
     { key: 'Y', label: 'Copy as curl', run: () => void copy(curlOf(job, payloadText), 'curl command') },
     { label: 'Copy the payload', run: () => void copy(payloadText, 'Exact payload') },
@@ -48,7 +47,7 @@ function withPayload(job: JobOfPage) {
 }
 
 /** Publishes the same payload again. The here-document passes every byte on as it is. */
-function curlOf({ queue, idempotencyKey }: JobOfPage, payloadText: string): string {
+function curlOf({ queue, idempotencyKey }: JobRow, payloadText: string): string {
   const lines = [
     `curl -X POST '${urlOf(`v1/queues/${encodeURIComponent(queue.name)}/jobs`)}'`,
     `  -H "authorization: Bearer $JOBFERRY_API_KEY"`,

@@ -147,7 +147,7 @@ async function replay(job: JobRow, deadLetterId: string): Promise<void> {
     async () => outcomeOf((await request(ReplayOne, { id: deadLetterId })).replayDeadLetter),
     `Job ${shortId(job.id)} was published again`,
   );
-  void queryClient.invalidateQueries({ queryKey: ['JobPage'] });
+  for (const name of ['JobPage', 'JobBeside']) void queryClient.invalidateQueries({ queryKey: [name] });
 }
 
 let isActing = false;

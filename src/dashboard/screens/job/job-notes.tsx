@@ -20,7 +20,7 @@ export function JobNotes({ job }: { job: JobOfPage }) {
   const [first, last] = [minute(Date.parse(cause.firstSeen), view), minute(Date.parse(cause.lastSeen), view)];
   const together = `/dead${toSearch({ q: `queue:${queue.name} cause:${cause.fingerprint}` })}`;
   const { health } = queue;
-  if (health !== null && isWell(health) && !isOfWorker(deadLetter.reason, job.lastError)) {
+  if (health !== null && isWell(health) && !isOfWorker(job.deadReason ?? '', job.lastError)) {
     const all = health.answered2xx + health.answered3xx + health.answered4xx + health.answered5xx + health.unauthorized;
     const answers = all + health.backpressure + health.unanswered;
     return (

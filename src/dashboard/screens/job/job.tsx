@@ -28,7 +28,7 @@ import { useJob } from './use-job.ts';
 
 /** One job: what happens next and when, or what became of it. */
 export default function Job({ params: { id = '' } }: { params: Record<string, string> }) {
-  const { asked, job, cancelledBy } = useJob(id);
+  const { asked, job } = useJob(id);
   const server = useServer();
   const search = useSearch();
   const from = search === '' ? '' : `?${search}`;
@@ -47,25 +47,23 @@ export default function Job({ params: { id = '' } }: { params: Record<string, st
     );
   }
   if (job === undefined) return <MissingJob id={id} from={from} server={server} />;
-  return <FoundJob job={job} asked={asked} server={server} cancelledBy={cancelledBy} from={from} />;
+  return <FoundJob job={job} asked={asked} server={server} from={from} />;
 }
 
 function FoundJob({
   job,
   asked,
   server,
-  cancelledBy,
   from,
 }: {
   job: JobOfPage;
   asked: ReturnType<typeof useJob>['asked'];
   server: ServerFacts;
-  cancelledBy: string | null;
   from: string;
 }) {
   const view = useView();
   const { webhookTimeoutSeconds, hasWorker } = server;
-  const context = { ...view, webhookTimeoutSeconds, hasWorker, cancelledBy };
+  const context = { ...view, webhookTimeoutSeconds, hasWorker };
   const sentence = sentenceOfJob(job, context);
   const second = secondLineOfJob(job, context);
   const { icon, signal } = wordOfJob(job);
@@ -96,7 +94,7 @@ function FoundJob({
               Send a changed copy
             </Link>
           )}
-          <CopyAs job={job} />
+          <CopyAs job={job} payloadText={job.payloadText} />
           <Neighbours id={job.id} from={from} />
         </>
       }
@@ -111,7 +109,7 @@ function FoundJob({
       <JobNotes job={job} />
       <div className="cols">
         <div className="stack">
-          <AttemptsPanel attempts={job.attempts} maxAttempts={job.maxAttempts} />
+          <AttemptsPanel job={job} />
           <Facts job={job} retentionSeconds={server.retentionSeconds} />
         </div>
         <div className="stack">

@@ -1,6 +1,7 @@
-import { useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { type JobOfPage, JobPage, SameCause } from '../../graphql/operations/job.ts';
+import type { RequestError } from '../../graphql/errors.ts';
+import { JobBeside, type JobOfBeside, type JobOfPage, JobPage, SameCause } from '../../graphql/operations/job.ts';
 import { query } from '../../graphql/query.ts';
 import { useWatch } from '../../live/live.ts';
 import { isBehind } from '../../model/job.ts';
@@ -9,9 +10,28 @@ import { isBehind } from '../../model/job.ts';
 const MAX_TRIES = 3;
 const RETRY_MS = 500;
 
-/** One job with all that its page shows, kept current; nothing for null. */
-export function useJob(id: string | null) {
-  const asked = useQuery({ ...query(JobPage, { id: id ?? '' }), enabled: id !== null });
+/** How often it is asked how many are before a job: the live stream does not say it. */
+const IN_LINE_MS = 5000;
+
+type Asked = { job: JobOfBeside | JobOfPage | null } | undefined;
+const pollWhileInLine = ({ state: { data } }: { state: { data: Asked } }) =>
+  data?.job?.waiting?.reason === 'DUE' && data.job.waiting.ahead !== 0 ? IN_LINE_MS : false;
+
+/** One job with all that its page shows, kept current. */
+export function useJob(id: string) {
+  return useCurrent(id, useQuery({ ...query(JobPage, { id }), refetchInterval: pollWhileInLine }));
+}
+
+/** One job with its course, kept current; nothing for null. */
+export function useJobBeside(id: string | null) {
+  const options = { ...query(JobBeside, { id: id ?? '' }), enabled: id !== null, refetchInterval: pollWhileInLine };
+  return useCurrent(id, useQuery(options));
+}
+
+function useCurrent<Job extends JobOfBeside | JobOfPage>(
+  id: string | null,
+  asked: UseQueryResult<{ job: Job | null }, RequestError>,
+) {
   useWatch({ jobIds: id === null ? [] : [id] });
   const job = asked.data?.job ?? undefined;
   // The stream sends what a list shows. When that has moved on, so have the attempts.
@@ -28,14 +48,10 @@ export function useJob(id: string | null) {
     const timer = setTimeout(() => void refetch(), isNew ? 0 : RETRY_MS);
     return () => clearTimeout(timer);
   }, [course, job, refetch, dataUpdatedAt]);
-  return {
-    asked,
-    job,
-    cancelledBy: asked.data?.changes.nodes.find(({ action }) => action === 'job.cancel')?.actor ?? null,
-  };
+  return { asked, job };
 }
 
-const courseOf = ({ status, attemptsMade, deferCount, scheduledFor, waiting, deadLetter }: JobOfPage) =>
+const courseOf = ({ status, attemptsMade, deferCount, scheduledFor, waiting, deadLetter }: JobOfBeside | JobOfPage) =>
   [status, attemptsMade, deferCount, scheduledFor, waiting?.reason, deadLetter?.replayedAt].join(' ');
 
 /** How many dead letters have the same cause as this one. */

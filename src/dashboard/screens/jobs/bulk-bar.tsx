@@ -1,183 +1,176 @@
-import { useState } from 'react';
-import { Link } from 'wouter';
-import type { RequestError } from '../../graphql/errors.ts';
-import { requestMany } from '../../graphql/many.ts';
-import { MAX_MANY, type ManyField } from '../../graphql/many-text.ts';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { useLocation } from 'wouter';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
-import { queryClient } from '../../graphql/query.ts';
+import { appliesTo, BUTTONS, type BulkDeed, DEEDS, jobsOfDeed } from '../../model/bulk.ts';
 import type { Filter } from '../../model/filter/chips.ts';
-import { toSearch } from '../../model/filter/search.ts';
 import { count, many, number } from '../../model/format.ts';
 import type { Count } from '../../model/jobs-sentence.ts';
-import { may } from '../../model/rights.ts';
+import { type Deed, may } from '../../model/rights.ts';
 import { copy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { toast, toastFailure } from '../../parts/toast.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { useCommands } from '../../shell/keys.ts';
 import { useMay, useRights } from '../../shell/rights.ts';
-import { CancelAllDialog } from './cancel-all-dialog.tsx';
-import type { ListUrl } from './list-url.ts';
+import type { BulkSelection } from './bulk-dialog.tsx';
+import { jobFilterOf, type ListUrl } from './list-url.ts';
+import type { ByState } from './use-jobs.ts';
 import type { Ticks } from './use-ticks.ts';
 
-/** What can be done with the ticked jobs, or with all that match. */
-export function BulkBar({
-  ticks,
-  rows,
-  all,
-  filter,
-  url,
-}: {
+const BulkDialog = lazy(() => import('./bulk-dialog.tsx'));
+const ReplayDialog = lazy(() => import('../dead-letters/replay-dialog.tsx'));
+
+const NEEDS: Readonly<Record<BulkDeed, { deed: Deed }>> = {
+  run: { deed: 'runJobsNow' },
+  replay: { deed: 'replayDeadLetters' },
+  cancel: { deed: 'cancelJobs' },
+};
+
+interface Props {
   ticks: Ticks;
   rows: readonly JobRow[];
   all: Count | null;
+  byState: ByState | null;
   filter: Filter;
   url: ListUrl;
-}) {
-  if (ticks.isAll) return <AllBar ticks={ticks} all={all} filter={filter} url={url} />;
-  return <TickedBar ticks={ticks} rows={rows} all={all} />;
 }
 
-function TickedBar({ ticks, rows, all }: { ticks: Ticks; rows: readonly JobRow[]; all: Count | null }) {
+/** What can be done with the ticked jobs, or with all that match. */
+export function BulkBar(props: Props) {
+  const { ticks } = props;
+  if (ticks.isAll) return <AllBar {...props} />;
+  return ticks.ids.size === 0 ? null : <TickedBar {...props} />;
+}
+
+function TickedBar({ ticks, rows, all }: Props) {
   const canTickAll = useMay('cancelJobs');
-  if (ticks.ids.size === 0) return null;
   const ticked = rows.filter(({ id }) => ticks.ids.has(id));
   const total = all === null ? '' : count(all.count, all.exact);
+  const deeds = DEEDS.flatMap((deed) => {
+    const jobs = ticked.filter((job) => appliesTo(deed, job)).length;
+    return jobs === 0 ? [] : [{ deed, jobs: number(jobs) }];
+  });
   return (
-    <div className="bulk">
-      <span>
-        <b>{number(ticked.length)} ticked.</b> The list stands still.
-      </span>
-      {canTickAll && all !== null && all.count > ticked.length && (
-        <button type="button" className="btn quiet tiny accent" onClick={ticks.tickAll}>
-          Tick all {total} that match
-        </button>
-      )}
-      <span className="end">
-        <TickedButtons ticked={ticked} onDone={ticks.clear} />
-        <button
-          type="button"
-          className="btn tiny"
-          onClick={() => void copy(ticked.map(({ id }) => id).join('\n'), many(ticked.length, 'id'))}
-        >
-          Copy ids
-        </button>
-        <Untick onClick={ticks.clear} />
-      </span>
-    </div>
-  );
-}
-
-interface Deed {
-  field: ManyField;
-  label: (text: string) => string;
-  done: (text: string) => string;
-  icon: 'play' | 'undo' | 'x';
-  /** The id that the mutation takes; null for jobs to which it does not apply. */
-  idOf: (job: JobRow) => string | null;
-}
-
-const DEEDS: readonly Deed[] = [
-  {
-    field: 'runNow',
-    label: (n) => `Run ${n} now`,
-    done: (jobs) => `${jobs} due now`,
-    icon: 'play',
-    idOf: ({ id, status }) => (status === 'PENDING' ? id : null),
-  },
-  {
-    field: 'replayDeadLetter',
-    label: (n) => `Replay ${n}`,
-    done: (jobs) => `${jobs} published again`,
-    icon: 'undo',
-    idOf: ({ deadLetter }) => (deadLetter?.replayedAt === null ? deadLetter.id : null),
-  },
-  {
-    field: 'cancelJob',
-    label: (n) => `Cancel ${n}`,
-    done: (jobs) => `${jobs} cancelled`,
-    icon: 'x',
-    idOf: ({ id, status }) => (status === 'PENDING' || status === 'AWAITING_ACK' ? id : null),
-  },
-];
-
-function TickedButtons({ ticked, onDone }: { ticked: readonly JobRow[]; onDone: () => void }) {
-  const [isBusy, setBusy] = useState(false);
-  const rights = useRights();
-  const run = async ({ field, done }: Deed, ids: readonly string[]) => {
-    setBusy(true);
-    await runMany(field, ids, done);
-    setBusy(false);
-    onDone();
-  };
-  return DEEDS.map((deed) => {
-    const ids = ticked.flatMap((job) => deed.idOf(job) ?? []).slice(0, MAX_MANY);
-    if (ids.length === 0 || !may(rights, deed.field)) return null;
-    return (
+    <Bar
+      ticks={ticks}
+      deeds={deeds}
+      selectionOf={() => ({
+        filter: { ids: ticked.map(({ id }) => id) },
+        ...{ all: false, chosen: { count: ticked.length, exact: true } },
+      })}
+      start={
+        <>
+          <span>
+            <b>{number(ticked.length)} ticked.</b> The list stands still.
+          </span>
+          {canTickAll && all !== null && all.count > ticked.length && (
+            <button type="button" className="btn quiet tiny accent" onClick={ticks.tickAll}>
+              Tick all {total} that match
+            </button>
+          )}
+        </>
+      }
+    >
       <button
-        key={deed.field}
         type="button"
         className="btn tiny"
-        aria-disabled={isBusy}
-        onClick={() => {
-          if (!isBusy) void run(deed, ids);
-        }}
+        onClick={() => void copy(ticked.map(({ id }) => id).join('\n'), many(ticked.length, 'id'))}
       >
-        <Icon name={deed.icon} />
-        {deed.label(number(ids.length))}
+        Copy ids
       </button>
-    );
-  });
-}
-
-async function runMany(field: ManyField, ids: readonly string[], done: Deed['done']): Promise<void> {
-  try {
-    const { succeeded, refusal } = await requestMany(field, ids);
-    const text = done(many(succeeded, 'job is', 'jobs are'));
-    if (refusal === null) toast({ text });
-    else toastFailure(`${text}; ${number(ids.length - succeeded)} not: ${refusal}`);
-    void queryClient.invalidateQueries({ queryKey: ['JobsPage'] });
-  } catch (error) {
-    toastFailure((error as RequestError).message);
-  }
-}
-
-function AllBar({ ticks, all, filter, url }: { ticks: Ticks; all: Count | null; filter: Filter; url: ListUrl }) {
-  const [isAsked, setAsked] = useState(false);
-  const total = all === null ? '' : count(all.count, all.exact);
-  return (
-    <div className="bulk">
-      <span>
-        <b>All {total} that match are ticked,</b> on every page.
-      </span>
-      <span className="end">
-        <Link className="btn tiny" href={`/dead${toSearch({ q: url.q })}`}>
-          <Icon name="undo" />
-          Replay in Dead letters
-        </Link>
-        <button type="button" className="btn tiny" onClick={() => setAsked(true)}>
-          <Icon name="x" />
-          Cancel all…
-        </button>
-        <Untick onClick={ticks.clear} />
-      </span>
-      {isAsked && (
-        <CancelAllDialog
-          filter={filter}
-          url={url}
-          onClose={() => setAsked(false)}
-          onDone={() => {
-            setAsked(false);
-            ticks.clear();
-          }}
-        />
-      )}
-    </div>
+    </Bar>
   );
 }
 
-function Untick({ onClick }: { onClick: () => void }) {
+function AllBar({ ticks, all, byState, filter, url }: Props) {
+  const total = all === null ? '' : count(all.count, all.exact);
+  // Without the counts, as of more than 10 000 jobs, the price will tell.
+  const deeds = DEEDS.filter((deed) => byState === null || jobsOfDeed(deed, byState) > 0);
   return (
-    <button type="button" className="btn quiet icon tiny" aria-label="Untick all" onClick={onClick}>
-      <Icon name="x" />
-    </button>
+    <Bar
+      ticks={ticks}
+      deeds={deeds.map((deed) => ({ deed, jobs: 'all' }))}
+      selectionOf={() => ({
+        filter: jobFilterOf(filter, url),
+        all: filter.length === 0 && url.from === null,
+        chosen: all ?? { count: 0, exact: false },
+      })}
+      start={
+        <span>
+          <b>All {total} that match are ticked,</b> on every page.
+        </span>
+      }
+    />
+  );
+}
+
+function Bar({
+  ticks,
+  deeds,
+  selectionOf,
+  start,
+  children,
+}: {
+  ticks: Ticks;
+  deeds: readonly { deed: BulkDeed; jobs: string }[];
+  selectionOf: () => BulkSelection;
+  start: ReactNode;
+  children?: ReactNode;
+}) {
+  const [asked, setAsked] = useState<{ deed: BulkDeed; selection: BulkSelection } | null>(null);
+  const [, navigate] = useLocation();
+  const ask = (deed: BulkDeed) => setAsked({ deed, selection: selectionOf() });
+  const rights = useRights();
+  const allowed = deeds.filter(({ deed }) => may(rights, NEEDS[deed].deed));
+  const buttons = allowed.map(({ deed, jobs }) => {
+    const { icon, key, label } = BUTTONS[deed];
+    return { deed, icon, key, label: `${label(jobs)}…` };
+  });
+  useCommands(buttons.map(({ deed, icon, key, label }) => ({ key, label, icon, run: () => ask(deed) })));
+  const props = {
+    onClose: () => setAsked(null),
+    onStarted: (id: string) => {
+      // A few rows are watched here; how it goes with many is on the page of the action.
+      if (ticks.isAll) navigate(`/actions/${id}`);
+      else toast({ text: `Started for ${many(ticks.ids.size, 'job')}`, icon: 'actions' });
+      setAsked(null);
+      ticks.clear();
+    },
+  };
+  return (
+    <div className="bulk">
+      {start}
+      <span className="end">
+        {buttons.map(({ deed, icon, label }) => (
+          <button key={deed} type="button" className="btn tiny" onClick={() => ask(deed)}>
+            <Icon name={icon} />
+            {label}
+          </button>
+        ))}
+        {children}
+        <button type="button" className="btn quiet icon tiny" aria-label="Untick all" onClick={ticks.clear}>
+          <Icon name="x" />
+        </button>
+      </span>
+      <Suspense fallback={null}>
+        {asked?.deed === 'replay' && (
+          <ReplayDialog
+            target={{
+              ...{
+                queue: null,
+                filter: null,
+                receivers: null,
+                jobs: asked.selection.filter,
+                chosen: asked.selection.chosen,
+              },
+              lead: 'All of them that are dead and were not replayed.',
+            }}
+            {...props}
+          />
+        )}
+        {asked !== null && asked.deed !== 'replay' && (
+          <BulkDialog deed={asked.deed} selection={asked.selection} {...props} />
+        )}
+      </Suspense>
+    </div>
   );
 }

@@ -1,49 +1,15 @@
-import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { SearchQueues, SuggestPaths, SuggestValues } from '../../graphql/operations/suggest.ts';
-import { keepOld, query } from '../../graphql/query.ts';
 import type { Chip } from '../../model/filter/chips.ts';
-import { type Known, lookUpsFor, suggestionsFor } from '../../model/filter/suggest.ts';
-import type { Rights } from '../../model/rights.ts';
+import { suggestionsFor } from '../../model/filter/suggest.ts';
 import type { FilterInputProps } from '../../parts/filter-box.tsx';
 import { FilterInput } from '../../parts/filter-input.tsx';
-import { useSettled } from '../../parts/use-settled.ts';
+import { useKnown } from '../../parts/use-known.ts';
 import { useRights } from '../../shell/rights.ts';
 
 export default function JobsFilterInput(props: FilterInputProps<Chip>) {
   const { text } = props;
   const rights = useRights();
-  const known = useKnown(text, rights);
+  const known = useKnown(text);
   const offers = useMemo(() => suggestionsFor(text, known, rights), [text, known, rights]);
   return <FilterInput {...props} offers={offers} />;
-}
-
-const NOTHING: Known = { queues: [], paths: [], values: [] };
-
-/** Asks the server. The old answer stays until the new one is there. */
-function useKnown(text: string, rights: Rights | null): Known {
-  const { path, valuesOf, value, queue } = lookUpsFor(useSettled(text), rights);
-  // Paths that begin with the word, else the most frequent ones, in which it may be the value.
-  const paths = useQuery({ ...query(SuggestPaths, { prefix: path ?? '' }), ...keepOld, enabled: path !== null });
-  const isPath = (paths.data?.payloadPaths.length ?? 0) > 0;
-  const common = useQuery({
-    ...query(SuggestPaths, { prefix: '' }),
-    enabled: path !== null && paths.isSuccess && !isPath,
-  });
-  const isExact = paths.data?.payloadPaths.some((one) => one.value === valuesOf) === true;
-  const values = useQuery({
-    ...query(SuggestValues, { path: valuesOf ?? '', prefix: value }),
-    ...keepOld,
-    enabled: valuesOf !== null && isExact,
-  });
-  const queues = useQuery({ ...query(SearchQueues, { search: queue ?? '' }), ...keepOld, enabled: queue !== null });
-  return useMemo(() => {
-    if (path === null && queue === null) return NOTHING;
-    const found = (isPath ? paths.data : common.data)?.payloadPaths ?? [];
-    return {
-      queues: queue === null ? [] : (queues.data?.queues.nodes.map(({ name }) => name) ?? []),
-      paths: path === null ? [] : found,
-      values: isExact ? (values.data?.payloadValues ?? []) : [],
-    };
-  }, [path, queue, isPath, isExact, paths.data, common.data, values.data, queues.data]);
 }

@@ -62,8 +62,15 @@ export function JobsTable({ rows, gone, cursor, ticks, order, onOrder, from, ...
             Queue
           </th>
           <th scope="col">What next, or why</th>
-          <th scope="col" className="n lo1 attempts-cell">
-            Attempts
+          <th scope="col" className="n lo1 attempts-cell" aria-sort={order === 'attempts' ? 'descending' : undefined}>
+            <button
+              type="button"
+              className="sort"
+              onClick={() => onOrder(order === 'attempts' ? 'newest' : 'attempts')}
+            >
+              Attempts
+              {order === 'attempts' && <Icon name="down" />}
+            </button>
           </th>
           <th scope="col" className="n c2" aria-sort={SORTS[order]}>
             <button type="button" className="sort" onClick={() => onOrder(order === 'newest' ? 'oldest' : 'newest')}>

@@ -1,6 +1,6 @@
 import './jobs.css';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { afterFirstRead } from '../../first-read.ts';
 import { textOf } from '../../graphql/graphql.ts';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
@@ -9,6 +9,7 @@ import { queryClient } from '../../graphql/query.ts';
 import { type Filter, isValid } from '../../model/filter/chips.ts';
 import { stillMatches } from '../../model/filter/matches.ts';
 import { count, exactTime, many, number } from '../../model/format.ts';
+import { attemptsPath } from '../../model/job-links.ts';
 import { type Count, sentenceOfJobs } from '../../model/jobs-sentence.ts';
 import { copy } from '../../parts/copy.tsx';
 import { FilterBox } from '../../parts/filter-box.tsx';
@@ -93,10 +94,16 @@ export default function Jobs() {
       h1={sentence}
       lead={<Lead filter={filter} url={url} />}
       actions={
-        <button type="button" className="btn lo1" onClick={() => void copy(graphqlOf(filter, url), 'GraphQL query')}>
-          <Icon name="copy" />
-          Copy as GraphQL
-        </button>
+        <>
+          <Link className="btn" href={attemptsPath()}>
+            <Icon name="moving" />
+            Attempts
+          </Link>
+          <button type="button" className="btn lo1" onClick={() => void copy(graphqlOf(filter, url), 'GraphQL query')}>
+            <Icon name="copy" />
+            Copy as GraphQL
+          </button>
+        </>
       }
     >
       <div className="list-head">
@@ -112,11 +119,11 @@ export default function Jobs() {
       <Failure asked={jobs.page} what="This list" />
       <div className={peek === null ? 'split' : 'split peeking'}>
         <div>
-          <BulkBar ticks={ticks} rows={rows} all={jobs.all} filter={filter} url={url} />
+          <BulkBar ticks={ticks} rows={rows} all={jobs.all} byState={jobs.byState} filter={filter} url={url} />
           {jobs.rows === undefined || (rows.length === 0 && jobs.page.isPlaceholderData) ? (
             isValid(filter) && <Skeleton lines={6} />
           ) : rows.length === 0 ? (
-            <Nothing filter={filter} url={url} onFilter={setFilter} hasFilter={hasFilter} />
+            <Nothing filter={filter} url={url} hint={jobs.hint} onFilter={setFilter} hasFilter={hasFilter} />
           ) : (
             <div className="panel list" onPointerMove={onPointerMove}>
               <News news={jobs.news} onShow={release} />
@@ -183,6 +190,7 @@ function Lead({ filter, url }: { filter: Filter; url: ListUrl }) {
     oldest: 'Oldest first.',
     next: 'The next delivery first.',
     completed: 'Last completed first.',
+    attempts: 'Most attempts first.',
   }[url.order];
 }
 
@@ -206,7 +214,13 @@ function News({ news, onShow }: { news: Count | null; onShow: () => void }) {
   );
 }
 
-function Nothing(props: { filter: Filter; url: ListUrl; onFilter: (filter: Filter) => void; hasFilter: boolean }) {
+function Nothing(props: {
+  filter: Filter;
+  url: ListUrl;
+  hint: string | null;
+  onFilter: (filter: Filter) => void;
+  hasFilter: boolean;
+}) {
   if (props.filter.length > 0) return <NothingMatches {...props} />;
   if (props.hasFilter) return <Empty title="Nothing was published in this range." />;
   return <Empty title="No job yet.">Jobs that are published show up here.</Empty>;

@@ -27,6 +27,7 @@ export const ORDERS = {
   oldest: { field: 'CREATED_AT', direction: 'ASC' },
   next: { field: 'SCHEDULED_FOR', direction: 'ASC' },
   completed: { field: 'COMPLETED_AT', direction: 'DESC' },
+  attempts: { field: 'ATTEMPTS', direction: 'DESC' },
 } as const;
 export type Order = keyof typeof ORDERS;
 

@@ -3,7 +3,7 @@ import { JobsCount } from '../../graphql/operations/jobs.ts';
 import { query } from '../../graphql/query.ts';
 import { type Filter, labelOfChip, removeChip } from '../../model/filter/chips.ts';
 import { formatFilter } from '../../model/filter/format.ts';
-import { count } from '../../model/format.ts';
+import { asSentence, count } from '../../model/format.ts';
 import { Empty } from '../../parts/states.tsx';
 import { jobFilterOf, type ListUrl } from './list-url.ts';
 
@@ -14,10 +14,13 @@ const MAX_TRIED = 5;
 export function NothingMatches({
   filter,
   url,
+  hint,
   onFilter,
 }: {
   filter: Filter;
   url: ListUrl;
+  /** Why a condition on payloads may match nothing: its path or its type never occurred. */
+  hint: string | null;
   onFilter: (filter: Filter) => void;
 }) {
   const tries = filter.slice(0, MAX_TRIED).map((chip, index) => ({ chip, without: removeChip(filter, index) }));
@@ -34,11 +37,13 @@ export function NothingMatches({
       (top, one) => (one.found.count > (top?.found.count ?? 0) ? one : top),
       null,
     );
-  if (best === null) return <Empty title="Nothing matches." />;
+  const why = hint === null ? null : <span>{asSentence(hint)}</span>;
+  if (best === null) return <Empty title="Nothing matches.">{why}</Empty>;
   const { key, value } = labelOfChip(best.chip);
   const label = `${key} ${value}`.trim();
   return (
     <Empty title="Nothing matches.">
+      {why}
       <span>
         Without <strong>{label}</strong> there would be {count(best.found.count, best.found.exact)}.
       </span>

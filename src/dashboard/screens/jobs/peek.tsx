@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
+import { bytes } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
 import { sentenceOfJob } from '../../model/job-sentence.ts';
 import { lexJson } from '../../model/json/lex.ts';
@@ -10,14 +11,12 @@ import { JsonText } from '../../parts/json-viewer.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
 import { JobStatusWord } from '../../parts/status.tsx';
 import { Phrase } from '../../parts/time.tsx';
+import { useRights } from '../../shell/rights.ts';
 import { useServer } from '../../shell/server.ts';
 import { useView } from '../../time.ts';
 import { CopyAs } from '../job/copy-as.tsx';
 import { useJobActions } from '../job/job-actions.tsx';
-import { useJob } from '../job/use-job.ts';
-
-/** More of a payload is on the job's page. */
-const PREVIEW_CHARACTERS = 4000;
+import { useJobBeside } from '../job/use-job.ts';
 
 /** A job beside its list. */
 export default function Peek({
@@ -33,12 +32,13 @@ export default function Peek({
   onMove: (step: 1 | -1) => void;
   onClose: () => void;
 }) {
-  const { asked, job, cancelledBy } = useJob(id);
+  const { asked, job } = useJobBeside(id);
   const server = useServer();
   const view = useView();
   const { buttons, dialog } = useJobActions(job);
-  const payload = job?.payloadText ?? '';
-  const preview = payload.slice(0, PREVIEW_CHARACTERS);
+  const isHidden = useRights()?.mayViewPayloads === false;
+  const preview = job?.payloadPreview ?? '';
+  const isWhole = job !== undefined && new TextEncoder().encode(preview).length === job.payloadBytes;
   const lexed = useMemo(() => lexJson(preview), [preview]);
   return (
     <aside className="peek" aria-label={`Job ${shortId(id)}`}>
@@ -65,19 +65,25 @@ export default function Peek({
         ) : (
           <>
             <h2>
-              <Phrase pieces={sentenceOfJob(job, { ...view, ...server, cancelledBy })} />
+              <Phrase pieces={sentenceOfJob(job, { ...view, ...server })} />
             </h2>
             <Crossing job={job} webhookTimeoutSeconds={server.webhookTimeoutSeconds} isDown />
-            {payload !== '' && <JsonText text={preview} lexed={lexed} paths={paths} />}
-            {job.payloadText === null && <p className="small q">{NO_PAYLOADS}</p>}
-            {preview.length < payload.length && <p className="small q">The rest is on the page of the job.</p>}
+            {preview !== '' && <JsonText text={preview} lexed={lexed} paths={paths} />}
+            {isHidden && <p className="small q">{NO_PAYLOADS}</p>}
+            {!isWhole && !isHidden && (
+              <p className="small q">
+                {preview === ''
+                  ? `Its payload of ${bytes(job.payloadBytes)} is not shown here.`
+                  : `The start of ${bytes(job.payloadBytes)}. The rest is on the page of the job.`}
+              </p>
+            )}
           </>
         )}
       </div>
       {job !== undefined && (
         <footer>
           {buttons}
-          <CopyAs job={job} />
+          <CopyAs job={job} payloadText={isWhole ? preview : null} />
         </footer>
       )}
       {dialog}

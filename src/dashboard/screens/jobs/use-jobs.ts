@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { serverNow } from '../../clock.ts';
+import type { ResultOf } from '../../graphql/graphql.ts';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
 import { JobsByState, JobsCount, JobsPage } from '../../graphql/operations/jobs.ts';
 import { keepOld, query } from '../../graphql/query.ts';
@@ -37,14 +38,15 @@ export function useJobs(filter: Filter, url: ListUrl) {
   // Numbers of the former filter must not be read as those of this one.
   const all = count.isPlaceholderData ? null : (count.data?.count ?? null);
   const states = useQuery({
-    ...query(JobsByState, () => stateVariables(jobFilterOf(filter, url)), { key }),
+    ...query(JobsByState, () => ({ filter: jobFilterOf(filter, url) }), { key }),
     ...keepOld,
     enabled: isCounted && all?.exact === true && all.count > 0,
   });
   const byState = states.isPlaceholderData ? null : byStateOf(states.data);
   useWatch({ jobIds: rows?.map(({ id }) => id) ?? [] });
   const news = useNews(filter, url, rows, page.dataUpdatedAt);
-  return { page, rows, pageInfo: page.data?.jobs.pageInfo, all, byState, news };
+  const { pageInfo, hint = null } = page.data?.jobs ?? {};
+  return { page, rows, pageInfo, hint, all, byState, news };
 }
 
 function pageVariables(filter: JobFilter, { order, after, before }: ListUrl) {
@@ -52,27 +54,12 @@ function pageVariables(filter: JobFilter, { order, after, before }: ListUrl) {
   return { filter, order: ORDERS[order], ...position };
 }
 
-const ALL_STATES: readonly JobState[] = [
-  ...(['DUE', 'SCHEDULED', 'RETRYING', 'HELD'] as const),
-  ...(['PROCESSING', 'AWAITING_ACK', 'COMPLETED', 'DEAD'] as const),
-];
+/** How many jobs are in each state; a state without jobs is left out. */
+export type ByState = Partial<Record<JobState, number>>;
 
-/** A variable pair for each state: its filter, and whether it is counted. */
-function stateVariables(filter: JobFilter) {
-  const has = (state: JobState) => filter.states?.includes(state) !== false;
-  const of = (state: JobState): JobFilter => ({ ...filter, states: [state] });
-  return {
-    ...{ due: of('DUE'), hasDue: has('DUE'), scheduled: of('SCHEDULED'), hasScheduled: has('SCHEDULED') },
-    ...{ retrying: of('RETRYING'), hasRetrying: has('RETRYING'), held: of('HELD'), hasHeld: has('HELD') },
-    ...{ processing: of('PROCESSING'), hasProcessing: has('PROCESSING') },
-    ...{ awaitingAck: of('AWAITING_ACK'), hasAwaitingAck: has('AWAITING_ACK') },
-    ...{ completed: of('COMPLETED'), hasCompleted: has('COMPLETED'), dead: of('DEAD'), hasDead: has('DEAD') },
-  };
-}
-
-function byStateOf(data: Partial<Record<JobState, { count: number } | null>> | undefined) {
+function byStateOf(data: ResultOf<typeof JobsByState> | undefined): ByState | null {
   if (data === undefined) return null;
-  return Object.fromEntries(ALL_STATES.map((state) => [state, data[state]?.count ?? 0])) as Record<JobState, number>;
+  return Object.fromEntries(data.jobGroups.groups.map(({ state, count }) => [state, count]));
 }
 
 /**

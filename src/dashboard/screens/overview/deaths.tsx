@@ -27,7 +27,7 @@ export function MostFrequentDeaths({ groups }: { groups: readonly DeathGroup[] }
       </div>
       <ol className="deaths">
         {groups.slice(0, SHOWN).map((group) => (
-          <Death key={`${group.fingerprint} ${group.sample?.queue?.id}`} group={group} most={most} />
+          <Death key={`${group.fingerprint} ${group.queue?.id}`} group={group} most={most} />
         ))}
       </ol>
     </section>
@@ -37,7 +37,7 @@ export function MostFrequentDeaths({ groups }: { groups: readonly DeathGroup[] }
 function Death({ group, most }: { group: DeathGroup; most: number }) {
   const view = useView();
   const timeout = useWebhookTimeout();
-  const queue = group.sample?.queue ?? null;
+  const { queue } = group;
   const { when, state } = spanOfDeath(group, view);
   return (
     <li>

@@ -8,6 +8,7 @@ import { openJobs, waitingJobs } from '../../model/queue-condition.ts';
 import { may } from '../../model/rights.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { followAction } from '../../shell/followed-actions.ts';
 import { leaveFreely } from '../../shell/leave.ts';
 import { useRights } from '../../shell/rights.ts';
 import { changeQueue } from '../queue/change.ts';
@@ -132,6 +133,7 @@ function PurgeRow({ queue: { id, name, depth }, onGone }: Props) {
       close,
       onDone: ({ action }) => {
         onGone();
+        if (action !== null) followAction(action.id);
         leaveFreely(() => navigate(action === null ? '/actions' : `/actions/${action.id}`));
       },
     });

@@ -1,5 +1,6 @@
 import '../../parts/filter-box.css';
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { JobsOfSpan, type QueueOfPage } from '../../graphql/operations/queue.ts';
@@ -8,7 +9,7 @@ import type { Span } from '../../model/chart.ts';
 import { toJobFilter } from '../../model/filter/job-filter.ts';
 import { boundAt, isTimeBound, resolveBound } from '../../model/filter/time-bound.ts';
 import { count, number, took } from '../../model/format.ts';
-import { createdIn, jobsOfQueue, jobsPath } from '../../model/job-links.ts';
+import { attemptsPath, createdIn, jobsOfQueue, jobsPath } from '../../model/job-links.ts';
 import type { Flow } from '../../model/queue-condition.ts';
 import { spanText } from '../../model/queue-lead.ts';
 import {
@@ -59,7 +60,16 @@ export function QueueCharts({ queue: { name }, flow }: { queue: QueueOfPage; flo
           </section>
           <div className="cols small-charts">
             <Outcomes charts={charts} bucketMs={bucketMs} />
-            <Percentiles title="How long a delivery takes" of={charts.duration} {...{ charts, bucketMs }} />
+            <Percentiles
+              title="How long a delivery takes"
+              of={charts.duration}
+              end={
+                <Link className="link small" href={attemptsPath({ queue: name })}>
+                  Slowest
+                </Link>
+              }
+              {...{ charts, bucketMs }}
+            />
             <Percentiles title="How late a delivery begins" of={charts.wait} {...{ charts, bucketMs }} />
           </div>
         </div>
@@ -190,9 +200,11 @@ function Percentiles({
   of: { p50, p95, p99 },
   charts: { times },
   bucketMs,
+  end,
 }: {
   title: string;
   of: Charts['duration'];
+  end?: ReactNode;
   charts: Charts;
   bucketMs: number;
 }) {
@@ -215,7 +227,7 @@ function Percentiles({
         { label: 'p95', colour: '--ink-2', values: p95 },
         { label: 'p99', colour: '--work-strong', width: 1.25, values: p99 },
       ]}
-      {...{ times, bucketMs }}
+      {...{ times, bucketMs, end }}
     />
   );
 }

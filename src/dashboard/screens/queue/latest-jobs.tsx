@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback, useState } from 'react';
 import { Link } from 'wouter';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
-import { LatestJobs as Latest, type QueueOfPage } from '../../graphql/operations/queue.ts';
+import { LatestJobs as Latest, type LatestJob, type QueueOfPage } from '../../graphql/operations/queue.ts';
 import { query } from '../../graphql/query.ts';
 import { useLiveObjects, useWatch } from '../../live/live.ts';
 import { many, number } from '../../model/format.ts';
@@ -73,7 +73,9 @@ function useNews(queueId: string, jobs: readonly JobRow[] | undefined) {
   return { news, forget: () => setSeen(new Set()) };
 }
 
-function Table({ jobs, queue }: { jobs: readonly JobRow[]; queue: QueueOfPage }) {
+function Table({ jobs, queue }: { jobs: readonly LatestJob[]; queue: QueueOfPage }) {
+  // To a person who may not see payloads there are none.
+  const hasPayloads = jobs.some(({ payloadPreview }) => payloadPreview !== null);
   return (
     <table className="table cards fixed latest">
       <caption className="sr">The newest jobs of {queue.name}</caption>
@@ -81,6 +83,11 @@ function Table({ jobs, queue }: { jobs: readonly JobRow[]; queue: QueueOfPage })
         <tr>
           <th scope="col">State</th>
           <th scope="col">Job</th>
+          {hasPayloads && (
+            <th scope="col" className="lo2 payload">
+              Payload
+            </th>
+          )}
           <th scope="col">What next, or why</th>
           <th scope="col" className="n lo1">
             Attempts
@@ -92,14 +99,14 @@ function Table({ jobs, queue }: { jobs: readonly JobRow[]; queue: QueueOfPage })
       </thead>
       <tbody>
         {jobs.map((job) => (
-          <Row key={job.id} job={job} queue={queue} />
+          <Row key={job.id} job={job} queue={queue} hasPayload={hasPayloads} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function Row({ job, queue }: { job: JobRow; queue: QueueOfPage }) {
+function Row({ job, queue, hasPayload }: { job: LatestJob; queue: QueueOfPage; hasPayload: boolean }) {
   const view = useView();
   const context = { ...view, webhookTimeoutSeconds: useWebhookTimeout() };
   const { concurrency, inFlight, pause, hold, rateWindow, ackTimeout } = queue;
@@ -115,6 +122,11 @@ function Row({ job, queue }: { job: JobRow; queue: QueueOfPage }) {
           {shortId(job.id)}
         </Link>
       </td>
+      {hasPayload && (
+        <td className="lo2">
+          <span className="mono cut">{job.payloadPreview}</span>
+        </td>
+      )}
       <td className="c5 q">
         <span className="cut">{rowTextOfJob(known, context)}</span>
       </td>

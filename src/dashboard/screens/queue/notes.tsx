@@ -94,6 +94,12 @@ function HoldNote({ queue: { id, name }, hold }: { queue: QueueOfPage; hold: Non
       }
     >
       {hold.askedBy === null ? 'The receiver' : <JobLink id={hold.askedBy.id} prefix="Job" />} asked for the hold
+      {hold.since !== null && (
+        <>
+          {' '}
+          at <Time at={hold.since} />
+        </>
+      )}
       {hold.reason !== null && <>: “{hold.reason}”</>}. It ends at <Time at={hold.until} />
       {hold.probe === null ? (
         '.'

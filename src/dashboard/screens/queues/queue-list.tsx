@@ -13,7 +13,7 @@ import { useHeld } from './calm-order.ts';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
 import { QueuesSection } from './queues-section.tsx';
 import { SpanChoice, useSpan } from './span-choice.tsx';
-import { PAGE, useDeaths, useQueues } from './use-queues.ts';
+import { MAX_ORDERED, PAGE, useDeaths, useQueues } from './use-queues.ts';
 
 const CRUMBS = [{ label: 'Queues' }];
 
@@ -146,7 +146,8 @@ function Pager({
   return (
     <nav className="pager" aria-label="Pages">
       <span>
-        Pages of {PAGE}, oldest queues first; each page is sorted by itself. {number(page.totalCount)} in all.
+        Pages of {PAGE}, worst first{page.totalCount > MAX_ORDERED && ` of the ${MAX_ORDERED} oldest queues`}.{' '}
+        {number(page.totalCount)} in all.
       </span>
       <span className="end">
         {after !== null && (

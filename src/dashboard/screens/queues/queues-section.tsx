@@ -52,7 +52,7 @@ export function QueuesSection({
       {rest > 0 && (
         <div className="pager">
           <span>
-            The {number(states.length)} oldest of {number(states.length + rest)} queues, worst of these first.
+            The worst {number(states.length)} of {number(states.length + rest)} queues.
           </span>
           <span className="end">
             <Link className="btn tiny" href="/queues">

@@ -1,10 +1,10 @@
 import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { serverNow } from '../../clock.ts';
 import { request } from '../../graphql/client.ts';
 import { Deaths, QueueInflow, type QueueOfPage, QueuesPage, QueueTimelines } from '../../graphql/operations/queues.ts';
 import { query } from '../../graphql/query.ts';
-import { useIsPaused, useWatch } from '../../live/live.ts';
+import { useIsPaused, useLiveObjects, useWatch } from '../../live/live.ts';
 import type { QueueState } from '../../model/overview.ts';
 import { conditionOf, type Flow } from '../../model/queue-condition.ts';
 import { type DeadCounts, deadCountsOf } from '../../model/queue-row.ts';
@@ -22,6 +22,8 @@ import { useView } from '../../time.ts';
 
 /** Queues on one page, as many as a live stream can watch. */
 export const PAGE = 100;
+/** The server orders no more queues by trouble; others follow. */
+export const MAX_ORDERED = 500;
 /** Numbers over time are counted by the server in spans of five minutes; a minute late is soon enough. */
 const EVERY_MS = 60_000;
 /** Price of a timeline: a row of statistics for each five minutes. So many queues fit into one request. */
@@ -39,11 +41,19 @@ export interface Place {
   after: string | null;
 }
 
-/** One page of queues with their conditions, kept current, in the order of the server: oldest first. */
+/**
+ * The order of the server. It matters only if there is more than one page: each page is sorted again as its queues
+ * change.
+ */
+function useOrder(): 'TROUBLE' | 'CREATED_AT' {
+  return (useShell()?.queues.totalCount ?? 0) > PAGE ? 'TROUBLE' : 'CREATED_AT';
+}
+
+/** One page of queues with their conditions, kept current. */
 export function useQueues({ search, after }: Place) {
   const isPaused = useIsPaused();
   const every = isPaused ? false : EVERY_MS;
-  const variables = { first: PAGE, after, search: search === '' ? null : search };
+  const variables = { first: PAGE, after, search: search === '' ? null : search, order: useOrder() };
   const asked = useQuery({
     ...query(QueuesPage, () => ({ ...variables, recent: new Date(recentStart(serverNow())).toISOString() }), {
       key: variables,
@@ -53,8 +63,8 @@ export function useQueues({ search, after }: Place) {
   });
   const page = asked.data?.queues;
   const queues = page?.nodes ?? [];
-  useWatch({ queueIds: queues.map(({ id }) => id) });
-  useNewQueues(search === '' ? page?.totalCount : undefined, asked.refetch);
+  useWatch({ allQueues: true });
+  useNewQueues(search === '' && page?.totalCount === queues.length ? queues : null, asked.refetch);
   const inflows = useInflows(queues, every);
 
   const view = useView();
@@ -71,12 +81,27 @@ export function useQueues({ search, after }: Place) {
   return { asked, page, states, recent, view };
 }
 
-/** The live stream knows no new queues. The shell counts all queues, and a count that differs is a reason to ask. */
-function useNewQueues(listed: number | undefined, refetch: () => unknown): void {
-  const all = useShell()?.queues.totalCount;
+/**
+ * Asks again when the live stream has a queue that the list of all queues has not, and when the shell counts other queues,
+ * as of a queue that was deleted. Null if the list is a part.
+ */
+function useNewQueues(listed: readonly QueueOfPage[] | null, refetch: () => unknown): void {
+  const latest = useRef({ listed, refetch });
   useEffect(() => {
-    if (listed !== undefined && all !== undefined && all !== listed) refetch();
-  }, [all]);
+    latest.current = { listed, refetch };
+  });
+  const listener = useCallback((objects: object[]) => {
+    const { listed: known, refetch: ask } = latest.current;
+    const isNew = ({ __typename, id }: Partial<QueueOfPage>) =>
+      __typename === 'Queue' && known?.every((queue) => queue.id !== id) === true;
+    if (objects.some(isNew)) ask();
+  }, []);
+  useLiveObjects(listener);
+  const count = useShell()?.queues.totalCount;
+  useEffect(() => {
+    const { listed: known, refetch: ask } = latest.current;
+    if (known !== null && count !== undefined && count !== known.length) ask();
+  }, [count]);
 }
 
 /** How many jobs come in, of the queues whose backlog may grow. */
@@ -107,25 +132,26 @@ function useInflows(
 }
 
 /** The bars of each queue of the page. */
-export function useTimelines({ search, after }: Place, span: Span) {
+export function useTimelines(place: Place, span: Span) {
+  const order = useOrder();
   const isPaused = useIsPaused();
   return useQuery({
-    ...timelinesQuery({ search, after }, span),
+    ...timelinesQuery(place, order, span),
     placeholderData: keepPreviousData,
     refetchInterval: isPaused ? false : EVERY_MS,
   });
 }
 
-function timelinesQuery({ search, after }: Place, span: Span) {
+function timelinesQuery({ search, after }: Place, order: ReturnType<typeof useOrder>, span: Span) {
   return queryOptions({
-    queryKey: ['QueueTimelines', search, after, span.id] as const,
+    queryKey: ['QueueTimelines', search, after, order, span.id] as const,
     queryFn: async ({ signal }) => {
       const from = new Date(startOf(span, serverNow())).toISOString();
       const bars = new Map<string, readonly Point[]>();
       let cursor = after;
       while (bars.size < PAGE) {
         const first = Math.min(CHUNK[span.id], PAGE - bars.size);
-        const variables = { first, after: cursor, search: search === '' ? null : search };
+        const variables = { first, after: cursor, search: search === '' ? null : search, order };
         const { queues } = await request(QueueTimelines, { ...variables, from, bucket: span.bucketSeconds }, signal);
         for (const { id, timeline } of queues.nodes) bars.set(id, timeline);
         if (!queues.pageInfo.hasNextPage || queues.nodes.length === 0) break;

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
-import type { JobOfPage } from '../../graphql/operations/job.ts';
+import type { JobOfBeside } from '../../graphql/operations/job.ts';
 import { many } from '../../model/format.ts';
 import { AttemptsPanel } from '../../parts/attempts.tsx';
 import { Crossing } from '../../parts/crossing.tsx';
@@ -16,7 +16,7 @@ export function Result({
   created,
   isFresh,
 }: {
-  job: JobOfPage;
+  job: JobOfBeside;
   created: boolean;
   /** It was sent a moment ago, from this page. */
   isFresh: boolean;
@@ -58,7 +58,7 @@ export function Result({
           {!hasEnded && <div className="toolbar">{buttons}</div>}
         </div>
       </section>
-      {job.attempts.length > 0 && <AttemptsPanel attempts={job.attempts} maxAttempts={job.maxAttempts} />}
+      {(job.attempts.length > 0 || job.receipt !== null) && <AttemptsPanel job={job} />}
       <p className="sr" role="status">
         {hasEnded &&
           (job.status === 'COMPLETED'

@@ -20,7 +20,7 @@ import { Page } from '../../shell/page.tsx';
 import { useServer } from '../../shell/server.ts';
 import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
-import { useJob } from '../job/use-job.ts';
+import { useJobBeside } from '../job/use-job.ts';
 import { GoneQueue } from '../queue/gone.tsx';
 import { sentJobs } from './drafts.ts';
 import { Result } from './result.tsx';
@@ -73,7 +73,7 @@ function LoadedSend(props: Loaded) {
   useCommands([{ key: 'Escape', label: `Back to ${name}`, run: () => navigate(queuePath(name)), isOnlyKey: true }]);
   // The job that was sent last is still there when the person comes back.
   const shown = sent ?? (first === undefined ? null : { id: first.id, created: true });
-  const { job, asked: askedJob } = useJob(shown?.id ?? null);
+  const { job, asked: askedJob } = useJobBeside(shown?.id ?? null);
   const sentence = useSentence(name, shown, job);
   // The form stays the same component throughout, so that it keeps its fields and the focus.
   return (
@@ -98,7 +98,7 @@ function useSentence(name: string, shown: Shown | null, job: JobWhole | undefine
   if (shown === null) return [invitation(name)];
   if (job === undefined || server === null) return ['Published. The answer follows.'];
   const { webhookTimeoutSeconds, hasWorker } = server;
-  const sentence = sentenceOfSent(job, { ...view, webhookTimeoutSeconds, hasWorker, cancelledBy: null });
+  const sentence = sentenceOfSent(job, { ...view, webhookTimeoutSeconds, hasWorker });
   return shown.created ? sentence : phrase`This key was used before. ${sentence}`;
 }
 

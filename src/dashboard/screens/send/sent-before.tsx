@@ -4,7 +4,7 @@ import { shortId } from '../../model/job-id.ts';
 import { JobStatusWord } from '../../parts/status.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useStore } from '../../store.ts';
-import { useJob } from '../job/use-job.ts';
+import { useJobBeside } from '../job/use-job.ts';
 import { type Sent, sentJobs } from './drafts.ts';
 
 /** The jobs that were sent from this page, without the one that is shown in full. */
@@ -29,7 +29,7 @@ export function SentBefore({ present }: { present: string | null }) {
 }
 
 function Row({ sent: { id, queue } }: { sent: Sent }) {
-  const { job } = useJob(id);
+  const { job } = useJobBeside(id);
   const last = job?.attempts.at(-1);
   const took = last?.durationMs == null ? '' : ` in ${tookExactly(last.durationMs)}`;
   return (

@@ -8,7 +8,7 @@ import { type SystemData, System as SystemOperation } from '../../graphql/operat
 import { useIsPaused } from '../../live/live.ts';
 import { ago, number, seconds, span, time, took } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
-import { headOfSystem, isSeen, latest } from '../../model/system.ts';
+import { headOfSystem, isSeen, type Lags, lagRows, latest } from '../../model/system.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
@@ -49,6 +49,7 @@ export default function System() {
         <>
           <Facts data={data} />
           {data.instances.length > 0 && <Processes data={data} />}
+          {data.server.lags !== null && <Background lags={data.server.lags} />}
           <Times data={data} />
         </>
       )}
@@ -171,6 +172,28 @@ function Processes({ data: { instances } }: { data: SystemData }) {
           })}
         </tbody>
       </table>
+    </section>
+  );
+}
+
+/** Of all accounts, so only the first account, the operator's, sees it. */
+function Background({ lags }: { lags: Lags }) {
+  return (
+    <section className="sec" aria-labelledby="background">
+      <div className="sec-head">
+        <h2 id="background">Background work</h2>
+        <span className="small q">none of it delays deliveries</span>
+      </div>
+      <dl className="pairs times">
+        {lagRows(lags).map(({ label, value, isLate, note }) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>
+              <b className={isLate ? 'strong worry' : 'strong'}>{value}</b> <span className="q">{note}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
     </section>
   );
 }

@@ -1,0 +1,34 @@
+import type { BulkDeed } from './bulk.ts';
+import { many, number } from './format.ts';
+
+/** What a deed on many jobs costs: the texts of its dialog. */
+
+interface BulkWords {
+  isDanger: boolean;
+  question: (matched: number) => string;
+  lead: string;
+  /** Below the number of matching jobs, and below that of the others. */
+  figures: readonly [done: string, leftOut: string];
+  refused: string;
+}
+
+/** A replay has a dialog of its own. */
+export const BULK: Readonly<Record<Exclude<BulkDeed, 'replay'>, BulkWords>> = {
+  run: {
+    ...{ isDanger: false, refused: 'Not run' },
+    question: (matched) => `Run ${many(matched, 'job')} now?`,
+    lead: 'Jobs become due that are scheduled, retry or are held. Their queues’ own limits, pauses and holds still apply.',
+    figures: ['jobs become due', 'left out: not waiting for a time'],
+  },
+  cancel: {
+    ...{ isDanger: true, refused: 'Not cancelled' },
+    question: (matched) => `Cancel ${many(matched, 'job')}?`,
+    lead: 'Only jobs that are pending or awaiting an ack can be cancelled. They leave no dead letter, and there is no way back.',
+    figures: ['jobs die', 'left out: ended or under way'],
+  },
+};
+
+/** How many of the chosen jobs are left out. `exact` is false if they were not counted to the end. */
+export function leftOutOf(chosen: { count: number; exact: boolean }, matched: number): string {
+  return `${number(Math.max(0, chosen.count - matched))}${chosen.exact ? '' : '+'}`;
+}

@@ -1,0 +1,167 @@
+import './attempts-page.css';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { serverNow } from '../../clock.ts';
+import { AttemptsPage } from '../../graphql/operations/attempts.ts';
+import { QueueOfName } from '../../graphql/operations/shell.ts';
+import { keepOld, query } from '../../graphql/query.ts';
+import {
+  type AttemptList,
+  attemptListOf,
+  CODES,
+  SINCE,
+  sentenceOfAttempts,
+  TOOK,
+  toAttemptFilter,
+} from '../../model/attempt-list.ts';
+import { attemptsPath } from '../../model/job-links.ts';
+import { textOfPhrase } from '../../model/phrase.ts';
+import { Choice, ConditionChip } from '../../parts/choice.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Pager } from '../../parts/pager.tsx';
+import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
+import { Phrase } from '../../parts/time.tsx';
+import { Page } from '../../shell/page.tsx';
+import { useWalk } from '../../shell/walk.ts';
+import { useView } from '../../time.ts';
+import { AttemptTable } from './attempt-table.tsx';
+
+const PAGE = 50;
+/** No queue has this id: an unknown name matches nothing, whereas no id at all would match everything. */
+const NO_QUEUE = '0'.repeat(24);
+
+const CRUMBS = [{ label: 'Jobs', to: '/jobs' }, { label: 'Attempts' }];
+
+/** Which deliveries were slow, or were answered so? Attempts of all jobs, the slowest or the latest first. */
+export default function Attempts() {
+  const [params] = useSearchParams();
+  const list = attemptListOf(params);
+  const [after, before] = [params.get('after'), params.get('before')];
+  const queueId = useQueueId(list.queue);
+  const asked = useQuery({
+    ...query(
+      AttemptsPage,
+      () => ({
+        filter: toAttemptFilter(list, queueId ?? null, serverNow()),
+        order: {
+          field: list.order === 'latest' ? ('ENDED_AT' as const) : ('DURATION' as const),
+          direction: 'DESC' as const,
+        },
+        ...(before === null ? { first: PAGE, after } : { last: PAGE, before }),
+      }),
+      { key: { ...list, after, before } },
+    ),
+    ...keepOld,
+    enabled: queueId !== undefined,
+  });
+  const page = asked.data?.attempts;
+  useWalk();
+  const view = useView();
+  const isFirst = page?.pageInfo.hasPreviousPage === false;
+  const sentence =
+    page === undefined || (!isFirst && page.nodes.length > 0)
+      ? ['Attempts']
+      : sentenceOfAttempts({ count: page.totalCount, exact: page.totalCountExact }, page.nodes[0], list, view);
+  return (
+    <Page
+      title={textOfPhrase(sentence).split('.', 1)[0] ?? 'Attempts'}
+      crumbs={CRUMBS}
+      h1={<Phrase pieces={sentence} />}
+      lead="Each delivery that has ended, whatever became of its job."
+    >
+      <Conditions list={list} />
+      <Failure asked={asked} what="The list of attempts" />
+      {page === undefined && asked.isLoading && <Skeleton lines={6} />}
+      {page?.nodes.length === 0 && (
+        <Empty title="No attempt matches" icon="search">
+          <Link className="btn tiny" href={attemptsPath()}>
+            All attempts of the last 24 hours
+          </Link>
+        </Empty>
+      )}
+      {page !== undefined && page.nodes.length > 0 && (
+        <div className={asked.isPlaceholderData ? 'dim' : undefined}>
+          <AttemptTable attempts={page.nodes} />
+          <Pager info={page.pageInfo} pathTo={(place) => attemptsPath({ ...list, ...place })} />
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** The id of a queue; null without a name, undefined until it is known. */
+function useQueueId(name: string | null): string | null | undefined {
+  const asked = useQuery({ ...query(QueueOfName, { name: name ?? '' }), enabled: name !== null, staleTime: 60_000 });
+  if (name === null) return null;
+  return asked.data === undefined ? undefined : (asked.data.queue?.id ?? NO_QUEUE);
+}
+
+function Conditions({ list }: { list: AttemptList }) {
+  const [, navigate] = useLocation();
+  const set = (change: Partial<AttemptList>) => navigate(attemptsPath({ ...list, ...change }));
+  return (
+    <div className="toolbar choices">
+      <nav className="seg" aria-label="Order">
+        <Link href={attemptsPath({ ...list, order: null })} aria-current={list.order === null ? 'page' : undefined}>
+          Slowest
+        </Link>
+        <Link href={attemptsPath({ ...list, order: 'latest' })} aria-current={list.order !== null ? 'page' : undefined}>
+          Latest
+        </Link>
+      </nav>
+      <Choice
+        label="When"
+        value={list.since}
+        onChange={(since) => set({ since: since as AttemptList['since'] })}
+        options={[['', 'the last 24 hours'], ...labelsOf(SINCE)]}
+      />
+      <Choice
+        label="Answer"
+        value={list.code}
+        onChange={(code) => set({ code })}
+        options={[['', 'any'], ...Object.entries(CODES)]}
+      />
+      <Choice
+        label="Took"
+        value={list.took}
+        onChange={(took) => set({ took: took as AttemptList['took'] })}
+        options={[['', 'any time'], ...labelsOf(TOOK)]}
+      />
+      <AnswerField key={list.answer} text={list.answer ?? ''} onText={(answer) => set({ answer: answer || null })} />
+      {list.queue !== null && (
+        <ConditionChip word="queue" value={list.queue} to={attemptsPath({ ...list, queue: null })} />
+      )}
+    </div>
+  );
+}
+
+const labelsOf = (choices: Readonly<Record<string, { label: string }>>) =>
+  Object.entries(choices).map(([value, { label }]) => [value, label] as const);
+
+/** Time between the last key and the question. */
+const TYPING_MS = 400;
+
+function AnswerField({ text, onText }: { text: string; onText: (text: string) => void }) {
+  const [typed, setTyped] = useState(text);
+  useEffect(() => {
+    if (typed.trim() === text) return;
+    const timer = setTimeout(() => onText(typed.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <search className="answer-search">
+      <Icon name="search" />
+      <input
+        className="input"
+        type="search"
+        aria-label="Text of the receiver’s answer"
+        placeholder="Answer contains"
+        value={typed}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+    </search>
+  );
+}
