@@ -50,16 +50,16 @@ export function assertPayloadCondition(condition: PayloadCondition): void {
   let leaves = 0;
   const visit = (part: PayloadCondition, depth: number) => {
     if (depth > payloadNesting) throw invalid(`payload conditions nest at most ${payloadNesting} deep`);
-    if (part.kind === 'not') {
-      visit(part.of, depth + 1);
-    } else if (part.kind === 'and' || part.kind === 'or') {
-      if (part.of.length === 0) throw invalid(`payload condition "${part.kind}" needs at least one condition`);
-      for (const inner of part.of) visit(inner, depth + 1);
-    } else {
+    if (part.kind === 'test' || part.kind === 'anywhere') {
       leaves += 1;
       if (leaves > payloadConditions) throw invalid(`a filter has at most ${payloadConditions} payload conditions`);
       if (part.kind === 'test') assertTest(part);
       else assertAnywhere(part.text);
+    } else if (part.kind === 'not') {
+      visit(part.of, depth + 1);
+    } else {
+      if (part.of.length === 0) throw invalid(`payload condition "${part.kind}" needs at least one condition`);
+      for (const inner of part.of) visit(inner, depth + 1);
     }
   };
   visit(condition, 1);

@@ -66,3 +66,18 @@ describe('dead letters are of different groups when their errors differ in', () 
     expect(new Set(all).size).toBe(4);
   });
 });
+
+// Settles of all accounts use it, and like every statement they are cancelled after 4 s.
+it.each([
+  ['dashes and a letter', `${'-'.repeat(999)}g`],
+  ['dashes and a digit', `${'-'.repeat(999)}1`],
+  ['letters between dashes', `${'-a'.repeat(499)}1g`],
+])('500 dead letters with %s fit into one statement', async (_what, text) => {
+  const row = await fixture.db.one(
+    `select count(jobferry_fingerprint('nacked', 500, $1::text || (n - n))) as errors,
+            count(jobferry_answer_line(500, $1::text || (n - n))) as answers
+       from generate_series(1, 500) n`,
+    [text],
+  );
+  expect(row).toEqual({ errors: 500, answers: 500 });
+});

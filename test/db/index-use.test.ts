@@ -40,6 +40,7 @@ beforeAll(async () => {
   fixture = await openFixture();
   // Each connection counts for itself and reports to the server at times of its own, unless it is forced to.
   fixture.db.pool.options.max = 1;
+  fixture.db.readingPool.options.max = 1;
   const { db, accountId } = fixture;
   for (let i = 0; i < 10; i += 1) {
     queue = await fixture.createQueue();
@@ -243,8 +244,15 @@ describe('with 21 000 jobs', () => {
     async (_what, groups) => {
       const many = await fixture.createQueue();
       await fixture.db.query(
-        `insert into dead_letter (job_id, queue_id, reason, fingerprint, answer, dead_at)
-       select jobferry_id(), $1, 'nacked', 'one cause', 'answer ' || n, jobferry_now() from generate_series(1, 1000) n`,
+        `with died as (
+         insert into job (account_id, queue_id, status, max_attempts, backoff_type, backoff_delay, payload, scheduled_for,
+                          deliver_by, created_at, dead_reason)
+         select account_id, id, 'dead', 3, 'fixed', 0, '{}', now, now + interval '1 day', now, 'nacked'
+           from queue, (select jobferry_now() as now) clock, generate_series(1, 1000) where id = $1
+         returning id, queue_id, created_at
+       )
+       insert into dead_letter (job_id, queue_id, reason, fingerprint, answer, dead_at)
+       select id, queue_id, 'nacked', 'one cause', 'answer ' || id, created_at from died`,
         [many.id],
       );
       await fixture.db.query('analyze dead_letter');
@@ -259,7 +267,7 @@ describe('with 21 000 jobs', () => {
 
 /** Rows of a table that were read. */
 async function rowsRead(table: 'job' | 'dead_letter' | 'attempt' = 'job'): Promise<number> {
-  await fixture.db.query('select pg_stat_force_next_flush()');
+  for (const pool of [fixture.db.pool, fixture.db.readingPool]) await pool.query('select pg_stat_force_next_flush()');
   const row = await fixture.db.one<{ rows: string }>(
     'select idx_tup_fetch + seq_tup_read as rows from pg_stat_user_tables where relname = $1',
     [table],

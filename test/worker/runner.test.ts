@@ -31,7 +31,7 @@ it('graphile-worker dying by itself is noticed, and another takes over', async (
     if ((payload as { fails: boolean }).fails) throw new Error('on purpose');
     delivered.push(payload);
   };
-  const runner = new WakeUpRunner(db, log, { deliver, timeout: nothing, bulk: nothing });
+  const runner = new WakeUpRunner(db, log, { deliver, timeout: nothing, bulk: nothing, bulk_2: nothing });
   onTestFinished(async () => {
     await runner.stop();
     await db.close();
