@@ -1,6 +1,7 @@
 import { lowerFirst } from '../../model/format.ts';
 import './queue.css';
 import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type QueueOfPage, QueuePage } from '../../graphql/operations/queue.ts';
 import { query } from '../../graphql/query.ts';
@@ -17,7 +18,6 @@ import { Page } from '../../shell/page.tsx';
 import { May } from '../../shell/rights.ts';
 import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
-import { QueueCharts } from './charts.tsx';
 import { Facts } from './facts.tsx';
 import { GoneQueue } from './gone.tsx';
 import { LatestJobs } from './latest-jobs.tsx';
@@ -27,6 +27,9 @@ import { OpenJobs } from './open-jobs.tsx';
 import { togglePauseOfQueue } from './pause.ts';
 import { TopCauses } from './top-causes.tsx';
 import { useFlow } from './use-queue.ts';
+
+/** Below the first line, which is what people come for. */
+const QueueCharts = lazy(() => import('./charts.tsx'));
 
 /** A queue: is it healthy, and what limits it right now? */
 export default function Queue({ params: { name = '' } }: { params: Record<string, string> }) {
@@ -58,7 +61,9 @@ function LiveQueue({ queue, asked }: { queue: QueueOfPage; asked: Parameters<typ
       <Failure asked={asked} what="This queue" />
       <QueueNotes queue={queue} />
       <Facts queue={queue} />
-      <QueueCharts queue={queue} flow={flow} />
+      <Suspense fallback={<div className="sec chart-room" />}>
+        <QueueCharts queue={queue} flow={flow} />
+      </Suspense>
       <OpenJobs name={name} depth={queue.depth} />
       <TopCauses queue={queue} />
       <LatestJobs queue={queue} />
