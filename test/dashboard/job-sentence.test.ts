@@ -240,7 +240,7 @@ const ROWS: Row[] = [
     'Cancelled at 09:41:52 by sam@example.com.',
     'by sam@example.com',
   ],
-  ['CANCELLED by nobody known', dies('CANCELLED'), 'Cancelled at 09:41:52.', 'cancelled'],
+  ['CANCELLED, and it is not known by whom', dies('CANCELLED'), 'Cancelled at 09:41:52.', 'cancelled'],
   [
     'DEAD without a dead letter',
     { ...dies('ATTEMPTS_EXHAUSTED'), maxAttempts: 1, attemptsMade: 1, lastError: 'timeout' },
