@@ -35,9 +35,9 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queues', /\/(overview|queues)\.tsx$/],
   ['job', /\/(job|peek)\.tsx$/],
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
-  ['service', /\/(activity|attempts|system|settings)\.tsx$/],
+  ['service', /\/(activity|attempts|system)\.tsx$/],
   ['bulk', /\/(bulk-dialog|replay-dialog)\.tsx$/],
-  ['find', /\/(palette|[a-z]+-filter-input)\.tsx$/],
+  ['find', /\/(palette|help|nothing|[a-z]+-filter-input)\.tsx$/],
 ];
 
 /** Scripts that only another one loads, so that what it has is there. */

@@ -89,3 +89,8 @@ export function titleOfDeath(
 
 /** The clause as the start of a title: "the receiver answered 500" is "Receiver answered 500". */
 const subject = (clause: string) => upperFirst(clause.replace(/^the /, '').replace(/^its /, 'receiver’s '));
+
+/** The worker failed after the receiver had answered 2xx, so the receiver's answers say nothing of it. */
+export function isOfWorker(reason: string, error: string | null): boolean {
+  return reason === 'ACK_TIMEOUT' || reason === 'NACKED' || error === 'ack_timeout';
+}

@@ -1,4 +1,5 @@
 import { many, number, span } from './format.ts';
+import { isSeen, SEEN_MS } from './seen.ts';
 import type { IconName, Signal } from './words.ts';
 
 /** Whether Jobferry itself is well: its processes, their versions, and how late deliveries are. */
@@ -10,12 +11,6 @@ export interface Instance {
   inFlight: number;
   capacity: number;
 }
-
-/** A process writes that it lives every few seconds; after so long without it, it is taken for gone. */
-export const SEEN_MS = 30_000;
-
-export const isSeen = ({ lastSeenAt }: Pick<Instance, 'lastSeenAt'>, now: number) =>
-  now - Date.parse(lastSeenAt) < SEEN_MS;
 
 export interface SystemHead {
   signal: Signal;

@@ -3,7 +3,7 @@ import { learnServerTime } from '../clock.ts';
 import { request } from '../graphql/client.ts';
 import type { ResultOf } from '../graphql/graphql.ts';
 import { Shell } from '../graphql/operations/shell.ts';
-import { isSeen } from '../model/system.ts';
+import { isSeen } from '../model/seen.ts';
 
 export type ShellData = ResultOf<typeof Shell>;
 

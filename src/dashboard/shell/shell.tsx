@@ -10,7 +10,6 @@ import { useStore } from '../store.ts';
 import { ProductBar } from './bar.tsx';
 import { Breakable } from './broken.tsx';
 import { followed } from './followed-actions.ts';
-import { Help } from './help.tsx';
 import { listenForKeys, useCommands } from './keys.ts';
 import { MAIN, SERVICE } from './navigation.ts';
 import { closeOverlay, openPalette, overlay } from './overlay.ts';
@@ -20,6 +19,7 @@ import { signOut } from './sign-out.ts';
 
 const loadPalette = () => import('./palette.tsx');
 const Palette = lazy(loadPalette);
+const Help = lazy(() => import('./help.tsx'));
 const MyActions = lazy(() => import('./my-actions.tsx'));
 
 /** Everything around a screen. */
@@ -71,12 +71,11 @@ export function Shell() {
 
 function Overlay() {
   const open = useStore(overlay);
-  if (open === 'help') return <Help onClose={closeOverlay} />;
-  if (open !== 'palette') return null;
+  if (open === null) return null;
   return (
     <Breakable place={open}>
       <Suspense fallback={null}>
-        <Palette onClose={closeOverlay} />
+        {open === 'help' ? <Help onClose={closeOverlay} /> : <Palette onClose={closeOverlay} />}
       </Suspense>
     </Breakable>
   );

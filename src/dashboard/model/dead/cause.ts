@@ -1,5 +1,5 @@
 import { type Answers, isWell, sumOfAnswers } from '../answers.ts';
-import { codeOf, type DeadReason, shortCause, titleOfDeath } from '../cause.ts';
+import { codeOf, type DeadReason, isOfWorker, shortCause, titleOfDeath } from '../cause.ts';
 import { lowerFirst, minute, NONE, number, percent, span, upperFirst, type View } from '../format.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from '../phrase.ts';
 import type { Signal } from '../words.ts';
@@ -50,11 +50,6 @@ export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal:
   failing: { word: 'still failing', signal: 'bad' },
   unknown: null,
 };
-
-/** The worker failed after the receiver had answered 2xx, so the receiver's answers say nothing of it. */
-export function isOfWorker(reason: string, error: string | null): boolean {
-  return reason === 'ACK_TIMEOUT' || reason === 'NACKED' || error === 'ack_timeout';
-}
 
 /** What began to die of it within the last day is new, if there are causes that are older. */
 const NEW_MS = 86_400_000;

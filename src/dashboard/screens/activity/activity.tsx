@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
-import { type ActivityEntry, Activity as ActivityOperation } from '../../graphql/operations/service.ts';
+import { type ActivityEntry, Activity as ActivityOperation } from '../../graphql/operations/activity.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import { useIsPaused } from '../../live/live.ts';
 import { type ActivityFilter, activityPath, filterOf, SINCE, sinceOf } from '../../model/activity-filter.ts';

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { ActivityEntry } from '../../graphql/operations/service.ts';
+import type { ActivityEntry } from '../../graphql/operations/activity.ts';
 import { type ActivityFilter, activityPath } from '../../model/activity-filter.ts';
 import { actionOf, type FieldChange, fieldChanges, targetOf, wordsOfDeed } from '../../model/audit.ts';
 import { upperFirst } from '../../model/format.ts';

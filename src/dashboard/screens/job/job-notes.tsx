@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import type { JobOfPage } from '../../graphql/operations/job.ts';
 import { isWell } from '../../model/answers.ts';
-import { isOfWorker } from '../../model/dead/cause.ts';
+import { isOfWorker } from '../../model/cause.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { many, minute, number, percent } from '../../model/format.ts';
 import { Note } from '../../parts/note.tsx';

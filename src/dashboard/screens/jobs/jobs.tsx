@@ -27,12 +27,12 @@ import { JOBS_FILTER } from './filter-kind.ts';
 import { Histogram } from './histogram.tsx';
 import { JobsTable } from './jobs-table.tsx';
 import { jobFilterOf, type ListUrl, ORDERS, searchOf, useListUrl } from './list-url.ts';
-import { NothingMatches } from './nothing.tsx';
 import { useJobs } from './use-jobs.ts';
 import { useListKeys } from './use-list-keys.ts';
 import { useFrozenRows } from './use-rows.ts';
 import { useTicks } from './use-ticks.ts';
 
+const NothingMatches = lazy(() => import('./nothing.tsx'));
 const Peek = lazy(() => import('./peek.tsx'));
 const FilterInput = lazy(() => afterFirstRead(() => import('./jobs-filter-input.tsx')));
 
@@ -221,7 +221,13 @@ function Nothing(props: {
   onFilter: (filter: Filter) => void;
   hasFilter: boolean;
 }) {
-  if (props.filter.length > 0) return <NothingMatches {...props} />;
+  if (props.filter.length > 0) {
+    return (
+      <Suspense fallback={<Empty title="Nothing matches." />}>
+        <NothingMatches {...props} />
+      </Suspense>
+    );
+  }
   if (props.hasFilter) return <Empty title="Nothing was published in this range." />;
   return <Empty title="No job yet.">Jobs that are published show up here.</Empty>;
 }

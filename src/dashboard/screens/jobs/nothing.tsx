@@ -11,7 +11,7 @@ import { jobFilterOf, type ListUrl } from './list-url.ts';
 const MAX_TRIED = 5;
 
 /** Nothing matches: names the condition without which most would. */
-export function NothingMatches({
+export default function NothingMatches({
   filter,
   url,
   hint,

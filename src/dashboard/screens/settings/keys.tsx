@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { request } from '../../graphql/client.ts';
-import { type ApiKeyRow, Keys as KeysOperation, RevokeKey } from '../../graphql/operations/service.ts';
+import { type ApiKeyRow, Keys as KeysOperation, RevokeKey } from '../../graphql/operations/settings.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { query, queryClient } from '../../graphql/query.ts';
 import { headOfKeys, isUnused, keyText, revokeLead } from '../../model/api-keys.ts';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { request } from '../../graphql/client.ts';
-import { EndSessionsOfMember, type MemberRow, Members as MembersOperation } from '../../graphql/operations/service.ts';
+import { EndSessionsOfMember, type MemberRow, Members as MembersOperation } from '../../graphql/operations/settings.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { queryClient } from '../../graphql/query.ts';
 import { many, number } from '../../model/format.ts';

@@ -1,6 +1,6 @@
 import { useId, useState } from 'react';
 import { request } from '../../graphql/client.ts';
-import { NewKey } from '../../graphql/operations/service.ts';
+import { NewKey } from '../../graphql/operations/settings.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { queryClient } from '../../graphql/query.ts';
 import { CopyButton } from '../../parts/copy.tsx';

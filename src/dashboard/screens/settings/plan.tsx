@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Fragment, type ReactNode } from 'react';
 import type { ResultOf } from '../../graphql/graphql.ts';
-import { PlanUse } from '../../graphql/operations/service.ts';
+import { PlanUse } from '../../graphql/operations/settings.ts';
 import { query } from '../../graphql/query.ts';
 import { number, percent, seconds, time } from '../../model/format.ts';
 import { headOfPlan, monthOf, nameOfMonth, projectedAttempts } from '../../model/usage.ts';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { request } from '../../graphql/client.ts';
-import { EndSession, type SessionRow, Sessions as SessionsOperation } from '../../graphql/operations/service.ts';
+import { EndSession, type SessionRow, Sessions as SessionsOperation } from '../../graphql/operations/settings.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { queryClient } from '../../graphql/query.ts';
 import { browserOf, endLead, headOfSessions, holderOf } from '../../model/people.ts';

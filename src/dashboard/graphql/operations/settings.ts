@@ -1,35 +1,6 @@
 import { graphql, type ResultOf } from '../graphql.ts';
 
-/** Screens about Jobferry itself and the account. */
-
-export const Activity = graphql(`
-  query Activity(
-    $action: String, $targetId: ID, $actor: String, $at: TimeRangeInput
-    $first: Int, $after: String, $last: Int, $before: String
-  ) {
-    auditLog(
-      action: $action, targetId: $targetId, actor: $actor, at: $at
-      first: $first, after: $after, last: $last, before: $before
-    ) {
-      nodes { id at actor action targetType targetId targetName before after }
-      pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
-    }
-  }
-`);
-export type ActivityEntry = ResultOf<typeof Activity>['auditLog']['nodes'][number];
-
-export const System = graphql(`
-  query System {
-    server {
-      environment version now retentionSeconds lifetimeSeconds webhookTimeoutSeconds
-      lags { searchSeconds statisticsSeconds wakeUpSeconds }
-    }
-    instances { id role version startedAt lastSeenAt inFlight capacity }
-    account { plan { windowSeconds } }
-    queues(first: 100) { totalCount nodes { id name paused oldestDueSeconds } }
-  }
-`);
-export type SystemData = ResultOf<typeof System>;
+/** Keys, members, sessions and the plan. */
 
 export const Keys = graphql(`
   query Keys {
