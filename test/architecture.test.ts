@@ -54,7 +54,7 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^undici$|^ipaddr\.js$/, ['delivery']],
   [/^openid-client$/, ['oidc']],
   [/^pino$/, ['log']],
-  [/^(react|react-dom|wouter|vite|gql\.tada|graphql-sse|uplot|@tanstack|@vitejs)(\/|$)/, ['dashboard']],
+  [/^(react|react-dom|wouter|vite|gql\.tada|graphql-sse|@tanstack|@vitejs)(\/|$)/, ['dashboard']],
 ];
 
 /**

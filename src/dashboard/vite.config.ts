@@ -28,25 +28,6 @@ const paintAfterTheme: Plugin = {
 };
 
 /**
- * uPlot hangs every kind of line, bar and scale onto one object, so all of them would be in the bundle; charts here draw plain
- * lines. And it formats numbers for the language of the browser, which must be a language tag then: with any other text the
- * script fails. Charts here bring texts of their own.
- */
-const leanUPlot: Plugin = {
-  name: 'lean-uplot',
-  transform: {
-    filter: { id: /uPlot\.esm\.js$/ },
-    handler: (code) => {
-      const lean = code
-        .replace('Intl.NumberFormat(domEnv ? nav.language : ', 'Intl.NumberFormat(')
-        .replace(/^\t?\(?(?:uPlot|paths)\.\w+ += \w+\)?;$/gm, '');
-      if (code.length - lean.length < 300) throw new Error('uPlot is not as this plugin expects it.');
-      return { code: lean, map: null };
-    },
-  },
-};
-
-/**
  * What is loaded late, and together: a script of its own for each would compress badly, as gzip knows only what is in the
  * same file. What is not named here has a script by its own name.
  */
@@ -59,9 +40,14 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['find', /\/(palette|[a-z]+-filter-input)\.tsx$/],
 ];
 
+/** Scripts that only another one loads, so that what it has is there. */
+const WITHIN: readonly (readonly [inner: string, outer: string])[] = [
+  ['charts', 'queue'],
+  ['first-run', 'queues'],
+];
+
 /** Where modules go that two of these scripts need, or these two and one more. */
 const SHARED: readonly (readonly [script: string, ...users: string[]])[] = [
-  ['queue', 'queue', 'chart-plot'],
   ['sent', 'job', 'send'],
   ['limits', 'queue', 'queues'],
   ['repair', 'actions', 'dead-letters'],
@@ -86,6 +72,7 @@ function scriptOf(id: string, graph: { getModuleInfo(id: string): Rolldown.Modul
     for (const importer of module.importers) climb(importer);
   };
   climb(id);
+  for (const [inner, outer] of WITHIN) if (users.has(outer)) users.delete(inner);
   const [only] = users;
   if (users.size === 1 && only !== undefined) return only;
   if (users.size > 3 || users.has('page') || users.has('jobs')) return 'page';
@@ -98,9 +85,7 @@ export default defineConfig({
   base: './',
   // React has it itself; wouter asks for the copy that also works in React 17.
   resolve: { alias: { 'use-sync-external-store/shim/index.js': 'react' } },
-  plugins: [react(), paintAfterTheme, leanUPlot],
-  // So that the plugin above reaches it in development, too.
-  optimizeDeps: { exclude: ['uplot'] },
+  plugins: [react(), paintAfterTheme],
   define: { __VERSION__: JSON.stringify(version) },
   build: {
     target: BROWSERS,

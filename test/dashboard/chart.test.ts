@@ -3,7 +3,10 @@ import {
   axisTime,
   axisTimes,
   axisValues,
+  bandPath,
   bucketSeconds,
+  linePath,
+  lonePath,
   moveEdge,
   spanOfBuckets,
   spanWithin,
@@ -81,5 +84,24 @@ describe('the axes', () => {
     expect(axisValues(40_000, 'duration', 3)).toEqual([0, 15_000, 30_000, 45_000]);
     expect(axisValues(500_000, 'duration', 4)).toEqual([0, 5 * MINUTE, 10 * MINUTE]);
     expect(axisValues(900, 'duration', 2)).toEqual([0, 500, 1000]);
+  });
+});
+
+describe('the lines of a drawing', () => {
+  const dots = (...ys: (number | null)[]) => ys.map((y, index) => (y === null ? null : { x: index * 10, y }));
+
+  it('are broken where a value is missing, and a value alone is a dot', () => {
+    expect(linePath(dots(1, 2, null, 3, 4.26))).toBe('M0.0 1.0L10.0 2.0M30.0 3.0L40.0 4.3');
+    expect(lonePath(dots(1, 2, null, 3, null))).toBe('M30.0 3.0h0');
+    expect([linePath([]), lonePath(dots(1, 2))]).toEqual(['', '']);
+  });
+
+  it('have an area between them only where the upper one is above', () => {
+    expect(bandPath(dots(0, 0), dots(10, 10))).toBe('M0.0 0.0L10.0 0.0L10.0 10.0L0.0 10.0Z');
+    expect(bandPath(dots(10, 10), dots(0, 0))).toBe('');
+    // They cross in the middle.
+    expect(bandPath(dots(0, 10), dots(10, 0))).toBe('M0.0 0.0L5.0 5.0L0.0 10.0Z');
+    expect(bandPath(dots(10, 0), dots(0, 10))).toBe('M5.0 5.0L10.0 0.0L10.0 10.0Z');
+    expect(bandPath(dots(0, null, 0), dots(10, 10, 10))).toBe('');
   });
 });

@@ -84,3 +84,46 @@ export function withoutRest(values: readonly (number | null)[]): (number | null)
   const isSome = (index: number) => (values[index] ?? 0) !== 0;
   return values.map((value, index) => (isSome(index - 1) || isSome(index) || isSome(index + 1) ? value : null));
 }
+
+/** The part of a drawing within its axes, in pixels. */
+export interface Area {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+/** A value in a drawing, in pixels; null where there is no value. */
+export type Dot = { x: number; y: number } | null;
+
+const place = ({ x, y }: NonNullable<Dot>) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+
+/** The line through the dots, as the path of an SVG. It is broken where a value is missing. */
+export function linePath(dots: readonly Dot[]): string {
+  return dots.map((dot, index) => (dot === null ? '' : `${dots[index - 1] ? 'L' : 'M'}${place(dot)}`)).join('');
+}
+
+/** Dots without a neighbour: a line through them has no length. */
+export function lonePath(dots: readonly Dot[]): string {
+  return dots
+    .map((dot, index) => (dot === null || dots[index - 1] || dots[index + 1] ? '' : `M${place(dot)}h0`))
+    .join('');
+}
+
+/** The area between two lines, where the upper one is above the lower one. */
+export function bandPath(upper: readonly Dot[], lower: readonly Dot[]): string {
+  return upper.map((_, index) => slice(upper[index], upper[index + 1], lower[index + 1], lower[index])).join('');
+}
+
+/** The part between two buckets: `a` to `b` is the upper line, `d` to `c` the lower one. Pixels grow downwards. */
+function slice(a?: Dot, b?: Dot, c?: Dot, d?: Dot): string {
+  if (!a || !b || !c || !d) return '';
+  const [before, after] = [d.y - a.y, c.y - b.y];
+  if (before <= 0 && after <= 0) return '';
+  if (before >= 0 && after >= 0) return polygon(a, b, c, d);
+  const share = before / (before - after);
+  const crossing = { x: a.x + (b.x - a.x) * share, y: a.y + (b.y - a.y) * share };
+  return before > 0 ? polygon(a, crossing, d) : polygon(crossing, b, c);
+}
+
+const polygon = (...corners: NonNullable<Dot>[]) => `M${corners.map(place).join('L')}Z`;

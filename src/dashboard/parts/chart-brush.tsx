@@ -1,8 +1,7 @@
 import { type CSSProperties, type KeyboardEvent, type PointerEvent, useState } from 'react';
-import { moveEdge, type Span, spanOfBuckets, spanWithin } from '../model/chart.ts';
+import { type Area, moveEdge, type Span, spanOfBuckets, spanWithin } from '../model/chart.ts';
 import { minute } from '../model/format.ts';
 import { useView } from '../time.ts';
-import type { Area } from './chart-plot.ts';
 
 /** Buckets that an arrow key moves an edge by; with Shift, more. */
 const KEY_STEPS = { one: 1, more: 6 };

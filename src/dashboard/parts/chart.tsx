@@ -6,8 +6,8 @@ import { preferences } from '../preferences.ts';
 import { useStore } from '../store.ts';
 import { useView } from '../time.ts';
 import { Brush } from './chart-brush.tsx';
-import type { Area, Plot, PlotData } from './chart-plot.ts';
 import { Icon } from './icon.tsx';
+import { layoutOf, Plot, type Size } from './plot.tsx';
 
 export interface Series {
   label: string;
@@ -51,8 +51,6 @@ export interface ChartProps {
   empty?: string;
 }
 
-const NO_BANDS: readonly Band[] = [];
-
 /** A figure: title, legend with present values (those of a bucket under the pointer), and the lines or a table. */
 export function Chart(props: ChartProps) {
   const { title, sentence, times, series, format, end, heightRem = 11 } = props;
@@ -90,7 +88,7 @@ export function Chart(props: ChartProps) {
       ) : (
         <div className="plot-frame" style={{ '--height': `${heightRem}rem` } as CSSProperties}>
           {hasValues || props.empty === undefined ? (
-            <PlotArea {...props} hovered={index} onHover={setHovered} onFailed={() => setTable(true)} />
+            <PlotArea {...props} hovered={index} onHover={setHovered} />
           ) : (
             <p className="nothing">{props.empty}</p>
           )}
@@ -122,87 +120,32 @@ function LegendItem({
   );
 }
 
-function PlotArea({
-  times,
-  bucketMs,
-  series,
-  unit,
-  format,
-  bands = NO_BANDS,
-  brush,
-  hovered,
-  onHover,
-  onFailed,
-}: ChartProps & { hovered: number | null; onHover: (index: number | null) => void; onFailed: () => void }) {
+function PlotArea(props: ChartProps & { hovered: number | null; onHover: (index: number | null) => void }) {
+  const { times, bucketMs, brush, hovered, onHover } = props;
   const zone = useStore(preferences, (all) => all.zone);
-  const theme = useStore(preferences, (all) => all.theme);
   const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<Plot | null>(null);
-  const [area, setArea] = useState<Area | null>(null);
-  const domain = { from: times[0] ?? 0, to: (times.at(-1) ?? 0) + bucketMs };
-  const data: PlotData = { xs: times.map((at) => at + bucketMs / 2), domain, series, unit, format, zone };
-  const latest = useRef(data);
-  const look = JSON.stringify([
-    series.map(({ label, colour, isDashed, width }) => [label, colour, isDashed, width]),
-    bands,
-  ]);
-
+  const [size, setSize] = useState<Size | null>(null);
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
-    let isGone = false;
-    const observer = new ResizeObserver(() => plot.current?.resize());
-    void loadPlot().then((module) => {
-      if (isGone) return;
-      if (module === null) {
-        onFailed();
-        return;
-      }
-      plot.current = new module.Plot(element, latest.current, bands, (next) => setArea((old) => sameArea(old, next)));
-      observer.observe(element);
+    const observer = new ResizeObserver(() => {
+      setSize({ width: element.clientWidth, height: element.clientHeight });
     });
-    return () => {
-      isGone = true;
-      observer.disconnect();
-      plot.current?.destroy();
-      plot.current = null;
-    };
-  }, [look]);
-  const values = JSON.stringify([times, series.map((one) => one.values), zone]);
-  useEffect(() => {
-    latest.current = data;
-    plot.current?.update(data);
-  }, [values]);
-  useEffect(() => {
-    plot.current?.redraw();
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
-    const onChange = () => plot.current?.redraw();
-    scheme.addEventListener('change', onChange);
-    return () => scheme.removeEventListener('change', onChange);
-  }, [theme]);
-
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const layout = size === null ? null : layoutOf(size, props);
+  const domain = { from: times[0] ?? 0, to: (times.at(-1) ?? 0) + bucketMs };
   return (
     <>
-      <div ref={place} className="plot" aria-hidden="true" />
-      {area !== null && (
-        <Brush area={area} domain={domain} bucketMs={bucketMs} hovered={hovered} onHover={onHover} {...brush} />
+      <div ref={place} className="plot">
+        {size !== null && layout !== null && <Plot {...props} {...layout} size={size} zone={zone} />}
+      </div>
+      {layout !== null && (
+        <Brush area={layout.area} domain={domain} bucketMs={bucketMs} hovered={hovered} onHover={onHover} {...brush} />
       )}
     </>
   );
-}
-
-/** Null if the script could not be loaded. */
-async function loadPlot() {
-  try {
-    return await import('./chart-plot.ts');
-  } catch {
-    return null;
-  }
-}
-
-/** The old object if nothing has changed, so that drawing does not render. */
-function sameArea(old: Area | null, next: Area): Area {
-  return old !== null && JSON.stringify(old) === JSON.stringify(next) ? old : next;
 }
 
 function ChartTable({ title, times, series, format }: ChartProps) {

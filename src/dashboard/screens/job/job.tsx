@@ -1,10 +1,10 @@
-import { queuePath } from '../../model/job-links.ts';
 import './job.css';
 import { Link, useLocation, useSearch } from 'wouter';
 import type { JobOfPage } from '../../graphql/operations/job.ts';
 import { parseFilter } from '../../model/filter/parse.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { isJobId } from '../../model/job-id.ts';
+import { queuePath } from '../../model/job-links.ts';
 import { secondLineOfJob, sentenceOfJob, sentenceOfMissingJob, shortSentence } from '../../model/job-sentence.ts';
 import { wordOfJob } from '../../model/words.ts';
 import { AttemptsPanel } from '../../parts/attempts.tsx';

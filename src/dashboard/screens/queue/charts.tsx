@@ -30,7 +30,7 @@ import { useTimeline } from './use-queue.ts';
 const NOTHING = 'No delivery ended in this time.';
 
 /** What came in and went out, how it ended, how long it took, and how late it began. The window and the span are in the URL. */
-export function QueueCharts({ queue: { name }, flow }: { queue: QueueOfPage; flow: Flow }) {
+export default function QueueCharts({ queue: { name }, flow }: { queue: QueueOfPage; flow: Flow }) {
   const [params, setParams] = useSearchParams();
   const window = windowOf(params.get('window')).name;
   const { asked, charts, bucketMs } = useTimeline(name, window);

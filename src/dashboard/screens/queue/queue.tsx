@@ -1,6 +1,7 @@
 import { lowerFirst } from '../../model/format.ts';
 import './queue.css';
 import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type QueueOfPage, QueuePage } from '../../graphql/operations/queue.ts';
 import { query } from '../../graphql/query.ts';
@@ -15,7 +16,6 @@ import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
 import { useView } from '../../time.ts';
-import { QueueCharts } from './charts.tsx';
 import { Facts } from './facts.tsx';
 import { GoneQueue } from './gone.tsx';
 import { LatestJobs } from './latest-jobs.tsx';
@@ -25,6 +25,9 @@ import { OpenJobs } from './open-jobs.tsx';
 import { togglePauseOfQueue } from './pause.ts';
 import { TopCauses } from './top-causes.tsx';
 import { useFlow } from './use-queue.ts';
+
+/** Below the first line, which is what people come for. */
+const QueueCharts = lazy(() => import('./charts.tsx'));
 
 /** A queue: is it healthy, and what limits it right now? */
 export default function Queue({ params: { name = '' } }: { params: Record<string, string> }) {
@@ -55,7 +58,9 @@ function LiveQueue({ queue, asked }: { queue: QueueOfPage; asked: Parameters<typ
       <Failure asked={asked} what="This queue" />
       <QueueNotes queue={queue} />
       <Facts queue={queue} />
-      <QueueCharts queue={queue} flow={flow} />
+      <Suspense fallback={<div className="sec chart-room" />}>
+        <QueueCharts queue={queue} flow={flow} />
+      </Suspense>
       <OpenJobs name={name} depth={queue.depth} />
       <TopCauses queue={queue} />
       <LatestJobs queue={queue} />
