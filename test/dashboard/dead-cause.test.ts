@@ -196,7 +196,8 @@ describe('the price of a replay', () => {
     };
     const [well, ill] = [receiver('a', answers(99, 1)), receiver('b', answers(2, 98))];
     const quiet = receiver('c', answers(1, 0));
-    expect(safetyOfReplays([well, well])).toMatchObject({ signal: 'ok', strong: 'All 2 receivers work.' });
+    expect(safetyOfReplays([well, well])).toMatchObject({ signal: 'ok', strong: 'Of 2 receivers, all work.' });
+    expect(safetyOfReplays([well, well], false)?.strong).toBe('Of the 2 receivers with the most jobs, all work.');
     expect(safetyOfReplays([well, ill, quiet])).toMatchObject({
       signal: 'bad',
       strong: 'Of 3 receivers, 1 fails.',

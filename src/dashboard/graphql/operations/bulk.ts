@@ -38,10 +38,11 @@ export const ReplayContext = graphql(
   [QueueNow],
 );
 
-/** The queues of the jobs that would be replayed. */
+/** The queues of the jobs that would be replayed, those with the most of them first. */
 export const ReplayReceivers = graphql(`
   query ReplayReceivers($jobs: JobFilter!) {
-    jobGroups(by: [QUEUE], filter: $jobs, first: 50) {
+    jobGroups(by: [QUEUE], filter: $jobs, first: 20) {
+      groupCount
       groups {
         queue {
           id name paused hold { until }

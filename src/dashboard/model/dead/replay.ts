@@ -107,22 +107,22 @@ export function safetyOfReplay({ paused, hold, health }: Omit<Receiver, 'name'>)
   };
 }
 
-/** The same for several queues: the worst of them decides. */
-export function safetyOfReplays(receivers: readonly Receiver[]): Safety | null {
+/** The same for several queues: the worst of them decides. `isAll` is false if only those with the most jobs are known. */
+export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): Safety | null {
   const [first] = receivers;
   if (first === undefined) return null;
   if (receivers.length === 1) return safetyOfReplay(first);
   const of = (...signals: Signal[]) =>
     receivers.filter((receiver) => signals.includes(safetyOfReplay(receiver).signal)).map(({ name }) => name);
   const [ill, bad, unknown] = [of('bad', 'warn'), of('bad'), of('idle', 'hold')];
-  const all = `Of ${number(receivers.length)} receivers`;
+  const all = `Of ${isAll ? '' : 'the '}${number(receivers.length)} receivers${isAll ? '' : ' with the most jobs'}`;
   if (ill.length > 0) {
     const text = `Jobs of ${namesText(ill)} would die again. Replay the others by their cause, or send 1 first.`;
     const strong = `${all}, ${ill.length === 1 ? '1 fails' : `${number(ill.length)} fail`}.`;
     return { signal: bad.length > 0 ? 'bad' : 'warn', icon: 'failing', strong, text };
   }
   if (unknown.length === 0)
-    return { signal: 'ok', icon: 'done', strong: `All ${receivers.length} receivers work.`, text: '' };
+    return { signal: 'ok', icon: 'done', strong: `${all}, all work.`, text: '' };
   const text = `Not known: ${namesText(unknown)}. They are paused or held, or had too few deliveries in the last hour.`;
   const well = receivers.length - unknown.length;
   const strong = `${all}, ${number(well)} ${well === 1 ? 'works' : 'work'}.`;

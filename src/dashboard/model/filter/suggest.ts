@@ -35,8 +35,8 @@ export const WORDS: readonly (readonly [word: string, hint: string, examples: re
   ['holds', 'how often it was held', ['>0', '>2']],
   ['completed', 'when it was completed', ['>-1h', '>-1d']],
   ['scheduled', 'when the next delivery is due', ['<+1h', '>+1h']],
-  ['payload.', 'a path in the payload', []],
   ['text', 'anywhere in the payload', []],
+  ['payload.', 'a path in the payload', []],
 ];
 
 const MAX_OF_GROUP = 8;

@@ -58,7 +58,7 @@ export default function ReplayDialog({
     },
     onStarted,
   });
-  const { now, receivers, account, leftOut } = useContextOf(target, priced.matched);
+  const { now, receivers, isAll, account, leftOut } = useContextOf(target, priced.matched);
   const { matched: jobs, isBusy } = priced;
   const canary = isCanary && jobs !== null && jobs > 1;
   const isNone = jobs === 0;
@@ -88,7 +88,7 @@ export default function ReplayDialog({
         ]}
       />
       <DeedNotes priced={priced} refused="Not replayed" />
-      <Safety now={now} receivers={receivers} />
+      <Safety now={now} receivers={receivers} isAll={isAll} />
       <fieldset className="field">
         <legend className="sr">Speed</legend>
         <span className="lab" aria-hidden="true">
@@ -135,6 +135,7 @@ function useContextOf({ queue, filter, jobs, receivers, chosen }: ReplayTarget, 
     ...query(ReplayReceivers, { jobs: { ...jobs, replayable: true } satisfies JobFilter }),
     enabled: jobs !== null,
   });
+  const groups = others.data?.jobGroups;
   const before = asked.data?.deadLetters;
   const leftOut =
     chosen === null
@@ -146,7 +147,8 @@ function useContextOf({ queue, filter, jobs, receivers, chosen }: ReplayTarget, 
         : leftOutOf(chosen, matched);
   return {
     now: asked.data?.queue ?? null,
-    receivers: receivers ?? others.data?.jobGroups.groups.flatMap((group) => group.queue ?? []) ?? [],
+    receivers: receivers ?? groups?.groups.flatMap((group) => group.queue ?? []) ?? [],
+    isAll: groups === undefined || groups.groupCount === groups.groups.length,
     account: asked.data?.account,
     leftOut,
   };
@@ -162,11 +164,13 @@ function titleOf(jobs: number | null, queue: string | null): string {
 function Safety({
   now,
   receivers,
+  isAll,
 }: {
   now: Parameters<typeof safetyOfReplay>[0] | null;
   receivers: readonly Receiver[];
+  isAll: boolean;
 }) {
-  const safety = now === null ? safetyOfReplays(receivers) : safetyOfReplay(now);
+  const safety = now === null ? safetyOfReplays(receivers, isAll) : safetyOfReplay(now);
   if (safety === null) return null;
   return (
     <Note signal={safety.signal} icon={safety.icon}>
