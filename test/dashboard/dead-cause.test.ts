@@ -49,7 +49,7 @@ function cause(
     count: 1998,
     firstSeen: '2026-11-12T09:12:00Z',
     lastSeen: '2026-11-12T09:41:00Z',
-    sample: { queue: QUEUE, job: { attempts: [{ attempt: attempts, responseBody: body }] } },
+    sample: { queue: QUEUE, lastAttempt: { attempt: attempts, responseBody: body } },
     ...change,
   };
 }
@@ -93,7 +93,7 @@ describe('the condition of a cause', () => {
     const at = (minutes: number) => new Date(NOW - minutes * 60_000).toISOString();
     expect(conditionOfCause(cause({ lastSeen: at(11) }), NOW)).toBe('over');
     expect(conditionOfCause(cause({ lastSeen: at(9) }), NOW)).toBe('failing');
-    const ill = { queue: { ...QUEUE, health: answers(94, 6) }, job: null };
+    const ill = { queue: { ...QUEUE, health: answers(94, 6) }, lastAttempt: null };
     expect(conditionOfCause(cause({ lastSeen: at(11), sample: ill }), NOW)).toBe('unknown');
     expect(conditionOfCause(cause({ lastSeen: at(11), sample: null }), NOW)).toBe('unknown');
     // A worker that does not report says nothing about the receiver.

@@ -42,7 +42,7 @@ export type ActionNow = FragmentOf<typeof ActionNow>;
 export const Cause = graphql(`
   fragment Cause on ErrorGroup {
     fingerprint reason error webhookStatusCode count firstSeen lastSeen
-    sample { id deadAt queue { __typename id name maxAttempts maxDefers ackTimeout } job { id attempts { attempt status responseBody } } }
+    sample { id deadAt queue { __typename id name maxAttempts maxDefers ackTimeout } lastAttempt { attempt responseBody } }
   }
 `);
 export type Cause = FragmentOf<typeof Cause>;

@@ -26,7 +26,7 @@ export interface CauseNow {
   /** Null if it has been removed: then the queue is not known. */
   sample: {
     queue: { id: string; name: string; maxDefers: number; ackTimeout: number; health?: Answers | null } | null;
-    job: { attempts: readonly { attempt: number; responseBody: string | null }[] } | null;
+    lastAttempt: { attempt: number; responseBody: string | null } | null;
   } | null;
 }
 
@@ -60,7 +60,7 @@ export function titleOfCause(
     case 'ATTEMPTS_EXHAUSTED': {
       if (code === 401) return 'Receiver rejected the signature (401)';
       if (error === 'ack_timeout' && queue !== null) return `Worker did not report within ${seconds(queue.ackTimeout)}`;
-      const attempts = sample?.job?.attempts.at(-1)?.attempt ?? 1;
+      const attempts = sample?.lastAttempt?.attempt ?? 1;
       return `${subject(causeOf(error, webhookTimeoutSeconds))}${attempts > 1 ? `, ${times(attempts)}` : ''}`;
     }
   }
@@ -74,7 +74,7 @@ function subject(clause: string): string {
 
 /** What the receiver or the worker said last, in one line; else the error. */
 export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'>): string {
-  const body = sample?.job?.attempts.at(-1)?.responseBody ?? '';
+  const body = sample?.lastAttempt?.responseBody ?? '';
   const line = body.trim().split(/\r?\n/, 1)[0] ?? '';
   if (line !== '') return line;
   return codeOf(error) === null ? shortCause(error) || NONE : 'an answer without a body';

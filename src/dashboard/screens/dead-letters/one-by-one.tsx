@@ -101,7 +101,7 @@ async function replayLetter(letter: DeadLetterRow): Promise<void> {
 
 /** The title counts attempts; all else that a sample has is in the row. */
 const sampleOf = (job: DeadLetterRow['job']) =>
-  job === null ? null : { queue: null, job: { attempts: [{ attempt: job.attemptsMade, responseBody: null }] } };
+  job === null ? null : { queue: null, lastAttempt: { attempt: job.attemptsMade, responseBody: null } };
 
 function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => void }) {
   const timeout = useServer()?.webhookTimeoutSeconds ?? 15;

@@ -33,15 +33,19 @@ export function useJobs(filter: Filter, url: ListUrl) {
     enabled: isAsked,
   });
   const all = count.data?.count ?? null;
+  const asked = jobFilterOf(filter, url).states;
+  /** The state of all jobs that match, if the filter says so. */
+  const only = asked?.length === 1 ? asked[0] : undefined;
   const states = useQuery({
     ...query(JobsByState, () => stateVariables(jobFilterOf(filter, url)), { key }),
     ...keepOld,
-    enabled: isAsked && all?.exact === true && all.count > 0,
+    enabled: isAsked && only === undefined && all?.exact === true && all.count > 0,
   });
   const rows = page.data?.jobs.nodes;
   useWatch({ jobIds: rows?.map(({ id }) => id) ?? [] });
   const news = useNews(filter, url, rows, page.dataUpdatedAt);
-  return { page, rows, pageInfo: page.data?.jobs.pageInfo, all, byState: byStateOf(states.data), news };
+  const byState = only === undefined ? byStateOf(states.data) : { [only]: all?.count ?? 0 };
+  return { page, rows, pageInfo: page.data?.jobs.pageInfo, all, byState, news };
 }
 
 function pageVariables(filter: JobFilter, { order, after, before }: ListUrl) {

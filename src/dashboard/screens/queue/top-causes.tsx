@@ -82,6 +82,6 @@ function clauseOf(reason: Group['reason'], error: string | null, webhookTimeoutS
 }
 
 function firstLineOf({ sample }: Group): string {
-  const body = sample?.job?.attempts.at(-1)?.responseBody ?? '';
+  const body = sample?.lastAttempt?.responseBody ?? '';
   return body.split('\n', 1)[0] ?? '';
 }

@@ -12,7 +12,7 @@ import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
 import { useRowKeys } from './queue-keys.ts';
 import { QueuesSection } from './queues-section.tsx';
 import { SpanChoice, useSpan } from './span-choice.tsx';
-import { PAGE, useDeaths, useQueues } from './use-queues.ts';
+import { PAGE, useQueues, useTimelines } from './use-queues.ts';
 
 const CRUMBS = [{ label: 'Queues' }];
 
@@ -25,7 +25,7 @@ export function QueueList() {
   const { asked, page, states } = useQueues(place);
   const region = useRef<HTMLDivElement>(null);
   const span = useSpan();
-  const deaths = useDeaths();
+  const timelines = useTimelines(place, span);
   const { isHeld, handlers } = useHeld();
   useRowKeys(region);
 
@@ -50,7 +50,7 @@ export function QueueList() {
         <div ref={region} {...handlers}>
           <QueuesSection
             title={search === '' ? 'All queues' : 'Queues with this name'}
-            {...{ place, states: worstFirst(states), span, deaths: deaths.counts, isHeld }}
+            {...{ states: worstFirst(states), span, timelines, isHeld }}
           />
         </div>
       )}
