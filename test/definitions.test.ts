@@ -13,7 +13,7 @@ const CALLS: readonly (readonly [handler: string, call: string, code: string])[]
   ['graphql/dead-letters/mutations.ts', 'services.bulk.startReplay', 'services/bulk/request.ts'],
   ['graphql/jobs/publish.ts', 'services.jobs.publishMany', 'services/jobs/publish-many.ts'],
   ['graphql/jobs/page.ts', 'services.jobs.count', 'services/jobs/search.ts'],
-  ['graphql/loaders.ts', 'services.insight.timelines', 'services/insight/queues.ts'],
+  ['graphql/queue-loaders.ts', 'services.insight.timelines', 'services/insight/queues.ts'],
 ];
 
 const server = startLanguageServer();

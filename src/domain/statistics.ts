@@ -107,10 +107,19 @@ export interface TimelinePoint {
   duration: Percentiles;
   /** Times from `scheduledFor` to the start of the delivery. */
   wait: Percentiles;
+  /** Jobs published in the bucket; null if they were not counted. */
+  published: number | null;
 }
 
-/** Returns every point of the grid, including those without attempts. */
-export function timelineOf(grid: TimelineGrid, rows: readonly (AttemptTotals & { at: number })[]): TimelinePoint[] {
+/**
+ * Returns every point of the grid, including those without attempts.
+ * @param published jobs by bucket of the grid, if they were counted
+ */
+export function timelineOf(
+  grid: TimelineGrid,
+  rows: readonly (AttemptTotals & { at: number })[],
+  published?: readonly number[],
+): TimelinePoint[] {
   const parts = Array.from({ length: grid.count }, (): AttemptTotals[] => []);
   for (const row of rows) parts[Math.floor((row.at - grid.startMs) / grid.bucketMs)]?.push(row);
   return parts.map((part, n) => {
@@ -124,6 +133,18 @@ export function timelineOf(grid: TimelineGrid, rows: readonly (AttemptTotals & {
       dead,
       duration: percentilesOf(durations),
       wait: percentilesOf(waits),
+      published: published === undefined ? null : (published[n] ?? 0),
     };
   });
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Whether the statistics of the last hour contain the whole chart, so that no others need to be read. */
+export function isOfLastHour({ from, bucketSeconds }: TimelineInput, nowMs: number): boolean {
+  const bucketMs = STATS_BUCKET_SECONDS * 1000;
+  if (!(bucketSeconds > 0) || bucketSeconds % STATS_BUCKET_SECONDS !== 0) return false;
+  const startMs = Math.floor(from.getTime() / (bucketSeconds * 1000)) * bucketSeconds * 1000;
+  // The database may begin a bucket later: its clock is ahead of what this process knows of it.
+  return startMs > Math.floor((nowMs - HOUR_MS) / bucketMs) * bucketMs;
 }

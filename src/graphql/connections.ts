@@ -1,7 +1,9 @@
 import { resolveCursorConnection } from '@pothos/plugin-relay';
+import type { GraphQLResolveInfo } from 'graphql';
 import { JobferryError } from '../domain/errors.ts';
 import { type BoundedCount, MAX_COUNT, type Position, type Slice } from '../domain/page.ts';
 import { PRICE } from './prices.ts';
+import { Selection } from './selection.ts';
 
 const PAGE = { defaultSize: 25, maxSize: 100 };
 
@@ -18,8 +20,19 @@ interface Placed<T> {
   node: T;
 }
 
-/** Returns a page of an ordered list. One item more than the page has is read, to know whether the list continues. */
-export async function pageOf<T>(args: PageArgs, read: (slice: Slice) => Promise<Placed<T>[]>) {
+/** Fields of a connection that need its items. */
+const OF_ITEMS = ['nodes', 'edges', 'pageInfo', 'hint'];
+
+/**
+ * Returns a page of an ordered list. One item more than the page has is read, to know whether the list continues. If no field
+ * that needs an item is selected, as for the total alone, no item is read.
+ * @param count counts the whole list, at most once and only if a total is selected that the page does not show
+ */
+export async function pageOf<T>(
+  { args, info, count }: { args: PageArgs; info: GraphQLResolveInfo; count: () => Promise<BoundedCount> },
+  read: (slice: Slice) => Promise<Placed<T>[]>,
+) {
+  const isRead = Selection.of(info).has(...OF_ITEMS);
   for (const size of [args.first, args.last]) {
     if (size != null && (size < 0 || size > PAGE.maxSize))
       throw badPage(`first and last must be from 0 to ${PAGE.maxSize}`);
@@ -27,15 +40,20 @@ export async function pageOf<T>(args: PageArgs, read: (slice: Slice) => Promise<
   if (args.first != null && args.last != null) throw badPage('give either first or last');
   const page = await resolveCursorConnection(
     { ...PAGE, args, toCursor: (item) => cursorOf((item as Placed<T>).position) },
-    ({ before, after, limit, inverted }): Promise<Placed<T>[]> =>
-      read({ limit, inverted, after: positionOf(after), before: positionOf(before) }),
+    ({ before, after, limit, inverted }): Promise<Placed<T>[]> => {
+      const slice = { limit, inverted, after: positionOf(after), before: positionOf(before) };
+      return isRead ? read(slice) : Promise.resolve([]);
+    },
   );
   if (page === null) throw new Error('a page is never null');
   const edges = (page.edges as { cursor: string; node: Placed<T> }[]).map(({ cursor, node }) => ({
     cursor,
     node: node.node,
   }));
-  return { edges, pageInfo: page.pageInfo as PageInfo };
+  const pageInfo = page.pageInfo as PageInfo;
+  const isWhole =
+    isRead && args.after == null && args.before == null && !pageInfo.hasNextPage && !pageInfo.hasPreviousPage;
+  return { edges, pageInfo, ...counted(isWhole ? async () => ({ count: edges.length, exact: true }) : count) };
 }
 
 /** Returns the items of positions, without those whose row the sweep has removed meanwhile. */
@@ -84,7 +102,7 @@ interface Counted {
 }
 
 /** Adds a total that is counted at most once, for all fields that return it. */
-export function counted(count: () => Promise<BoundedCount>): Counted {
+function counted(count: () => Promise<BoundedCount>): Counted {
   let total: Promise<BoundedCount> | null = null;
   return {
     total: () => {

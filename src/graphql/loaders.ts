@@ -1,28 +1,28 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../db/connection/prisma.ts';
-import type { Attempt, DeadLetter, Job, Queue } from '../db/generated/client.ts';
+import type { Attempt, DeadLetter } from '../db/generated/client.ts';
 import type { Account } from '../domain/account.ts';
 import { JobferryError } from '../domain/errors.ts';
-import type { QueueHealth } from '../domain/health.ts';
-import type { DeadLetterFilter, JobFilter } from '../domain/job-filter.ts';
+import type { JobFilter } from '../domain/job-filter.ts';
 import type { Position } from '../domain/page.ts';
-import type { TimelineInput, TimelinePoint } from '../domain/statistics.ts';
 import type { ErrorGroup } from '../services/dead-letters/search.ts';
-import type { QueueDepth, QueueUse, ShownWaiting } from '../services/insight/queues.ts';
+import type { ShownWaiting } from '../services/insight/queues.ts';
+import type { JobRow } from '../services/jobs/rows.ts';
 import type { StoredText } from '../services/jobs/stored-text.ts';
 import type { ServerFacts } from '../services/server/facts.ts';
 import type { ServicesOfRequest } from '../services/services.ts';
 import type { AnswerTexts } from './answer-texts.ts';
-import { cancelledBy } from './jobs/cancelled-by.ts';
+import { cancelKey, cancelledBy } from './jobs/cancelled-by.ts';
+import { createQueueLoaders, type QueueLoaders } from './queue-loaders.ts';
+import type { Selection } from './selection.ts';
 
-/** A job without its payload and its webhook answer, which can be large and are read only if selected. */
-export type JobRow = Omit<Job, 'payload' | 'answerBody'>;
-/** A queue without its secrets, which GraphQL never returns from a stored row. */
-export type QueueRow = Omit<Queue, 'signingSecret' | 'nextSigningSecret'>;
+export type { QueueRow } from '../services/insight/queues.ts';
+export type { JobRow } from '../services/jobs/rows.ts';
 
-export interface Loaders {
-  queue: DataLoader<string, QueueRow | null>;
+export interface Loaders extends QueueLoaders {
   job: DataLoader<string, JobRow | null>;
+  /** Jobs that are loaded next are read together with what is selected of them, which the other loaders then have. */
+  selectOfJobs(selection: Selection): void;
   payload: DataLoader<string, string | null>;
   /**
    * Sizes of payloads and at least as many of their first characters as the key asks for. The key is the id of the job, a
@@ -34,12 +34,11 @@ export interface Loaders {
   attempts: DataLoader<string, Attempt[]>;
   /** A single attempt; the key is the id of the job, a colon, and the ordinal. */
   attempt: DataLoader<string, Attempt | null>;
+  /** The last attempt of a job. */
+  lastAttempt: DataLoader<string, Attempt | null>;
   replays: DataLoader<string, string[]>;
   deadLetter: DataLoader<string, DeadLetter | null>;
   deadLetterOfJob: DataLoader<string, DeadLetter | null>;
-  depth: DataLoader<string, QueueDepth | null>;
-  use: DataLoader<string, QueueUse | null>;
-  health: DataLoader<string, QueueHealth | null>;
   waiting: DataLoader<string, ShownWaiting | null>;
   /** Number of jobs that are due before a pending job; null if there are more than 1000. */
   ahead: DataLoader<string, number | null>;
@@ -49,9 +48,18 @@ export interface Loaders {
   sessionsOfMember: DataLoader<string, number>;
   /** The database clock and the periods, read once. */
   server(): Promise<ServerFacts>;
-  timeline(input: TimelineInput): DataLoader<string, TimelinePoint[]>;
   newestJobs(filter: JobFilter, limit: number): DataLoader<string, Position[]>;
-  errorGroups(filter: DeadLetterFilter, limit: number): DataLoader<string, ErrorGroup[]>;
+  /** The largest groups of a queue that were not replayed. */
+  errorGroups: DataLoader<GroupsOfQueue, ErrorGroup[], string>;
+  /** Keeps the last attempts that were read with error groups. */
+  keepAttemptsOf(groups: readonly ErrorGroup[]): void;
+}
+
+interface GroupsOfQueue {
+  queueId: string;
+  limit: number;
+  /** Whether the last attempts of the samples are read with the groups. */
+  withAttempts: boolean;
 }
 
 interface Sources {
@@ -70,23 +78,53 @@ const MAX_ATTEMPTS = 5000;
  */
 export function createLoaders({ prisma, stored, services, texts }: Sources, account: Account): Loaders {
   const accountId = account.id;
-  let server: Promise<ServerFacts> | null = null;
-  const readServer = () => {
-    server ??= services.server.facts();
-    return server;
+  let facts: Promise<ServerFacts> | null = null;
+  const server = () => {
+    facts ??= services.server.facts();
+    return facts;
   };
   const byId = <Row extends { id: string }>(read: (ids: string[]) => Promise<Row[]>) =>
     batched((ids) => read(ids).then((rows) => new Map(rows.map((row) => [row.id, row]))), null);
+  const ofQueues = createQueueLoaders({ services, server }, account);
+  const deadLetterOfJob = batched(async (ids) => {
+    const rows = await prisma.deadLetter.findMany({ where: { jobId: { in: ids }, queue: { accountId } } });
+    return new Map(rows.map((row) => [row.jobId, row]));
+  }, null);
+  const waiting = batched((ids) => services.insight.waitings(account, ids), null);
+  const readable = (attempt: Attempt): Attempt => ({ ...attempt, responseBody: stored.answer(attempt) });
+  const lastAttempt = batched<Attempt, null>(async (ids) => {
+    const rows = await services.jobs.lastAttempts(account, ids);
+    return new Map(rows.map((row) => [row.jobId, readable(row)]));
+  }, null);
+  const keepAttemptsOf = (groups: readonly ErrorGroup[]) => {
+    for (const { sample, lastAttempt: attempt } of groups)
+      lastAttempt.prime(sample.jobId, attempt === null ? null : readable(attempt));
+  };
+  const cancelled = batched<string, null>((keys) => cancelledBy(prisma, accountId, keys), null);
+  const nothing = { queue: false, deadLetter: false, waiting: false, cancelledBy: false };
+  const selected = { ...nothing };
   return {
-    queue: byId((ids) =>
-      prisma.queue.findMany({
-        where: { id: { in: ids }, accountId },
-        omit: { signingSecret: true, nextSigningSecret: true },
-      }),
-    ),
-    job: byId((ids) =>
-      prisma.job.findMany({ where: { id: { in: ids }, accountId }, omit: { payload: true, answerBody: true } }),
-    ),
+    ...ofQueues,
+    job: byId(async (ids) => {
+      const parts = { ...selected };
+      Object.assign(selected, nothing);
+      const rows = await services.jobs.rows(account, ids, parts);
+      for (const row of rows.queues) ofQueues.queue.prime(row.id, row);
+      for (const row of rows.deadLetters) deadLetterOfJob.prime(row.jobId, row);
+      const actors = new Map(rows.cancellations.map(({ id, actor }) => [id, actor]));
+      for (const { id, status, deadAt } of rows.jobs) {
+        if (parts.deadLetter && status === 'dead') deadLetterOfJob.prime(id, null);
+        if (parts.waiting && status === 'pending') waiting.prime(id, rows.waiting.get(id) ?? null);
+        if (actors.has(id) && deadAt !== null) cancelled.prime(cancelKey({ id }, deadAt), actors.get(id) ?? null);
+      }
+      return rows.jobs;
+    }),
+    selectOfJobs(selection) {
+      selected.queue ||= selection.has('queue');
+      selected.deadLetter ||= selection.has('deadLetter');
+      selected.waiting ||= selection.has('waiting');
+      selected.cancelledBy ||= selection.has('cancelledBy');
+    },
     payload: batched<string, null>(async (ids) => {
       const rows = await stored.payloads(accountId, ids, texts.left);
       return new Map(rows.map(({ id, payload }) => [id, payload ?? texts.refusal()]));
@@ -124,16 +162,15 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
           `these jobs have more than ${MAX_ATTEMPTS} attempts: request fewer jobs`,
         );
       }
-      const readable = rows.map((row) => ({ ...row, responseBody: stored.answer(row) }));
-      return grouped(readable, (row) => row.jobId);
+      return grouped(rows.map(readable), (row) => row.jobId);
     }, []),
     attempt: batched<Attempt, null>(async (keys) => {
       const pairs = keys.map((key) => ({ jobId: key.slice(0, 24), ordinal: Number(key.slice(25)) }));
       const rows = await prisma.attempt.findMany({ where: { OR: pairs, job: { accountId } } });
-      return new Map(
-        rows.map((row) => [`${row.jobId}:${row.ordinal}`, { ...row, responseBody: stored.answer(row) }] as const),
-      );
+      return new Map(rows.map((row) => [`${row.jobId}:${row.ordinal}`, readable(row)]));
     }, null),
+    lastAttempt,
+    keepAttemptsOf,
     replays: batched(async (ids) => {
       const rows = await prisma.job.findMany({
         where: { replayOf: { in: ids }, accountId },
@@ -144,34 +181,33 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       return new Map([...groups].map(([id, jobs]) => [id, jobs.map((job) => job.id)]));
     }, []),
     deadLetter: byId((ids) => prisma.deadLetter.findMany({ where: { id: { in: ids }, queue: { accountId } } })),
-    deadLetterOfJob: batched(async (ids) => {
-      const rows = await prisma.deadLetter.findMany({ where: { jobId: { in: ids }, queue: { accountId } } });
-      return new Map(rows.map((row) => [row.jobId, row]));
-    }, null),
-    depth: batched((ids) => services.insight.depths(account, ids), null),
-    use: batched((ids) => services.insight.uses(account, ids), null),
-    health: batched((ids) => services.insight.healths(account, ids), null),
-    waiting: batched((ids) => services.insight.waitings(account, ids), null),
+    deadLetterOfJob,
+    waiting,
     ahead: batched<number, null>(async (ids) => {
       const counts = await services.insight.aheads(account, ids);
       return new Map([...counts].filter((entry): entry is [string, number] => entry[1] !== null));
     }, null),
-    cancelledBy: batched<string, null>((keys) => cancelledBy(prisma, accountId, keys), null),
+    cancelledBy: cancelled,
     sessionsOfMember: batched<number, number>(async (ids) => {
-      const where = { accountId, memberId: { in: ids }, expiresAt: { gt: (await readServer()).now } };
+      const where = { accountId, memberId: { in: ids }, expiresAt: { gt: (await server()).now } };
       const groups = await prisma.session.groupBy({ by: ['memberId'], where, _count: true });
       return new Map(groups.map(({ memberId, _count }) => [memberId ?? '', _count]));
     }, 0),
-    server: readServer,
-    timeline: perArgument((input) => batched((ids) => services.insight.timelines(account, ids, input), [])),
+    server,
     newestJobs: perArguments((filter, limit) =>
       batched((ids) => services.jobs.newest(account, ids, filter, limit), []),
     ),
-    errorGroups: perArguments((filter, limit) =>
-      batched(
-        (ids) => services.deadLetters.errorGroups(account, { ...filter, queueIds: ids }, { limit, byAnswer: false }),
-        [],
-      ),
+    // The largest of several lengths contains the others.
+    errorGroups: new DataLoader(
+      async (keys: readonly GroupsOfQueue[]) => {
+        const queueIds = [...new Set(keys.map(({ queueId }) => queueId))];
+        const limit = Math.max(...keys.map((key) => key.limit));
+        const options = { limit, byAnswer: false, withAttempts: keys.some((key) => key.withAttempts) };
+        const groups = await services.deadLetters.errorGroups(account, { replayed: false, queueIds }, options);
+        if (options.withAttempts) keepAttemptsOf([...groups.values()].flat());
+        return keys.map((key) => (groups.get(key.queueId) ?? []).slice(0, key.limit));
+      },
+      { cacheKeyFn: ({ queueId, limit }) => `${queueId} ${limit}` },
     ),
   };
 }

@@ -20,7 +20,8 @@ import { createJobReads } from './jobs/list.ts';
 import { createPublish } from './jobs/publish.ts';
 import { createPublishMany } from './jobs/publish-many.ts';
 import { createReports } from './jobs/report.ts';
-import { createJobSearch } from './jobs/search.ts';
+import { createJobRowReads } from './jobs/rows.ts';
+import { createJobSearch, type SearchRequest } from './jobs/search.ts';
 import { createQueueChanges, createQueueReads } from './queues/manage.ts';
 import { createQueueOperations } from './queues/operations.ts';
 import { createServerFacts } from './server/facts.ts';
@@ -43,6 +44,7 @@ export function createServices(context: Context) {
     jobs: {
       ...publishing,
       ...createJobReads(context, batches),
+      ...createJobRowReads(context),
       ...explainUnavailable(createReports(context, batches)),
       ...createJobSearch(context),
       ...createAttemptSearch(context),
@@ -83,7 +85,7 @@ export function createServices(context: Context) {
      * They end when the client disconnects, which aborts the signal.
      */
     ofRequest(signal: AbortSignal): typeof services {
-      const request = { budget: new SearchBudget(signal) };
+      const request: SearchRequest = { budget: new SearchBudget(signal), scopes: new Map() };
       return {
         ...services,
         jobs: { ...services.jobs, ...createJobSearch(context, request), ...createAttemptSearch(context, request) },

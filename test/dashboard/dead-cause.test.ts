@@ -53,7 +53,7 @@ function cause(
     firstSeen: '2026-11-12T09:12:00Z',
     lastSeen: '2026-11-12T09:41:00Z',
     queue: QUEUE,
-    sample: { job: { attempts: [{ attempt: attempts, responseBody: body }] } },
+    sample: { lastAttempt: { attempt: attempts, responseBody: body } },
     ...change,
   };
 }

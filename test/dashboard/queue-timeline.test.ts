@@ -4,7 +4,6 @@ import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/
 import {
   type AttemptsPoint,
   chartRate,
-  flowOf,
   queueCharts,
   rateUnit,
   windowOf,
@@ -15,57 +14,30 @@ const none = { p50: null, p95: null, p99: null };
 const bucketMs = 300_000;
 
 const attempts = (clock: string, change: Partial<AttemptsPoint> = {}): AttemptsPoint => ({
-  ...{ at: at(clock), success: 0, failed: 0, nacked: 0, deferred: 0, duration: none, wait: none },
+  ...{ at: at(clock), success: 0, failed: 0, nacked: 0, deferred: 0, published: 0, duration: none, wait: none },
   ...change,
 });
-const published = (clock: string, completed: number, pending = 0) => ({
-  ...{ at: at(clock), pending, processing: 0, awaitingAck: 0, completed, dead: 0 },
-});
-
 const timeline = [
   attempts('11:50', { success: 9000 }),
   attempts('11:55', { success: 290, failed: 7, nacked: 3, deferred: 50, wait: { p50: 80, p95: 90, p99: 95 } }),
   attempts('12:00', { success: 300 }),
-  attempts('12:05', { success: 30 }),
+  attempts('12:05', { success: 30, published: 60 }),
 ];
-const incoming = [published('11:50', 1), published('11:55', 100, 200), published('12:00', 300), published('12:05', 60)];
-
-describe('the present flow', () => {
-  const now = Date.parse(at('12:06'));
-  const flow = flowOf({ timeline, published: incoming, lastAt: at('12:05') }, { now, bucketMs });
-
-  it('is that of the last two full buckets; a hold is no delivery', () => {
-    expect(flow).toEqual({ in: 1, out: 1, wait: 80, lastAt: at('12:05') });
-  });
-
-  it('is not known before there is a full bucket', () => {
-    const soon = { now: Date.parse(at('11:52')), bucketMs };
-    expect(flowOf({ timeline, published: incoming, lastAt: null }, soon)).toMatchObject({ in: null, out: null });
-  });
-});
-
 describe('the charts', () => {
   it('have rates of the time that has passed in the bucket under way', () => {
-    const {
-      times,
-      delivered,
-      published: rates,
-    } = queueCharts(timeline, incoming, {
-      now: Date.parse(at('12:08')),
-      bucketMs,
-    });
+    const { times, delivered, published: rates } = queueCharts(timeline, { now: Date.parse(at('12:08')), bucketMs });
     expect(times.at(-1)).toBe(Date.parse(at('12:05')));
     expect(delivered).toEqual([30, 1, 1, 30 / 180]);
     expect(rates.at(-1)).toBe(60 / 180);
   });
 
   it('leave that bucket out until half of it has passed', () => {
-    const { times } = queueCharts(timeline, incoming, { now: Date.parse(at('12:06')), bucketMs });
+    const { times } = queueCharts(timeline, { now: Date.parse(at('12:06')), bucketMs });
     expect(times.at(-1)).toBe(Date.parse(at('12:00')));
   });
 
   it('keep what was not measured apart from zero', () => {
-    const { wait, outcomes } = queueCharts(timeline, incoming, { now: Date.parse(at('12:20')), bucketMs });
+    const { wait, outcomes } = queueCharts(timeline, { now: Date.parse(at('12:20')), bucketMs });
     expect(wait.p50).toEqual([null, 80, null, null]);
     expect(outcomes.deferred).toEqual([0, 50, 0, 0]);
   });

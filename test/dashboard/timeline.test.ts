@@ -19,8 +19,9 @@ const point = (clock: string, change: Partial<Point> = {}): Point => ({
   ...{ at: at(clock), success: 0, failed: 0, nacked: 0, deferred: 0, wait: { p50: null, p95: null } },
   ...change,
 });
-const published = (clock: string, completed: number) => ({
-  ...{ at: at(clock), pending: 1, processing: 0, awaitingAck: 0, completed, dead: 2 },
+const flowing = (clock: string, published: number, change: Partial<Point> = {}): Point & { published: number } => ({
+  ...point(clock, change),
+  published,
 });
 
 describe('the span of the sparklines', () => {
@@ -39,25 +40,29 @@ describe('the span of the sparklines', () => {
 
 describe('the flow of a queue', () => {
   const points = [
-    point('11:45', { success: 9999 }),
-    point('11:50', { success: 290, failed: 8, nacked: 2, deferred: 50, wait: { p50: 30, p95: 40 } }),
-    point('11:55', { success: 300, wait: { p50: 90, p95: 700 } }),
-    point('12:00', { success: 1, wait: { p50: 5, p95: 6 } }),
+    flowing('11:45', 9999, { success: 9999 }),
+    flowing('11:50', 150, { success: 290, failed: 8, nacked: 2, deferred: 50, wait: { p50: 30, p95: 40 } }),
+    flowing('11:55', 450, { success: 300, wait: { p50: 90, p95: 700 } }),
+    flowing('12:00', 9999, { success: 1, wait: { p50: 5, p95: 6 } }),
   ];
 
   it('is that of the last two full buckets; what was put off has not left', () => {
-    const flow = flowOf(points, [published('11:50', 147), published('11:55', 447), published('12:00', 9999)], now);
-    expect(flow).toMatchObject({ in: 1, out: 1, wait: 90 });
+    expect(flowOf(points, now)).toMatchObject({ in: 1, out: 1, wait: 90 });
+  });
+
+  it('is as late as the last delivery of that time', () => {
+    const quiet = points.map((one) => (one.at === at('11:55') ? flowing('11:55', 0) : one));
+    expect(flowOf(quiet, now).wait).toBe(30);
   });
 
   it('is not known before there are two full buckets', () => {
-    expect(flowOf(points.slice(2), null, now)).toMatchObject({ in: null, out: null });
-    expect(flowOf([], [], now)).toEqual({ in: null, out: null, wait: null, lastAt: null });
+    expect(flowOf(points.slice(2), now)).toMatchObject({ in: null, out: null });
+    expect(flowOf([], now)).toEqual({ in: null, out: null, wait: null, lastAt: null });
   });
 
   it('ended when the last bucket with an attempt did, or is under way', () => {
-    expect(flowOf(points, null, now).lastAt).toBe('2026-11-12T12:04:11.000Z');
-    expect(flowOf([...points.slice(0, 3), point('12:00')], null, now).lastAt).toBe(at('12:00'));
+    expect(flowOf(points, now).lastAt).toBe('2026-11-12T12:04:11.000Z');
+    expect(flowOf([...points.slice(0, 3), flowing('12:00', 0)], now).lastAt).toBe(at('12:00'));
   });
 
   it('asks for enough points to have two full ones', () => {

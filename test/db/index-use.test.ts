@@ -10,15 +10,18 @@ import {
   pendingJobs,
 } from '../../src/db/delivery/stored-job.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
-import { queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
-import { queueStats, rollUp } from '../../src/db/insight/statistics.ts';
+import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
+import { waitingJobs } from '../../src/db/insight/queues.ts';
+import { rollUp } from '../../src/db/insight/statistics.ts';
 import { accountUsage } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
+import { jobRows, lastAttemptsOfJobs } from '../../src/db/jobs/rows.ts';
 import { sweepById, sweepDeadLetters, sweepQueues, sweepsBelow } from '../../src/db/retention/sweep.ts';
 import { countAttempts, searchAttempts } from '../../src/db/search/attempts.ts';
-import { countDeadLetters, deadLetterIds } from '../../src/db/search/dead-letters.ts';
+import { countDeadLetters, deadLetterRows } from '../../src/db/search/dead-letters.ts';
 import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
+import { timelineOfJobs } from '../../src/db/search/jobs.ts';
 import {
   DELIVERED,
   type Fixture,
@@ -124,18 +127,44 @@ const CASES: [string, () => Promise<unknown>][] = [
   ],
   ['where a list begins', () => listStart(fixture.db, queue.id, PERIODS)],
   ['the roll-up of statistics', () => rollUp(fixture.db, RETENTION_MS)],
-  ['the statistics of a queue', () => queueStats(fixture.db, fixture.accountId, [queue.id], null, RETENTION_MS)],
-  ['the depth of a queue', () => queueDepths(fixture.db, fixture.accountId, [queue.id], PERIODS)],
-  ['the use of a queue', () => queueUses(fixture.db, fixture.accountId, [queue.id])],
+  ['the statistics of a queue', () => stateOf('attempts')],
+  ['the depth of a queue', () => stateOf('depth')],
+  ['the use of a queue', () => stateOf('use')],
+  ['what a page shows of a queue', () => stateOf('row', 'depth', 'use', 'attempts', 'published')],
   ['why a job waits', () => waitingJobs(fixture.db, fixture.accountId, [anyJob])],
+  [
+    'a job with what belongs to it',
+    () =>
+      jobRows(fixture.db, fixture.accountId, [anyJob], {
+        queue: true,
+        deadLetter: true,
+        waiting: true,
+        cancelledBy: true,
+      }),
+  ],
+  ['the last attempt of a job', () => lastAttemptsOfJobs(fixture.db, fixture.accountId, [anyJob])],
+  ['published jobs over time', jobTimeline],
   ['the usage of an account', () => accountUsage(fixture.db, fixture.accountId)],
-  ['a page of dead letters', () => deadLetterIds(fixture.db, deadLetters(), {}, { ascending: false, limit: 26 })],
+  ['a page of dead letters', () => deadLetterRows(fixture.db, deadLetters(), {}, { ascending: false, limit: 26 })],
   ['the number of dead letters', () => countDeadLetters(fixture.db, deadLetters(), { queueIds: [queue.id] }, 100)],
   [
     'error groups',
     () => errorGroups(fixture.db, deadLetters(), { queueIds: [queue.id] }, { limit: 10, byAnswer: false }),
   ],
 ];
+
+function stateOf(...parts: QueuePart[]) {
+  const spans = { firstIds: ['0', '8'], lastIds: ['8', 'g'] };
+  return queueNow(fixture.db, fixture.accountId, [queue.id], { parts: new Set(parts), spans }, PERIODS);
+}
+
+function jobTimeline() {
+  const filter = { queueIds: [queue.id] };
+  const bucketMs = 3_600_000;
+  const toMs = Math.ceil(Date.now() / bucketMs) * bucketMs;
+  const spans = { fromMs: toMs - 24 * bucketMs, toMs, bucketMs };
+  return timelineOfJobs(fixture.db, { ...deadLetters(), filter }, spans);
+}
 
 function deadLetters() {
   return { accountId: fixture.accountId, windowMs: RETENTION_MS, periods: PERIODS };

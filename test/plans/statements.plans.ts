@@ -16,23 +16,25 @@ import * as stored from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
-import { jobsAhead, liveQueueIds, queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
-import { indexAttempts, queueStats, rollUp } from '../../src/db/insight/statistics.ts';
+import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
+import { jobsAhead, liveQueueIds, waitingJobs } from '../../src/db/insight/queues.ts';
+import { indexAttempts, rollUp } from '../../src/db/insight/statistics.ts';
 import { accountUsage, isLimitReached } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
 import { payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
+import { jobRows, lastAttemptsOfJobs } from '../../src/db/jobs/rows.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueState } from '../../src/db/queues/queues.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
 import { searchAttempts } from '../../src/db/search/attempts.ts';
-import { countDeadLetters, deadLetterIds } from '../../src/db/search/dead-letters.ts';
+import { countDeadLetters, deadLetterRows } from '../../src/db/search/dead-letters.ts';
 import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
 import { groupJobs } from '../../src/db/search/job-groups.ts';
-import { countJobs, searchJobs } from '../../src/db/search/jobs.ts';
+import { countJobs, searchJobs, timelineOfJobs } from '../../src/db/search/jobs.ts';
 import { samplePayloads } from '../../src/db/search/payload-sample.ts';
 import {
   credentialsInForce,
@@ -41,6 +43,7 @@ import {
   noteSessionUse,
   sessionByHash,
 } from '../../src/db/sessions.ts';
+import { firstIdAt } from '../../src/domain/id.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
 import { JOBS, type Seeded, seed } from './seed.ts';
 
@@ -199,7 +202,7 @@ const CASES: Case[] = [
   ],
   ['index payloads', 20_000, () => indexPayloads(db, 500)],
   ['index payloads of an account', 5000, () => indexWaiting(db, { max: 500, bytes: 1e6, pauseMs: 0, giveUp: false })],
-  ['a page of dead letters', 5000, () => deadLetterIds(db, scope(), {}, { ascending: false, limit: 26 })],
+  ['a page of dead letters', 5000, () => deadLetterRows(db, scope(), {}, { ascending: false, limit: 26 })],
   ['count dead letters', 50_000, () => countDeadLetters(db, scope(), { queueIds: [q.dead.id] }, 10_000)],
   [
     'error groups',
@@ -211,13 +214,24 @@ const CASES: Case[] = [
     JOBS * 1.2,
     () => errorGroupsAcrossQueues(db, scope(), {}, { limit: 10, byAnswer: true, newSince: from }),
   ],
-  ['depths', JOBS * 1.5, () => queueDepths(db, by().accountId, [q.dead.id], periods)],
-  ['uses', 2000, () => queueUses(db, by().accountId, [q.small.id])],
+  ['depths', JOBS * 1.5, () => stateOf(q.dead.id, 'depth')],
+  ['uses', 2000, () => stateOf(q.small.id, 'use')],
+  ['rows of queues', 200, () => stateOf(q.small.id, 'row')],
+  // As a page asks for them: the same work in one statement.
+  ['depths, uses and statistics', JOBS * 1.5 + 62_000, () => stateOf(q.dead.id, 'depth', 'use', 'attempts')],
+  ['jobs published in ten minutes', JOBS * 0.2, () => stateOf(q.completed.id, 'attempts', 'published')],
+  ['rows of jobs with what belongs to them', 4000, () => jobRows(db, by().accountId, [job.id], ALL_PARTS)],
+  ['last attempts', 100, () => lastAttemptsOfJobs(db, by().accountId, [job.id])],
+  [
+    'published jobs over time',
+    JOBS * 1.5,
+    () => timelineOfJobs(db, jobs({ queueIds: [q.completed.id] }), { ...lastDays(), bucketMs: 3_600_000 }),
+  ],
   ['live queues', 500, () => liveQueueIds(db, by().accountId)],
   ['jobs ahead', 5000, () => jobsAhead(db, by().accountId, [job.id])],
   ['lags', 500, () => serviceLags(db, by().accountId, RETENTION_MS)],
   ['why a job waits', 2000, () => waitingJobs(db, by().accountId, [job.id])],
-  ['statistics', 60_000, () => queueStats(db, by().accountId, [q.completed.id], null, RETENTION_MS)],
+  ['statistics', 60_000, () => stateOf(q.completed.id, 'attempts')],
   ['roll up', 400_000, () => rollUp(db, RETENTION_MS)],
   ['index attempts', 5000, () => indexAttempts(db)],
   ['usage', 1000, () => accountUsage(db, by().accountId)],
@@ -265,6 +279,19 @@ const CASES: Case[] = [
   ['report an instance', 50, async () => removeInstance(db, (await reportInstance(db, null, INSTANCE)).id)],
   ['notify', 0, () => notify(db, 'none', ['x'])],
 ];
+
+const ALL_PARTS = { queue: true, deadLetter: true, waiting: true, cancelledBy: true };
+
+function stateOf(queueId: string, ...parts: QueuePart[]) {
+  const [first, last] = [Date.now() - 600_000, Date.now()].map(firstIdAt) as [string, string];
+  const spans = { firstIds: [first], lastIds: [last] };
+  return queueNow(db, by().accountId, [queueId], { parts: new Set(parts), spans }, periods);
+}
+
+function lastDays() {
+  const toMs = Math.ceil(Date.now() / 3_600_000) * 3_600_000;
+  return { fromMs: toMs - 72 * 3_600_000, toMs };
+}
 
 const live = () => Object.values(q).map(({ id }) => id);
 

@@ -166,10 +166,16 @@ describe('error groups', () => {
         firstSeen: at(0),
         lastSeen: at(3),
         // The newest was replayed.
-        sampleDeadLetterId: idOf(1),
+        sample: expect.objectContaining({ id: idOf(1) }),
+        lastAttempt: null,
       },
-      expect.objectContaining({ webhookStatusCode: 404, count: 1, sampleDeadLetterId: idOf(4) }),
-      expect.objectContaining({ webhookStatusCode: null, error: 'timeout', count: 1, sampleDeadLetterId: idOf(2) }),
+      expect.objectContaining({ webhookStatusCode: 404, count: 1, sample: expect.objectContaining({ id: idOf(4) }) }),
+      expect.objectContaining({
+        webhookStatusCode: null,
+        error: 'timeout',
+        count: 1,
+        sample: expect.objectContaining({ id: idOf(2) }),
+      }),
     ]);
     expect(groups.get(mails.id)?.map(({ error, count }) => [error, count])).toEqual([
       ['timeout', 2],
@@ -201,7 +207,7 @@ describe('error groups', () => {
       [orders.id, [2]],
     ]);
     const replayed = await insight.deadLetters.errorGroups(insight.account, { replayed: true }, GROUPS);
-    expect(replayed.get(orders.id)).toMatchObject([{ count: 1, sampleDeadLetterId: idOf(3) }]);
+    expect(replayed.get(orders.id)).toMatchObject([{ count: 1, sample: expect.objectContaining({ id: idOf(3) }) }]);
     expect(await insight.deadLetters.errorGroups(insight.account, { errorContains: '\0' }, GROUPS)).toEqual(new Map());
   });
 });

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { liveQueueIds } from '../../src/db/insight/queues.ts';
-import { queueStats, totalStats } from '../../src/db/insight/statistics.ts';
+import { totalStats } from '../../src/db/insight/statistics.ts';
 import { histogramOf, percentilesOf } from '../../src/domain/histogram.ts';
 import {
   type TimelineGrid,
@@ -86,9 +87,35 @@ async function plainTimeline(queue: TestQueue, from: number, to: number, bucketM
       dead: dead.length,
       duration: percentilesOf(histogramOf(durations ?? [])),
       wait: percentilesOf(histogramOf(waits ?? [])),
+      published: null,
     });
   }
   return points;
+}
+
+/** What is read of a queue with one statement is what is read of it one after another, and the jobs that were published. */
+async function expectTogether(queue: TestQueue, to: number, step: string): Promise<void> {
+  const ids = [queue.id];
+  const input = { from: new Date(to - 20 * MINUTE), to: new Date(to), bucketSeconds: 300, published: true };
+  const request = { parts: ['row', 'depth', 'use', 'health'] as const, recent: [input] };
+  const state = (await insight.states(insight.account, ids, request)).get(queue.id);
+  const alone = (await insight.timelines(insight.account, ids, input)).get(queue.id);
+  expect(state, step).toMatchObject({
+    row: { id: queue.id, name: queue.name, accountId: insight.account.id, deletedAt: null },
+    depth: await depthOf(queue),
+    use: (await insight.uses(insight.account, ids)).get(queue.id),
+    health: (await insight.healths(insight.account, ids)).get(queue.id),
+    recent: [alone],
+  });
+  const jobs = await insight.db.query<{ at: number }>(
+    'select extract(epoch from created_at)::float8 * 1000 as at from job where queue_id = $1',
+    [queue.id],
+  );
+  const within = (at: Date) => jobs.filter((job) => job.at >= at.getTime() && job.at < at.getTime() + 5 * MINUTE);
+  expect(
+    alone?.map(({ published }) => published),
+    step,
+  ).toEqual(alone?.map(({ at }) => within(at).length));
 }
 
 /** The expected depth, from the jobs themselves. */
@@ -149,6 +176,7 @@ describe('timelines and depths', () => {
         expect(fine, step).toEqual(await plainTimeline(queue, from, to, 5 * MINUTE, deaths));
         expect(coarse, step).toEqual(await plainTimeline(queue, from, to, 10 * MINUTE, deaths));
         expect(await depthOf(queue), step).toEqual(await plainDepth(queue));
+        await expectTogether(queue, to, step);
       }
       await pass(step === 'caught up' ? MINUTE : 0);
       await insight.rollUp();
@@ -198,13 +226,16 @@ describe('timelines and depths', () => {
     const grid = timelineGrid(input, now - RETENTION_MS) as TimelineGrid;
     const ids = await liveQueueIds(insight.db, account.id);
     const range = { from: new Date(grid.startMs), to: new Date(grid.startMs + grid.count * grid.bucketMs) };
-    const each = await queueStats(insight.db, account.id, ids, range, RETENTION_MS);
-    const expected = timelineOfRows(grid, [...each.values()].flat());
+    const periods = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
+    const parts = new Set<QueuePart>(['attempts']);
+    const queues = await queueNow(insight.db, account.id, ids, { parts, range }, periods);
+    const each = [...queues.values()].flatMap(({ attempts = [] }) => attempts);
+    const expected = timelineOfRows(grid, each);
     expect(await insight.totalTimeline(account, input)).toEqual(expected);
     expect(expected.filter(({ success, failed }) => success + failed > 0).length).toBeGreaterThan(1);
     const rows = await totalStats(insight.db, account.id, ids, grid, RETENTION_MS);
     expect(rows.length).toBeLessThanOrEqual(grid.count);
-    expect([...each.values()].flat().length).toBeGreaterThan(rows.length);
+    expect(each.length).toBeGreaterThan(rows.length);
   });
 
   it('refuse a timeline that cannot be drawn', async () => {
@@ -442,6 +473,17 @@ describe('other accounts and deleted queues', () => {
     expect([...(await ask(insight.account, asked)).keys()]).toEqual([mine.id]);
     expect(await ask(insight.other, asked)).toEqual(new Map());
     expect(await ask(insight.account, [])).toEqual(new Map());
+  });
+
+  it('have nothing but their row among the states', async () => {
+    const [mine, deleted] = [await insight.createQueue(), await insight.createQueue()];
+    await insight.db.query('update queue set deleted_at = jobferry_now() where id = $1', [deleted.id]);
+    const request = { parts: ['row', 'depth', 'use', 'health'] as const, names: [mine.name, deleted.name] };
+    const byName = await insight.states(insight.account, [], request);
+    expect([...byName.keys()]).toEqual([mine.id]);
+    const byId = await insight.states(insight.account, [deleted.id], { parts: request.parts });
+    expect(byId.get(deleted.id)).toMatchObject({ row: { id: deleted.id }, depth: null, use: null, health: null });
+    expect(await insight.states(insight.other, [mine.id], request)).toEqual(new Map());
   });
 
   it('are not among the waitings', async () => {

@@ -52,7 +52,7 @@ export interface Death {
   error: string | null;
   webhookStatusCode: number | null;
   queue: { maxDefers?: number; ackTimeout?: number; maxAttempts?: number } | null;
-  sample?: { job: { attempts: readonly { attempt: number }[] } | null } | null;
+  sample?: { lastAttempt: { attempt: number } | null } | null;
 }
 
 /** Why jobs died, as a title: "Receiver answered 500, five times". */
@@ -81,7 +81,7 @@ export function titleOfDeath(
     case 'ATTEMPTS_EXHAUSTED': {
       if (code === 401) return 'Receiver rejected the signature (401)';
       if (error === 'ack_timeout') return noReport;
-      const attempts = sample?.job?.attempts.at(-1)?.attempt ?? maxAttempts ?? 1;
+      const attempts = sample?.lastAttempt?.attempt ?? maxAttempts ?? 1;
       return `${subject(causeOf(error, webhookTimeoutSeconds))}${attempts > 1 ? `, ${times(attempts)}` : ''}`;
     }
   }

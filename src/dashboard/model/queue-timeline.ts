@@ -1,8 +1,6 @@
 import { number } from './format.ts';
-import type { Flow } from './queue-condition.ts';
-import { type PublishedPoint, publishedIn } from './timeline.ts';
 
-/** What the timelines of a queue say: its flow now, and the values of its charts. */
+/** What the timeline of a queue says: the values of its charts. */
 
 interface Percentiles {
   p50: number | null;
@@ -17,39 +15,13 @@ export interface AttemptsPoint {
   failed: number;
   nacked: number;
   deferred: number;
+  published: number;
   duration: Percentiles;
   wait: Percentiles;
 }
 
-export type FlowPoint = Pick<AttemptsPoint, 'at' | 'success' | 'failed' | 'nacked'> & { wait: { p50: number | null } };
-
 const ended = ({ success, failed, nacked }: Pick<AttemptsPoint, 'success' | 'failed' | 'nacked'>) =>
   success + failed + nacked;
-
-/** Buckets that the present flow is taken from. One is too short for a queue with a job a minute. */
-const FLOW_BUCKETS = 2;
-
-/** The flow of the last two full buckets. */
-export function flowOf(
-  {
-    timeline,
-    published,
-    lastAt,
-  }: { timeline: readonly FlowPoint[]; published: readonly PublishedPoint[]; lastAt: string | null },
-  { now, bucketMs }: { now: number; bucketMs: number },
-): Flow {
-  const full = <Point extends { at: string }>(points: readonly Point[]) =>
-    points.filter(({ at }) => Date.parse(at) + bucketMs <= now).slice(-FLOW_BUCKETS);
-  const perSecond = (counts: readonly number[]) =>
-    counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0) / ((counts.length * bucketMs) / 1000);
-  const out = full(timeline);
-  return {
-    in: perSecond(full(published).map(publishedIn)),
-    out: perSecond(out.map(ended)),
-    wait: out.findLast(({ wait }) => wait.p50 !== null)?.wait.p50 ?? null,
-    lastAt,
-  };
-}
 
 export type Values = (number | null)[];
 
@@ -69,13 +41,11 @@ export interface QueueCharts {
  */
 export function queueCharts(
   timeline: readonly AttemptsPoint[],
-  published: readonly PublishedPoint[],
   { now, bucketMs }: { now: number; bucketMs: number },
 ): QueueCharts {
   const passed = (at: string) => Math.min(bucketMs, now - Date.parse(at));
   const shown = timeline.filter(({ at }) => passed(at) >= bucketMs / 2);
   const rate = (count: number, at: string) => (count * 1000) / passed(at);
-  const publishedAt = new Map(published.map((point) => [Date.parse(point.at), publishedIn(point)]));
   const percentiles = (of: 'duration' | 'wait') => ({
     p50: shown.map((point) => point[of].p50),
     p95: shown.map((point) => point[of].p95),
@@ -84,7 +54,7 @@ export function queueCharts(
   const counts = (of: 'success' | 'failed' | 'nacked' | 'deferred') => shown.map((point) => point[of]);
   return {
     times: shown.map(({ at }) => Date.parse(at)),
-    published: shown.map(({ at }) => rate(publishedAt.get(Date.parse(at)) ?? 0, at)),
+    published: shown.map(({ published, at }) => rate(published, at)),
     delivered: shown.map((point) => rate(ended(point), point.at)),
     outcomes: {
       ...{ success: counts('success'), failed: counts('failed') },

@@ -31,13 +31,22 @@ export function startOf({ bucketSeconds }: Span, now: number): number {
   return (Math.floor(now / bucketMs) - BUCKETS + 1) * bucketMs;
 }
 
-export interface Point {
+interface Outcomes {
   at: string;
   success: number;
   failed: number;
   nacked: number;
   deferred: number;
+}
+
+export interface Point extends Outcomes {
   wait: { p50: number | null; p95: number | null };
+}
+
+/** With the jobs that were published meanwhile. */
+export interface FlowPoint extends Outcomes {
+  published: number;
+  wait: { p50: number | null };
 }
 
 /** The server's finest bucket. */
@@ -52,41 +61,27 @@ export function recentStart(now: number): number {
   return (Math.floor(now / BUCKET_MS) - RECENT_BUCKETS + 1) * BUCKET_MS;
 }
 
-export const attemptsIn = ({ success, failed, nacked, deferred }: Point) => success + failed + nacked + deferred;
+export const attemptsIn = ({ success, failed, nacked, deferred }: Outcomes) => success + failed + nacked + deferred;
 
-/** Jobs a second that leave, how late they are, and about when the last attempt ended. `points` have 300 s each. */
-export function flowOf(points: readonly Point[], published: readonly PublishedPoint[] | null, now: number): Flow {
+/** Jobs a second that come and leave, how late they are, and about when the last attempt ended. `points` have 300 s each. */
+export function flowOf(points: readonly FlowPoint[], now: number): Flow {
   const full = lastFull(points, now);
-  const delivered = full.map(({ success, failed, nacked }) => success + failed + nacked);
   const last = points.findLast((point) => attemptsIn(point) > 0);
-  const incoming = published === null ? [] : lastFull(published, now);
+  const perSecond = (counts: readonly number[]) =>
+    full.length < FLOW_BUCKETS
+      ? null
+      : counts.reduce((sum, count) => sum + count, 0) / (FLOW_BUCKETS * RECENT_BUCKET_SECONDS);
   return {
-    in: incoming.length < FLOW_BUCKETS ? null : perSecond(incoming.map(publishedIn)),
-    out: full.length < FLOW_BUCKETS ? null : perSecond(delivered),
-    wait: full.at(-1)?.wait.p50 ?? null,
+    in: perSecond(full.map(({ published }) => published)),
+    out: perSecond(full.map(({ success, failed, nacked }) => success + failed + nacked)),
+    wait: full.findLast(({ wait }) => wait.p50 !== null)?.wait.p50 ?? null,
     lastAt: last === undefined ? null : new Date(Math.min(Date.parse(last.at) + BUCKET_MS, now)).toISOString(),
   };
 }
 
-/** Jobs published in a bucket, by what they are now, as `jobTimeline` has them. */
-export interface PublishedPoint {
-  at: string;
-  pending: number;
-  processing: number;
-  awaitingAck: number;
-  completed: number;
-  dead: number;
-}
-
-export const publishedIn = ({ pending, processing, awaitingAck, completed, dead }: PublishedPoint) =>
-  pending + processing + awaitingAck + completed + dead;
-
 function lastFull<P extends { at: string }>(points: readonly P[], now: number): P[] {
   return points.filter(({ at }) => Date.parse(at) + BUCKET_MS <= now).slice(-FLOW_BUCKETS);
 }
-
-const perSecond = (numbers: readonly number[]) =>
-  numbers.reduce((sum, number) => sum + number, 0) / (numbers.length * RECENT_BUCKET_SECONDS);
 
 /** Attempts of the last two full buckets, and how many failed; zero of both before there are two. */
 export function recentOutcome(points: readonly Point[], now: number): { all: number; failed: number } {

@@ -1,6 +1,7 @@
 import type { Histogram } from '../../domain/histogram.ts';
 import type { AttemptTotals, TimelineGrid } from '../../domain/statistics.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import type { PartOfStatement } from './queue-parts.ts';
 
 const ROLL_UP: Statement = {
   name: 'roll-up',
@@ -20,33 +21,30 @@ export async function indexAttempts(db: Database): Promise<void> {
 }
 
 /** Statistics of one queue in one span of five minutes. A span may come in two rows. */
-interface StatsRow extends AttemptTotals {
+export interface StatsRow extends AttemptTotals {
   /** Start of the span, in milliseconds. */
   at: number;
 }
 
 type Part = [at: number, totals: number[], durations: Histogram, waits: Histogram];
 
-/**
- * SQL: the rows of statistics of queues, as `part`, with the attempts that the statistics do not contain yet. $1: ids of queues,
- * $2: account, $3: retention, $4 and $5: the range; null for the last hour.
- */
-const PARTS = `
-    with own as materialized (
-      select id from queue where id = any ($1::text[]) and account_id = $2 and deleted_at is null
-    ), span as materialized (
-      select greatest(coalesce(jobferry_bucket($4::timestamptz), jobferry_bucket(now - interval '1 hour')),
-                      jobferry_bucket(now - $3 * interval '1 ms')) as first,
-             coalesce($5::timestamptz, 'infinity') as last,
-             jobferry_stats_until($3 * interval '1 ms') as until
-        from (select jobferry_now() as now) clock
-    ), part as (
+/** SQL: `part`, the rows of statistics of the queues `own`, with the attempts that the statistics do not contain yet. */
+const partsOf = (value: (name: 'from' | 'to' | 'retentionMs') => string): string[] => [
+  `span as materialized (
+      select greatest(coalesce(jobferry_bucket(${value('from')}::timestamptz), jobferry_bucket(now - interval '1 hour')),
+                      jobferry_bucket(now - ${value('retentionMs')} * interval '1 ms')) as first,
+             coalesce(${value('to')}::timestamptz, 'infinity') as last,
+             jobferry_stats_until(${value('retentionMs')} * interval '1 ms') as until
+        from clock
+    )`,
+  `part as (
       -- Compared together, so that no plan uses the index over all queues.
       select s.* from span cross join own
         join queue_stats s on (s.queue_id, s.bucket) >= (own.id, span.first) and (s.queue_id, s.bucket) < (own.id, span.last)
       union all
       select s.* from span, jobferry_attempt_stats(greatest(until, first), last, array(select id from own)) s
-    )`;
+    )`,
+];
 
 /** Columns in the order in which `toRow` reads them. */
 const TOTALS = [
@@ -66,27 +64,24 @@ const TOTALS = [
 
 // The parts of a queue are one JSON value, which is parsed in native code. The driver would parse arrays character by
 // character (docs/decisions/0002).
-const STATS: Statement = {
-  name: 'queue-stats',
-  text: `${PARTS}
-    select own.id, parts.list as parts
-      from own left join (
-        select p.queue_id, json_agg(json_build_array(
-                 extract(epoch from p.bucket) * 1000, json_build_array(${TOTALS}), p.durations, p.waits)) as list
-          from part p group by p.queue_id) parts on parts.queue_id = own.id`,
+export const STATISTICS: PartOfStatement = {
+  with: (value) => [
+    ...partsOf(value),
+    `parts as materialized (
+      select p.queue_id, json_agg(json_build_array(
+               extract(epoch from p.bucket) * 1000, json_build_array(${TOTALS}), p.durations, p.waits)) as list
+        from part p group by p.queue_id
+    )`,
+  ],
+  join: () => 'left join parts on parts.queue_id = own.id',
+  columns: 'parts.list as attempts',
 };
 
-/** @returns statistics of those of the queues that are live and belong to the account; without a range, of the last hour */
-export async function queueStats(
-  db: Database,
-  accountId: string,
-  queueIds: readonly string[],
-  range: { from: Date; to: Date } | null,
-  retentionMs: number,
-): Promise<Map<string, StatsRow[]>> {
-  const values = [queueIds, accountId, retentionMs, range?.from ?? null, range?.to ?? null];
-  const rows = await db.query<{ id: string; parts: Part[] | null }>(STATS, values);
-  return new Map(rows.map(({ id, parts }) => [id, (parts ?? []).map(toRow)]));
+/** The column of the part; null for a queue without attempts. */
+export type StatisticsColumn = Part[] | null;
+
+export function toStatsRows(parts: StatisticsColumn): StatsRow[] {
+  return (parts ?? []).map(toRow);
 }
 
 /** Counts of a histogram that are not 0, by the number of their element from 1 on. */
@@ -94,9 +89,15 @@ type Sparse = [element: number, count: number][];
 
 // A thousand queues have hundreds of thousands of rows a day. The database adds them up, so that the process reads one row
 // for each point of a chart.
+const TOTAL_VALUES = { retentionMs: '$3', from: '$4', to: '$5' };
 const TOTAL_STATS: Statement = {
   name: 'total-stats',
-  text: `${PARTS}, numbered as materialized (
+  text: `
+    with clock as materialized (
+      select jobferry_now() as now
+    ), own as materialized (
+      select id from queue where id = any ($1::text[]) and account_id = $2 and deleted_at is null
+    ), ${partsOf((name) => TOTAL_VALUES[name]).join(', ')}, numbered as materialized (
       select floor((extract(epoch from bucket) * 1000 - $6::float8) / $7::float8)::integer as n, part.* from part
     ), measured as (
       select n, element, sum(count) as duration, null::bigint as wait

@@ -2,6 +2,7 @@ import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 import type { Periods } from '../../domain/periods.ts';
 import type { Database } from '../connection/database.ts';
 import { isKeptLetter } from '../retention/kept.ts';
+import { columnsOf, DEAD_LETTER_ROW, type DeadLetterRow } from '../rows.ts';
 import { deadLetterConditions } from './dead-letter-filter.ts';
 import { letterPayloads } from './letter-payloads.ts';
 
@@ -65,26 +66,28 @@ export function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
   return { own, conditions, values, add };
 }
 
-/** @returns up to `limit` ids, most recently dead first, or last if `ascending` */
-export async function deadLetterIds(
+/** @returns up to `limit` dead letters, most recently dead first, or last if `ascending` */
+export async function deadLetterRows(
   db: Database,
   scope: DeadLetterScope,
   filter: DeadLetterFilter,
   range: LettersBetween & { ascending: boolean; limit: number },
-): Promise<string[]> {
+): Promise<DeadLetterRow[]> {
   const { own, conditions, values, add } = compose(scope, filter);
   if (range.after !== undefined) conditions.push(`(d.queue_id, d.id) > (own.id, ${add(range.after)})`);
   if (range.before !== undefined) conditions.push(`(d.queue_id, d.id) < (own.id, ${add(range.before)})`);
   const direction = range.ascending ? 'asc' : 'desc';
   const limit = `limit ${add(range.limit)}`;
-  // Reads a page of each queue by its index, and selects one page from these.
-  const text = `${own}
-    select page.id from own
-     cross join lateral (
-       select d.id from dead_letter d where ${conditions.join(' and ')}
-        order by d.queue_id ${direction}, d.id ${direction} ${limit}) page
-     order by page.id ${direction} ${limit}`;
-  return (await db.query<{ id: string }>(text, values)).map(({ id }) => id);
+  // Reads a page of each queue by its index, selects one page from these, and reads its rows.
+  const text = `${own}, page as materialized (
+      select page.id from own
+       cross join lateral (
+         select d.id from dead_letter d where ${conditions.join(' and ')}
+          order by d.queue_id ${direction}, d.id ${direction} ${limit}) page
+       order by page.id ${direction} ${limit})
+    select ${columnsOf(DEAD_LETTER_ROW, 'd')} from dead_letter d
+     where d.id = any (array(select id from page)) order by d.id ${direction}`;
+  return db.query<DeadLetterRow & Record<string, unknown>>(text, values);
 }
 
 /** @returns the number of dead letters; counts up to `max` + 1 */

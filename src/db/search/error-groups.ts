@@ -1,7 +1,9 @@
 import type { DeadReason } from '../../domain/job.ts';
 import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 import type { Database } from '../connection/database.ts';
+import type { Attempt } from '../generated/client.ts';
 import { isKeptLetter } from '../retention/kept.ts';
+import { ATTEMPT_ROW, columnsOf, DEAD_LETTER_ROW, type DeadLetterRow, toRow } from '../rows.ts';
 import { compose, type DeadLetterScope } from './dead-letters.ts';
 
 export interface ErrorGroupRow {
@@ -17,7 +19,10 @@ export interface ErrorGroupRow {
   count: number;
   first_seen: Date;
   last_seen: Date;
-  sample: string;
+  /** The newest member that was not replayed, or else the newest. */
+  sample: DeadLetterRow;
+  /** The last attempt of that job, if it was asked for and there is one; its answer may be encrypted. */
+  lastAttempt: Attempt | null;
 }
 
 /** Maximum number of queues that are named for one group. */
@@ -30,6 +35,8 @@ export interface GroupOptions {
   byAnswer: boolean;
   /** Only groups of which no dead letter is older. */
   newSince?: Date | undefined;
+  /** Whether the last attempts of the samples are read. */
+  withAttempts?: boolean | undefined;
 }
 
 /** @returns the largest groups of each queue; among equals, the group with the newest member first */
@@ -47,9 +54,9 @@ export function errorGroups(
       cross join lateral (
         with groups as materialized (${ofQueue}${options.newSince === undefined ? ` ${LARGEST_FIRST} ${limit}` : ''})
         select * from (${withFirstSeen('groups', options)}) g where ${isNew} ${LARGEST_FIRST} ${limit}) g
-      join dead_letter newest on newest.id = g.newest
+      ${samplesOf(options)}
      order by own.id, g.count desc, g.newest desc`;
-  return db.query<ErrorGroupRow>(text, values);
+  return read(db, text, values);
 }
 
 /** @returns the largest groups over all queues; dead letters of several queues with the same fingerprint are one group */
@@ -72,14 +79,34 @@ export function errorGroupsAcrossQueues(
              max(p.last_seen) as last_seen, max(p.newest) as newest, max(p.sample) as sample
         from parts p group by p.fingerprint, p.answer
     ), g as (select * from merged g where ${isNew} order by count desc, newest desc ${limit})
-    select g.queues, g.queue_count, ${MEMBERS} from g join dead_letter newest on newest.id = g.newest
+    select g.queues, g.queue_count, ${MEMBERS} from g ${samplesOf(options)}
      order by g.count desc, g.newest desc`;
-  return db.query<ErrorGroupRow>(text, values);
+  return read(db, text, values);
+}
+
+async function read(db: Database, text: string, values: unknown[]): Promise<ErrorGroupRow[]> {
+  type Stored = Omit<ErrorGroupRow, 'sample' | 'lastAttempt'> & { sample: object; lastAttempt: object | null };
+  const rows = await db.query<Stored>(text, values);
+  return rows.map((row) => ({
+    ...row,
+    sample: toRow(DEAD_LETTER_ROW, row.sample),
+    lastAttempt: row.lastAttempt === null ? null : toRow(ATTEMPT_ROW, row.lastAttempt),
+  }));
 }
 
 const MEMBERS = `
   g.fingerprint, g.answer, newest.reason, newest.webhook_status_code, newest.error, g.count, g.first_seen, g.last_seen,
-  substr(g.sample, 2) as sample`;
+  to_json(sampled) as sample,
+  case when attempted."jobId" is not null then to_json(attempted) end as "lastAttempt"`;
+
+/** SQL: joins the newest member of the group `g`, and its sample. */
+const samplesOf = ({ withAttempts = false }: GroupOptions) => `
+  join dead_letter newest on newest.id = g.newest
+  cross join lateral (
+    select ${columnsOf(DEAD_LETTER_ROW, 'd')} from dead_letter d where d.id = substr(g.sample, 2) offset 0) sampled
+  left join lateral (
+    select ${columnsOf(ATTEMPT_ROW, 'a')} from job j join attempt a on a.job_id = j.id and a.ordinal = j.history_count
+     where ${withAttempts} and j.id = sampled."jobId" offset 0) attempted on true`;
 
 const LARGEST_FIRST = 'order by count desc, newest desc';
 

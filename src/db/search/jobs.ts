@@ -1,13 +1,15 @@
 import { JobferryError } from '../../domain/errors.ts';
 import { firstIdAt } from '../../domain/id.ts';
-import type { JobOrder, JobStateName } from '../../domain/job-filter.ts';
+import type { JobOrder } from '../../domain/job-filter.ts';
 import type { Position, Slice } from '../../domain/page.ts';
 import type { Database } from '../connection/database.ts';
-import { STATE_COLUMNS, stateOfRow } from './job-conditions.ts';
+import { hasConditions, STATE_COLUMNS, stateOfRow } from './job-conditions.ts';
+import { countByIndex, isCountable, type JobTimelineRow } from './job-timeline.ts';
 import type { Values } from './payload-conditions.ts';
 import { after, type JobSelection, maxOf, minOf, openSearch, type Search, scan } from './scan.ts';
 import { candidateSources, newestStatement } from './statements.ts';
 
+export type { JobTimelineRow } from './job-timeline.ts';
 export type { JobSelection } from './scan.ts';
 
 /** Returns a slice of the ordered list of all matching jobs; `at` is missing when the list is ordered by id. */
@@ -143,13 +145,6 @@ export async function countJobs(db: Database, selection: JobSelection, max: numb
   return count;
 }
 
-export interface JobTimelineRow {
-  /** Start of the bucket in milliseconds. */
-  at: number;
-  state: JobStateName;
-  n: number;
-}
-
 /** @returns the number of jobs created in [fromMs, toMs), by bucket and present state */
 export async function timelineOfJobs(
   db: Database,
@@ -162,8 +157,16 @@ export async function timelineOfJobs(
     below: minOf(search.range.below, firstIdAt(toMs)),
   };
   const found: JobTimelineRow[] = [];
+  let rest = range;
+  const spans = { fromMs, toMs, bucketMs };
+  if (!hasConditions(search.filter) && isCountable(search, spans)) {
+    found.push(...(await countByIndex({ ...search, range }, spans)));
+    // Older jobs are found only if they are kept, which no index says.
+    rest = { ...range, below: minOf(range.below, search.earliest) };
+    if (rest.from >= rest.below) return found;
+  }
   await scan<JobTimelineRow>(
-    { ...search, range },
+    { ...search, range: rest },
     {
       descending: true,
       walkFirst: false,

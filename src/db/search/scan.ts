@@ -25,7 +25,12 @@ export interface JobSelection {
   periods: Periods;
   /** Shared by the searches of a request. If undefined, the search has its own. */
   budget?: SearchBudget | undefined;
+  /** What the searches of a request have in common. If undefined, the search reads it for itself. */
+  scopes?: SearchScopes | undefined;
 }
+
+/** The time, the live queues and the state of the index, by what selects the queues. They are read once for a request. */
+export type SearchScopes = Map<string, Promise<ScopeRow>>;
 
 export interface Search extends SearchScope {
   range: IdRange;
@@ -58,16 +63,20 @@ const SCOPE: Statement = {
 
 /** Prepares a search. Its statements run in the account's turn. */
 export async function openSearch(db: Database, selection: JobSelection): Promise<Search> {
-  const { accountId, windowMs, periods, budget = new SearchBudget() } = selection;
+  const { accountId, windowMs, periods, budget = new SearchBudget(), scopes = new Map() } = selection;
   const filter = withImpliedStatuses(selection.filter);
   const reading = db.reading(accountId, { budget });
   const query: Search['query'] = (statement, values) => reading.query(statement, values);
   const { queueIds, queueNames, created, scheduled, completed } = filter;
-  const [row] = await query<ScopeRow>(SCOPE, [
-    ...[accountId, queueIds?.filter(isId) ?? null, queueNames ?? null],
-    ...[periods.retentionMs, periods.lifetimeMs, windowMs >= periods.retentionMs],
-  ]);
-  if (row === undefined) throw new Error('the scope of a search returned no row');
+  const key = JSON.stringify([queueIds, queueNames]);
+  const scope =
+    scopes.get(key) ??
+    readScope(query, [
+      ...[accountId, queueIds?.filter(isId) ?? null, queueNames ?? null],
+      ...[periods.retentionMs, periods.lifetimeMs, windowMs >= periods.retentionMs],
+    ]);
+  scopes.set(key, scope);
+  const row = await scope;
   const now = row.now.getTime();
   const { oldest_kept: oldestKept } = row;
   const earliest = firstIdAt(now - windowMs);
@@ -82,6 +91,12 @@ export async function openSearch(db: Database, selection: JobSelection): Promise
   const waits = filter.waitReasons === undefined ? undefined : await waitsOfQueues(query, row.queue_ids);
   const { queue_ids: ids, indexed } = row;
   return { budget, query, filter, now, indexed: indexed ?? '', queueIds: ids, range, earliest, kept, waits };
+}
+
+async function readScope(query: Search['query'], values: unknown[]): Promise<ScopeRow> {
+  const [row] = await query<ScopeRow>(SCOPE, values);
+  if (row === undefined) throw new Error('the scope of a search returned no row');
+  return row;
 }
 
 interface ScopeRow {
@@ -121,8 +136,9 @@ export async function scan<Row extends object>(search: Search, options: ScanOpti
   if (queueIds.length === 0) return;
   const { descending, walkFirst, projection, enough, take } = options;
   let range: IdRange | null = search.range;
-  // Without conditions every job matches.
-  let size = hasConditions(filter) ? FIRST_WALK : Math.min(enough, FIRST_WALK);
+  // Without conditions every job matches, so the number of jobs to read is known.
+  const isKnown = !hasConditions(filter) && Number.isFinite(enough);
+  let size = isKnown ? Math.min(enough, WALK.max) : FIRST_WALK;
   let walkedSoFar = 0;
 
   const walk = async (rest: IdRange): Promise<IdRange | null> => {

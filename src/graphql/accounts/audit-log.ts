@@ -2,7 +2,7 @@ import type { Prisma } from '../../db/generated/client.ts';
 import { firstIdAt } from '../../domain/id.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { builder } from '../builder.ts';
-import { counted, countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import { given, TimeRangeInput } from '../filter-input.ts';
 import { inPlace, newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
@@ -97,13 +97,13 @@ builder.queryFields((t) => ({
         actor: t.arg.string({ description: 'Actor of the changes, as in `AuditEntry.actor`; all actors by default.' }),
         at: t.arg({ type: TimeRangeInput, description: 'Changes in this range of time; all by default.' }),
       },
-      resolve: async (_root, args, { prisma, account }) => {
+      resolve: (_root, args, { prisma, account }, info) => {
         const own = auditWhere(args, account.id);
-        const page = await pageOf(args, async (requested) => {
+        const count = () => countRows((take) => prisma.auditEntry.count({ where: own, take }));
+        return pageOf({ args, info, count }, async (requested) => {
           const { where, ...slice } = newestFirst(requested);
           return inPlace(await prisma.auditEntry.findMany({ ...slice, where: { AND: [own, where] } }));
         });
-        return { ...page, ...counted(() => countRows((take) => prisma.auditEntry.count({ where: own, take }))) };
       },
     },
     AuditEntryConnection,

@@ -7,7 +7,9 @@ import { MemberRole } from '../enums.ts';
 import { HOLDER, Session } from '../members/types.ts';
 import { PRICE, totalTimelinePrice } from '../prices.ts';
 import { TimelinePoint } from '../queues/statistics.ts';
-import { timelineArgs, toTimeline } from '../timeline.ts';
+import { Selection } from '../selection.ts';
+import { timelineArgs } from '../timeline.ts';
+import { toTimeline } from '../timeline-range.ts';
 import { ApiKey } from './api-keys.ts';
 
 const Plan = builder.objectRef<PlanShape & { name: string }>('Plan').implement({
@@ -71,8 +73,11 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
       description:
         'Attempts of all live queues together over time; the last day by default, at most 1000 time spans. Of more than 1000 queues only the oldest are included.',
       args: timelineArgs,
-      resolve: async (account, args, { services, loaders }) =>
-        services.insight.totalTimeline(account, toTimeline(args, (await loaders.server()).now)),
+      resolve: async (account, args, { services, loaders }, info) =>
+        services.insight.totalTimeline(account, {
+          ...toTimeline(args, (await loaders.server()).now),
+          published: Selection.of(info).has('published'),
+        }),
     }),
     apiKeys: t.prismaField({
       type: [ApiKey],

@@ -1,6 +1,6 @@
 import { isId } from '../../domain/id.ts';
 import { builder } from '../builder.ts';
-import { counted, countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import { inPlace, newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
 import { BulkAction, BulkActionStatus } from './types.ts';
@@ -31,13 +31,13 @@ builder.queryFields((t) => ({
       args: {
         status: t.arg({ type: BulkActionStatus, description: 'Status of the bulk actions to return; all by default.' }),
       },
-      resolve: async (_root, args, { prisma, account }) => {
+      resolve: (_root, args, { prisma, account }, info) => {
         const own = actionWhere(args, account.id);
-        const page = await pageOf(args, async (requested) => {
+        const count = () => countRows((take) => prisma.bulkAction.count({ where: own, take }));
+        return pageOf({ args, info, count }, async (requested) => {
           const { where, ...slice } = newestFirst(requested);
           return inPlace(await prisma.bulkAction.findMany({ ...slice, where: { AND: [own, where] } }));
         });
-        return { ...page, ...counted(() => countRows((take) => prisma.bulkAction.count({ where: own, take }))) };
       },
     },
     BulkActionConnection,

@@ -2,6 +2,7 @@ import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import { enumOf } from '../enums.ts';
 import { Queue } from '../refs.ts';
+import { Selection } from '../selection.ts';
 
 const BULK_ACTION_KINDS = ['replay_dead_letters', 'cancel_jobs', 'purge_queue', 'run_jobs_now'] as const;
 type BulkActionKindName = (typeof BULK_ACTION_KINDS)[number];
@@ -31,7 +32,11 @@ export const BulkAction = builder.prismaObject('BulkAction', {
       nullable: true,
       description:
         'The queue to which the bulk action is limited; null if it has no such limit, or the queue has been removed.',
-      resolve: ({ queueId }, _args, { loaders }) => (queueId === null ? null : loaders.queue.load(queueId)),
+      resolve: ({ queueId }, _args, { loaders }, info) => {
+        if (queueId === null) return null;
+        loaders.selectOfQueues(Selection.of(info));
+        return loaders.queue.load(queueId);
+      },
     }),
     selection: t.expose('selection', { type: 'JSON', description: 'The filter that selects the items.' }),
     ratePerSecond: t.exposeInt('ratePerSecond', {

@@ -3,7 +3,7 @@ import { enumOf } from '../enums.ts';
 import { PRICE, searchPrice } from '../prices.ts';
 import { DeadLetter } from '../refs.ts';
 import { DeadLetterFilterInput, toDeadLetterFilter } from './filter.ts';
-import { DeadLetterConnection, deadLetterPage, ErrorGroup } from './types.ts';
+import { DeadLetterConnection, deadLetterPage, ErrorGroup, hasAttempts } from './types.ts';
 
 /** Maximum number of groups in total. */
 const MAX_GROUPS = 100;
@@ -23,7 +23,7 @@ builder.queryFields((t) => ({
       args: {
         filter: t.arg({ type: DeadLetterFilterInput, description: 'The dead letters to return; all by default.' }),
       },
-      resolve: (_root, args, context) => deadLetterPage(context, toDeadLetterFilter(args.filter), args),
+      resolve: (_root, args, context, info) => deadLetterPage({ context, args, info }, toDeadLetterFilter(args.filter)),
     },
     DeadLetterConnection,
   ),
@@ -55,19 +55,22 @@ builder.queryFields((t) => ({
         description: 'Only groups of which no dead letter died before this time; all by default.',
       }),
     },
-    resolve: async (_root, { filter, first, by, acrossQueues, newSince }, { services, account }) => {
+    resolve: async (_root, { filter, first, by, acrossQueues, newSince }, { services, account, loaders }, info) => {
       const letters = toDeadLetterFilter(filter);
       const options = {
         limit: Math.min(Math.max(first, 0), MAX_GROUPS),
         byAnswer: by === 'answer',
         newSince: newSince ?? undefined,
+        withAttempts: hasAttempts(info),
       };
-      if (acrossQueues) return services.deadLetters.errorGroupsAcrossQueues(account, letters, options);
-      const groups = await services.deadLetters.errorGroups(account, letters, options);
-      return [...groups.values()]
-        .flat()
-        .sort((one, other) => other.count - one.count)
-        .slice(0, MAX_GROUPS);
+      const groups = acrossQueues
+        ? await services.deadLetters.errorGroupsAcrossQueues(account, letters, options)
+        : [...(await services.deadLetters.errorGroups(account, letters, options)).values()]
+            .flat()
+            .sort((one, other) => other.count - one.count)
+            .slice(0, MAX_GROUPS);
+      if (options.withAttempts) loaders.keepAttemptsOf(groups);
+      return groups;
     },
   }),
 }));

@@ -1,13 +1,18 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type { DeadReason as Reason } from '../../domain/job.ts';
 import type { DeadLetterFilter } from '../../domain/job-filter.ts';
 import { MAX_COUNT } from '../../domain/page.ts';
 import { type ErrorGroup as ErrorGroupShape, MAX_QUEUES_OF_GROUP } from '../../services/dead-letters/search.ts';
 import { builder } from '../builder.ts';
-import { counted, HINT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
-import type { GraphQLContext } from '../context.ts';
+import { HINT, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import { DeadReason } from '../enums.ts';
+import { Attempt } from '../jobs/attempt.ts';
+import type { PageField } from '../jobs/page.ts';
 import { visibleJob } from '../jobs/visible.ts';
+import type { JobRow } from '../loaders.ts';
+import { inPlace } from '../newest-first.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
+import { Selection } from '../selection.ts';
 
 DeadLetter.implement({
   description:
@@ -18,13 +23,25 @@ DeadLetter.implement({
       type: Job,
       nullable: true,
       description: 'The job that died; null if it has been removed.',
-      resolve: (letter, _args, { loaders }) => loaders.job.load(letter.jobId),
+      resolve: (letter, _args, { loaders, account }, info) => {
+        // The job is there as long as its dead letter is, so its id alone needs no row.
+        const selection = Selection.of(info);
+        if (selection.hasOnly('id')) return { id: letter.jobId, accountId: account.id } as JobRow;
+        loaders.selectOfJobs(selection);
+        return loaders.job.load(letter.jobId);
+      },
     }),
     queue: t.field({
       type: Queue,
       nullable: true,
       description: 'The queue of the job; null if it has been removed.',
       resolve: (letter, _args, { loaders }) => loaders.queue.load(letter.queueId),
+    }),
+    lastAttempt: t.field({
+      type: Attempt,
+      nullable: true,
+      description: 'The last attempt of the job; null if there was none.',
+      resolve: (letter, _args, { loaders }) => loaders.lastAttempt.load(letter.jobId),
     }),
     reason: t.field({
       type: DeadReason,
@@ -122,10 +139,15 @@ export const ErrorGroup = builder.objectRef<ErrorGroupShape>('ErrorGroup').imple
       nullable: true,
       description:
         'A dead letter of the group: the newest that was not replayed, or else the newest of all; null if it has been removed.',
-      resolve: (group, _args, { loaders }) => loaders.deadLetter.load(group.sampleDeadLetterId),
+      resolve: ({ sample }) => sample,
     }),
   }),
 });
+
+/** Whether the last attempts of the samples of error groups are selected. They are read together with the groups. */
+export function hasAttempts(info: GraphQLResolveInfo): boolean {
+  return Selection.of(info).below('sample').has('lastAttempt');
+}
 
 export const DeadLetterConnection = builder.connectionObject(
   {
@@ -141,17 +163,13 @@ export const DeadLetterConnection = builder.connectionObject(
   { name: 'DeadLetterEdge', description: 'A dead letter, and its cursor.' },
 );
 
-type PageArgs = Parameters<typeof pageOf>[0];
-
-export async function deadLetterPage(context: GraphQLContext, filter: DeadLetterFilter, args: PageArgs) {
+export async function deadLetterPage({ context, args, info }: PageField, filter: DeadLetterFilter) {
   const { account, services, loaders } = context;
-  const page = await pageOf(args, async (slice) => {
-    const positions = await services.deadLetters.search(account, filter, slice);
-    return placed(positions, await loaders.deadLetter.loadMany(positions.map(({ id }) => id)));
+  const count = () => services.deadLetters.count(account, filter, MAX_COUNT);
+  const page = await pageOf({ args, info, count }, async (slice) => {
+    const rows = await services.deadLetters.search(account, filter, slice);
+    for (const row of rows) loaders.deadLetter.prime(row.id, row);
+    return inPlace(rows);
   });
-  return {
-    ...page,
-    ...counted(() => services.deadLetters.count(account, filter, MAX_COUNT)),
-    hint: () => services.jobs.payloadHint(account, filter),
-  };
+  return { ...page, hint: () => services.jobs.payloadHint(account, filter) };
 }

@@ -1,6 +1,6 @@
 import { ATTEMPT_ORDER_FIELDS, type AttemptFilter, type AttemptOrder } from '../../domain/attempt-filter.ts';
 import { builder } from '../builder.ts';
-import { counted, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import { AttemptStatus, enumOf, OrderDirection } from '../enums.ts';
 import { bounds, given, IntRangeInput, type Nullable, range, TimeRangeInput } from '../filter-input.ts';
 import { PRICE, pagePrice } from '../prices.ts';
@@ -70,17 +70,17 @@ builder.queryFields((t) => ({
           description: 'The order of the attempts; the latest first by default.',
         }),
       },
-      resolve: async (_root, args, { services, account, loaders }) => {
+      resolve: (_root, args, { services, account, loaders }, info) => {
         const filter = toFilter(args.filter);
         const order: AttemptOrder =
           args.orderBy == null
             ? { field: 'ended_at', descending: true }
             : { field: args.orderBy.field, descending: args.orderBy.direction === 'desc' };
-        const page = await pageOf(args, async (slice) => {
+        const count = () => services.jobs.countAttempts(account, filter, order);
+        return pageOf({ args, info, count }, async (slice) => {
           const positions = await services.jobs.searchAttempts(account, filter, order, slice);
           return placed(positions, await loaders.attempt.loadMany(positions.map(({ id, n = 0 }) => `${id}:${n}`)));
         });
-        return { ...page, ...counted(() => services.jobs.countAttempts(account, filter, order)) };
       },
     },
     AttemptConnection,

@@ -1,9 +1,11 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type { JobFilter, JobOrder } from '../../domain/job-filter.ts';
 import { MAX_COUNT, type Position, type Slice } from '../../domain/page.ts';
 import { builder } from '../builder.ts';
-import { counted, HINT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { HINT, pageOf, placed, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { Job } from '../refs.ts';
+import { Selection } from '../selection.ts';
 
 export const JobConnection = builder.connectionObject(
   {
@@ -19,25 +21,27 @@ export const JobConnection = builder.connectionObject(
   { name: 'JobEdge', description: 'A job, and its cursor.' },
 );
 
-type PageArgs = Parameters<typeof pageOf>[0];
+/** A field that returns a page. */
+export interface PageField {
+  context: GraphQLContext;
+  args: Parameters<typeof pageOf>[0]['args'];
+  info: GraphQLResolveInfo;
+}
 
 /** @param search returns the positions of a slice; by default it queries for this filter alone */
 export async function jobPage(
-  context: GraphQLContext,
+  { context, args, info }: PageField,
   filter: JobFilter,
   order: JobOrder,
-  args: PageArgs,
   search: (slice: Slice) => Promise<Position[]> = (slice) =>
     context.services.jobs.search(context.account, filter, order, slice),
 ) {
   const { account, services, loaders } = context;
-  const page = await pageOf(args, async (slice) => {
+  const count = () => services.jobs.count(account, filter, MAX_COUNT);
+  const page = await pageOf({ args, info, count }, async (slice) => {
     const positions = await search(slice);
+    loaders.selectOfJobs(Selection.of(info).items);
     return placed(positions, await loaders.job.loadMany(positions.map(({ id }) => id)));
   });
-  return {
-    ...page,
-    ...counted(() => services.jobs.count(account, filter, MAX_COUNT)),
-    hint: () => services.jobs.payloadHint(account, filter),
-  };
+  return { ...page, hint: () => services.jobs.payloadHint(account, filter) };
 }

@@ -1,6 +1,7 @@
 import { builder } from '../builder.ts';
 import { searchPrice } from '../prices.ts';
 import { Job } from '../refs.ts';
+import { Selection } from '../selection.ts';
 import { JobFilterInput, JobOrderInput, toJobFilter, toOrder } from './filter.ts';
 import { JobConnection, jobPage } from './page.ts';
 import { visibleJob } from './visible.ts';
@@ -11,7 +12,10 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'A job that is not past retention. Jobs of deleted queues are included. Null if there is no such job.',
     args: { id: t.arg.id({ required: true, description: 'Id of the job.' }) },
-    resolve: (_root, { id }, context) => visibleJob(context, id),
+    resolve: (_root, { id }, context, info) => {
+      context.loaders.selectOfJobs(Selection.of(info));
+      return visibleJob(context, id);
+    },
   }),
   jobs: t.connection(
     {
@@ -22,7 +26,8 @@ builder.queryFields((t) => ({
         filter: t.arg({ type: JobFilterInput, description: 'The jobs to return; all by default.' }),
         orderBy: t.arg({ type: JobOrderInput, description: 'The order of the jobs; newest first by default.' }),
       },
-      resolve: (_root, args, context) => jobPage(context, toJobFilter(args.filter), toOrder(args.orderBy), args),
+      resolve: (_root, args, context, info) =>
+        jobPage({ context, args, info }, toJobFilter(args.filter), toOrder(args.orderBy)),
     },
     JobConnection,
   ),

@@ -4,7 +4,8 @@ import type { PayloadValue as PayloadValueShape } from '../../services/jobs/payl
 import type { JobTimelinePoint as JobTimelinePointShape } from '../../services/jobs/search.ts';
 import { builder } from '../builder.ts';
 import { PRICE } from '../prices.ts';
-import { timelineArgs, toTimeline } from '../timeline.ts';
+import { timelineArgs } from '../timeline.ts';
+import { toTimeline } from '../timeline-range.ts';
 import { JobFilterInput, toJobFilter } from './filter.ts';
 
 const Count = builder.objectRef<BoundedCount>('Count').implement({

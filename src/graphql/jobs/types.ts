@@ -241,7 +241,9 @@ Job.implement({
       type: [Job],
       description: 'The replays of this job.',
       resolve: async (job, _args, { loaders }) => {
-        const jobs = await loaders.job.loadMany(await loaders.replays.load(job.id));
+        // Only a dead job is replayed, and it stays dead.
+        const ids = job.status === 'dead' ? await loaders.replays.load(job.id) : [];
+        const jobs = await loaders.job.loadMany(ids);
         return jobs.filter((found) => found !== null && !(found instanceof Error)) as JobRowList;
       },
     }),

@@ -1,89 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JobferryError, notFound } from '../../domain/errors.ts';
-import type { Changes, Watch } from '../../live/live.ts';
 import { builder } from '../builder.ts';
-import { BulkAction } from '../bulk/types.ts';
 import type { GraphQLContext } from '../context.ts';
 import { visibleJob } from '../jobs/visible.ts';
-import type { JobRow, QueueRow } from '../loaders.ts';
-import { Job, Queue } from '../refs.ts';
+import { Selection } from '../selection.ts';
+import { BulkActionProgress, JobsUpdated, LiveEvent, MAX_EACH, QueueStats, WatchInput } from './events.ts';
+import { followAll, jobsOf, ownWatch, queuesNow, watchOf } from './watched.ts';
 
-/** Maximum number of queues in one event of `queueStats`. Prices count as many jobs per event. */
-const MAX_EACH = 100;
-const LIMITS = { ids: 100, intervalMs: { min: 100, max: 60_000 }, everySeconds: { min: 1, max: 3600 } };
-
-interface JobsUpdatedShape {
-  jobs: JobRow[];
-  more: number;
-}
-interface QueueStatsShape {
-  queues: QueueRow[];
-}
-interface ActionShape {
-  actionId: string;
-}
-
-const JobsUpdated = builder.objectRef<JobsUpdatedShape>('JobsUpdated').implement({
-  description: 'Jobs that changed since the last event, in their present state.',
-  fields: (t) => ({
-    jobs: t.field({
-      type: [Job],
-      complexity: { field: 1, multiplier: MAX_EACH },
-      description: 'The changed jobs; of a busy queue only those that changed last.',
-      resolve: ({ jobs }) => jobs,
-    }),
-    more: t.exposeInt('more', { description: 'Number of changed jobs that this event does not contain.' }),
-  }),
-});
-
-const QueueStats = builder.objectRef<QueueStatsShape>('QueueStats').implement({
-  description: 'Queues in their present state.',
-  fields: (t) => ({
-    queues: t.field({
-      type: [Queue],
-      complexity: { field: 1, multiplier: MAX_EACH },
-      description: 'The queues.',
-      resolve: ({ queues }) => queues,
-    }),
-  }),
-});
-
-const BulkActionProgress = builder.objectRef<ActionShape>('BulkActionProgress').implement({
-  description: 'A bulk action in its present state.',
-  fields: (t) => ({
-    action: t.prismaField({
-      type: BulkAction,
-      nullable: true,
-      description: 'The bulk action; null if it has been removed.',
-      resolve: (query, { actionId: id }, _args, { prisma, account }) =>
-        prisma.bulkAction.findFirst({ ...query, where: { id, accountId: account.id } }),
-    }),
-  }),
-});
-
-type LiveEventShape = JobsUpdatedShape | QueueStatsShape | ActionShape;
-
-const LiveEvent = builder.unionType('LiveEvent', {
-  description: 'A change of a watched object.',
-  types: [JobsUpdated, QueueStats, BulkActionProgress],
-  resolveType: (event: LiveEventShape) => {
-    if ('actionId' in event) return BulkActionProgress;
-    return 'queues' in event ? QueueStats : JobsUpdated;
-  },
-});
-
-const WatchInput = builder.inputType('WatchInput', {
-  description: 'The objects to watch, at most 100 of each kind. Ids of other accounts are ignored.',
-  fields: (t) => ({
-    queueIds: t.idList({ description: 'Ids of queues. The jobs of these queues are watched too.' }),
-    allQueues: t.boolean({
-      description:
-        'True: all queues of the account, also those that are created later, without their jobs. An event has at most 100 queues.',
-    }),
-    jobIds: t.idList({ description: 'Ids of jobs.' }),
-    actionIds: t.idList({ description: 'Ids of bulk actions.' }),
-  }),
-});
+const LIMITS = { intervalMs: { min: 100, max: 60_000 }, everySeconds: { min: 1, max: 3600 } };
 
 builder.subscriptionFields((t) => ({
   jobUpdated: t.field({
@@ -150,12 +74,14 @@ builder.subscriptionFields((t) => ({
         Math.max(1, watch?.allQueues === true ? MAX_EACH : (watch?.queueIds?.length ?? 0), watch?.jobIds?.length ?? 0) /
         MAX_EACH,
     }),
-    subscribe: async (_root, { watch, minIntervalMs }, context) => {
+    subscribe: async (_root, { watch, minIntervalMs }, context, info) => {
       assertWithin('minIntervalMs', minIntervalMs, LIMITS.intervalMs);
-      const own = await ownWatch(context, watch);
-      return context.streams.follow(context, (signal) => followAll(context, signal, own, minIntervalMs));
+      const stream = { context, selected: Selection.of(info) };
+      const { own, first } = await ownWatch(stream, watch);
+      return context.streams.follow(context, (signal) => followAll(stream, signal, own, { first, minIntervalMs }));
     },
-    resolve: fresh,
+    // What belongs to the objects of an event was read together with them.
+    resolve: (events) => events,
   }),
 }));
 
@@ -187,6 +113,7 @@ async function* followJobs(context: GraphQLContext, signal: AbortSignal, queueId
   try {
     if (job !== null) yield { jobs: [job], more: 0 };
     for await (const changes of rounds) {
+      context.renew();
       const event = await jobsOf(context, changes);
       if (event !== null) yield event;
     }
@@ -222,101 +149,6 @@ async function* followAction(context: GraphQLContext, signal: AbortSignal, id: s
   } finally {
     await changes.return();
   }
-}
-
-async function* followAll(context: GraphQLContext, signal: AbortSignal, watch: Watch, minIntervalMs: number) {
-  const all: Changes = {
-    queueIds: new Set(watch.queueIds),
-    jobIds: new Set(watch.jobIds),
-    actionIds: new Set(watch.actionIds),
-    moreJobs: 0,
-    ...(watch.allQueues === true ? { allQueues: true as const } : {}),
-  };
-  const changes = context.live.watch(watch, minIntervalMs, signal);
-  try {
-    yield await eventsOf(context, all);
-    for (;;) {
-      const next = await changes.next();
-      if (next.done === true) return;
-      const events = await eventsOf(context, await withoutOtherJobs(context, next.value, watch));
-      if (events.length > 0) yield events;
-    }
-  } finally {
-    await changes.return();
-  }
-}
-
-/** All queues are watched without their jobs. Those of queues that are watched by id are sent nevertheless. */
-async function withoutOtherJobs(context: GraphQLContext, changes: Changes, watch: Watch): Promise<Changes> {
-  if (watch.allQueues !== true) return changes;
-  const isWatched = (id: string) => watch.jobIds.includes(id);
-  const ofQueues = watch.queueIds.length === 0 ? [] : [...changes.jobIds].filter((id) => !isWatched(id));
-  context.renew();
-  const rows = await context.loaders.job.loadMany(ofQueues);
-  const kept = rows.filter(
-    (row): row is JobRow => row !== null && !(row instanceof Error) && watch.queueIds.includes(row.queueId),
-  );
-  return { ...changes, jobIds: new Set([...[...changes.jobIds].filter(isWatched), ...idsOf(kept)]), moreJobs: 0 };
-}
-
-async function eventsOf(context: GraphQLContext, changes: Changes): Promise<LiveEventShape[]> {
-  context.renew();
-  const events: LiveEventShape[] = [...changes.actionIds].map((actionId) => ({ actionId }));
-  const jobs = await jobsOf(context, changes);
-  if (jobs !== null) events.push(jobs);
-  const changed = changes.allQueues === true ? null : [...changes.queueIds];
-  const queues = changed?.length === 0 ? [] : await queuesNow(context, changed);
-  if (queues.length > 0) events.push({ queues });
-  return events;
-}
-
-async function jobsOf(context: GraphQLContext, { jobIds, moreJobs }: Changes): Promise<JobsUpdatedShape | null> {
-  if (jobIds.size === 0 && moreJobs === 0) return null;
-  context.renew();
-  const rows = await context.loaders.job.loadMany([...jobIds]);
-  const jobs = rows.filter((row): row is JobRow => row !== null && !(row instanceof Error));
-  return jobs.length === 0 && moreJobs === 0 ? null : { jobs, more: moreJobs };
-}
-
-async function queuesNow({ prisma, account }: GraphQLContext, ids: string[] | null): Promise<QueueRow[]> {
-  return prisma.queue.findMany({
-    where: { accountId: account.id, deletedAt: null, ...(ids === null ? {} : { id: { in: ids } }) },
-    omit: { signingSecret: true, nextSigningSecret: true },
-    orderBy: { id: 'asc' },
-    take: MAX_EACH,
-  });
-}
-
-function watchOf({ account }: GraphQLContext, watch: Partial<Watch>): Watch {
-  return { accountId: account.id, queueIds: [], jobIds: [], actionIds: [], ...watch };
-}
-
-/** Keeps only ids of the account. Ids of other accounts are ignored, the same as unknown ones. */
-async function ownWatch(context: GraphQLContext, input: typeof WatchInput.$inferInput): Promise<Watch> {
-  const { loaders, prisma, account } = context;
-  const requested = { queues: input.queueIds ?? [], jobs: input.jobIds ?? [], actions: input.actionIds ?? [] };
-  for (const ids of Object.values(requested)) {
-    if (ids.length > LIMITS.ids)
-      throw new JobferryError('invalid_request', `watch at most ${LIMITS.ids} objects of each kind`);
-  }
-  const [queues, jobs, actions] = await Promise.all([
-    loaders.queue.loadMany(requested.queues),
-    loaders.job.loadMany(requested.jobs),
-    prisma.bulkAction.findMany({
-      where: { id: { in: requested.actions }, accountId: account.id },
-      select: { id: true },
-    }),
-  ]);
-  return watchOf(context, {
-    queueIds: idsOf(queues),
-    jobIds: idsOf(jobs),
-    actionIds: actions.map(({ id }) => id),
-    allQueues: input.allQueues === true,
-  });
-}
-
-function idsOf(rows: ({ id: string } | null | Error)[]): string[] {
-  return rows.flatMap((row) => (row === null || row instanceof Error ? [] : [row.id]));
 }
 
 async function ownQueue({ loaders }: GraphQLContext, id: string): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Prisma } from '../../db/generated/client.ts';
 import { hasRole } from '../../domain/access.ts';
 import { builder } from '../builder.ts';
-import { counted, countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import type { GraphQLContext } from '../context.ts';
 import { inPlace, newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
@@ -51,13 +51,13 @@ builder.queryFields((t) => ({
       type: Member,
       complexity: pagePrice,
       description: 'People who have signed in with the OpenID provider, newest first.',
-      resolve: async (_root, args, { prisma, account }) => {
+      resolve: (_root, args, { prisma, account }, info) => {
         const own = { accountId: account.id };
-        const page = await pageOf(args, async (requested) => {
+        const count = () => countRows((take) => prisma.member.count({ where: own, take }));
+        return pageOf({ args, info, count }, async (requested) => {
           const { where, ...slice } = newestFirst(requested);
           return inPlace(await prisma.member.findMany({ ...slice, where: { AND: [own, where] } }));
         });
-        return { ...page, ...counted(() => countRows((take) => prisma.member.count({ where: own, take }))) };
       },
     },
     MemberConnection,
@@ -68,16 +68,16 @@ builder.queryFields((t) => ({
       complexity: pagePrice,
       description:
         'Sessions that have not ended, newest first: all of the account for an `ADMIN`, the own ones for others.',
-      resolve: async (_root, args, context) => {
+      resolve: async (_root, args, context, info) => {
         const { prisma, loaders } = context;
         const visible = visibleSessions(context, (await loaders.server()).now);
-        const page = await pageOf(args, async (requested) => {
+        const count = () => countRows((take) => prisma.session.count({ where: visible, take }));
+        return pageOf({ args, info, count }, async (requested) => {
           const { where, ...slice } = newestFirst(requested);
           return inPlace(
             await prisma.session.findMany({ ...slice, where: { AND: [visible, where] }, include: HOLDER }),
           );
         });
-        return { ...page, ...counted(() => countRows((take) => prisma.session.count({ where: visible, take }))) };
       },
     },
     SessionConnection,

@@ -3,11 +3,12 @@ import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { isStorableText } from '../../domain/text.ts';
 import { builder } from '../builder.ts';
-import { counted, countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import { countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
 import { enumOf } from '../enums.ts';
 import type { QueueRow } from '../loaders.ts';
 import { PRICE, pagePrice } from '../prices.ts';
 import { Queue } from '../refs.ts';
+import { Selection } from '../selection.ts';
 import { byTrouble, MAX_ORDERED } from './by-trouble.ts';
 
 const QueueOrder = enumOf(
@@ -40,14 +41,13 @@ builder.queryFields((t) => ({
       id: t.arg.id({ description: 'Id of the queue.' }),
       name: t.arg.string({ description: 'Name of the queue.' }),
     },
-    resolve: (_root, { id, name }, { prisma, account }) => {
+    resolve: async (_root, { id, name }, { loaders }, info) => {
       if (id == null && name == null) throw new JobferryError('invalid_request', 'give an id or a name');
       if ((id != null && !isId(id)) || (name != null && !isStorableText(name))) return null;
-      const where = { ...(id == null ? {} : { id }), ...(name == null ? {} : { name }) };
-      return prisma.queue.findFirst({
-        where: { ...where, accountId: account.id, deletedAt: null },
-        omit: WITHOUT_SECRETS,
-      });
+      loaders.selectOfQueues(Selection.of(info));
+      const queue = id == null ? await loaders.queueOfName(name ?? '') : await loaders.queue.load(id);
+      if (queue === null || queue.deletedAt !== null || (name != null && queue.name !== name)) return null;
+      return queue;
     },
   }),
   queues: t.connection(
@@ -65,21 +65,20 @@ builder.queryFields((t) => ({
           description: 'The order of the queues; oldest first by default.',
         }),
       },
-      resolve: async (_root, args, context) => {
+      resolve: (_root, args, context, info) => {
         const { prisma, account, loaders } = context;
         // No name contains text that cannot be stored.
         if (args.search != null && !isStorableText(args.search)) {
-          return {
-            ...(await pageOf<QueueRow>(args, async () => [])),
-            ...counted(async () => ({ count: 0, exact: true })),
-          };
+          const count = async () => ({ count: 0, exact: true });
+          return pageOf<QueueRow>({ args, info, count }, async () => []);
         }
         const where: Prisma.QueueWhereInput = {
           accountId: account.id,
           deletedAt: null,
           ...(args.search == null ? {} : { name: { contains: args.search, mode: 'insensitive' } }),
         };
-        const page = await pageOf(args, async (slice) => {
+        const count = () => countRows((take) => prisma.queue.count({ where, take }));
+        return pageOf({ args, info, count }, async (slice) => {
           const { limit, after, before, inverted } = slice;
           if (args.orderBy === 'trouble') {
             const all = await prisma.queue.findMany({
@@ -99,7 +98,6 @@ builder.queryFields((t) => ({
           for (const row of rows) loaders.queue.prime(row.id, row);
           return rows.map((node) => ({ position: { id: node.id }, node }));
         });
-        return { ...page, ...counted(() => countRows((take) => prisma.queue.count({ where, take }))) };
       },
     },
     QueueConnection,

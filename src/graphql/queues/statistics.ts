@@ -4,6 +4,7 @@ import type { TimelinePoint as TimelinePointShape } from '../../domain/statistic
 import type { QueueDepth as QueueDepthShape, QueueUse } from '../../services/insight/queues.ts';
 import { builder } from '../builder.ts';
 import { QueueWarning } from '../enums.ts';
+import { PRICE } from '../prices.ts';
 
 const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement({
   description:
@@ -38,7 +39,7 @@ export const QueueDepth = builder.objectRef<QueueDepthShape>('QueueDepth').imple
 });
 
 export const TimelinePoint = builder.objectRef<TimelinePointShape>('TimelinePoint').implement({
-  description: 'Attempts of a queue that ended in a time span.',
+  description: 'Attempts of a queue that ended in a time span, and jobs published in it.',
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'Start of the time span.' }),
     success: t.exposeInt('success', { description: 'Number of attempts that succeeded.' }),
@@ -57,6 +58,11 @@ export const TimelinePoint = builder.objectRef<TimelinePointShape>('TimelinePoin
       type: Percentiles,
       description: 'Times from `scheduledFor` to the start of the delivery.',
       resolve: ({ wait }) => wait,
+    }),
+    published: t.int({
+      complexity: PRICE.published,
+      description: 'Number of jobs published in the time span, whatever became of them.',
+      resolve: ({ published }) => published ?? 0,
     }),
   }),
 });

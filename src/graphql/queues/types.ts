@@ -1,18 +1,21 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type {
   BackoffType as Backoff,
   QueueMode as Mode,
   AckTimeoutAction as TimeoutAction,
 } from '../../domain/queue.ts';
 import { builder } from '../builder.ts';
+import type { GraphQLContext } from '../context.ts';
 import { DeadLetterFilterInput, toDeadLetterFilter } from '../dead-letters/filter.ts';
-import { DeadLetterConnection, deadLetterPage, ErrorGroup } from '../dead-letters/types.ts';
+import { DeadLetterConnection, deadLetterPage, ErrorGroup, hasAttempts } from '../dead-letters/types.ts';
 import { AckTimeoutAction, BackoffType, QueueMode } from '../enums.ts';
 import { JobFilterInput, JobOrderInput, toJobFilter, toOrder } from '../jobs/filter.ts';
 import { JobConnection, jobPage } from '../jobs/page.ts';
-import type { QueueRow } from '../loaders.ts';
+import type { JobRow, QueueRow } from '../loaders.ts';
 import { PRICE, searchPriceOfQueue, timelinePrice } from '../prices.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
-import { timelineArgs, toTimeline } from '../timeline.ts';
+import { Selection } from '../selection.ts';
+import { timelineArgs } from '../timeline.ts';
 import { QueueDepth, QueueHealth, RateWindow, TimelinePoint } from './statistics.ts';
 
 const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('QueueHold').implement({
@@ -35,17 +38,33 @@ const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('QueueHold')
       type: Job,
       nullable: true,
       description: 'The job whose defer caused the hold; null if that job has been removed.',
-      resolve: ({ holdJobId }, _args, { loaders }) => (holdJobId === null ? null : loaders.job.load(holdJobId)),
+      resolve: (queue, _args, context, info) => jobOfHold(queue, 'askedBy', context, info),
     }),
     probe: t.field({
       type: Job,
       nullable: true,
       description:
         'The job that is now delivered as a probe, to find out whether the queue may resume; null if no probe is in flight.',
-      resolve: ({ probeJobId }, _args, { loaders }) => (probeJobId === null ? null : loaders.job.load(probeJobId)),
+      resolve: (queue, _args, context, info) => jobOfHold(queue, 'probe', context, info),
     }),
   }),
 });
+
+/** The id of the job alone is read with the state of the queue, which most clients select as well. */
+async function jobOfHold(
+  { id: queueId, accountId, holdJobId, probeJobId }: QueueRow,
+  which: 'askedBy' | 'probe',
+  { loaders }: GraphQLContext,
+  info: GraphQLResolveInfo,
+): Promise<JobRow | null> {
+  const jobId = which === 'askedBy' ? holdJobId : probeJobId;
+  if (jobId === null) return null;
+  const jobs = Selection.of(info).hasOnly('id') ? await loaders.holdJobs.load(queueId) : null;
+  if (jobs === null) return loaders.job.load(jobId);
+  const id = jobs[which];
+  // No other field is selected.
+  return id === null ? null : ({ id, accountId } as JobRow);
+}
 
 const QueuePause = builder.objectRef<{ pausedAt: Date; pausedBy: string }>('QueuePause').implement({
   description: 'A pause of a queue. No job of the queue is claimed during it.',
@@ -173,8 +192,8 @@ Queue.implement({
       description: 'Attempts over time; the last day by default, at most 1000 time spans.',
       complexity: timelinePrice,
       args: timelineArgs,
-      resolve: async ({ id }, args, { loaders }) =>
-        loaders.timeline(toTimeline(args, (await loaders.server()).now)).load(id),
+      resolve: async ({ id }, args, { loaders }, info) =>
+        (await loaders.timeline(args, Selection.of(info).has('published')).load(id)) ?? [],
     }),
     jobs: t.connection(
       {
@@ -185,12 +204,17 @@ Queue.implement({
           filter: t.arg({ type: JobFilterInput, description: 'The jobs to return; all by default.' }),
           orderBy: t.arg({ type: JobOrderInput, description: 'The order of the jobs; newest first by default.' }),
         },
-        resolve: (queue, args, context) => {
+        resolve: (queue, args, context, info) => {
           const filter = { ...toJobFilter(args.filter), queueIds: [queue.id], queueNames: undefined };
           const order = toOrder(args.orderBy);
           const isPlain = args.after == null && args.before == null && args.last == null && args.orderBy == null;
           // The first pages of many queues are read in one statement.
-          return jobPage(context, filter, order, args, isPlain ? newest(queue.id, args.filter, context) : undefined);
+          return jobPage(
+            { context, args, info },
+            filter,
+            order,
+            isPlain ? newest(queue.id, args.filter, context) : undefined,
+          );
         },
       },
       JobConnection,
@@ -203,8 +227,8 @@ Queue.implement({
         args: {
           filter: t.arg({ type: DeadLetterFilterInput, description: 'The dead letters to return; all by default.' }),
         },
-        resolve: (queue, args, context) =>
-          deadLetterPage(context, { ...toDeadLetterFilter(args.filter), queueIds: [queue.id] }, args),
+        resolve: (queue, args, context, info) =>
+          deadLetterPage({ context, args, info }, { ...toDeadLetterFilter(args.filter), queueIds: [queue.id] }),
       },
       DeadLetterConnection,
     ),
@@ -215,15 +239,21 @@ Queue.implement({
       args: {
         first: t.arg.int({ defaultValue: 10, required: true, description: 'Maximum number of groups; at most 100.' }),
       },
-      resolve: (queue, { first }, { loaders }) =>
-        loaders.errorGroups({ replayed: false }, Math.min(Math.max(first, 0), 100)).load(queue.id),
+      resolve: (queue, { first }, { loaders }, info) =>
+        loaders.errorGroups.load({
+          queueId: queue.id,
+          limit: Math.min(Math.max(first, 0), 100),
+          withAttempts: hasAttempts(info),
+        }),
     }),
   }),
 });
 
-type Context = Parameters<typeof jobPage>[0];
-
-function newest(queueId: string, filter: typeof JobFilterInput.$inferInput | null | undefined, { loaders }: Context) {
+function newest(
+  queueId: string,
+  filter: typeof JobFilterInput.$inferInput | null | undefined,
+  { loaders }: GraphQLContext,
+) {
   const own = { ...toJobFilter(filter), queueIds: undefined, queueNames: undefined };
   return ({ limit }: { limit: number }) => loaders.newestJobs(own, limit).load(queueId);
 }

@@ -1,5 +1,7 @@
+import type { Attempt } from '../../db/generated/client.ts';
+import type { DeadLetterRow } from '../../db/rows.ts';
 import { SearchBudget } from '../../db/search/budget.ts';
-import { countDeadLetters, type DeadLetterScope, deadLetterIds } from '../../db/search/dead-letters.ts';
+import { countDeadLetters, type DeadLetterScope, deadLetterRows } from '../../db/search/dead-letters.ts';
 import {
   type ErrorGroupRow,
   errorGroups,
@@ -12,7 +14,7 @@ import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import type { DeadReason } from '../../domain/job.ts';
 import { type DeadLetterFilter, FILTER_LIMITS } from '../../domain/job-filter.ts';
-import { type BoundedCount, MAX_COUNT, type Position, type Slice } from '../../domain/page.ts';
+import { type BoundedCount, MAX_COUNT, type Slice } from '../../domain/page.ts';
 import { isStorableText } from '../../domain/text.ts';
 import type { Context } from '../context.ts';
 import { windowOf } from '../pages.ts';
@@ -36,8 +38,10 @@ export interface ErrorGroup {
   count: number;
   firstSeen: Date;
   lastSeen: Date;
-  /** Id of the newest member that was not replayed; of the newest member when all were. */
-  sampleDeadLetterId: string;
+  /** The newest member that was not replayed; the newest member when all were. */
+  sample: DeadLetterRow;
+  /** The last attempt of that job, as it is stored; null if it was not asked for, or there is none. */
+  lastAttempt: Attempt | null;
 }
 
 /**
@@ -57,20 +61,19 @@ export function createDeadLetterSearch(
   const reading = (account: Account) => db.reading(account.id, { budget: request?.budget ?? new SearchBudget() });
   return {
     /**
-     * Returns the ids of a slice of the matching dead letters, most recently dead first.
+     * Returns a slice of the matching dead letters, most recently dead first.
      * @throws JobferryError `invalid_request` (filter), `unavailable`
      */
     async search(
       account: Account,
       asked: DeadLetterFilter,
       { limit, after, before, inverted }: Slice,
-    ): Promise<Position[]> {
+    ): Promise<DeadLetterRow[]> {
       const filter = matchable(asked);
       if (filter === null) return [];
       // The list begins with the newest: entries after another one have smaller ids.
       const range = { before: after?.id, after: before?.id, ascending: inverted, limit };
-      const ids = await deadLetterIds(reading(account), scopeOf(account), filter, range);
-      return ids.map((id) => ({ id }));
+      return deadLetterRows(reading(account), scopeOf(account), filter, range);
     },
 
     /**
@@ -134,7 +137,8 @@ function toErrorGroup(row: ErrorGroupRow): ErrorGroup {
     count: row.count,
     firstSeen: row.first_seen,
     lastSeen: row.last_seen,
-    sampleDeadLetterId: row.sample,
+    sample: row.sample,
+    lastAttempt: row.lastAttempt,
   };
 }
 

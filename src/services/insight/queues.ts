@@ -1,11 +1,13 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
-import { jobsAhead, liveQueueIds, MAX_AHEAD, queueDepths, queueUses, waitingJobs } from '../../db/insight/queues.ts';
-import { queueStats, totalStats } from '../../db/insight/statistics.ts';
+import { type QueueNow, type QueueNowRequest, type QueuePart, queueNow } from '../../db/insight/queue-now.ts';
+import { jobsAhead, liveQueueIds, MAX_AHEAD, type WaitingFacts, waitingJobs } from '../../db/insight/queues.ts';
+import { totalStats } from '../../db/insight/statistics.ts';
+import type { QueueRow } from '../../db/rows.ts';
 import { SearchBudget } from '../../db/search/budget.ts';
 import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { healthOf, type QueueHealth } from '../../domain/health.ts';
-import { isId } from '../../domain/id.ts';
+import { firstIdAt, isId } from '../../domain/id.ts';
 import type { JobStateName } from '../../domain/job-filter.ts';
 import {
   MAX_TIMELINE_POINTS,
@@ -19,6 +21,8 @@ import {
 } from '../../domain/statistics.ts';
 import { type Waiting, waitingMessageWithoutTexts, whyWaiting } from '../../domain/waiting.ts';
 import type { Context } from '../context.ts';
+
+export type { QueueRow } from '../../db/rows.ts';
 
 /** Numbers of jobs by state. */
 export type QueueDepth = Readonly<Record<JobStateName, number>> & {
@@ -36,6 +40,33 @@ export interface QueueUse {
   rate: { used: number; max: number; resetsAt: Date } | null;
 }
 
+/** A chart of a queue. */
+export interface QueueTimelineInput extends TimelineInput {
+  /** Whether the jobs published in each bucket are counted. */
+  published?: boolean | undefined;
+}
+
+/** What is asked of queues. */
+export interface StateRequest {
+  parts: readonly ('row' | 'depth' | 'use' | 'health')[];
+  /** Names of further live queues, of which the row must be asked for. */
+  names?: readonly string[] | undefined;
+  /** Charts within the last hour (`isOfLastHour`), at most one of them with published jobs. */
+  recent?: readonly QueueTimelineInput[] | undefined;
+}
+
+/** What was asked of a queue; the rest is null or empty. */
+export interface QueueState {
+  row: QueueRow | null;
+  depth: QueueDepth | null;
+  use: QueueUse | null;
+  /** Ids of the jobs of the last hold that have not been removed; with `use`. */
+  holdJobs: { askedBy: string | null; probe: string | null } | null;
+  health: QueueHealth | null;
+  /** The charts of the request, in its order. */
+  recent: TimelinePoint[][];
+}
+
 export type QueueInsight = ReturnType<typeof createQueueInsight>;
 
 /**
@@ -46,16 +77,69 @@ export type QueueInsight = ReturnType<typeof createQueueInsight>;
 export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'server'>) {
   const { db, periods, server } = context;
   const { retentionMs } = periods;
+  const gridNow = async (input: TimelineInput) => {
+    const earliestMs = (await recentDatabaseTime(db)) - retentionMs;
+    return { grid: gridOf(input, earliestMs), earliestMs };
+  };
+  const read = (account: Account, queueIds: readonly string[], request: QueueNowRequest) =>
+    queueNow(db.reading(account.id), account.id, queueIds.filter(isId), request, periods);
+
+  /** The attempts of queues in a range, and the published jobs by span if they are asked for. */
+  const overTime = async (
+    account: Account,
+    queueIds: readonly string[],
+    { published, ...input }: QueueTimelineInput,
+  ) => {
+    const { grid, earliestMs } = await gridNow(input);
+    const range = { from: new Date(grid.startMs), to: new Date(grid.startMs + grid.count * grid.bucketMs) };
+    const parts = new Set<QueuePart>(published ? ['attempts', 'published'] : ['attempts']);
+    const spans = published ? spansOf(grid, earliestMs) : undefined;
+    return { grid, queues: await read(account, queueIds, { parts, range, spans }) };
+  };
+
   return {
+    /**
+     * Returns what is asked of queues, with one statement. A deleted queue has nothing but its row.
+     * @throws JobferryError `invalid_request` (buckets)
+     */
+    async states(
+      account: Account,
+      queueIds: readonly string[],
+      { parts, names, recent = [] }: StateRequest,
+    ): Promise<Map<string, QueueState>> {
+      const charts = await Promise.all(recent.map(async (input) => ({ input, ...(await gridNow(input)) })));
+      const counted = charts.find(({ input }) => input.published === true);
+      const asked = new Set<QueuePart>(parts.map((part) => (part === 'health' ? 'attempts' : part)));
+      if (charts.length > 0) asked.add('attempts');
+      if (counted !== undefined) asked.add('published');
+      const spans = counted === undefined ? undefined : spansOf(counted.grid, counted.earliestMs);
+      const queues = await read(account, queueIds, { parts: asked, names, spans });
+      return new Map(
+        [...queues].map(([id, { row, depth, use, holdJobs, attempts, published }]) => [
+          id,
+          {
+            row: row ?? null,
+            depth: depth === undefined ? null : toDepth(depth),
+            use: use ?? null,
+            holdJobs: holdJobs ?? null,
+            health: attempts === undefined ? null : healthOf(sumOf(attempts), server.webhookTimeoutMs),
+            recent: charts.map((chart) =>
+              timelineOf(chart.grid, attempts ?? [], chart === counted ? published : undefined),
+            ),
+          },
+        ]),
+      );
+    },
+
     /** Counts the jobs of queues by state. */
     async depths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueDepth>> {
-      const rows = await queueDepths(db.reading(account.id), account.id, queueIds.filter(isId), periods);
-      return new Map(rows.map(({ id, oldest, ...counts }) => [id, { ...counts, oldestDueAt: oldest }]));
+      const queues = await read(account, queueIds, { parts: new Set<QueuePart>(['depth']) });
+      return mapped(queues, ({ depth }) => (depth === undefined ? null : toDepth(depth)));
     },
 
     /** Returns the used slots and the used rate limit of queues. */
     async uses(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueUse>> {
-      return queueUses(db.reading(account.id), account.id, queueIds.filter(isId));
+      return mapped(await read(account, queueIds, { parts: new Set<QueuePart>(['use']) }), ({ use }) => use ?? null);
     },
 
     /**
@@ -66,33 +150,36 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
     async timelines(
       account: Account,
       queueIds: readonly string[],
-      input: TimelineInput,
+      input: QueueTimelineInput,
     ): Promise<Map<string, TimelinePoint[]>> {
-      const grid = gridOf(input, (await recentDatabaseTime(db)) - retentionMs);
-      const range = {
-        from: new Date(grid.startMs),
-        to: new Date(grid.startMs + grid.count * grid.bucketMs),
-      };
-      const stats = await queueStats(db.reading(account.id), account.id, queueIds.filter(isId), range, retentionMs);
-      return new Map([...stats].map(([id, rows]) => [id, timelineOf(grid, rows)]));
+      const { grid, queues } = await overTime(account, queueIds, input);
+      return mapped(queues, ({ attempts = [], published }) => timelineOf(grid, attempts, published));
     },
 
     /**
      * Returns the attempts of all live queues of the account together over time. Calls within a second share the result.
      * @throws JobferryError `invalid_request` (buckets, or more statistics than a search may read)
      */
-    async totalTimeline(account: Account, input: TimelineInput): Promise<TimelinePoint[]> {
-      const grid = gridOf(input, (await recentDatabaseTime(db)) - retentionMs);
+    async totalTimeline(account: Account, { published, ...input }: QueueTimelineInput): Promise<TimelinePoint[]> {
+      const { grid, earliestMs } = await gridNow(input);
       // Not the budget of a request, because several share the result.
       const reading = db.reading(account.id, { budget: new SearchBudget() });
-      const stats = await totalStats(reading, account.id, await liveQueueIds(reading, account.id), grid, retentionMs);
-      return timelineOf(grid, stats);
+      const queueIds = await liveQueueIds(reading, account.id);
+      const stats = await totalStats(reading, account.id, queueIds, grid, retentionMs);
+      if (!published) return timelineOf(grid, stats);
+      const spans = spansOf(grid, earliestMs);
+      const queues = await read(account, queueIds, { parts: new Set<QueuePart>(['published']), spans });
+      const all = [...queues.values()];
+      const counts = Array.from({ length: grid.count }, (_, n) =>
+        all.reduce((sum, queue) => sum + (queue.published?.[n] ?? 0), 0),
+      );
+      return timelineOf(grid, stats, counts);
     },
 
     /** Returns how the receivers of queues answered in the last hour. */
     async healths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueHealth>> {
-      const stats = await queueStats(db.reading(account.id), account.id, queueIds.filter(isId), null, retentionMs);
-      return new Map([...stats].map(([id, rows]) => [id, healthOf(sumOf(rows), server.webhookTimeoutMs)]));
+      const queues = await read(account, queueIds, { parts: new Set<QueuePart>(['attempts']) });
+      return mapped(queues, ({ attempts = [] }) => healthOf(sumOf(attempts), server.webhookTimeoutMs));
     },
 
     /** Returns how many jobs of its queue are scheduled before each pending job; null above 1000. */
@@ -104,14 +191,34 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
     /** Returns why pending jobs are not being delivered now; other jobs are left out. */
     async waitings(account: Account, jobIds: readonly string[]): Promise<Map<string, ShownWaiting>> {
       const jobs = await waitingJobs(db.reading(account.id), account.id, jobIds.filter(isId));
-      return new Map(
-        jobs.map(({ id, job, queue, now }) => {
-          const messageWithoutTexts = waitingMessageWithoutTexts(job, queue, now);
-          return [id, { ...whyWaiting(job, queue, now), messageWithoutTexts }];
-        }),
-      );
+      return new Map(jobs.map((facts) => [facts.id, shownWaiting(facts)]));
     },
   };
+}
+
+/** Returns why a job waits. */
+export function shownWaiting({ job, queue, now }: WaitingFacts): ShownWaiting {
+  return { ...whyWaiting(job, queue, now), messageWithoutTexts: waitingMessageWithoutTexts(job, queue, now) };
+}
+
+function toDepth({ oldest, ...row }: Record<JobStateName, number> & { oldest: Date | null }): QueueDepth {
+  const { due, scheduled, retrying, held, processing, awaiting_ack, completed, dead } = row;
+  return { due, scheduled, retrying, held, processing, awaiting_ack, completed, dead, oldestDueAt: oldest };
+}
+
+function mapped<Value>(queues: Map<string, QueueNow>, of: (queue: QueueNow) => Value | null): Map<string, Value> {
+  const values = new Map<string, Value>();
+  for (const [id, queue] of queues) {
+    const value = of(queue);
+    if (value !== null) values.set(id, value);
+  }
+  return values;
+}
+
+/** The spans of a chart as ranges of ids. Jobs past retention are not counted. */
+function spansOf({ startMs, bucketMs, count }: TimelineGrid, earliestMs: number) {
+  const starts = Array.from({ length: count + 1 }, (_, n) => firstIdAt(Math.max(startMs + n * bucketMs, earliestMs)));
+  return { firstIds: starts.slice(0, -1), lastIds: starts.slice(1) };
 }
 
 /** @throws JobferryError `invalid_request` */

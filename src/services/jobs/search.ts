@@ -9,6 +9,7 @@ import {
   searchJobs,
   timelineOfJobs,
 } from '../../db/search/jobs.ts';
+import type { SearchScopes } from '../../db/search/scan.ts';
 import type { Account } from '../../domain/account.ts';
 import { assertJobFilter } from '../../domain/check-job-filter.ts';
 import { JobferryError } from '../../domain/errors.ts';
@@ -42,20 +43,23 @@ export interface JobTimelinePoint {
   dead: number;
 }
 
+/** What the searches of one request share. */
+export interface SearchRequest {
+  budget: SearchBudget;
+  scopes?: SearchScopes | undefined;
+}
+
 const MAX_PAGE = 1000;
 
 /**
  * Jobs of the account's live queues, within the plan's window and retention.
- * @param request the budget that the searches of one request share; when left out, each search has its own
+ * @param request what the searches of one request share; when left out, each search has its own
  */
-export function createJobSearch(
-  context: Pick<Context, 'db' | 'periods' | 'plans'>,
-  request?: { budget: SearchBudget },
-) {
+export function createJobSearch(context: Pick<Context, 'db' | 'periods' | 'plans'>, request?: SearchRequest) {
   const { db, periods } = context;
   const select = (account: Account, filter: JobFilter): JobSelection => {
     assertJobFilter(filter);
-    return { accountId: account.id, filter, windowMs: windowOf(context, account), periods, budget: request?.budget };
+    return { accountId: account.id, filter, windowMs: windowOf(context, account), periods, ...request };
   };
   return {
     /**

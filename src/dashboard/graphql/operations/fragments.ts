@@ -58,7 +58,7 @@ export const Cause = graphql(`
   fragment Cause on ErrorGroup {
     fingerprint reason error webhookStatusCode count firstSeen lastSeen
     queue { __typename id name maxAttempts maxDefers ackTimeout }
-    sample { id job { id attempts { attempt status responseBody } } }
+    sample { id lastAttempt { attempt responseBody } }
   }
 `);
 export type Cause = FragmentOf<typeof Cause>;

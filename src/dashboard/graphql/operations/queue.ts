@@ -1,14 +1,24 @@
 import { graphql, type ResultOf } from '../graphql.ts';
 import { Cause, JobRow, QueueNow } from './fragments.ts';
 
+/**
+ * A queue with its charts. What flows in the last minutes is asked for by itself only if the charts have longer spans. The
+ * number of dead letters is that of their groups.
+ */
 export const QueuePage = graphql(
   `
-  query QueuePage($name: String!) {
+  query QueuePage($name: String!, $from: DateTime!, $bucket: Int!, $recent: DateTime!, $hasRecent: Boolean!) {
     queue(name: $name) {
       ...QueueNow
       webhookUrl ackTimeout signingSecretRotatesAt payloadsEncrypted
-      deadLetters(first: 1, filter: { replayed: false }) { totalCount totalCountExact nodes { id deadAt } }
+      timeline(from: $from, bucketSeconds: $bucket) {
+        at success failed nacked deferred published duration { p50 p95 p99 } wait { p50 p95 p99 }
+      }
+      recent: timeline(from: $recent, bucketSeconds: 300) @include(if: $hasRecent) {
+        at success failed nacked deferred published wait { p50 }
+      }
       errorGroups(first: 5) { ...Cause }
+      deaths: errorGroups(first: 100) { count lastSeen }
     }
   }
 `,
@@ -18,37 +28,22 @@ export type QueueOfPage = NonNullable<ResultOf<typeof QueuePage>['queue']>;
 
 export const LatestJobs = graphql(
   `
-  query LatestJobs($id: ID!) { queue(id: $id) { jobs(first: 10) { nodes { ...JobRow payloadPreview(max: 120) } } } }
+  query LatestJobs($id: ID!) {
+    jobs(first: 10, filter: { queueIds: [$id] }) { nodes { ...JobRow payloadPreview(max: 120) } }
+  }
 `,
   [JobRow],
 );
 
-export type LatestJob = NonNullable<ResultOf<typeof LatestJobs>['queue']>['jobs']['nodes'][number];
+export type LatestJob = ResultOf<typeof LatestJobs>['jobs']['nodes'][number];
 
-/** What came in and what went out in the last minutes, and when the last delivery ended. */
-export const QueueFlow = graphql(`
-  query QueueFlow($name: String!, $from: DateTime!) {
-    queue(name: $name) {
-      timeline(from: $from, bucketSeconds: 300) { at success failed nacked wait { p50 } }
-      jobs(first: 1, filter: { statuses: [COMPLETED] }, orderBy: { field: COMPLETED_AT, direction: DESC }) {
-        nodes { id completedAt }
-      }
-    }
-    jobTimeline(filter: { queueNames: [$name] }, from: $from, bucketSeconds: 300) {
-      at pending processing awaitingAck completed dead
-    }
-  }
-`);
-
-export const QueueTimeline = graphql(`
-  query QueueTimeline($name: String!, $from: DateTime!, $bucket: Int!) {
-    queue(name: $name) {
-      timeline(from: $from, bucketSeconds: $bucket) {
-        at success failed nacked deferred duration { p50 p95 p99 } wait { p50 p95 p99 }
-      }
-    }
-    jobTimeline(filter: { queueNames: [$name] }, from: $from, bucketSeconds: $bucket) {
-      at pending processing awaitingAck completed dead
+/** When the last delivery of a queue ended that delivers nothing now. */
+export const LastDeliveryOfQueue = graphql(`
+  query LastDeliveryOfQueue($id: ID!) {
+    jobs(
+      first: 1, filter: { queueIds: [$id], statuses: [COMPLETED] }, orderBy: { field: COMPLETED_AT, direction: DESC }
+    ) {
+      nodes { id completedAt }
     }
   }
 `);

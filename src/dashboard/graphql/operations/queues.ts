@@ -9,7 +9,9 @@ export const QueuesPage = graphql(
       totalCount pageInfo { endCursor hasNextPage }
       nodes {
         ...QueueNow
-        recent: timeline(from: $recent, bucketSeconds: 300) { at success failed nacked deferred wait { p50 p95 } }
+        recent: timeline(from: $recent, bucketSeconds: 300) {
+          at success failed nacked deferred published wait { p50 p95 }
+        }
       }
     }
   }
@@ -18,10 +20,14 @@ export const QueuesPage = graphql(
 );
 export type QueueOfPage = ResultOf<typeof QueuesPage>['queues']['nodes'][number];
 
-/** The bars of the sparklines. They are a request of their own, as three days of a hundred queues take a while. */
+/**
+ * The bars of the sparklines, and what jobs died of: the largest groups for Overview, and their sums for the table. They are
+ * a request of their own, as three days of a hundred queues take a while.
+ */
 export const QueueTimelines = graphql(`
   query QueueTimelines(
     $first: Int!, $after: String, $search: String, $order: QueueOrder!, $from: DateTime!, $bucket: Int!
+    $hasDeaths: Boolean!
   ) {
     queues(first: $first, after: $after, search: $search, orderBy: $order) {
       pageInfo { endCursor hasNextPage }
@@ -30,28 +36,13 @@ export const QueueTimelines = graphql(`
         timeline(from: $from, bucketSeconds: $bucket) { at success failed nacked deferred wait { p50 p95 } }
       }
     }
-  }
-`);
-
-/** Jobs that came in, of one queue: whether it falls behind or catches up. */
-export const QueueInflow = graphql(`
-  query QueueInflow($id: ID!, $recent: DateTime!) {
-    jobTimeline(filter: { queueIds: [$id] }, from: $recent, bucketSeconds: 300) {
-      at pending processing awaitingAck completed dead
-    }
-  }
-`);
-
-/** What jobs died of: the largest groups for Overview, and their sums for the table. */
-export const Deaths = graphql(`
-  query Deaths {
-    errorGroups(first: 100, filter: { replayed: false }) {
+    deaths: errorGroups(first: 100, filter: { replayed: false }) @include(if: $hasDeaths) {
       fingerprint reason error webhookStatusCode count firstSeen lastSeen
       queue { __typename id name maxAttempts }
     }
   }
 `);
-export type DeathGroup = ResultOf<typeof Deaths>['errorGroups'][number];
+export type DeathGroup = NonNullable<ResultOf<typeof QueueTimelines>['deaths']>[number];
 
 export const LastDelivery = graphql(`
   query LastDelivery {

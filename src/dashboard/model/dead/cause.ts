@@ -18,12 +18,12 @@ export interface CauseNow {
   /** Null if it has been removed. */
   queue: { id: string; name: string; maxDefers: number; ackTimeout: number; health?: Answers | null } | null;
   /** Null if it has been removed. */
-  sample: { job: { attempts: readonly { attempt: number; responseBody: string | null }[] } | null } | null;
+  sample: { lastAttempt: { attempt: number; responseBody: string | null } | null } | null;
 }
 
 /** What the receiver or the worker said last, in one line; else the error. Without the right to see it, it is not known. */
 export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'>, isVisible = true): string {
-  const body = sample?.job?.attempts.at(-1)?.responseBody ?? '';
+  const body = sample?.lastAttempt?.responseBody ?? '';
   const line = body.trim().split(/\r?\n/, 1)[0] ?? '';
   if (line !== '') return line;
   if (codeOf(error) === null) return shortCause(error) || NONE;

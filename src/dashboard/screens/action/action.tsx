@@ -36,8 +36,9 @@ export default function Action({ params: { id = '' } }: { params: Record<string,
   const action = asked.data?.bulkAction ?? null;
   const canaryId = action?.canaryJobId ?? null;
   const canary = useQuery({ ...query(Canary, { id: canaryId ?? '' }), enabled: canaryId !== null }).data?.job ?? null;
+  // All at once, when it is known: each change of what is watched opens a new stream.
   useWatch({
-    actionIds: [id],
+    actionIds: action === null ? [] : [id],
     queueIds: action?.status === 'RUNNING' && action.queue !== null ? [action.queue.id] : [],
     jobIds: canaryId === null ? [] : [canaryId],
   });

@@ -116,8 +116,7 @@ async function sendReplay(letter: DeadLetterRow): Promise<void> {
 }
 
 /** The title counts attempts. */
-const sampleOf = (job: DeadLetterRow['job']) =>
-  job === null ? null : { job: { attempts: [{ attempt: job.attemptsMade }] } };
+const sampleOf = (job: DeadLetterRow['job']) => (job === null ? null : { lastAttempt: { attempt: job.attemptsMade } });
 
 function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => void }) {
   const timeout = useWebhookTimeout();

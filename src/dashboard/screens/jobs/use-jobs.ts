@@ -37,12 +37,16 @@ export function useJobs(filter: Filter, url: ListUrl) {
   });
   // Numbers of the former filter must not be read as those of this one.
   const all = count.isPlaceholderData ? null : (count.data?.count ?? null);
+  const asked = jobFilterOf(filter, url).states;
+  /** The state of all jobs that match, if the filter says so. */
+  const only = asked?.length === 1 ? asked[0] : undefined;
   const states = useQuery({
     ...query(JobsByState, () => ({ filter: jobFilterOf(filter, url) }), { key }),
     ...keepOld,
-    enabled: isCounted && all?.exact === true && all.count > 0,
+    enabled: isCounted && only === undefined && all?.exact === true && all.count > 0,
   });
-  const byState = states.isPlaceholderData ? null : byStateOf(states.data);
+  const ofOne = only === undefined || all === null ? null : { [only]: all.count };
+  const byState = only === undefined && !states.isPlaceholderData ? byStateOf(states.data) : ofOne;
   useWatch({ jobIds: rows?.map(({ id }) => id) ?? [] });
   const news = useNews(filter, url, rows, page.dataUpdatedAt);
   const { pageInfo, hint = null } = page.data?.jobs ?? {};

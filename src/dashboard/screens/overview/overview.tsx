@@ -22,7 +22,7 @@ import { useCalmOrder, useHeld } from '../queues/calm-order.ts';
 import { NewQueueLink } from '../queues/new-queue.tsx';
 import { QueuesSection } from '../queues/queues-section.tsx';
 import { SpanChoice, useSpan } from '../queues/span-choice.tsx';
-import { useDeaths, useQueues } from '../queues/use-queues.ts';
+import { useQueues, useTimelines } from '../queues/use-queues.ts';
 import { MostFrequentDeaths } from './deaths.tsx';
 import { Problems } from './problems.tsx';
 
@@ -78,7 +78,7 @@ function WithQueues({
   page: NonNullable<Queues['page']>;
 }) {
   const span = useSpan();
-  const deaths = useDeaths();
+  const timelines = useTimelines(WHOLE_ACCOUNT, span);
   const { isHeld, handlers } = useHeld();
   useWalk();
 
@@ -129,16 +129,14 @@ function WithQueues({
           hidden={Math.max(0, summary.problems - MAX_PROBLEMS)}
         />
         <QueuesSection
-          place={WHOLE_ACCOUNT}
           states={sorted}
           span={span}
-          deaths={deaths.counts}
+          timelines={timelines}
           isHeld={isHeld}
           rest={page.totalCount - states.length}
         />
       </div>
-      <Failure asked={deaths.asked} what="The causes of death" />
-      {deaths.groups !== undefined && <MostFrequentDeaths groups={deaths.groups} />}
+      {timelines.deaths !== undefined && <MostFrequentDeaths groups={timelines.deaths} />}
     </Page>
   );
 }

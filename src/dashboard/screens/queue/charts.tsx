@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
-import { JobsOfSpan, type QueueOfPage } from '../../graphql/operations/queue.ts';
+import { JobsOfSpan } from '../../graphql/operations/queue.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import type { Span } from '../../model/chart.ts';
 import { toJobFilter } from '../../model/filter/job-filter.ts';
@@ -23,17 +23,21 @@ import {
 } from '../../model/queue-timeline.ts';
 import { Chart } from '../../parts/chart.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Failure } from '../../parts/states.tsx';
 import { useView } from '../../time.ts';
-import { useTimeline } from './use-queue.ts';
+import type { useQueue } from './use-queue.ts';
 
 const NOTHING = 'No delivery ended in this time.';
 
 /** What came in and went out, how it ended, how long it took, and how late it began. The window and the span are in the URL. */
-export default function QueueCharts({ queue: { name }, flow }: { queue: QueueOfPage; flow: Flow }) {
+export default function QueueCharts({
+  name,
+  page: { asked, flow, charts, bucketMs },
+}: {
+  name: string;
+  page: ReturnType<typeof useQueue>;
+}) {
   const [params, setParams] = useSearchParams();
   const window = windowOf(params.get('window')).name;
-  const { asked, charts, bucketMs } = useTimeline(name, window);
   const span = spanOf(params);
   const setSpan = (next: Span | null) => {
     setParams(
@@ -48,33 +52,27 @@ export default function QueueCharts({ queue: { name }, flow }: { queue: QueueOfP
       { replace: true },
     );
   };
+  if (charts === null) return null;
   return (
-    <>
-      <Failure asked={asked} what="The history of this queue" />
-      {charts === null ? (
-        <div className="sec chart-room" />
-      ) : (
-        <div className={asked.isPlaceholderData ? 'aging' : undefined}>
-          <section className="sec">
-            <FlowChart {...{ name, charts, bucketMs, flow, window, span, setSpan }} />
-          </section>
-          <div className="cols small-charts">
-            <Outcomes charts={charts} bucketMs={bucketMs} />
-            <Percentiles
-              title="How long a delivery takes"
-              of={charts.duration}
-              end={
-                <Link className="link small" href={attemptsPath({ queue: name })}>
-                  Slowest
-                </Link>
-              }
-              {...{ charts, bucketMs }}
-            />
-            <Percentiles title="How late a delivery begins" of={charts.wait} {...{ charts, bucketMs }} />
-          </div>
-        </div>
-      )}
-    </>
+    <div className={asked.isPlaceholderData ? 'aging' : undefined}>
+      <section className="sec">
+        <FlowChart {...{ name, charts, bucketMs, flow, window, span, setSpan }} />
+      </section>
+      <div className="cols small-charts">
+        <Outcomes charts={charts} bucketMs={bucketMs} />
+        <Percentiles
+          title="How long a delivery takes"
+          of={charts.duration}
+          end={
+            <Link className="link small" href={attemptsPath({ queue: name })}>
+              Slowest
+            </Link>
+          }
+          {...{ charts, bucketMs }}
+        />
+        <Percentiles title="How late a delivery begins" of={charts.wait} {...{ charts, bucketMs }} />
+      </div>
+    </div>
   );
 }
 

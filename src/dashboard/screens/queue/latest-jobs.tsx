@@ -19,7 +19,7 @@ import { useView } from '../../time.ts';
 export function LatestJobs({ queue }: { queue: QueueOfPage }) {
   const { id, name } = queue;
   const asked = useQuery(query(Latest, { id }));
-  const jobs = asked.data?.queue?.jobs.nodes;
+  const jobs = asked.data?.jobs.nodes;
   // The stream of a busy queue does not name all of its jobs.
   useWatch({ jobIds: jobs?.map((job) => job.id) ?? [] });
   const { news, forget } = useNews(id, jobs);

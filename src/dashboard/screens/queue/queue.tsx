@@ -1,22 +1,20 @@
 import { lowerFirst } from '../../model/format.ts';
 import './queue.css';
-import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
-import { Link, useLocation } from 'wouter';
-import { type QueueOfPage, QueuePage } from '../../graphql/operations/queue.ts';
-import { query } from '../../graphql/query.ts';
-import { pause, useWatch } from '../../live/live.ts';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import type { QueueOfPage } from '../../graphql/operations/queue.ts';
+import { useWatch } from '../../live/live.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../model/job-links.ts';
 import { shortSentence } from '../../model/job-sentence.ts';
 import { CONDITIONS, conditionOf, type Flow, sentenceOfQueue } from '../../model/queue-condition.ts';
 import { leadOfQueue } from '../../model/queue-lead.ts';
+import { windowOf } from '../../model/queue-timeline.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
 import { May } from '../../shell/rights.ts';
-import { useStore } from '../../store.ts';
 import { useView } from '../../time.ts';
 import { Facts } from './facts.tsx';
 import { GoneQueue } from './gone.tsx';
@@ -26,17 +24,16 @@ import { QueueNotes } from './notes.tsx';
 import { OpenJobs } from './open-jobs.tsx';
 import { togglePauseOfQueue } from './pause.ts';
 import { TopCauses } from './top-causes.tsx';
-import { useFlow } from './use-queue.ts';
+import { useQueue, useWholeFlow } from './use-queue.ts';
 
 /** Below the first line, which is what people come for. */
 const QueueCharts = lazy(() => import('./charts.tsx'));
 
 /** A queue: is it healthy, and what limits it right now? */
 export default function Queue({ params: { name = '' } }: { params: Record<string, string> }) {
-  // The stream has the queue; causes and dead letters are asked for again.
-  const isPaused = useStore(pause, (paused) => paused !== null);
-  const asked = useQuery({ ...query(QueuePage, { name }), refetchInterval: isPaused ? false : 30_000 });
-  const queue = asked.data?.queue;
+  const [params] = useSearchParams();
+  const page = useQueue(name, windowOf(params.get('window')).name);
+  const { asked, queue } = page;
   if (queue === null) return <GoneQueue name={name} />;
   if (queue === undefined) {
     return (
@@ -46,23 +43,22 @@ export default function Queue({ params: { name = '' } }: { params: Record<string
       </Page>
     );
   }
-  return <LiveQueue queue={queue} asked={asked} />;
+  return <LiveQueue queue={queue} page={page} />;
 }
 
 const crumbsOf = (name: string) => [{ label: 'Queues', to: '/queues' }, { label: name }];
 
-function LiveQueue({ queue, asked }: { queue: QueueOfPage; asked: Parameters<typeof Failure>[0]['asked'] }) {
+function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeof useQueue> }) {
   const { id, name } = queue;
-  const flow = useFlow(name);
   useWatch({ queueIds: [id] });
   useKeys(queue);
   return (
-    <QueueHead queue={queue} flow={flow}>
-      <Failure asked={asked} what="This queue" />
+    <QueueHead queue={queue} flow={page.flow}>
+      <Failure asked={page.asked} what="This queue" />
       <QueueNotes queue={queue} />
       <Facts queue={queue} />
       <Suspense fallback={<div className="sec chart-room" />}>
-        <QueueCharts queue={queue} flow={flow} />
+        <QueueCharts name={name} page={page} />
       </Suspense>
       <OpenJobs name={name} depth={queue.depth} />
       <TopCauses queue={queue} />
@@ -95,8 +91,9 @@ function useKeys(queue: QueueOfPage): void {
 }
 
 /** The only part that steps once a second. */
-function QueueHead({ queue, flow, children }: { queue: QueueOfPage; flow: Flow; children: React.ReactNode }) {
+function QueueHead({ queue, flow: known, children }: { queue: QueueOfPage; flow: Flow; children: React.ReactNode }) {
   const view = useView();
+  const flow = useWholeFlow(queue, known);
   const { name } = queue;
   const condition = conditionOf(queue, flow, view);
   const { icon, signal } = CONDITIONS[condition];

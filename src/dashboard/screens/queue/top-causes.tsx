@@ -60,6 +60,6 @@ export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage
 }
 
 function firstLineOf({ sample }: Group): string {
-  const body = sample?.job?.attempts.at(-1)?.responseBody ?? '';
+  const body = sample?.lastAttempt?.responseBody ?? '';
   return body.split('\n', 1)[0] ?? '';
 }

@@ -13,7 +13,7 @@ import { useHeld } from './calm-order.ts';
 import { NEW_QUEUE, NewQueueLink } from './new-queue.tsx';
 import { QueuesSection } from './queues-section.tsx';
 import { SpanChoice, useSpan } from './span-choice.tsx';
-import { MAX_ORDERED, PAGE, useDeaths, useQueues } from './use-queues.ts';
+import { MAX_ORDERED, PAGE, useQueues, useTimelines } from './use-queues.ts';
 
 const CRUMBS = [{ label: 'Queues' }];
 
@@ -25,7 +25,7 @@ export function QueueList() {
   const place = { search, after };
   const { asked, page, states } = useQueues(place);
   const span = useSpan();
-  const deaths = useDeaths();
+  const timelines = useTimelines(place, span);
   const { isHeld, handlers } = useHeld();
   useWalk();
 
@@ -50,7 +50,7 @@ export function QueueList() {
         <div {...handlers}>
           <QueuesSection
             title={search === '' ? 'All queues' : 'Queues with this name'}
-            {...{ place, states: worstFirst(states), span, deaths: deaths.counts, isHeld }}
+            {...{ states: worstFirst(states), span, timelines, isHeld }}
           />
         </div>
       )}

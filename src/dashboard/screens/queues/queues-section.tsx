@@ -1,33 +1,29 @@
 import { Link } from 'wouter';
 import { number } from '../../model/format.ts';
-import type { DeadCounts } from '../../model/queue-row.ts';
 import type { Span } from '../../model/timeline.ts';
 import { DepthLegend } from '../../parts/depth-bar.tsx';
 import { Failure } from '../../parts/states.tsx';
 import { useCalmOrder } from './calm-order.ts';
 import { QueueTable } from './queue-table.tsx';
-import { type ListedQueue, type Place, useTimelines } from './use-queues.ts';
+import type { ListedQueue, useTimelines } from './use-queues.ts';
 
 /** The table with its heading, in an order that waits while it is read. */
 export function QueuesSection({
-  place,
   states,
   span,
-  deaths,
+  timelines: { asked, bars, deadCounts },
   isHeld,
   rest = 0,
   title = 'All queues',
 }: {
-  place: Place;
   states: readonly ListedQueue[];
   span: Span;
-  deaths: DeadCounts | undefined;
+  timelines: ReturnType<typeof useTimelines>;
   isHeld: boolean;
   /** Queues that are on other pages. */
   rest?: number;
   title?: string;
 }) {
-  const asked = useTimelines(place, span);
   const calm = useCalmOrder(
     states.map(({ queue }) => queue.id),
     isHeld,
@@ -46,8 +42,9 @@ export function QueuesSection({
       <QueueTable
         labelledBy="queues-h"
         states={calm.ids.flatMap((id) => byId.get(id) ?? [])}
-        timelines={asked.data}
-        {...{ span, deaths }}
+        timelines={bars}
+        deaths={deadCounts}
+        span={span}
       />
       {rest > 0 && (
         <div className="pager">

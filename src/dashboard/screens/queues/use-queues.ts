@@ -1,22 +1,14 @@
-import { keepPreviousData, queryOptions, useQueries, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { serverNow } from '../../clock.ts';
 import { request } from '../../graphql/client.ts';
-import { Deaths, QueueInflow, type QueueOfPage, QueuesPage, QueueTimelines } from '../../graphql/operations/queues.ts';
+import { type DeathGroup, type QueueOfPage, QueuesPage, QueueTimelines } from '../../graphql/operations/queues.ts';
 import { query } from '../../graphql/query.ts';
 import { useIsPaused, useLiveObjects, useWatch } from '../../live/live.ts';
 import type { QueueState } from '../../model/overview.ts';
 import { conditionOf, type Flow } from '../../model/queue-condition.ts';
 import { type DeadCounts, deadCountsOf } from '../../model/queue-row.ts';
-import {
-  flowOf,
-  type Point,
-  type PublishedPoint,
-  recentOutcome,
-  recentStart,
-  type Span,
-  startOf,
-} from '../../model/timeline.ts';
+import { flowOf, type Point, recentOutcome, recentStart, type Span, startOf } from '../../model/timeline.ts';
 import { useShell } from '../../shell/server.ts';
 import { useView } from '../../time.ts';
 
@@ -28,8 +20,6 @@ export const MAX_ORDERED = 500;
 const EVERY_MS = 60_000;
 /** Price of a timeline: a row of statistics for each five minutes. So many queues fit into one request. */
 const CHUNK: Readonly<Record<Span['id'], number>> = { '3h': 100, '24h': 100, '3d': 50 };
-/** Of the queues with a backlog, so many of the worst are asked how much comes in. */
-const MAX_INFLOWS = 5;
 
 export interface ListedQueue extends QueueState {
   queue: QueueOfPage;
@@ -65,11 +55,10 @@ export function useQueues({ search, after }: Place) {
   const queues = page?.nodes ?? [];
   useWatch({ allQueues: true });
   useNewQueues(search === '' && page?.totalCount === queues.length ? queues : null, asked.refetch);
-  const inflows = useInflows(queues, every);
 
   const view = useView();
   const states = queues.map((queue): ListedQueue => {
-    const flow = flowOf(queue.recent, inflows.get(queue.id) ?? null, view.now);
+    const flow = flowOf(queue.recent, view.now);
     return { queue, flow, condition: conditionOf(queue, flow, view), out: flow.out };
   });
   const recent = { all: 0, failed: 0 };
@@ -104,72 +93,48 @@ function useNewQueues(listed: readonly QueueOfPage[] | null, refetch: () => unkn
   }, [count]);
 }
 
-/** How many jobs come in, of the queues whose backlog may grow. */
-function useInflows(
-  queues: readonly QueueOfPage[],
-  every: number | false,
-): ReadonlyMap<string, readonly PublishedPoint[]> {
-  const behind = queues
-    .filter(({ paused, hold, oldestDueSeconds }) => !paused && hold === null && (oldestDueSeconds ?? 0) > 60)
-    .sort((a, b) => (b.oldestDueSeconds ?? 0) - (a.oldestDueSeconds ?? 0))
-    .slice(0, MAX_INFLOWS)
-    .map(({ id }) => id)
-    .sort();
-  return useQueries({
-    queries: behind.map((id) => ({
-      ...query(QueueInflow, () => ({ id, recent: new Date(recentStart(serverNow())).toISOString() }), { key: id }),
-      refetchInterval: every,
-    })),
-    combine: (results) => {
-      const known = new Map<string, readonly PublishedPoint[]>();
-      results.forEach(({ data }, index) => {
-        const id = behind[index];
-        if (id !== undefined && data !== undefined) known.set(id, data.jobTimeline);
-      });
-      return known;
-    },
-  });
+export interface Timelines {
+  /** The bars of each queue of the page. */
+  bars: ReadonlyMap<string, readonly Point[]>;
+  /** What jobs died of. */
+  deaths: readonly DeathGroup[];
 }
 
-/** The bars of each queue of the page. */
+/** What a page of queues shows besides their present state. */
 export function useTimelines(place: Place, span: Span) {
   const order = useOrder();
   const isPaused = useIsPaused();
-  return useQuery({
+  const asked = useQuery({
     ...timelinesQuery(place, order, span),
     placeholderData: keepPreviousData,
     refetchInterval: isPaused ? false : EVERY_MS,
   });
+  const deaths = asked.data?.deaths;
+  /** How many died, by queue. */
+  const deadCounts = useMemo((): DeadCounts | undefined => deaths && deadCountsOf(deaths), [deaths]);
+  return { asked, bars: asked.data?.bars, deaths, deadCounts };
 }
 
 function timelinesQuery({ search, after }: Place, order: ReturnType<typeof useOrder>, span: Span) {
   return queryOptions({
     queryKey: ['QueueTimelines', search, after, order, span.id] as const,
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<Timelines> => {
       const from = new Date(startOf(span, serverNow())).toISOString();
       const bars = new Map<string, readonly Point[]>();
+      let deaths: readonly DeathGroup[] = [];
       let cursor = after;
       while (bars.size < PAGE) {
         const first = Math.min(CHUNK[span.id], PAGE - bars.size);
-        const variables = { first, after: cursor, search: search === '' ? null : search, order };
-        const { queues } = await request(QueueTimelines, { ...variables, from, bucket: span.bucketSeconds }, signal);
-        for (const { id, timeline } of queues.nodes) bars.set(id, timeline);
-        if (!queues.pageInfo.hasNextPage || queues.nodes.length === 0) break;
-        cursor = queues.pageInfo.endCursor;
+        const place = { first, after: cursor, search: search === '' ? null : search, order };
+        const variables = { ...place, hasDeaths: bars.size === 0 };
+        const page = await request(QueueTimelines, { ...variables, from, bucket: span.bucketSeconds }, signal);
+        for (const { id, timeline } of page.queues.nodes) bars.set(id, timeline);
+        deaths = page.deaths ?? deaths;
+        if (!page.queues.pageInfo.hasNextPage || page.queues.nodes.length === 0) break;
+        cursor = page.queues.pageInfo.endCursor;
       }
-      return bars;
+      return { bars, deaths };
     },
     structuralSharing: false,
   });
-}
-
-const deathsQuery = query(Deaths, {});
-
-/** What jobs died of, and how many of each queue. */
-export function useDeaths() {
-  const isPaused = useIsPaused();
-  const asked = useQuery({ ...deathsQuery, refetchInterval: isPaused ? false : EVERY_MS / 2 });
-  const groups = asked.data?.errorGroups;
-  const counts = useMemo((): DeadCounts | undefined => groups && deadCountsOf(groups), [groups]);
-  return { asked, groups, counts };
 }

@@ -1,0 +1,41 @@
+import type { WaitingQueue } from '../../domain/waiting.ts';
+import type { PartOfStatement } from './queue-parts.ts';
+
+/** SQL: the in-flight count and the present rate window of the queue `q` at `clock.now`. */
+export const USE_OF_Q = `
+  (select count(*) from job f where f.queue_id = q.id and f.status in ('processing', 'awaiting_ack')) as in_flight,
+  q.rate_limit_max,
+  case when q.rate_window_start = (jobferry_rate_window(q.rate_limit_window, clock.now)).starts
+       then q.rate_window_used else 0 end as rate_used,
+  (jobferry_rate_window(q.rate_limit_window, clock.now)).ends as rate_resets_at`;
+
+// The jobs of a hold are looked up for their ids: a job that has been removed is not named.
+export const USE: PartOfStatement = {
+  join: () => `
+    cross join lateral (
+      select ${USE_OF_Q}, (select h.id from job h where h.id = q.hold_job_id) as asked_by,
+             (select p.id from job p where p.id = q.probe_job_id) as probe
+        from clock, queue q where q.id = own.id offset 0) used`,
+  columns: 'used.*',
+};
+
+export interface UseColumns {
+  in_flight: number;
+  rate_limit_max: number | null;
+  rate_used: number;
+  rate_resets_at: Date;
+}
+
+/** The columns of the part. */
+export interface UseRow extends UseColumns {
+  asked_by: string | null;
+  probe: string | null;
+}
+
+export function toUse(row: UseColumns): Pick<WaitingQueue, 'inFlight' | 'rate'> {
+  const max = row.rate_limit_max;
+  return {
+    inFlight: row.in_flight,
+    rate: max === null ? null : { used: row.rate_used, max, resetsAt: row.rate_resets_at },
+  };
+}

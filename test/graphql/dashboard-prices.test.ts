@@ -1,0 +1,40 @@
+import { parse } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { textOf } from '../../src/dashboard/graphql/graphql.ts';
+import { Live } from '../../src/dashboard/graphql/operations/live.ts';
+import { QueuePage } from '../../src/dashboard/graphql/operations/queue.ts';
+import { QueuesPage, QueueTimelines } from '../../src/dashboard/graphql/operations/queues.ts';
+import { SPANS, startOf } from '../../src/dashboard/model/timeline.ts';
+import { MAX_PRICE, priceOf } from '../../src/graphql/price.ts';
+import { schema } from '../../src/graphql/schema.ts';
+
+/** What the dashboard asks at most is affordable, so that no account is too large for it. */
+
+const now = Date.now();
+const iso = (at: number) => new Date(at).toISOString();
+const price = (document: Parameters<typeof textOf>[0], variableValues: object) =>
+  priceOf({ schema, document: parse(textOf(document)), variableValues: { ...variableValues } });
+
+describe('a hundred queues', () => {
+  it('are affordable with their last minutes', () => {
+    expect(price(QueuesPage, { first: 100, recent: iso(now - 20 * 60_000) })).toBeLessThan(MAX_PRICE);
+  });
+
+  it.each(SPANS)('are affordable with the bars of $label, fifty at a time of three days', (span) => {
+    const variables = { from: iso(startOf(span, now)), bucket: span.bucketSeconds, hasDeaths: true };
+    expect(price(QueueTimelines, { first: span.id === '3d' ? 50 : 100, ...variables })).toBeLessThan(MAX_PRICE);
+  });
+
+  it('are affordable on the live stream, with a hundred jobs', () => {
+    const ids = Array.from({ length: 100 }, (_, n) => String(n).padStart(24, '0'));
+    expect(price(Live, { watch: { queueIds: ids, jobIds: ids } })).toBeLessThan(MAX_PRICE);
+  });
+});
+
+it.each([
+  ['three hours', 3, 300],
+  ['three days', 72, 3600],
+])('a queue is affordable with charts of %s', (_label, hours, bucket) => {
+  const variables = { name: 'q', from: iso(now - hours * 3_600_000), bucket, recent: iso(now - 1_200_000) };
+  expect(price(QueuePage, { ...variables, hasRecent: bucket !== 300 })).toBeLessThan(MAX_PRICE / 4);
+});
