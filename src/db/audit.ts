@@ -1,6 +1,9 @@
 import type { Actor, AuditRecord, Author } from '../domain/audit.ts';
 import type { Prisma } from './generated/client.ts';
 
+/** An entry about many objects names at most this many of them. */
+export const AUDITED_IDS = 100;
+
 /**
  * Writes an audit entry in the transaction of the change. This function is for changes in a Prisma transaction. Other
  * changes call `jobferry_audit` within their statement. PostgreSQL does not run a CTE that nothing reads, so that call

@@ -1,7 +1,7 @@
 import type { Author } from '../domain/audit.ts';
 import type { DeadLetterDocument } from '../domain/job.ts';
 import type { Periods } from '../domain/periods.ts';
-import { actorJson } from './audit.ts';
+import { AUDITED_IDS, actorJson } from './audit.ts';
 import type { Cipher } from './connection/cipher.ts';
 import type { Database, Statement } from './connection/database.ts';
 import { HISTORY_OF_J, type HistoryJson, toHistory } from './jobs/documents.ts';
@@ -118,9 +118,6 @@ export type ReplayAnswer =
       /** Dead letters not yet replayed, counted up to five million; 0 for a batch of a bulk action, which does not count. */
       remaining: number;
     };
-
-/** An audit entry names at most this many dead letters. */
-const AUDITED_IDS = 100;
 
 const REPLAY: Statement = {
   name: 'replay',

@@ -19,9 +19,14 @@ export interface Author {
 }
 
 /**
- * Publishes and reports (ack, nack, defer) are not audited: they change no settings, and the job's history
- * records their results.
+ * Whether publishes, reports (ack, nack, defer) and extensions of the actor are audited, as all its other changes are. Programs
+ * make thousands of them a second, with API keys; they change no settings, and the job's history records their results. A person
+ * at a dashboard makes few.
  */
+export function isPerson({ type }: Actor): boolean {
+  return type !== 'api_key';
+}
+
 const AUDIT_ACTIONS = [
   'account.create',
   'api_key.create',
@@ -41,8 +46,14 @@ const AUDIT_ACTIONS = [
   'queue.finish_rotation',
   'queue.encrypt_payloads',
   'queue.purge',
+  'job.publish',
+  'job.ack',
+  'job.nack',
+  'job.defer',
+  'job.extend_ack',
   'job.cancel',
   'job.run_now',
+  'jobs.publish',
   'jobs.cancel',
   'jobs.run_now',
   'dead_letter.replay',

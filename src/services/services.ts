@@ -39,7 +39,7 @@ export type ServicesOfRequest = ReturnType<Services['ofRequest']>;
 export function createServices(context: Context) {
   const { changingTurns } = context.db;
   const batches = createJobBatches(context);
-  const publishing = explainUnavailable(createPublish(context), 'publish');
+  const { publishAudited, ...publishing } = explainUnavailable(createPublish(context), 'publish');
   const services = {
     jobs: {
       ...publishing,
@@ -50,7 +50,7 @@ export function createServices(context: Context) {
       ...createAttemptSearch(context),
       ...allInTurn(changingTurns, createJobChanges(context)),
       // Publishing has turns of its own. An extension takes its turn itself, after it has waited for its delivery.
-      ...explainUnavailable(createPublishMany(publishing.publish)),
+      ...explainUnavailable(createPublishMany({ ...publishing, publishAudited })),
       ...explainUnavailable(createExtendAck(context, batches)),
     },
     queues: {

@@ -230,7 +230,7 @@ describe('another site cannot use a session', () => {
 });
 
 describe('failed sign-ins', () => {
-  it('with a provider fill no log, however often they are repeated', async () => {
+  it('with a provider fill no log', async () => {
     const lines: string[] = [];
     const log = createLog({ level: 'info' }, { write: (line) => lines.push(line) });
     const isDown = () =>

@@ -172,7 +172,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('leaves the work itself out', async () => {
+  it('leaves the work of programs out', async () => {
     const queue = await createQueue({ mode: 'ack' });
     const ids = (await op.jobs.publishMany(account, Array(4).fill({ queueName: queue.name, payload: '{}' }))).map(
       (answer) => ('id' in answer ? answer.id : ''),

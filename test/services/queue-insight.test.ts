@@ -228,8 +228,8 @@ describe('timelines and depths', () => {
     const range = { from: new Date(grid.startMs), to: new Date(grid.startMs + grid.count * grid.bucketMs) };
     const periods = { retentionMs: RETENTION_MS, lifetimeMs: LIFETIME_MS };
     const parts = new Set<QueuePart>(['attempts']);
-    const queues = await queueNow(insight.db, account.id, ids, { parts, range }, periods);
-    const each = [...queues.values()].flatMap(({ attempts = [] }) => attempts);
+    const states = await queueNow(insight.db, account.id, ids, { parts, range }, periods);
+    const each = [...states.values()].flatMap(({ attempts = [] }) => attempts);
     const expected = timelineOfRows(grid, each);
     expect(await insight.totalTimeline(account, input)).toEqual(expected);
     expect(expected.filter(({ success, failed }) => success + failed > 0).length).toBeGreaterThan(1);

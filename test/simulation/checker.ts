@@ -14,7 +14,7 @@ const MOVES: Record<JobStatus, readonly JobStatus[]> = {
   completed: [],
   dead: [],
 };
-const SETTLES = new Set(['settle', 'settle-overdue', 'settle-lost', 'settle-cancelled']);
+const SETTLES = new Set(['settle', 'settle-overdue', 'settle-lost', 'settle-audited']);
 /** Interruptions in a row that count as a failed attempt. */
 const MAX_INTERRUPTIONS = 10;
 /** After the database was away, processes have their locks again within this time. */
@@ -109,7 +109,7 @@ export class Checker {
     }
     const isUncapped = job.interruptions >= MAX_INTERRUPTIONS;
     this.#check(!isUncapped, 'D2 poison', `${where}: interrupted ${job.interruptions} times`);
-    const isOnWire = name === 'settle-cancelled' && before.status === 'processing';
+    const isOnWire = name === 'settle-audited' && before.status === 'processing';
     this.#check(!isOnWire, 'I-19 Transitions', `${where}: cancelled while it is delivered`);
     this.#shadow(job.id).historyGrows(where, job, before);
     if (job.status === 'dead') this.#hasDied(where, job, before, now);

@@ -14,7 +14,7 @@ export const SIGN_IN_FAILURES: Readonly<Record<string, string>> = {
     'The sign-in provider knows you, but you have no role in Jobferry. Ask an administrator for one, then sign in again.',
   too_many_members:
     'Jobferry has as many members as it can have, so no further person can sign in. Tell an administrator.',
-  too_many_failures: 'Too many sign-ins from your network have failed. Wait a minute, then try again.',
+  too_many_failures: 'Too many sign-ins. Wait a minute, then try again.',
 };
 
 export function textOfSignInFailure(code: string): string {

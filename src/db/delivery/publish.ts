@@ -1,5 +1,7 @@
+import type { Author } from '../../domain/audit.ts';
 import type { JobStatus } from '../../domain/job.ts';
 import type { Periods } from '../../domain/periods.ts';
+import { AUDITED_IDS, actorJson } from '../audit.ts';
 import { isClockTrusted } from '../connection/clock-watch.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
@@ -55,10 +57,57 @@ const FOR_EVER_MS = 100 * 366 * 86_400_000;
 /** Publishes a batch in one commit. @returns results in the order of the items */
 export async function publish(db: Database, items: PublishItem[], periods: Periods): Promise<PublishAnswer[]> {
   if (items.length === 0) return [];
+  return answersOf(await db.one<{ answers: StoredAnswers }>(PUBLISH, argumentsOf(db, items, periods)));
+}
+
+// One entry per queue, or one about the job if there can be only one.
+const PUBLISH_AUDITED: Statement = {
+  name: 'publish-audited',
+  text: `
+    with published as materialized (
+      select jobferry_publish($1, $2, $3 * interval '1 ms', $4 * interval '1 ms') as answers
+    ), created as materialized (
+      select one.queue_id, count(*) as jobs, array_agg(one.id order by one.n) as ids
+        from published, rows from (json_array_elements_text(answers -> 'ids'),
+                                   json_array_elements_text(answers -> 'queueIds'))
+                          with ordinality as one(id, queue_id, n)
+       where one.id is not null group by one.queue_id
+    )
+    select answers,
+           (select count(case when $7 then
+                     jobferry_audit($5, $6::json, 'job.publish', 'job', created.ids[1], null, null,
+                                    jsonb_build_object('queue', queue.name))
+                   else
+                     jobferry_audit($5, $6::json, 'jobs.publish', 'queue', queue.id, queue.name, null,
+                                    jsonb_build_object('jobs', created.jobs, 'jobIds', to_jsonb(created.ids[1:${AUDITED_IDS}])))
+                   end)
+              from created join queue on queue.id = created.queue_id)
+      from published`,
+};
+
+/**
+ * Publishes jobs of one account like `publish`, and writes audit entries about those that were created: never with payloads.
+ * @param single whether the request is about one job
+ */
+export async function publishAudited(
+  db: Database,
+  by: Author,
+  items: PublishItem[],
+  { periods, single }: { periods: Periods; single: boolean },
+): Promise<PublishAnswer[]> {
+  const entry = [by.accountId, actorJson(by.actor), single];
+  const values = [...argumentsOf(db, items, periods), ...entry];
+  return answersOf(await db.one<{ answers: StoredAnswers }>(PUBLISH_AUDITED, values));
+}
+
+/** @returns the arguments of `jobferry_publish` */
+function argumentsOf(db: Database, items: PublishItem[], periods: Periods): unknown[] {
   const keyed = items.some(({ key }) => key !== null);
   const windowMs = isClockTrusted(db) ? periods.retentionMs : FOR_EVER_MS;
-  const values = [JSON.stringify(items.map(withoutDefaults)), keyed, windowMs, periods.lifetimeMs];
-  const row = await db.one<{ answers: StoredAnswers }>(PUBLISH, values);
+  return [JSON.stringify(items.map(withoutDefaults)), keyed, windowMs, periods.lifetimeMs];
+}
+
+function answersOf(row: { answers: StoredAnswers } | null): PublishAnswer[] {
   if (row === null) throw new Error('jobferry_publish returned no row');
   return toPublishAnswers(row.answers);
 }

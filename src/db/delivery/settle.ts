@@ -1,7 +1,7 @@
 import type { Author } from '../../domain/audit.ts';
 import type { JobStatus } from '../../domain/job.ts';
 import type { Transition } from '../../domain/transition.ts';
-import { actorJson } from '../audit.ts';
+import { actorJson, jsonbText } from '../audit.ts';
 import type { Cipher } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
 import { HELD_LOCKS, IS_RECENTLY_CONFIRMED } from './lease-locks.ts';
@@ -81,22 +81,37 @@ export async function settleLost(db: Database, self: number, settlements: readon
   return new Set(row?.applied);
 }
 
-const CANCEL: Statement = {
-  name: 'settle-cancelled',
+const SETTLE_AUDITED: Statement = {
+  name: 'settle-audited',
   text: `
     with settled as materialized (select jobferry_settle($1) as applied)
     select applied, case when cardinality(applied) > 0 then
-             jobferry_audit($2, $3::json, 'job.cancel', 'job', $4, null,
-                            jsonb_build_object('status', $5::text), jsonb_build_object('status', 'dead')) end
+             jobferry_audit($2, $3::json, $4, 'job', $5, null, jsonb_build_object('status', $6::text), $7::jsonb) end
       from settled`,
 };
 
-/** Cancels one job for `by`, and writes an audit entry. @returns false when another settlement came first */
-export async function settleCancelled(db: Database, by: Author, settlement: Settlement): Promise<boolean> {
+/** A change of a job by hand, for the audit log. */
+interface AuditedChange {
+  action: 'job.ack' | 'job.nack' | 'job.defer' | 'job.cancel';
+  after: { status: JobStatus };
+}
+
+/** Settles one job for `by`, and writes an audit entry. @returns false when another settlement came first */
+export async function settleAudited(
+  db: Database,
+  by: Author,
+  settlement: Settlement,
+  { action, after }: AuditedChange,
+): Promise<boolean> {
   const { id, expected } = settlement;
-  const values = [toItems(db.cipher, [settlement]), by.accountId, actorJson(by.actor), id, expected];
-  const row = await db.one<{ applied: string[] }>(CANCEL, values);
+  const entry = [by.accountId, actorJson(by.actor), action, id, expected, jsonbText(after)];
+  const row = await db.one<{ applied: string[] }>(SETTLE_AUDITED, [toItems(db.cipher, [settlement]), ...entry]);
   return row?.applied.includes(id) ?? false;
+}
+
+/** Cancels one job for `by`. @returns false when another settlement came first */
+export async function settleCancelled(db: Database, by: Author, settlement: Settlement): Promise<boolean> {
+  return settleAudited(db, by, settlement, { action: 'job.cancel', after: { status: 'dead' } });
 }
 
 /** @returns the argument of `jobferry_settle` */

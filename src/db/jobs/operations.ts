@@ -35,17 +35,28 @@ const EXTEND: Statement = {
                      progress = coalesce($4, progress),
                      progress_at = case when $4::text is null then progress_at else jobferry_now() end
        where id = $1 and status = 'awaiting_ack' and claim_token = $2
-      returning queue_id, deadline
+      returning id, queue_id, deadline
     )
-    select deadline, jobferry_wake('timeout', queue_id, deadline) from extended`,
+    select deadline, jobferry_wake('timeout', queue_id, deadline),
+           case when $6::json is not null then
+             jobferry_audit($5, $6::json, 'job.extend_ack', 'job', id, null, null,
+                            jsonb_build_object('deadline', jobferry_iso(deadline))) end
+      from extended`,
 };
 
-/** Extends the ack deadline. @returns the new deadline; null when the job no longer awaits the report of that claim */
+/**
+ * Extends the ack deadline.
+ * @param by author of an entry in the audit log; null for none
+ * @returns the new deadline; null when the job no longer awaits the report of that claim
+ */
 export async function extendAckDeadline(
   db: Database,
   job: StoredJob,
   extension: { ms: number; progress: string | null },
+  by: Author | null = null,
 ): Promise<Date | null> {
-  const row = await db.one<{ deadline: Date }>(EXTEND, [job.id, job.token, extension.ms, extension.progress]);
+  const entry = by === null ? [null, null] : [by.accountId, actorJson(by.actor)];
+  const values = [job.id, job.token, extension.ms, extension.progress, ...entry];
+  const row = await db.one<{ deadline: Date }>(EXTEND, values);
   return row?.deadline ?? null;
 }

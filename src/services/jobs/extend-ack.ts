@@ -1,5 +1,6 @@
 import { extendAckDeadline } from '../../db/jobs/operations.ts';
-import type { Account } from '../../domain/account.ts';
+import { type Account, authorOf } from '../../domain/account.ts';
+import { isPerson } from '../../domain/audit.ts';
 import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { LIMITS } from '../../domain/queue.ts';
@@ -31,7 +32,8 @@ export function createExtendAck({ db, changes }: Pick<Context, 'db' | 'changes'>
       const job = await findReportable(batches, account, jobId, attempt ?? undefined);
       if (job.state.status !== 'awaiting_ack') throw notAwaitingAck(job.rules.mode, job.state.status);
       const extension = { ms: Math.ceil(seconds * 1000), progress };
-      const deadline = await db.changingTurns.run(account.id, () => extendAckDeadline(db, job, extension));
+      const by = isPerson(account.actor) ? authorOf(account) : null;
+      const deadline = await db.changingTurns.run(account.id, () => extendAckDeadline(db, job, extension, by));
       if (deadline === null) {
         const message = 'the job is no longer awaiting_ack: a report or its timeout came first';
         throw new JobferryError('invalid_request', message);

@@ -1,32 +1,52 @@
 import type { Account } from '../../domain/account.ts';
+import { isPerson } from '../../domain/audit.ts';
 import { isUnavailable, JobferryError, notFound, unavailable } from '../../domain/errors.ts';
 import type { JobStatus } from '../../domain/job.ts';
 import { assertPublishable } from '../../domain/publish.ts';
 import { LIMITS } from '../../domain/queue.ts';
-import type { Publish, PublishInput } from './publish.ts';
+import type { Given, Published, Publishing } from './publish.ts';
 
 /** Jobs of one `publishMany` that are published at once. */
 const PORTION = 100;
+/** Characters of payloads that a person's jobs may have in one statement, and so in one entry of the audit log. */
+const MAX_TOGETHER = 8 * 1024 * 1024;
 /** Time after which no further portion begins. Until then, jobs that were certainly not stored are retried. */
 const PUBLISHING_MS = 4500;
-
-type Given = PublishInput & { queueName: string };
 
 type PublishOutcome =
   | { outcome: 'created' | 'existing'; id: string; status: JobStatus; createdAt: Date }
   | { outcome: 'refused'; error: Error };
 
 /** Publishing of many jobs in one call (GraphQL only). */
-export function createPublishMany(publish: Publish) {
+export function createPublishMany({ publish, publishAudited }: Publishing) {
   const publishOrRefuse = async (account: Account, { queueName, ...input }: Given): Promise<PublishOutcome> => {
     try {
-      assertPublishable(input);
-      if (!isQueueName(queueName)) throw notFound('queue');
-      const { created, job } = await publish(account, queueName, input);
-      return { outcome: created ? 'created' : 'existing', ...job };
+      assertValid({ queueName, ...input });
+      return toOutcome(await publish(account, queueName, input));
     } catch (error) {
-      return { outcome: 'refused', error: error instanceof Error ? error : new Error(String(error)) };
+      return refused(error);
     }
+  };
+
+  /** Publishes jobs of a person in one commit with their entry in the audit log. */
+  const publishTogether = async (account: Account, jobs: readonly Given[]): Promise<PublishOutcome[]> => {
+    const outcomes = jobs.map((job) => {
+      try {
+        assertValid(job);
+        return null;
+      } catch (error) {
+        return refused(error);
+      }
+    });
+    const valid = jobs.filter((_, n) => outcomes[n] === null);
+    const results =
+      valid.length === 0
+        ? []
+        : await publishAudited(account, valid).then(
+            (published) => published.map(toOutcome),
+            (error: unknown) => valid.map(() => refused(error)),
+          );
+    return outcomes.map((outcome) => outcome ?? (results.shift() as PublishOutcome));
   };
 
   return {
@@ -43,8 +63,12 @@ export function createPublishMany(publish: Publish) {
       const outcomes: PublishOutcome[] = [];
       const giveUpAt = performance.now() + PUBLISHING_MS;
       for (let open = [...jobs.keys()]; open.length > 0 && performance.now() < giveUpAt; ) {
-        const portion = open.splice(0, PORTION);
-        const published = await Promise.all(portion.map((n) => publishOrRefuse(account, jobs[n] as Given)));
+        const isAudited = isPerson(account.actor);
+        const portion = open.splice(0, isAudited ? countTogether(open, jobs) : PORTION);
+        const given = portion.map((n) => jobs[n] as Given);
+        const published = isAudited
+          ? await publishTogether(account, given)
+          : await Promise.all(given.map((job) => publishOrRefuse(account, job)));
         for (const [index, n] of portion.entries()) outcomes[n] = published[index] as PublishOutcome;
         // The database takes no writes at the moment, so every further portion would fail, too.
         if (published.some(isNotNow) && published.every(({ outcome }) => outcome === 'refused')) break;
@@ -54,6 +78,32 @@ export function createPublishMany(publish: Publish) {
       return jobs.map((_, n) => outcomes[n] ?? { outcome: 'refused', error: rest });
     },
   };
+}
+
+/** The number of the first jobs that one statement can have; at least 1. */
+function countTogether(open: readonly number[], jobs: readonly Given[]): number {
+  let left = MAX_TOGETHER;
+  const count = open.findIndex((n) => {
+    left -= jobs[n]?.payload.length ?? 0;
+    return left < 0;
+  });
+  return count === -1 ? open.length : Math.max(count, 1);
+}
+
+/** @throws JobferryError `invalid_fields`, `not_found` */
+function assertValid({ queueName, ...input }: Given): void {
+  assertPublishable(input);
+  if (!isQueueName(queueName)) throw notFound('queue');
+}
+
+function toOutcome(result: Published | Error): PublishOutcome {
+  return result instanceof Error
+    ? refused(result)
+    : { outcome: result.created ? 'created' : 'existing', ...result.job };
+}
+
+function refused(error: unknown): PublishOutcome {
+  return { outcome: 'refused', error: error instanceof Error ? error : new Error(String(error)) };
 }
 
 function isNotNow(outcome: PublishOutcome | undefined): boolean {

@@ -1,6 +1,6 @@
 import type { Cipher } from '../../db/connection/cipher.ts';
-import { type PublishAnswer, type PublishItem, publish } from '../../db/delivery/publish.ts';
-import type { Account } from '../../domain/account.ts';
+import { type PublishAnswer, type PublishItem, publish, publishAudited } from '../../db/delivery/publish.ts';
+import { type Account, authorOf } from '../../domain/account.ts';
 import { notFound, unavailable } from '../../domain/errors.ts';
 import type { PublishedJob } from '../../domain/job.ts';
 import { Batcher } from '../../pacing/batcher.ts';
@@ -14,7 +14,15 @@ export interface PublishInput {
   delay?: number | undefined;
 }
 
-export type Publish = ReturnType<typeof createPublish>['publish'];
+/** An input with the name of its queue. */
+export type Given = PublishInput & { queueName: string };
+
+export interface Published {
+  created: boolean;
+  job: PublishedJob;
+}
+
+export type Publishing = ReturnType<typeof createPublish>;
 
 const MIB = 1024 * 1024;
 /** Payloads of more characters are written in statements of their own. */
@@ -25,6 +33,7 @@ const DEADLINE_MS = 4500;
 const WAKE_UP_LEAD_MS = 2500;
 /** Each round means that another publish with the same key came first and its job was then gone; even one is rare. */
 const MAX_ROUNDS = 5;
+const RACE = 'too many publishes race for this idempotency key';
 /** Limit of the cached names of queues that encrypt their payloads. */
 const MAX_ENCRYPTING = 10_000;
 
@@ -49,63 +58,109 @@ export function createPublish(context: Context) {
   // round, other queues cost nothing.
   const encrypting = new Map<string, string>();
 
+  const itemOf = (account: Account, queueName: string, input: PublishInput): PublishItem => ({
+    accountId: account.id,
+    queue: queueName,
+    payload: input.payload,
+    key: input.idempotencyKey ?? null,
+    delayMs: Math.round((input.delay ?? 0) * 1000),
+    limit: planOf(context, account).monthlyAttempts,
+  });
+  const placeOf = ({ accountId, queue }: PublishItem) => `${accountId}/${queue}`;
+  const inForm = (plain: PublishItem) => encryptedItem(context.db.cipher, plain, encrypting.get(placeOf(plain)));
+
+  /** @returns null when the item has to be sent again @throws JobferryError `not_found`, `limit_reached` */
+  const resultOf = (account: Account, plain: PublishItem, answer: PublishAnswer): Published | null => {
+    switch (answer.outcome) {
+      case 'queue_not_found':
+        throw notFound('queue');
+      case 'limit_reached':
+        throw limitReached(planOf(context, account));
+      case 'retry':
+        return null;
+      case 'must_encrypt':
+        if (encrypting.size >= MAX_ENCRYPTING) encrypting.clear();
+        encrypting.set(placeOf(plain), answer.queueId);
+        return null;
+      case 'must_not_encrypt':
+        encrypting.delete(placeOf(plain));
+        return null;
+      case 'created':
+      case 'existing': {
+        const created = answer.outcome === 'created';
+        const { id, status, createdAt, queueId } = answer;
+        if (created) {
+          // The durable wake-up of a job that is due later fires in time.
+          if (plain.delayMs < WAKE_UP_LEAD_MS) context.wake(queueId, 'job');
+          context.changes.changed({ accountId: account.id, queueId, jobId: id });
+        }
+        return { created, job: { id, status, createdAt: new Date(createdAt) } };
+      }
+    }
+  };
+
   return {
     /**
      * Publishes a job; resolves after the commit, so a 201 means that the job is stored.
      * @returns the job; `created` is false when the idempotency key matched an earlier job, which is returned instead
      * @throws JobferryError `not_found` (queue), `limit_reached`, `unavailable`
      */
-    async publish(
-      account: Account,
-      queueName: string,
-      input: PublishInput,
-    ): Promise<{ created: boolean; job: PublishedJob }> {
-      const plan = planOf(context, account);
-      const place = `${account.id}/${queueName}`;
-      const plain: PublishItem = {
-        accountId: account.id,
-        queue: queueName,
-        payload: input.payload,
-        key: input.idempotencyKey ?? null,
-        delayMs: Math.round((input.delay ?? 0) * 1000),
-        limit: plan.monthlyAttempts,
-      };
+    async publish(account: Account, queueName: string, input: PublishInput): Promise<Published> {
+      const plain = itemOf(account, queueName, input);
       // One deadline for all rounds, because the client waits for the last one.
       const giveUpAt = performance.now() + DEADLINE_MS;
       for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        const item = encryptedItem(context.db.cipher, plain, encrypting.get(place));
+        const item = inForm(plain);
         const batcher = item.payload.length > LARGE ? large : small;
         const answer = await batcher.add(account.id, item, giveUpAt - performance.now());
-        switch (answer.outcome) {
-          case 'queue_not_found':
-            throw notFound('queue');
-          case 'limit_reached':
-            throw limitReached(plan);
-          case 'retry':
-            continue;
-          case 'must_encrypt':
-            if (encrypting.size >= MAX_ENCRYPTING) encrypting.clear();
-            encrypting.set(place, answer.queueId);
-            continue;
-          case 'must_not_encrypt':
-            encrypting.delete(place);
-            continue;
-          case 'created':
-          case 'existing': {
-            const created = answer.outcome === 'created';
-            const { id, status, createdAt, queueId } = answer;
-            if (created) {
-              // The durable wake-up of a job that is due later fires in time.
-              if (plain.delayMs < WAKE_UP_LEAD_MS) context.wake(queueId, 'job');
-              context.changes.changed({ accountId: account.id, queueId, jobId: id });
-            }
-            return { created, job: { id, status, createdAt: new Date(createdAt) } };
-          }
-        }
+        const result = resultOf(account, plain, answer);
+        if (result !== null) return result;
       }
-      throw unavailable('too many publishes race for this idempotency key', 'nothing');
+      throw unavailable(RACE, 'nothing');
+    },
+
+    /**
+     * Publishes jobs of a person together, with an entry for each queue in the audit log, in one commit. Items that have to be
+     * sent again are in a commit of their own.
+     * @returns the job or the refusal of each input
+     * @throws JobferryError `unavailable`
+     */
+    async publishAudited(account: Account, inputs: readonly Given[]): Promise<(Published | Error)[]> {
+      const { db, periods } = context;
+      const plain = inputs.map(({ queueName, ...input }) => itemOf(account, queueName, input));
+      const results = plain.map((): Published | Error => unavailable(RACE, 'nothing'));
+      const single = inputs.length === 1;
+      let open = [...plain.entries()];
+      for (let round = 0; round < MAX_ROUNDS && open.length > 0; round += 1) {
+        const items = open.map(([, item]) => inForm(item));
+        const sending = db.changingTurns.run(account.id, () =>
+          publishAudited(db, authorOf(account), items, { periods, single }),
+        );
+        const answers = await sending.catch((error: Error) => {
+          // Some jobs are stored by now, so the call has not failed.
+          if (round > 0) return error;
+          throw error;
+        });
+        open = open.filter(([n, item], index) => {
+          const result = orError(() => {
+            if (answers instanceof Error) throw answers;
+            return resultOf(account, item, answers[index] as PublishAnswer);
+          });
+          if (result !== null) results[n] = result;
+          return result === null;
+        });
+      }
+      return results;
     },
   };
+}
+
+function orError<T>(work: () => T): T | Error {
+  try {
+    return work();
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
 }
 
 function encryptedItem(cipher: Cipher, item: PublishItem, queueId: string | undefined): PublishItem {

@@ -1,8 +1,10 @@
+import { settleAudited } from '../../db/delivery/settle.ts';
 import type { StoredJob } from '../../db/delivery/stored-job.ts';
-import type { Account } from '../../domain/account.ts';
+import { type Account, authorOf } from '../../domain/account.ts';
+import { isPerson } from '../../domain/audit.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import type { JobDocument } from '../../domain/job.ts';
-import { type DeferScope, type JobEvent, transition } from '../../domain/transition.ts';
+import { type DeferScope, type JobEvent, type Transition, transition } from '../../domain/transition.ts';
 import type { Context } from '../context.ts';
 import { afterCommit } from '../explain-unavailable.ts';
 import type { JobBatches } from './batches.ts';
@@ -12,6 +14,8 @@ export interface ReportInput {
   attempt?: number | undefined;
 }
 
+type ReportEvent = Extract<JobEvent, { type: 'acked' | 'nacked' | 'deferred' }>;
+
 /**
  * The client's reports that end an attempt in ack mode (spec "Ack mode"). Exactly one report per attempt applies. Each
  * method returns the job as it is afterwards.
@@ -19,18 +23,25 @@ export interface ReportInput {
  *   `unavailable`
  */
 export function createReports(context: Context, jobs: JobBatches) {
+  const { db } = context;
   const report = async (
     account: Account,
     jobId: string,
     attempt: number | undefined,
-    event: JobEvent,
+    event: ReportEvent,
   ): Promise<JobDocument> => {
     const job = await findReportable(jobs, account, jobId, attempt);
     const moment = { now: job.now, random: Math.random() };
     const decided = transition(job.state, job.rules, event, moment);
     if (decided === null) throw notAwaitingAck(job.rules.mode, job.state.status);
     const { id, token } = job;
-    if (!(await jobs.settle(account, { id, expected: job.state.status, token, transition: decided, answer: null }))) {
+    const settlement = { id, expected: job.state.status, token, transition: decided, answer: null };
+    const applied = isPerson(account.actor)
+      ? await db.changingTurns.run(account.id, () =>
+          settleAudited(db, authorOf(account), settlement, entryOf(event, decided)),
+        )
+      : await jobs.settle(account, settlement);
+    if (!applied) {
       throw new JobferryError(
         'invalid_request',
         'the job is no longer awaiting_ack: another report or its timeout came first',
@@ -71,6 +82,21 @@ export function createReports(context: Context, jobs: JobBatches) {
       return report(account, jobId, attempt, { type: 'deferred', retryAfterMs, scope, reason });
     },
   };
+}
+
+/** What the audit log has of a person's report: not the reason, which is in the job's history and only some may see. */
+function entryOf(event: ReportEvent, { status }: Transition) {
+  switch (event.type) {
+    case 'acked':
+      return { action: 'job.ack', after: { status } } as const;
+    case 'nacked':
+      return { action: 'job.nack', after: { status, retryable: event.retryable } } as const;
+    case 'deferred':
+      return {
+        action: 'job.defer',
+        after: { status, scope: event.scope, retryAfter: event.retryAfterMs / 1000 },
+      } as const;
+  }
 }
 
 /**

@@ -31,7 +31,7 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
     return [{ applied: settle(tables, lost) }];
   },
 
-  'settle-cancelled': (tables, [json]) => [{ applied: settle(tables, itemsOf(json)) }],
+  'settle-audited': (tables, [json]) => [{ applied: settle(tables, itemsOf(json)) }],
 
   'stored-jobs-kept': (tables, [ids, retentionMs, lifetimeMs]) => {
     const now = tables.clock();
