@@ -121,8 +121,7 @@ export function safetyOfReplays(receivers: readonly Receiver[], isAll = true): S
     const strong = `${all}, ${ill.length === 1 ? '1 fails' : `${number(ill.length)} fail`}.`;
     return { signal: bad.length > 0 ? 'bad' : 'warn', icon: 'failing', strong, text };
   }
-  if (unknown.length === 0)
-    return { signal: 'ok', icon: 'done', strong: `${all}, all work.`, text: '' };
+  if (unknown.length === 0) return { signal: 'ok', icon: 'done', strong: `${all}, all work.`, text: '' };
   const text = `Not known: ${namesText(unknown)}. They are paused or held, or had too few deliveries in the last hour.`;
   const well = receivers.length - unknown.length;
   const strong = `${all}, ${number(well)} ${well === 1 ? 'works' : 'work'}.`;
