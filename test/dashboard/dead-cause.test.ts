@@ -113,10 +113,10 @@ describe('the condition of a cause', () => {
     expect(conditionOfCause(cause({ lastSeen: at(11), error: 'ack_timeout' }), NOW)).toBe('unknown');
   });
 
-  it('is new when it began within a day, and others are older', () => {
-    const [old, fresh] = [cause({ firstSeen: '2026-11-11T09:00:00Z' }), cause()];
+  it('is new when it began within an hour, unless most of them did', () => {
+    const [old, fresh] = [cause(), cause({ firstSeen: '2026-11-12T11:30:00Z' })];
     expect([...newCauses([old, fresh], NOW)]).toEqual([fresh]);
-    expect(newCauses([fresh, cause({ count: 1 })], NOW).size).toBe(0);
+    expect(newCauses([old, fresh, { ...fresh }], NOW).size).toBe(0);
   });
 
   it('calls a receiver well after ten answers, 19 of 20 of them 2xx', () => {

@@ -112,7 +112,7 @@ function Receipt({ job: { receipt, attemptsMade, startedAt } }: { job: JobWithAt
         <span className="n q wait">{durationMs === null ? NONE : tookExactly(durationMs)}</span>
         <span className="n q3">{startedAt !== null && <Time at={startedAt} />}</span>
       </div>
-      {responseBody !== null && <Answer body={responseBody} />}
+      {responseBody !== null && responseBody !== '' && <Answer body={responseBody} />}
     </div>
   );
 }

@@ -1,5 +1,4 @@
 import './choice.css';
-import { useId } from 'react';
 import { Link } from 'wouter';
 import { Icon } from './icon.tsx';
 
@@ -15,14 +14,10 @@ export function Choice({
   options: readonly (readonly [value: string, label: string])[];
   onChange: (value: string | null) => void;
 }) {
-  const id = useId();
   return (
-    <>
-      <label htmlFor={id} className="label">
-        {label}
-      </label>
+    <label className="choose">
+      <span className="label">{label}</span>
       <select
-        id={id}
         className="input"
         value={value ?? ''}
         onChange={({ target }) => onChange(target.value === '' ? null : target.value)}
@@ -33,7 +28,7 @@ export function Choice({
           </option>
         ))}
       </select>
-    </>
+    </label>
   );
 }
 

@@ -51,12 +51,12 @@ export const CAUSE_TAGS: Readonly<Record<CauseCondition, { word: string; signal:
   unknown: null,
 };
 
-/** What began to die of it within the last day is new, if there are causes that are older. */
-const NEW_MS = 86_400_000;
+/** A cause that began within the last hour is new, unless most of them are. */
+const NEW_MS = 3_600_000;
 
 export function newCauses<Cause extends { firstSeen: string }>(causes: readonly Cause[], now: number): Set<Cause> {
   const found = new Set(causes.filter(({ firstSeen }) => now - Date.parse(firstSeen) < NEW_MS));
-  return found.size === causes.length ? new Set() : found;
+  return found.size * 2 > causes.length ? new Set() : found;
 }
 
 const at = (ms: number, view: View): TimePiece => ({ at: ms, text: minute(ms, view) });

@@ -83,7 +83,11 @@ export default function Attempts() {
       {page !== undefined && page.nodes.length > 0 && (
         <div className={asked.isPlaceholderData ? 'dim' : undefined}>
           <AttemptTable attempts={page.nodes} />
-          <Pager info={page.pageInfo} pathTo={(place) => attemptsPath({ ...list, ...place })} />
+          <Pager
+            info={page.pageInfo}
+            pathTo={(place) => attemptsPath({ ...list, ...place })}
+            labels={list.order === null ? ['Slower', 'Faster'] : undefined}
+          />
         </div>
       )}
     </Page>

@@ -58,6 +58,7 @@ export default function BulkDialog({
         figures={[
           [matched === null ? '…' : number(matched), words.figures[0]],
           [matched === null ? NONE : leftOutOf(chosen, matched), words.figures[1]],
+          words.third,
         ]}
       />
       <DeedNotes priced={priced} refused={words.refused} />
