@@ -24,6 +24,16 @@ addEventListener('pushState', () => {
   isBack = false;
 });
 
+/** Called once, ahead of the router: it renders the page as soon as its own listeners return. */
+export function watchHistory(): void {
+  addEventListener('popstate', () => {
+    isBack = true;
+  });
+  addEventListener('pushState', () => {
+    isBack = false;
+  });
+}
+
 /** Whether the present page was reached with the back or forward button. */
 export function arrivedBackwards(): boolean {
   return isBack;

@@ -120,13 +120,13 @@ export default function Jobs() {
       <div className={peek === null ? 'split' : 'split peeking'}>
         <div>
           <BulkBar ticks={ticks} rows={rows} all={jobs.all} byState={jobs.byState} filter={filter} url={url} />
+          <News news={jobs.news} onShow={release} />
           {jobs.rows === undefined || (rows.length === 0 && jobs.page.isPlaceholderData) ? (
             isValid(filter) && <Skeleton lines={6} />
           ) : rows.length === 0 ? (
             <Nothing filter={filter} url={url} hint={jobs.hint} onFilter={setFilter} hasFilter={hasFilter} />
           ) : (
             <div className="panel list" onPointerMove={onPointerMove}>
-              <News news={jobs.news} onShow={release} />
               <JobsTable
                 rows={rows}
                 gone={goneOf(rows, gone, filter)}
@@ -208,7 +208,7 @@ function News({ news, onShow }: { news: Count | null; onShow: () => void }) {
         {news.exact
           ? many(news.count, 'new job matches', 'new jobs match')
           : `${count(news.count, false)} new jobs match`}
-        . Show them
+        . Show {news.count === 1 ? 'it' : 'them'}
       </button>
     </div>
   );

@@ -33,7 +33,7 @@ export function LatestJobs({ queue }: { queue: QueueOfPage }) {
         </Link>
         <kbd>j</kbd>
         {news > 0 && (
-          <button type="button" className="btn tiny end" onClick={show}>
+          <button type="button" className="btn tiny end news-count" onClick={show}>
             {news < MAX_NEWS ? many(news, 'new job') : `${number(MAX_NEWS)}+ new jobs`}. Show{' '}
             {news === 1 ? 'it' : 'them'}
           </button>

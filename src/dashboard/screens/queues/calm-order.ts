@@ -1,4 +1,4 @@
-import { type FocusEvent, type KeyboardEvent, useEffect, useState } from 'react';
+import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 
 /** Without a key for so long, the focus alone no longer keeps a list from changing. */
 const READ_MS = 10_000;
@@ -30,17 +30,25 @@ export function useHeld() {
   const [isPointed, setPointed] = useState(false);
   /** When the focus came or a key was pressed; null if the focus is elsewhere, or has rested. */
   const [focusedAt, setFocusedAt] = useState<number | null>(null);
+  const element = useRef<Element | null>(null);
   useEffect(() => {
     if (focusedAt === null) return;
     const timer = setTimeout(() => setFocusedAt(null), READ_MS);
     return () => clearTimeout(timer);
   }, [focusedAt]);
+  useEffect(() => {
+    // What is removed while it has the focus says nothing.
+    if (focusedAt !== null && !element.current?.contains(document.activeElement)) setFocusedAt(null);
+  });
   return {
     isHeld: isPointed || focusedAt !== null,
     handlers: {
       onPointerEnter: (event: { pointerType: string }) => setPointed(event.pointerType === 'mouse'),
       onPointerLeave: () => setPointed(false),
-      onFocus: ({ timeStamp }: FocusEvent) => setFocusedAt(timeStamp),
+      onFocus: ({ currentTarget, timeStamp }: FocusEvent) => {
+        element.current = currentTarget;
+        setFocusedAt(timeStamp);
+      },
       onKeyDown: ({ timeStamp }: KeyboardEvent) => setFocusedAt(timeStamp),
       onBlur: ({ currentTarget, relatedTarget }: FocusEvent) => {
         if (!currentTarget.contains(relatedTarget)) setFocusedAt(null);
