@@ -36,7 +36,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['job', /\/(job|peek)\.tsx$/],
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
   ['service', /\/(activity|system|settings)\.tsx$/],
-  ['find', /\/(palette|[a-z]+-filter-input)\.tsx$/],
+  ['find', /\/(palette|help|[a-z]+-filter-input)\.tsx$/],
 ];
 
 /** Scripts that only another one loads, so that what it has is there. */
