@@ -72,10 +72,11 @@ export function Shell() {
 function Overlay() {
   const open = useStore(overlay);
   if (open === null) return null;
+  const Shown = open === 'help' ? Help : Palette;
   return (
     <Breakable place={open}>
       <Suspense fallback={null}>
-        {open === 'help' ? <Help onClose={closeOverlay} /> : <Palette onClose={closeOverlay} />}
+        <Shown onClose={closeOverlay} />
       </Suspense>
     </Breakable>
   );
