@@ -164,6 +164,34 @@ describe('an attempt', () => {
     const { attempts } = await show(id, 'attempts { startedAt retryAt heldUntil }');
     expect(attempts).toEqual([{ startedAt: expect.any(String), retryAt: null, heldUntil: null }]);
   });
+
+  it.each([false, true])('is shown with a dead letter if it is the last one; encrypted: %s', async (enabled) => {
+    const queue = await createQueue({ maxAttempts: 2, backoffDelay: 0 });
+    await graphql.query(
+      'mutation E($id: ID!, $on: Boolean!) { setPayloadEncryption(queueId: $id, enabled: $on) { __typename } }',
+      {
+        ...{ id: queue.id, on: enabled },
+      },
+    );
+    const id = await publish(queue);
+    await deliver(queue, FAILED, 'not yet');
+    await graphql.query('mutation R($id: ID!) { runNow(id: $id) { __typename } }', { id });
+    await deliver(queue, FAILED, 'never');
+    const lastAttempt = { attempt: 2, webhookStatusCode: 500, responseBody: 'never' };
+    const fields = 'job { id } lastAttempt { attempt webhookStatusCode responseBody }';
+    // By itself, of a list, and as the sample of a group.
+    expect(await show(id, `deadLetter { ${fields} }`)).toEqual({ deadLetter: { job: { id }, lastAttempt } });
+    const found = await graphql.query(
+      `query Q($id: ID!) {
+         queue(id: $id) { deadLetters { totalCount nodes { ${fields} } } errorGroups { count sample { ${fields} } } }
+       }`,
+      { id: queue.id },
+    );
+    expect(found.queue).toEqual({
+      deadLetters: { totalCount: 1, nodes: [{ job: { id }, lastAttempt }] },
+      errorGroups: [{ count: 1, sample: { job: { id }, lastAttempt } }],
+    });
+  });
 });
 
 describe('the receipt of a job in ack mode', () => {
@@ -221,6 +249,11 @@ it('shows since when a queue is held', async () => {
   await graphql.query('mutation D($id: ID!) { deferJob(id: $id, retryAfter: 60) { __typename } }', { id });
   const holdOf = async () =>
     (await graphql.query('query Q($id: ID!) { queue(id: $id) { hold { since until } } }', { id: queue.id })).queue.hold;
+  // The id alone is read in another way than the job.
+  const askedBy = 'hold { askedBy { id } other: askedBy { id status } probe { id } }';
+  expect((await graphql.query(`query Q($id: ID!) { queue(id: $id) { ${askedBy} } }`, { id: queue.id })).queue).toEqual({
+    hold: { askedBy: { id }, other: { id, status: 'PENDING' }, probe: null },
+  });
   const { since, until } = await holdOf();
   expect(new Date(until).getTime() - new Date(since).getTime()).toBe(60_000);
   // Both clocks are of this machine.
