@@ -76,8 +76,8 @@ export function timelinePrice({ from, to, bucketSeconds }: SpanArgs): { field: n
 }
 
 /**
- * Price of the timeline of all queues together, whose number is not known: as of a hundred. The database adds up their rows,
- * which takes a tenth of reading them, and for at most 2 s. The points exist once.
+ * Price of the timeline of all queues together, whose number is not known: as of the timelines of ten. The database adds up
+ * thirty busy ones in that time, and takes at most 2 s like a search. The points exist once.
  */
 export function totalTimelinePrice(args: SpanArgs): { field: number; multiplier: number } {
   const { field, multiplier } = timelinePrice(args);

@@ -12,7 +12,7 @@ import {
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { waitingJobs } from '../../src/db/insight/queues.ts';
-import { rollUp } from '../../src/db/insight/statistics.ts';
+import { rollUp, totalStats } from '../../src/db/insight/statistics.ts';
 import { accountUsage } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
@@ -215,6 +215,36 @@ describe('with 21 000 jobs', () => {
     expect((await rowsRead()) - before).toBeLessThan(2000);
   });
 
+  it('the statistics of queues are read without those of other queues', async () => {
+    const { db, accountId } = fixture;
+    // In the order of time, as the roll-up writes them.
+    await db.query(
+      `insert into queue_stats (queue_id, bucket, durations, waits)
+       select queue_id, jobferry_bucket(jobferry_now()) - n * interval '300 s', array_fill(1, array[32]), array_fill(1, array[32])
+         from (select 'other ' || n as queue_id from generate_series(1, 500) n union all
+               select id from queue where account_id = $1) queues, generate_series(288, 1, -1) n
+        order by n desc
+       on conflict do nothing`,
+      [accountId],
+    );
+    await db.query('analyze queue_stats');
+    const ids = (await db.query<{ id: string }>('select id from queue where account_id = $1', [accountId])).map(
+      ({ id }) => id,
+    );
+    expect(ids.length).toBeGreaterThanOrEqual(11);
+    const startMs = Math.floor(Date.now() / 300_000) * 300_000 - 86_400_000;
+    const grid = { startMs, bucketMs: 300_000, count: 300 };
+    const range = { from: new Date(startMs), to: new Date(startMs + 90_000_000) };
+    for (const read of [
+      () => queueNow(db, accountId, ids, { parts: new Set<QueuePart>(['attempts']), range }, PERIODS),
+      () => totalStats(db, accountId, ids, grid, RETENTION_MS),
+    ]) {
+      const before = await rowsRead('queue_stats');
+      await read();
+      expect((await rowsRead('queue_stats')) - before).toBeLessThan(ids.length * 300);
+    }
+  });
+
   it('the attempts of an account with few jobs are read without those of others at the same time', async () => {
     const row = await fixture.db.one<{ id: string; queue_id: string }>(
       `with quiet as (insert into account (name, plan) values ('quiet', 'pro') returning id)
@@ -295,7 +325,7 @@ describe('with 21 000 jobs', () => {
 });
 
 /** Rows of a table that were read. */
-async function rowsRead(table: 'job' | 'dead_letter' | 'attempt' = 'job'): Promise<number> {
+async function rowsRead(table: 'job' | 'dead_letter' | 'attempt' | 'queue_stats' = 'job'): Promise<number> {
   for (const pool of [fixture.db.pool, fixture.db.readingPool]) await pool.query('select pg_stat_force_next_flush()');
   const row = await fixture.db.one<{ rows: string }>(
     'select idx_tup_fetch + seq_tup_read as rows from pg_stat_user_tables where relname = $1',

@@ -38,9 +38,11 @@ const partsOf = (value: (name: 'from' | 'to' | 'retentionMs') => string): string
         from clock
     )`,
   `part as (
-      -- Compared together, so that no plan uses the index over all queues.
+      -- Compared together, so that no plan uses the index over all queues; and each by itself, so that none compares each row
+      -- of all accounts with each queue.
       select s.* from span cross join own
-        join queue_stats s on (s.queue_id, s.bucket) >= (own.id, span.first) and (s.queue_id, s.bucket) < (own.id, span.last)
+        join queue_stats s on s.queue_id = own.id
+                          and (s.queue_id, s.bucket) >= (own.id, span.first) and (s.queue_id, s.bucket) < (own.id, span.last)
       union all
       select s.* from span, jobferry_attempt_stats(greatest(until, first), last, array(select id from own)) s
     )`,
