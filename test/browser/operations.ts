@@ -14,6 +14,14 @@ export function createOperations(graphql: GraphQL) {
   const REFUSED = '... on Error { refused: message }';
 
   return {
+    /** @returns the queue's id */
+    async createQueue(input: object): Promise<string> {
+      const { queue } = await must(
+        `mutation ($input: CreateQueueInput!) { createQueue(input: $input) { ... on CreateQueuePayload { queue { id } } ${REFUSED} } }`,
+        { input },
+      );
+      return queue.id;
+    },
     /** @returns the jobs' ids */
     async publish(queue: string, payloads: readonly string[], delay = 0): Promise<string[]> {
       const jobs = payloads.map((payloadText) => ({ queue, job: { payloadText, delay } }));
@@ -28,8 +36,10 @@ export function createOperations(graphql: GraphQL) {
       });
     },
     /** @param name of a mutation whose only argument is `id` */
-    change: (name: 'cancelJob' | 'ackJob' | 'replayDeadLetter' | 'pauseQueue' | 'deleteQueue' | 'runNow', id: string) =>
-      must(`mutation ($id: ID!) { ${name}(id: $id) { __typename ${REFUSED} } }`, { id }),
+    change: (
+      name: 'cancelJob' | 'ackJob' | 'replayDeadLetter' | 'pauseQueue' | 'resumeQueue' | 'deleteQueue' | 'runNow',
+      id: string,
+    ) => must(`mutation ($id: ID!) { ${name}(id: $id) { __typename ${REFUSED} } }`, { id }),
     nack: (id: string, reason: string) =>
       must(
         `mutation ($id: ID!, $reason: String) { nackJob(id: $id, reason: $reason, retryable: false) { __typename ${REFUSED} } }`,

@@ -16,6 +16,8 @@ export interface View {
   reducedMotion?: boolean;
   /** Fingers instead of a mouse. */
   touch?: boolean;
+  /** Where the person is: `UTC` by default. */
+  timezone?: string;
 }
 
 export const DESKTOP: View = { width: 1440 };
@@ -103,7 +105,7 @@ function optionsOf(view: View): BrowserContextOptions {
     hasTouch: view.touch ?? false,
     isMobile: view.touch ?? false,
     locale: 'en-GB',
-    timezoneId: 'UTC',
+    timezoneId: view.timezone ?? 'UTC',
   };
 }
 

@@ -1,4 +1,5 @@
 import type { GraphQL } from '../support/graphql.ts';
+import { createOperations } from './operations.ts';
 import type { QueueIds } from './past.ts';
 
 /** The queues of the seeded service, one for each condition that a queue can be in. */
@@ -23,15 +24,10 @@ const QUEUES: Readonly<Record<string, object>> = {
 
 /** Creates them over the API, so that the audit log has it. The name is the last part of the webhook's path. */
 export async function createQueues(graphql: GraphQL, receiverUrl: string): Promise<QueueIds> {
+  const { createQueue } = createOperations(graphql);
   const ids: Record<string, string> = {};
   for (const [name, settings] of Object.entries(QUEUES)) {
-    const input = { name, webhookUrl: `${receiverUrl}/hooks/${name}`, ...settings };
-    const { createQueue } = await graphql.query(
-      'mutation ($input: CreateQueueInput!) { createQueue(input: $input) { ... on CreateQueuePayload { queue { id } } ... on Error { message } } }',
-      { input },
-    );
-    if (createQueue.queue === undefined) throw new Error(`${name}: ${createQueue.message}`);
-    ids[name] = createQueue.queue.id;
+    ids[name] = await createQueue({ name, webhookUrl: `${receiverUrl}/hooks/${name}`, ...settings });
   }
   return ids;
 }

@@ -1,3 +1,4 @@
+import type { Locator, Page } from 'playwright-core';
 import type { SeededService } from './seed.ts';
 import type { WatchedPage } from './watched-page.ts';
 
@@ -53,4 +54,9 @@ export async function settled(watched: WatchedPage): Promise<void> {
   );
   await watched.atRest();
   await page.locator('.skel').first().waitFor({ state: 'detached' });
+}
+
+/** The row of a job in the list of jobs. */
+export function rowOf(page: Page, id: string): Locator {
+  return page.locator('tr', { has: page.locator(`a[data-job="${id}"]`) });
 }

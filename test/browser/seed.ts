@@ -98,11 +98,9 @@ async function writePast(databaseUrl: string, queues: QueueIds): Promise<Record<
 async function seedStranger(databaseUrl: string, baseUrl: string, receiverUrl: string) {
   const account = await createAccount(databaseUrl);
   const graphql = createGraphQLClient(baseUrl, account.key);
-  const { createQueue } = await graphql.query(
-    'mutation ($input: CreateQueueInput!) { createQueue(input: $input) { ... on CreateQueuePayload { queue { id } } } }',
-    { input: { name: 'of-another-account', webhookUrl: `${receiverUrl}/hooks/of-another-account` } },
-  );
+  const operate = createOperations(graphql);
+  const name = 'of-another-account';
+  const queueId = await operate.createQueue({ name, webhookUrl: `${receiverUrl}/hooks/${name}` });
   const payloads = [0, 1, 2, 3, 4].map((n) => `{"customer":{"id":42},"secret":"of another account ${n}"}`);
-  const jobIds = await createOperations(graphql).publish('of-another-account', payloads, 7200);
-  return { ...account, queueId: createQueue.queue.id as string, jobIds };
+  return { ...account, queueId, jobIds: await operate.publish(name, payloads, 7200) };
 }

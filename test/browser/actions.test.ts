@@ -1,0 +1,118 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openReceiver } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, useBrowser } from './page.ts';
+import { settled } from './screens.ts';
+import { says, textOf } from './sentence.ts';
+import { type Account, type SmallService, startSmallService } from './small-service.ts';
+
+/** Bulk actions: what has one done so far, and can it be stopped? */
+
+const LETTERS = 30;
+
+describe.skipIf(NO_BROWSER !== null)('the bulk actions', () => {
+  let service: SmallService;
+  useBrowser();
+  beforeAll(async () => {
+    service = await startSmallService();
+  }, 60_000);
+
+  it('go on over a reload, are stopped by a key, and their numbers add up', async () => {
+    const { account, queueId } = await openWithLetters(LETTERS);
+    const id = await account.operate.replayAll(queueId, 2);
+    const page = await showActions(account);
+    await says(page, /^The replay of orders is running\. /);
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/actions/${id}`);
+    const first = done(await says(page, /^\d+ of 30 dead letters are replayed\. About .+ to go\.$/));
+    await waitFor(async () => done(await says(page, /^\d+ of 30/)) > first + 1, {
+      message: 'progress without a reload',
+    });
+    const before = done(await says(page, /^\d+ of 30/));
+    await page.reload();
+    expect(done(await says(page, /^\d+ of 30 dead letters are replayed\./))).toBeGreaterThanOrEqual(before);
+
+    await page.keyboard.press('c');
+    const question = page.getByRole('dialog', { name: /^Stop after \d+ of 30 dead letters\?$/ });
+    await question.getByRole('button', { name: 'Stop', exact: true }).click();
+    const stopped = await says(page, /^Stopped by jf_.+ after \d+ of 30 dead letters\.$/);
+    const { bulkAction } = await account.graphql.query(
+      'query ($id: ID!) { bulkAction(id: $id) { status processed succeeded skipped } }',
+      { id },
+    );
+    expect(bulkAction).toEqual({
+      status: 'CANCELLED',
+      processed: done(stopped, /after (\d+)/),
+      ...{ succeeded: expect.any(Number), skipped: 0 },
+    });
+    const figures = await legend(page);
+    expect(figures).toEqual({
+      replayed: bulkAction.succeeded,
+      'left out': 0,
+      'not reached': LETTERS - bulkAction.processed,
+    });
+    await page.reload();
+    expect(await says(page, /^Stopped by/)).toBe(stopped);
+    expect(await legend(page)).toEqual(figures);
+    await page.keyboard.press('Escape');
+    await page.waitForURL('**/actions');
+  });
+
+  it('say how many they left out', async () => {
+    const { account, queueId } = await openWithLetters(6);
+    const id = await account.operate.replayAll(queueId, 2);
+    const { deadLetters } = await account.graphql.query('{ deadLetters(first: 50) { nodes { id } } }');
+    // The newest comes last.
+    await account.operate.change('replayDeadLetter', deadLetters.nodes[0].id);
+    const watched = await openPage(account.session);
+    await watched.page.goto(`/actions/${id}`);
+    await says(watched.page, /^Done: 5 dead letters were replayed, 1 left out\.$/);
+    expect(await legend(watched.page)).toEqual({ replayed: 5, 'left out': 1, 'not reached': 0 });
+    await watched.page.getByText('had been replayed or removed meanwhile').waitFor();
+  });
+
+  it('are explained where there was none, and where there is none with an id', async () => {
+    const page = await showActions(await service.openAccount());
+    await page.getByText('No action was started yet').waitFor();
+    await page.goto(`/actions/${'0'.repeat(24)}`);
+    await says(page, /^No action has this id\.$/);
+  });
+
+  async function openWithLetters(count: number) {
+    const account = await service.openAccount();
+    const receiver = await openReceiver({ status: 500 });
+    const queueId = await account.createQueue('orders', receiver, { maxAttempts: 1 });
+    await account.letDie(
+      'orders',
+      Array.from({ length: count }, (_, n) => `{"n":${n}}`),
+    );
+    receiver.respondWith({});
+    return { account, queueId };
+  }
+
+  async function showActions(account: Account): Promise<Page> {
+    const watched = await openPage(account.session);
+    await watched.page.goto('/actions');
+    await settled(watched);
+    return watched.page;
+  }
+});
+
+const done = (sentence: string, number = /^(\d+)/) => Number(number.exec(sentence)?.[1]);
+
+/** The numbers below the bar, by their words. */
+async function legend(page: Page): Promise<Record<string, number>> {
+  const texts = await page
+    .getByRole('region', { name: 'Progress' })
+    .locator('.legend > span:not(.end)')
+    .allInnerTexts();
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [, word = '', number] = /^(.*?) (\d+)$/.exec(textOf(text)) ?? [];
+      return [word, Number(number)];
+    }),
+  );
+}

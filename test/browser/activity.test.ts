@@ -1,0 +1,58 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openReceiver } from '../support/service.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, useBrowser } from './page.ts';
+import { settled } from './screens.ts';
+import { says, textOf } from './sentence.ts';
+import { type SmallService, startSmallService } from './small-service.ts';
+
+/** Activity: who did what, and what it was before. */
+
+describe.skipIf(NO_BROWSER !== null)('the activity', () => {
+  let service: SmallService;
+  useBrowser();
+  beforeAll(async () => {
+    service = await startSmallService();
+  }, 60_000);
+
+  it('shows each change with its difference, and a filter is a link', async () => {
+    const account = await service.openAccount();
+    const receiver = await openReceiver();
+    const orders = await account.createQueue('orders', receiver, { concurrency: 5 });
+    await account.createQueue('mails', receiver);
+    await account.operate.updateQueue(orders, { concurrency: 9 });
+    await account.operate.change('pauseQueue', orders);
+    const watched = await openPage(account.session);
+    const { page } = watched;
+    await page.goto('/activity');
+    await settled(watched);
+    await says(page, /^jf_.+ paused the queue orders at .+\.$/);
+    const rows = page.locator('tbody tr');
+    const changed = rows.filter({ hasText: 'Changed the queue orders' });
+    expect(textOf(await changed.locator('dl').innerText())).toBe('concurrency 5 → 9');
+    expect([await changed.locator('del').innerText(), await changed.locator('ins').innerText()]).toEqual(['5', '9']);
+
+    await page.getByLabel('What', { exact: true }).selectOption({ label: 'queue created' });
+    await page.waitForURL('**/activity?action=queue.create');
+    await says(page, /^jf_.+ created the queue mails at .+\.$/);
+    await rows.nth(1).waitFor();
+    expect(await rows.count()).toBe(2);
+    // It shows with the row that has the pointer or the focus.
+    await rows.filter({ hasText: 'orders' }).hover();
+    await page.getByRole('link', { name: 'Only changes of orders' }).click();
+    await page.waitForURL(/\?target=/);
+    await says(page, /^jf_.+ paused the queue orders/);
+    expect((await rows.locator('td.c1').allInnerTexts()).map(textOf)).toEqual([
+      'Paused the queue orders',
+      'Changed the queue orders',
+      'Created the queue orders',
+    ]);
+
+    const colleague = await openPage(account.session);
+    await colleague.page.goto(page.url());
+    await settled(colleague);
+    expect(await colleague.page.locator('tbody tr').count()).toBe(3);
+    await colleague.page.getByRole('link', { name: 'Remove of orders' }).click();
+    await colleague.page.locator('tbody tr', { hasText: 'Created the queue mails' }).waitFor();
+  });
+});

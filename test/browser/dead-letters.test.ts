@@ -1,0 +1,124 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Receiver } from '../support/receiver.ts';
+import { createGate, openReceiver } from '../support/service.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, useBrowser } from './page.ts';
+import { settled } from './screens.ts';
+import { says, textOf } from './sentence.ts';
+import { type Account, type SmallService, startSmallService } from './small-service.ts';
+
+/** Dead letters: what broke, how much of it, and is it safe to send them again? */
+
+/** The receiver answers what the payload says. */
+const of = (status: number, count: number) => Array.from({ length: count }, (_, n) => `{"status":${status},"n":${n}}`);
+
+describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
+  let service: SmallService;
+  useBrowser();
+  beforeAll(async () => {
+    service = await startSmallService();
+  }, 60_000);
+
+  it('stand by cause, and one cause leads to its letters', async () => {
+    const { page } = await showDead([...of(500, 3), ...of(404, 2)]);
+    await says(
+      page,
+      /^5 jobs died and were not replayed, of 2 causes\. One cause is 60 ?% of them, and jobs still die of it\.$/,
+    );
+    const titles = await page.locator('ol.causes .rowlink').allInnerTexts();
+    expect(titles.map(textOf)).toEqual(['Receiver answered 500', 'Receiver answered 404']);
+    const tags = await page.locator('ol.causes .tag').allInnerTexts();
+    expect(tags).toEqual(['orders', 'still failing', 'orders', 'still failing']);
+    expect(await page.locator('ol.causes .said').allInnerTexts()).toEqual(['<b>no 500</b>', '<b>no 404</b>']);
+    await page.keyboard.press('/');
+    await page.keyboard.type('code:404');
+    await page.keyboard.press('Enter');
+    await says(page, /^2 dead letters match, of one cause\./);
+    expect(new URL(page.url()).searchParams.get('q')).toContain('code:404');
+    await page.keyboard.press('Escape');
+    await page.locator('h1').focus();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/tab=all/);
+    await page.locator('tbody tr').nth(1).waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(2);
+  });
+
+  it('are replayed when the one that was sent ahead has completed, as many as the button said', async () => {
+    const { page, receiver } = await showDead(of(500, 4));
+    const gate = createGate();
+    receiver.respondWith(async () => {
+      await gate.opened;
+      return {};
+    });
+    await page.keyboard.press('j');
+    await page.keyboard.press('r');
+    const question = page.getByRole('dialog', { name: 'Replay 4 jobs of orders?' });
+    expect(await question.getByLabel(/^Send 1 first/).isChecked()).toBe(true);
+    await question.getByLabel('50 a second').check();
+    await question.getByRole('button', { name: 'Send 1, then 3' }).click();
+    await page.waitForURL('**/actions/**');
+    await says(page, /^The first one was sent ahead\. The other 3 dead letters follow when it has completed\.$/);
+    // The end is told on any screen.
+    await page.keyboard.press('g');
+    await page.keyboard.press('q');
+    await says(page, /^1 queue: /);
+    gate.open();
+    const toast = page.getByRole('status').filter({ hasText: 'Done: 4 dead letters were replayed.' });
+    await toast.waitFor();
+    await toast.getByRole('button', { name: 'Show' }).click();
+    await says(page, /^Done: 4 dead letters were replayed\.$/);
+    await page.getByText('The first one completed, so the rest began').waitFor();
+    await receiver.waitFor(8);
+    await page.goto('/dead');
+    await says(page, /^Every job that died was replayed\. The last job died at .+\.$/);
+  });
+
+  it('are left alone when the one that was sent ahead dies, and the page says so', async () => {
+    const { page, receiver } = await showDead(of(500, 4));
+    await page.getByRole('button', { name: /^Replay…/ }).click();
+    await page.getByText('If it dies, nothing more is sent.').waitFor();
+    await page.getByRole('button', { name: 'Send 1, then 3' }).click();
+    await page.waitForURL('**/actions/**');
+    await says(page, /^Failed: the one that was sent ahead died \(HTTP 500\), so nothing more was sent\.$/);
+    expect(receiver.requests.slice(4).length).toBe(1);
+    const facts = page.getByRole('region', { name: 'Facts' });
+    expect(textOf(await facts.innerText())).toMatch(/Sent ahead Dead/);
+    await page.goto('/dead');
+    // Three that were not touched, and the one that died again.
+    await says(page, /^4 jobs died and were not replayed, of one cause\./);
+  });
+
+  it('are counted again before the deed: a number that has changed is asked about', async () => {
+    const { page, account, receiver } = await showDead(of(500, 2));
+    await page.getByRole('button', { name: /^Replay…/ }).click();
+    await page.getByLabel(/^Send 1 first/).uncheck();
+    const deed = page.getByRole('button', { name: 'Send 2 again' });
+    await deed.waitFor();
+    await account.letDie('orders', of(500, 1));
+    receiver.respondWith({});
+    await deed.click();
+    await page.getByText('The number has changed from 2 to 3. Look again before you send them.').waitFor();
+    expect(receiver.requests.length).toBe(3);
+    await page.getByRole('dialog', { name: 'Replay 3 jobs of orders?' }).waitFor();
+    await page.keyboard.press('Control+Enter');
+    await page.waitForURL('**/actions/**');
+    await says(page, /^Done: 3 dead letters were replayed\.$/);
+  });
+
+  async function showDead(payloads: string[], path = '/dead') {
+    const account: Account = await service.openAccount();
+    const receiver: Receiver = await openReceiver((request) => {
+      const { status } = request.json().payload as { status: number };
+      return { status, body: `<b>no ${status}</b>` };
+    });
+    await account.createQueue('orders', receiver, { maxAttempts: 1 });
+    await account.letDie('orders', payloads);
+    const watched = await openPage(account.session);
+    const { page }: { page: Page } = watched;
+    await page.goto(path);
+    await settled(watched);
+    return { account, receiver, page };
+  }
+});

@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Page } from 'playwright-core';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startReceiver } from '../support/receiver.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { placesOf, widerThanWindow } from './checks.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, PHONE, useBrowser, type View } from './page.ts';
+import { settled } from './screens.ts';
+import { says } from './sentence.ts';
+import { type SmallService, startSmallService } from './small-service.ts';
+
+/** The first run: from an account without a queue to a delivered job in three steps, on one page. */
+
+describe.skipIf(NO_BROWSER !== null)('the first run', () => {
+  let service: SmallService;
+  let terminal: ChildProcess | null = null;
+  useBrowser();
+  beforeAll(async () => {
+    service = await startSmallService();
+  }, 60_000);
+  afterEach(() => {
+    if (terminal?.pid !== undefined) process.kill(-terminal.pid, 'SIGKILL');
+    terminal = null;
+  });
+
+  it('leads to a delivered job without leaving the page, by the commands that it shows', async () => {
+    const port = await freePort();
+    const { page } = await showFirstRun();
+    await says(page, /^No queue yet\. Make one, send it a job, and see it arrive\.$/);
+    // An account without jobs has no tiles that are all zero.
+    expect(await page.getByText('All queues').count()).toBe(0);
+    await page.getByLabel('Name', { exact: true }).fill('greetings');
+    await page.getByLabel('Deliver to').fill(`http://127.0.0.1:${port}/`);
+    await page.keyboard.press('Enter');
+    await says(page, /^greetings is ready and waits for its first job\.$/);
+
+    const [secretCommand = '', receiverCommand = ''] = await page.locator('.steps .term pre').allInnerTexts();
+    const secret = /'(.+)'/.exec(secretCommand)?.[1] ?? '';
+    expect(secret.length).toBeGreaterThan(20);
+    const output = runInTerminal(`${secretCommand}\n${receiverCommand}\n`);
+    await waitFor(() => output.text.includes('waiting for jobs'), { message: 'the receiver of the page' });
+    await page.getByRole('button', { name: 'Or send it from here' }).click();
+    await says(page, /^It works: the first job of greetings arrived\.$/);
+    await waitFor(() => output.text.includes('"payload":{"hello":"world"}'), { message: 'a genuine delivery' });
+    await page.getByText(/^Completed at .+: the receiver answered 200 in .+\.$/).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/');
+
+    await page.getByRole('button', { name: 'Hide it' }).click();
+    expect(await placesOf(page, secret)).toEqual([]);
+    await page.getByRole('button', { name: 'To Overview' }).click();
+    await says(page, /^(The queue is well|All is quiet)\b/);
+    expect(await placesOf(page, secret)).toEqual([]);
+  });
+
+  it('says at its field why a queue cannot be made', async () => {
+    const { page } = await showFirstRun();
+    await page.getByLabel('Name', { exact: true }).fill('Not A Name');
+    await page.keyboard.press('Enter');
+    const field = page.getByLabel('Name', { exact: true });
+    await expect.poll(() => field.getAttribute('aria-invalid'), { timeout: 15_000 }).toBe('true');
+    await expect.poll(() => field.evaluate((input) => input === document.activeElement)).toBe(true);
+    await says(page, /^No queue yet\./);
+  });
+
+  it('says how the first job did not arrive, on a phone', async () => {
+    const receiver = await startReceiver({ respond: { status: 500 } });
+    const { page } = await showFirstRun(PHONE);
+    expect(await widerThanWindow(page)).toEqual([]);
+    await page.getByLabel('Deliver to').fill(receiver.url);
+    await page.getByRole('button', { name: 'Create queue' }).tap();
+    await says(page, /^hello is ready and waits for its first job\.$/);
+    expect(await widerThanWindow(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Or send it from here' }).tap();
+    await says(page, /^The first job of hello is on its way\.$/);
+    await page.getByText(/^Retries in .+ because the receiver answered 500\.$/).waitFor();
+    await receiver.close();
+  });
+
+  async function showFirstRun(view: View = {}): Promise<{ page: Page }> {
+    const watched = await openPage((await service.openAccount()).session, view);
+    await watched.page.goto('/');
+    await settled(watched);
+    return watched;
+  }
+
+  /** Runs a script as pasted into a shell. */
+  function runInTerminal(script: string): { text: string } {
+    const output = { text: '' };
+    terminal = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+    terminal.stdout?.on('data', (data: Buffer) => {
+      output.text += data.toString();
+    });
+    return output;
+  }
+});
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const { port, close } = await startReceiver();
+  await close();
+  return port;
+}

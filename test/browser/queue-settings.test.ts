@@ -1,0 +1,160 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { verifySignature } from '../support/receiver.ts';
+import { openReceiver } from '../support/service.ts';
+import { placesOf } from './checks.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, useBrowser } from './page.ts';
+import { settled } from './screens.ts';
+import { says, textOf } from './sentence.ts';
+import { type Account, type SmallService, startSmallService } from './small-service.ts';
+
+/** The settings of a queue: what changes and when, before it is saved; and what cannot be undone. */
+
+const SETTINGS = 'query ($name: String!) { queue(name: $name) { concurrency maxAttempts backoffDelay webhookUrl } }';
+
+describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
+  let service: SmallService;
+  useBrowser();
+  beforeAll(async () => {
+    service = await startSmallService();
+  }, 60_000);
+
+  it('show what changes and when before they save it, and save nothing else', async () => {
+    const account = await service.openAccount();
+    const id = await account.createQueue('orders', await openReceiver(), { concurrency: 5, maxAttempts: 3 });
+    const page = await showSettings(account);
+    await says(page, /^Change a setting to see what it does, and when\.$/);
+    await page.getByLabel('Concurrency', { exact: true }).fill('9');
+    await says(page, /^One setting changes at once\.$/);
+    await page.getByLabel('Attempts', { exact: true }).fill('4');
+    await says(page, /^2 settings change: 1 at once, 1 for jobs published from now on\.$/);
+    const changes = page.getByRole('region', { name: 'What changes' }).getByRole('listitem');
+    expect((await changes.allInnerTexts()).map(textOf)).toEqual([
+      expect.stringMatching(/^Concurrency 5 .*9 at once$/),
+      expect.stringMatching(/^Attempts 3 .*4 for jobs published from now on$/),
+    ]);
+    // Another person changes another field meanwhile.
+    await account.operate.updateQueue(id, { backoffDelay: 77 });
+    expect((await settingsOf(account)).concurrency).toBe(5);
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('2 settings of orders changed').waitFor();
+    expect(await settingsOf(account)).toMatchObject({ concurrency: 9, maxAttempts: 4, backoffDelay: 77 });
+    await says(page, /^Change a setting to see what it does, and when\.$/);
+  });
+
+  it('put what is wrong at its field: what the page knows, and what only the server knows', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver());
+    const before = await settingsOf(account);
+    const page = await showSettings(account);
+    const [url, slots] = [page.getByLabel('URL'), page.getByLabel('Concurrency', { exact: true })];
+    const noteOf = async (field: typeof url) =>
+      textOf(await page.locator(`#${await field.getAttribute('aria-describedby')}`).innerText());
+    await slots.fill('0');
+    await says(page, /^One setting has to be corrected first\.$/);
+    expect(await noteOf(slots)).toBe('A whole number from 1 to 500.');
+    await page.getByLabel('Attempts', { exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => slots.evaluate((field) => field === document.activeElement)).toBe(true);
+    await slots.fill(String(before.concurrency));
+
+    await url.fill('https://user:secret@example.com/hooks');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'Not saved: ' }).waitFor();
+    expect(await url.getAttribute('aria-invalid')).toBe('true');
+    expect(await noteOf(url)).toMatch(/must not contain a user name or password/);
+    await expect.poll(() => url.evaluate((field) => field === document.activeElement)).toBe(true);
+    expect(await settingsOf(account)).toEqual(before);
+    await page.getByRole('button', { name: 'Undo all' }).click();
+    expect(await url.inputValue()).toBe(before.webhookUrl);
+  });
+
+  it('ask before they are left with changes, and keep them for those who stay', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver());
+    const page = await showSettings(account);
+    await page.getByLabel('Concurrency', { exact: true }).fill('9');
+    await page.getByRole('link', { name: 'orders', exact: true }).click();
+    const question = page.getByRole('dialog', { name: 'Leave without saving 1 change?' });
+    await question.waitFor();
+    // The least harmful answer has the focus.
+    await page.keyboard.press('Enter');
+    await question.waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Concurrency', { exact: true }).inputValue()).toBe('9');
+    await page.locator('h1').focus();
+    await page.keyboard.press('g');
+    await page.keyboard.press('j');
+    await question.getByRole('button', { name: 'Leave' }).click();
+    await page.waitForURL('**/jobs');
+    expect((await settingsOf(account)).concurrency).not.toBe(9);
+  });
+
+  it('show a new secret once, and it signs', async () => {
+    const account = await service.openAccount();
+    const receiver = await openReceiver();
+    await account.createQueue('orders', receiver);
+    const page = await showSettings(account);
+    await page.getByRole('button', { name: 'Rotate…' }).click();
+    const question = page.getByRole('dialog', { name: 'Rotate the signing secret of orders?' });
+    await question.getByLabel(/^None/).check();
+    await question.getByRole('button', { name: 'Rotate', exact: true }).click();
+    const fresh = page.getByRole('region', { name: /^The new secret is ready/ });
+    const secret = await fresh.locator('code').innerText();
+    await account.publishUntil('COMPLETED', 'orders');
+    const [request] = receiver.requests;
+    expect(verifySignature(request?.raw ?? Buffer.of(), request?.headers['x-service-signature'], secret)).toBe(true);
+    expect(await placesOf(page, secret)).toEqual(['document']);
+    await fresh.getByRole('button', { name: 'Close' }).click();
+    await fresh.waitFor({ state: 'detached' });
+    expect(await placesOf(page, secret)).toEqual([]);
+    await page.reload();
+    await says(page, /^Change a setting/);
+    expect(await placesOf(page, secret)).toEqual([]);
+  });
+
+  it('purge a queue once its name is typed, and lead to the action', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver());
+    await account.operate.publish('orders', ['{}', '{}', '{}'], 3600);
+    const page = await showSettings(account);
+    await page.getByRole('button', { name: 'Purge…' }).click();
+    const question = page.getByRole('dialog', { name: 'Cancel 3 waiting jobs of orders?' });
+    await typeName(page, question, 'orders');
+    await page.waitForURL('**/actions/**');
+    await says(page, /^Done: 3 jobs were cancelled\.$/);
+  });
+
+  it('delete a queue once its name is typed', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver());
+    const page = await showSettings(account);
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await typeName(page, page.getByRole('dialog', { name: 'Delete the queue orders?' }), 'orders');
+    await page.getByText('orders is deleted').waitFor();
+    await page.waitForURL('**/queues');
+    expect((await account.graphql.query(SETTINGS, { name: 'orders' })).queue).toBeNull();
+  });
+
+  /** Types half of the name, which does nothing, and then all of it. The field for it has the focus. */
+  async function typeName(page: Page, question: ReturnType<Page['getByRole']>, name: string): Promise<void> {
+    await question.waitFor();
+    await page.keyboard.type(name.slice(0, 3));
+    await page.keyboard.press('Control+Enter');
+    expect(await question.isVisible()).toBe(true);
+    await page.keyboard.type(name.slice(3));
+    await page.keyboard.press('Control+Enter');
+    await question.waitFor({ state: 'detached' });
+  }
+
+  async function settingsOf({ graphql }: Account) {
+    return (await graphql.query(SETTINGS, { name: 'orders' })).queue;
+  }
+
+  async function showSettings(account: Account): Promise<Page> {
+    const watched = await openPage(account.session);
+    await watched.page.goto('/queues/orders/edit');
+    await settled(watched);
+    return watched.page;
+  }
+});

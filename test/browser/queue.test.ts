@@ -1,0 +1,139 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { openReceiver } from '../support/service.ts';
+import { insertPast } from './history.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, useBrowser } from './page.ts';
+import { settled } from './screens.ts';
+import { says, textOf } from './sentence.ts';
+import { type Account, type SmallService, startSmallService } from './small-service.ts';
+
+/** The page of a queue: is it healthy, what limits it, and the jobs behind each of its figures. */
+
+describe.skipIf(NO_BROWSER !== null)('the page of a queue', () => {
+  let service: SmallService;
+  useBrowser();
+  beforeAll(async () => {
+    service = await startSmallService();
+  }, 60_000);
+
+  it('is paused and resumed by one key, and every open tab says so', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver());
+    await account.operate.publish('orders', ['{}'], 3600);
+    const [mine, other] = [await showQueue(account), await showQueue(account)];
+    await other.goto('/');
+    await says(other, /^The queue is well\b/);
+    await mine.keyboard.press('p');
+    await mine.getByText('orders paused').waitFor();
+    await says(mine, /^Paused since .+ by jf_.+\. 1 job waits, nothing is lost\.$/);
+    await says(other, /^The queue needs a look\.$/);
+    await other.keyboard.press('1');
+    await says(other, /^Paused since .+\. 1 job waits, nothing is lost\.$/);
+    await mine.keyboard.press('p');
+    await says(other, /^Moving: 1 job is open\.$/);
+    await mine.getByText('orders resumed').waitFor();
+    await mine.keyboard.press('z');
+    await says(other, /^Paused since .+\. 1 job waits, nothing is lost\.$/);
+  });
+
+  it('leads from a span of the chart to the jobs of that time, by keyboard and by mouse', async () => {
+    const account = await service.openAccount();
+    const queueId = await account.createQueue('orders', await openReceiver());
+    // The chart leaves out the present five minutes until half of them have passed.
+    await service.inDatabase((db) =>
+      insertPast(db, {
+        ...{ queueId, from: 18, to: 8, count: 6, code: 200, tookMs: 50, lateMs: 10, end: 'completed' },
+        payload: `'{}'`,
+      }),
+    );
+    const page = await showQueue(account);
+    const start = page.getByRole('slider', { name: 'Start of the span of time' });
+    await start.focus();
+    // Of three hours in spans of five minutes, all but the last half-hour.
+    for (let n = 0; n < 5; n += 1) await page.keyboard.press('Shift+ArrowRight');
+    await page.waitForURL(/[?&]from=.+&to=/);
+    const jobs = page.getByRole('link', { name: '6 jobs of this time' });
+    await jobs.waitFor();
+    await page.keyboard.press('Escape');
+    await jobs.waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).not.toMatch(/from=|to=/);
+
+    const chart = await page.locator('.brush').boundingBox();
+    if (chart === null) throw new Error('the chart has no brush');
+    const at = (share: number) => [chart.x + chart.width * share, chart.y + chart.height / 2] as const;
+    await page.mouse.move(...at(0.6));
+    await page.mouse.down();
+    await page.mouse.move(...at(0.8));
+    await page.mouse.move(...at(0.999));
+    await page.mouse.up();
+    await jobs.click();
+    await page.waitForURL('**/jobs?**');
+    const q = new URL(page.url()).searchParams.get('q') ?? '';
+    expect(q).toMatch(/^queue:orders created:.+\.\..+$/);
+    await says(page, /^6 jobs match/);
+    await page.locator('tbody tr').nth(5).waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(6);
+  });
+
+  it('has a link to the jobs behind each figure', async () => {
+    const account = await service.openAccount();
+    await account.createQueue(
+      'orders',
+      await openReceiver(({ raw }) => ({ status: raw.includes('bad') ? 500 : 200 })),
+      {
+        maxAttempts: 1,
+      },
+    );
+    await account.letDie('orders', ['{"bad":1}', '{"bad":2}']);
+    await account.publishUntil('COMPLETED', 'orders');
+    await account.operate.publish('orders', ['{}', '{}', '{}'], 3600);
+    const page = await showQueue(account);
+    const figures: readonly [link: RegExp, q: RegExp, sentence: RegExp][] = [
+      [/^scheduled 3$/, /queue:orders.*state:scheduled/, /^3 jobs match/],
+      [/^2 × 5xx$|^2 5xx$/, /queue:orders.*code:5/, /^2 jobs match/],
+    ];
+    for (const [link, q, sentence] of figures) {
+      await page.getByRole('link', { name: link }).click();
+      await says(page, sentence);
+      expect(new URL(page.url()).searchParams.get('q')).toMatch(q);
+      await page.goBack();
+      await says(page, /^Moving/);
+    }
+    await page.getByRole('link', { name: 'Dead letters of orders' }).click();
+    await says(page, /^2 dead letters match, of one cause\./);
+  });
+
+  it('says who holds it, and ends the hold', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('models', await openReceiver({ status: 202 }), { mode: 'ACK', concurrency: 1 });
+    const asking = await account.publishUntil('AWAITING_ACK', 'models');
+    await account.operate.defer(asking, 4800, 'tokens used up');
+    const page = await showQueue(account, 'models');
+    await says(page, /^Held for 1 h \d+ min more, until .+: “tokens used up”\. 1 job waits\.$/);
+    const note = page.getByText(/asked for the hold: “tokens used up”/);
+    expect(textOf(await note.innerText())).toMatch(new RegExp(`^Job …${asking.slice(-5)} asked for the hold`));
+    await page.getByRole('button', { name: 'End the hold' }).click();
+    await page.getByText('The hold of models is ended').waitFor();
+    await note.waitFor({ state: 'detached' });
+    await says(page, /^(Moving|Job …)/);
+  });
+
+  it('says when a queue was deleted, and that there never was one', async () => {
+    const account = await service.openAccount();
+    const id = await account.createQueue('orders', await openReceiver());
+    await account.operate.change('deleteQueue', id);
+    const watched = await openPage(account.session);
+    await watched.page.goto('/queues/orders');
+    await settled(watched);
+    await says(watched.page, /^Deleted at .+\. Its jobs are kept until .+\.$/);
+    await watched.page.goto('/queues/never');
+    await says(watched.page, /^No queue has this name\.$/);
+  });
+
+  async function showQueue(account: Account, name = 'orders') {
+    const watched = await openPage(account.session);
+    await watched.page.goto(`/queues/${name}`);
+    await settled(watched);
+    return watched.page;
+  }
+});

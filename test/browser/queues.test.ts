@@ -1,0 +1,71 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Receiver } from '../support/receiver.ts';
+import { openReceiver } from '../support/service.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { openPage, useBrowser } from './page.ts';
+import { settled } from './screens.ts';
+import { says, textOf } from './sentence.ts';
+import { type Account, type SmallService, startSmallService } from './small-service.ts';
+
+/** The list of queues: found by name, and in pages where there are more than a hundred. */
+
+describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
+  let service: SmallService;
+  let receiver: Receiver;
+  useBrowser();
+  beforeAll(async () => {
+    service = await startSmallService();
+    receiver = await openReceiver();
+  }, 60_000);
+
+  it('finds a queue by its name, in an address that can be passed on', async () => {
+    const account = await service.openAccount();
+    await createQueues(account, ['order-events', 'order-mails', 'images']);
+    const page = await showQueues(account, '/queues');
+    await says(page, /^3 queues: 3 are idle\.$/);
+    await page.keyboard.press('/');
+    await page.keyboard.type('order');
+    await says(page, /^2 queues match: 2 are idle\.$/);
+    expect(new URL(page.url()).search).toBe('?q=order');
+    const passedOn = await showQueues(account, '/queues?q=order');
+    expect(await names(passedOn)).toEqual(['order-events', 'order-mails']);
+    await page.keyboard.press('Escape');
+    await says(page, /^3 queues: /);
+    await page.keyboard.type('no such');
+    await page.getByText('No queue has “no such” in its name').waitFor();
+  });
+
+  it('has pages, and the overview says of which queues it speaks', async () => {
+    const account = await service.openAccount();
+    await createQueues(
+      account,
+      Array.from({ length: 103 }, (_, n) => `queue-${String(n).padStart(3, '0')}`),
+    );
+    const page = await showQueues(account, '/queues');
+    await says(page, /^103 queues\. Of the 100 on this page 100 are idle\.$/);
+    expect((await names(page)).length).toBe(100);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.waitForURL(/[?&]after=/);
+    await says(page, /^103 queues\. Of the 3 on this page 3 are idle\.$/);
+    expect(await names(page)).toEqual(['queue-100', 'queue-101', 'queue-102']);
+    await page.getByRole('link', { name: 'First page' }).click();
+    await says(page, /^103 queues\. Of the 100/);
+    const overview = await showQueues(account, '/');
+    await overview.getByText('The 100 oldest of 103 queues, worst of these first.').waitFor();
+  });
+
+  async function createQueues(account: Account, all: readonly string[]): Promise<void> {
+    // In turn, as pages are in the order of creation.
+    for (const name of all) await account.createQueue(name, receiver, { concurrency: 1 });
+  }
+
+  async function showQueues(account: Account, path: string): Promise<Page> {
+    const watched = await openPage(account.session);
+    await watched.page.goto(path);
+    await settled(watched);
+    return watched.page;
+  }
+});
+
+const names = async (page: Page) => (await page.locator('tbody .rowlink').allInnerTexts()).map(textOf);
