@@ -8,11 +8,13 @@ import { queryClient } from './graphql/query.ts';
 import { startLive } from './live/live.ts';
 import { applyPreferences } from './preferences.ts';
 import { signedOut } from './session.ts';
+import { watchHistory } from './shell/place.ts';
 
 applyPreferences();
 // The sign-in page is shown to people without a session, so nothing is asked for before they have one.
 if (presentPath().startsWith('/sign-in')) signedOut();
 startLive();
+watchHistory();
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element with the id root.');

@@ -51,8 +51,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     expect(await rows.count()).toBe(count);
   });
 
-  // To be mended: the row is there again, but has not the focus.
-  it.fails('gives the focus back to the row that was opened', async () => {
+  it('gives the focus back to the row that was opened', async () => {
     const watched = await openPage(service.session);
     const { page } = watched;
     await page.goto('/jobs');

@@ -17,6 +17,16 @@ const RESTORE_MS = 1000;
 
 let isBack = false;
 
+/** Called once, ahead of the router: it renders the page as soon as its own listeners return. */
+export function watchHistory(): void {
+  addEventListener('popstate', () => {
+    isBack = true;
+  });
+  addEventListener('pushState', () => {
+    isBack = false;
+  });
+}
+
 /** Whether the present page was reached with the back or forward button. */
 export function arrivedBackwards(): boolean {
   return isBack;
@@ -36,24 +46,14 @@ export function usePlaces(): void {
       const link = document.activeElement?.closest('main a[href]');
       places.set(entryKey(), { scroll: scrollY, href: link?.getAttribute('href') ?? null });
     };
-    const onPop = () => {
-      isBack = true;
-    };
-    const onPush = () => {
-      isBack = false;
-    };
     // Before the link is followed, and whenever the page has been scrolled.
     addEventListener('click', remember, { capture: true });
     addEventListener('keydown', remember, { capture: true });
     addEventListener('scrollend', remember);
-    addEventListener('popstate', onPop);
-    addEventListener('pushState', onPush);
     return () => {
       removeEventListener('click', remember, { capture: true });
       removeEventListener('keydown', remember, { capture: true });
       removeEventListener('scrollend', remember);
-      removeEventListener('popstate', onPop);
-      removeEventListener('pushState', onPush);
     };
   }, []);
   useLayoutEffect(() => {
