@@ -1,4 +1,4 @@
-import { type FocusEvent, useState } from 'react';
+import { type FocusEvent, useEffect, useRef, useState } from 'react';
 
 /**
  * The ids of a list that is read: what is in it and in which order changes only while neither the pointer nor the focus is
@@ -16,12 +16,20 @@ export function useCalmOrder(wanted: readonly string[], isHeld: boolean): { ids:
 export function useHeld() {
   const [isPointed, setPointed] = useState(false);
   const [isFocused, setFocused] = useState(false);
+  const element = useRef<Element | null>(null);
+  useEffect(() => {
+    // What is removed while it has the focus says nothing.
+    if (isFocused && !element.current?.contains(document.activeElement)) setFocused(false);
+  });
   return {
     isHeld: isPointed || isFocused,
     handlers: {
       onPointerEnter: (event: { pointerType: string }) => setPointed(event.pointerType === 'mouse'),
       onPointerLeave: () => setPointed(false),
-      onFocus: () => setFocused(true),
+      onFocus: ({ currentTarget }: FocusEvent) => {
+        element.current = currentTarget;
+        setFocused(true);
+      },
       onBlur: (event: FocusEvent) => setFocused(event.currentTarget.contains(event.relatedTarget)),
     },
   };
