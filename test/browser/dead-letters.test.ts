@@ -107,6 +107,23 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await says(page, /^Done: 3 dead letters were replayed\.$/);
   });
 
+  it('are replayed one by one, and show the job that took over', async () => {
+    const { page, receiver } = await showDead(of(500, 2), '/dead?tab=all');
+    receiver.respondWith({});
+    const rows = page.locator('tbody tr');
+    await page.keyboard.press('j');
+    await page.keyboard.press('r');
+    await page.getByText(/^Replayed as the new job …/).waitFor();
+    // The row stays where it was, so that a second press does not replay the next one.
+    const successor = rows.first().getByRole('link', { name: /^as …/ });
+    await successor.waitFor();
+    await says(page, /^1 job died and was not replayed, of one cause\./);
+    expect(await rows.count()).toBe(2);
+    expect(await rows.nth(1).getByRole('button', { name: 'Replay', exact: true }).isVisible()).toBe(true);
+    await successor.click();
+    await says(page, /^Completed at .+: the receiver answered 200/);
+  });
+
   async function showDead(payloads: string[], path = '/dead') {
     const account: Account = await service.openAccount();
     const receiver: Receiver = await openReceiver((request) => {

@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'wouter';
+import { serverNow } from '../../clock.ts';
 import { request } from '../../graphql/client.ts';
 import { type DeadLetterRow, DeadLetters, ReplayLetter } from '../../graphql/operations/dead-letters.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { keepOld, query, queryClient } from '../../graphql/query.ts';
+import { showChanged } from '../../live/live.ts';
 import { titleOfCause } from '../../model/dead/cause.ts';
 import { count } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
@@ -96,7 +98,10 @@ async function replayLetter(letter: DeadLetterRow): Promise<void> {
   const outcome = outcomeOf((await request(ReplayLetter, { id: letter.id })).replayDeadLetter);
   if (!outcome.ok) return toastFailure(`Not replayed: ${outcome.message}`);
   toast({ text: `Replayed as the new job ${shortId(outcome.value.job.id)}.` });
-  for (const name of ['DeadLetters', 'Causes', 'Shell']) void queryClient.invalidateQueries({ queryKey: [name] });
+  // It stays in its row until the list is asked for again: the next one must not move under the pointer.
+  const replayedAt = new Date(serverNow()).toISOString();
+  showChanged([{ __typename: 'DeadLetter', id: letter.id, replayedAt, replayedJob: outcome.value.job }]);
+  for (const name of ['Causes', 'Shell']) void queryClient.invalidateQueries({ queryKey: [name] });
 }
 
 /** The title counts attempts; all else that a sample has is in the row. */
