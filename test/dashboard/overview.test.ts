@@ -45,6 +45,11 @@ describe('the order of queues', () => {
     expect(sorted).toEqual(['failing', 'catching', 'behind', 'held', 'paused', 'z-moving', 'a-idle', 'b-idle']);
     expect(problemsOf(states)).toHaveLength(5);
   });
+
+  it('leaves those that are well by name, however late their oldest job is for a moment', () => {
+    const states = [state('b', 'moving', { oldest: 3 }), state('a', 'moving'), state('c', 'moving', { oldest: 1 })];
+    expect(worstFirst(states).map(({ queue }) => queue.name)).toEqual(['a', 'b', 'c']);
+  });
 });
 
 describe('the headline of Overview', () => {

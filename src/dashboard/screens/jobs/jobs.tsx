@@ -108,13 +108,13 @@ export default function Jobs() {
       <div className={peek === null ? 'split' : 'split peeking'}>
         <div>
           <BulkBar ticks={ticks} rows={rows} all={jobs.all} filter={filter} url={url} />
+          <News count={jobs.news} />
           {jobs.rows === undefined ? (
             isValid(filter) && <Skeleton lines={6} />
           ) : rows.length === 0 ? (
             <Nothing filter={filter} url={url} onFilter={setFilter} hasFilter={hasFilter} />
           ) : (
             <div className="panel list" onPointerMove={onPointerMove}>
-              <News count={jobs.news} />
               <JobsTable
                 rows={rows}
                 gone={goneOf(rows, gone, filter)}
@@ -181,7 +181,7 @@ function News({ count }: { count: { count: number; exact: boolean } | null }) {
         {count.exact
           ? many(count.count, 'new job matches', 'new jobs match')
           : `${number(count.count)}+ new jobs match`}
-        . Show them
+        . Show {count.count === 1 ? 'it' : 'them'}
       </button>
     </div>
   );

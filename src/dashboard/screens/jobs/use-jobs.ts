@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { serverNow } from '../../clock.ts';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
 import { JobsByState, JobsCount, JobsPage } from '../../graphql/operations/jobs.ts';
 import { keepOld, query } from '../../graphql/query.ts';
@@ -85,12 +84,14 @@ function useNews(filter: Filter, url: ListUrl, rows: readonly JobRow[] | undefin
       JobsCount,
       () => {
         const all = jobFilterOf(filter, url);
-        const from = new Date((newest === undefined ? serverNow() : Date.parse(newest)) + 1).toISOString();
+        // Of an empty list, every job that matches is new.
+        if (newest === undefined) return { filter: all, max: MAX_NEWS };
+        const from = new Date(Date.parse(newest) + 1).toISOString();
         return { filter: { ...all, created: { ...all.created, from } }, max: MAX_NEWS };
       },
       { key: { news: url.q, newest, loadedAt } },
     ),
-    enabled: isNewestPage && rows !== undefined && rows.length > 0 && isValid(filter) && !isPaused,
+    enabled: isNewestPage && rows !== undefined && isValid(filter) && !isPaused,
     refetchInterval: NEWS_MS,
     // It was true a moment ago that there are none.
     initialData: { count: { count: 0, exact: true } },

@@ -31,7 +31,7 @@ export function LatestJobs({ queue }: { queue: QueueOfPage }) {
         </Link>
         <kbd>j</kbd>
         {news > 0 && (
-          <button type="button" className="btn tiny end" onClick={show}>
+          <button type="button" className="btn tiny end news-count" onClick={show}>
             {many(news, 'new job')}. Show {news === 1 ? 'it' : 'them'}
           </button>
         )}

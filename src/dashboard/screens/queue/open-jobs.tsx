@@ -25,7 +25,7 @@ export function OpenJobs({ name, depth }: { name: string; depth: Depth | null })
     <section className="sec" aria-labelledby="open-jobs">
       <div className="sec-head">
         <h2 id="open-jobs">Open jobs</h2>
-        <span className="legend">
+        <span className="legend steady">
           {STATES.map(([part, word, state, colour]) => (
             <Link key={part} href={jobsPath(jobsOfQueue(name, { word: 'state', values: [state] }))}>
               <i className="dot" style={{ '--m': `var(${colour})` } as CSSProperties} aria-hidden="true" />
