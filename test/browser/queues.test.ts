@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Receiver } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
 import { NO_BROWSER } from './no-browser.ts';
 import { openPage, useBrowser } from './page.ts';
@@ -11,9 +12,11 @@ import { type Account, type SmallService, startSmallService } from './small-serv
 
 describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
   let service: SmallService;
+  let receiver: Receiver;
   useBrowser();
   beforeAll(async () => {
     service = await startSmallService();
+    receiver = await openReceiver();
   }, 60_000);
 
   it('finds a queue by its name, in an address that can be passed on', async () => {
@@ -53,7 +56,6 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
   });
 
   async function createQueues(account: Account, all: readonly string[]): Promise<void> {
-    const receiver = await openReceiver();
     // In turn, as pages are in the order of creation.
     for (const name of all) await account.createQueue(name, receiver, { concurrency: 1 });
   }

@@ -16,13 +16,6 @@ const places = new Map<string, Place>();
 const RESTORE_MS = 1000;
 
 let isBack = false;
-// From the start, and so before wouter listens, which renders the screen that asks `arrivedBackwards`.
-addEventListener('popstate', () => {
-  isBack = true;
-});
-addEventListener('pushState', () => {
-  isBack = false;
-});
 
 /** Called once, ahead of the router: it renders the page as soon as its own listeners return. */
 export function watchHistory(): void {
