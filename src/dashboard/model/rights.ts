@@ -68,9 +68,9 @@ export const NO_PAYLOADS = 'You have no right to see payloads.';
 export const NO_SEARCH = 'You have no right to see payloads and answers, so you cannot search in them.';
 
 /**
- * Whether the person may filter by a word, such as `state` or `payload.customer.id:`. Conditions on payloads and on errors,
- * which receivers write, need the right to see payloads.
+ * Whether the person may filter by a word, such as `state` or `payload.customer.id:`. Conditions on payloads, and on errors and
+ * answers, which receivers write, need the right to see payloads.
  */
 export function mayFilterBy(rights: Rights | null, word: string): boolean {
-  return rights?.mayViewPayloads !== false || !/^(payload|error)\b/.test(word);
+  return rights?.mayViewPayloads !== false || !/^(payload|text|error|answer)\b/.test(word);
 }

@@ -17,12 +17,14 @@ import {
 } from '../../model/attempt-list.ts';
 import { attemptsPath } from '../../model/job-links.ts';
 import { textOfPhrase } from '../../model/phrase.ts';
+import { mayFilterBy } from '../../model/rights.ts';
 import { Choice, ConditionChip } from '../../parts/choice.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { Page } from '../../shell/page.tsx';
+import { useRights } from '../../shell/rights.ts';
 import { useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
 import { AttemptTable } from './attempt-table.tsx';
@@ -36,7 +38,10 @@ const CRUMBS = [{ label: 'Jobs', to: '/jobs' }, { label: 'Attempts' }];
 /** Which deliveries were slow, or were answered so? Attempts of all jobs, the slowest or the latest first. */
 export default function Attempts() {
   const [params] = useSearchParams();
-  const list = attemptListOf(params);
+  const rights = useRights();
+  const whole = attemptListOf(params);
+  // The server would refuse it.
+  const list = mayFilterBy(rights, 'answer') ? whole : { ...whole, answer: null };
   const [after, before] = [params.get('after'), params.get('before')];
   const queueId = useQueueId(list.queue);
   const asked = useQuery({
@@ -132,7 +137,9 @@ function Conditions({ list }: { list: AttemptList }) {
         onChange={(took) => set({ took: took as AttemptList['took'] })}
         options={[['', 'any time'], ...labelsOf(TOOK)]}
       />
-      <AnswerField key={list.answer} text={list.answer ?? ''} onText={(answer) => set({ answer: answer || null })} />
+      {mayFilterBy(useRights(), 'answer') && (
+        <AnswerField key={list.answer} text={list.answer ?? ''} onText={(answer) => set({ answer: answer || null })} />
+      )}
       {list.queue !== null && (
         <ConditionChip word="queue" value={list.queue} to={attemptsPath({ ...list, queue: null })} />
       )}

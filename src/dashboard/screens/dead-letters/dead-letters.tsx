@@ -18,6 +18,7 @@ import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { May } from '../../shell/rights.ts';
 import { useServer, useWebhookTimeout } from '../../shell/server.ts';
 import { useView } from '../../time.ts';
 import { CauseList } from './causes.tsx';
@@ -61,7 +62,9 @@ export default function DeadLetters() {
   };
   useCommands([
     { key: '/', label: 'Filter', icon: 'search', run: () => input.current?.focus(), isOnlyKey: true },
-    ...(canReplay ? [{ label: 'Replay all that match', icon: 'undo' as const, run: replayAll }] : []),
+    ...(canReplay
+      ? [{ label: 'Replay all that match', icon: 'undo', run: replayAll, deed: 'replayDeadLetters' } as const]
+      : []),
     { label: 'Copy as GraphQL', icon: 'copy', run: copyQuery },
   ]);
   return (
@@ -179,10 +182,12 @@ function Head({
       actions={
         <>
           {onReplay !== null && (
-            <button type="button" className="btn" onClick={onReplay}>
-              <Icon name="undo" />
-              Replay all…
-            </button>
+            <May deed="replayDeadLetters">
+              <button type="button" className="btn" onClick={onReplay}>
+                <Icon name="undo" />
+                Replay all…
+              </button>
+            </May>
           )}
           <button type="button" className="btn lo1" onClick={onCopy}>
             <Icon name="copy" />
