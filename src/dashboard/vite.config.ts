@@ -37,7 +37,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
   ['service', /\/(activity|attempts|system|settings)\.tsx$/],
   ['bulk', /\/(bulk-dialog|replay-dialog)\.tsx$/],
-  ['find', /\/(palette|[a-z]+-filter-input)\.tsx$/],
+  ['find', /\/(palette|help|[a-z]+-filter-input)\.tsx$/],
 ];
 
 /** Scripts that only another one loads, so that what it has is there. */

@@ -4,11 +4,10 @@ import { afterFirstRead, firstScreenIsRead } from '../first-read.ts';
 import { queryClient } from '../graphql/query.ts';
 import { session } from '../session.ts';
 import { createStore, useStore } from '../store.ts';
-import { LiveConnection, type LiveState } from './connection.ts';
+import { LiveConnection, type LiveState, type StreamEvents } from './connection.ts';
 import { keyOf, patch } from './patch.ts';
 import { recentUpdates } from './recent-updates.ts';
-import { openStream } from './stream.ts';
-import { mergeWatches, type Watch } from './watch-list.ts';
+import { type FullWatch, mergeWatches, type Watch } from './watch-list.ts';
 
 /** The live stream of this tab: what the screens show is kept current through it. */
 
@@ -20,8 +19,24 @@ export const pause = createStore<{ since: number; waiting: number } | null>(null
 const held = new Map<string, object>();
 const listeners = new Set<(objects: object[]) => void>();
 
+/** The script of the stream is loaded with the first one: the rows that it keeps current come before it. */
+function open(watch: FullWatch, events: StreamEvents): () => void {
+  let close: (() => void) | null = null;
+  let isClosed = false;
+  import('./stream.ts').then(
+    ({ openStream }) => {
+      if (!isClosed) close = openStream(watch, events);
+    },
+    () => events.onEnd(),
+  );
+  return () => {
+    isClosed = true;
+    close?.();
+  };
+}
+
 const connection = new LiveConnection({
-  open: openStream,
+  open,
   apply: receive,
   refetch: () => {
     if (pause.get() === null) void queryClient.invalidateQueries();

@@ -4,7 +4,7 @@ import { useModal } from '../parts/use-modal.ts';
 import { activeCommands, COMMAND_KEY } from './keys.ts';
 
 /** The keys that have an effect on this screen. */
-export function Help({ onClose }: { onClose: () => void }) {
+export default function Help({ onClose }: { onClose: () => void }) {
   const ref = useRef<HTMLDialogElement>(null);
   useModal(ref);
   const keys = activeCommands().flatMap(({ key, label }) => (key === undefined ? [] : [{ key, label }]));

@@ -9,7 +9,6 @@ import { NotFound } from '../screens/not-found/not-found.tsx';
 import { useStore } from '../store.ts';
 import { ProductBar } from './bar.tsx';
 import { followed } from './followed-actions.ts';
-import { Help } from './help.tsx';
 import { listenForKeys, useCommands } from './keys.ts';
 import { MAIN, SERVICE } from './navigation.ts';
 import { closeOverlay, openPalette, overlay } from './overlay.ts';
@@ -18,6 +17,7 @@ import { Rail, TabBar, TopBar } from './rail.tsx';
 
 const loadPalette = () => import('./palette.tsx');
 const Palette = lazy(loadPalette);
+const Help = lazy(() => import('./help.tsx'));
 const MyActions = lazy(() => import('./my-actions.tsx'));
 
 /** Everything around a screen. */
@@ -64,11 +64,11 @@ export function Shell() {
 
 function Overlay() {
   const open = useStore(overlay);
-  if (open === 'help') return <Help onClose={closeOverlay} />;
-  if (open !== 'palette') return null;
+  if (open === null) return null;
+  const Shown = open === 'help' ? Help : Palette;
   return (
     <Suspense fallback={null}>
-      <Palette onClose={closeOverlay} />
+      <Shown onClose={closeOverlay} />
     </Suspense>
   );
 }

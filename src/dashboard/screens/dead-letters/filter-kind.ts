@@ -12,7 +12,7 @@ import type { FilterKind } from '../../parts/filter-box.tsx';
 
 /** As on Jobs, with the words of dead letters. */
 export const DEAD_FILTER: FilterKind<DeadChip> = {
-  placeholder: () => 'Add: queue, reason, error, code, time of death',
+  placeholder: () => 'Add: queue, reason, error, code, time of death, payload path',
   parse: (text) => termsOf(text).map(parseDeadTerm),
   format: formatDeadChip,
   label: labelOfDeadChip,
