@@ -1,4 +1,5 @@
 import './choice.css';
+import { useId } from 'react';
 import { Link } from 'wouter';
 import { Icon } from './icon.tsx';
 
@@ -14,10 +15,14 @@ export function Choice({
   options: readonly (readonly [value: string, label: string])[];
   onChange: (value: string | null) => void;
 }) {
+  const id = useId();
   return (
-    <label className="choose">
-      <span className="label">{label}</span>
+    <span className="choose">
+      <label htmlFor={id} className="label">
+        {label}
+      </label>
       <select
+        id={id}
         className="input"
         value={value ?? ''}
         onChange={({ target }) => onChange(target.value === '' ? null : target.value)}
@@ -28,7 +33,7 @@ export function Choice({
           </option>
         ))}
       </select>
-    </label>
+    </span>
   );
 }
 

@@ -74,15 +74,17 @@ export function usePricedDeed({
 export function DeedNotes({
   priced: { matched, changedFrom, failure },
   refused,
+  before = 'you go on',
 }: {
   priced: PricedDeed;
   refused: string;
+  before?: string;
 }) {
   return (
     <>
       {changedFrom !== null && matched !== null && (
         <Note signal="warn" icon="failing">
-          <b>The number has changed</b> from {number(changedFrom)} to {number(matched)}. Look again before you go on.
+          <b>The number has changed</b> from {number(changedFrom)} to {number(matched)}. Look again before {before}.
         </Note>
       )}
       {failure !== null && (

@@ -10,6 +10,9 @@ import { toast } from '../parts/toast.tsx';
 import { useStore } from '../store.ts';
 import { followed, refreshRail, setFollowed } from './followed-actions.ts';
 
+/** Lists and jobs that an action may have changed: the live stream has the action, but not each job of it. */
+const CHANGED = ['Causes', 'DeadLetters', 'JobsPage', 'JobsCount', 'JobsByState', 'JobPage', 'JobBeside'];
+
 /** Says how each followed action ends. Mounted once, in the shell, while there are any: most visits load none of it. */
 export default function MyActions() {
   const ids = useStore(followed);
@@ -33,7 +36,7 @@ export default function MyActions() {
         ...(!isHere && { action: { label: 'Show', run: () => navigate(`/actions/${action.id}`) } }),
       });
       refreshRail();
-      void queryClient.invalidateQueries({ queryKey: ['Causes'] });
+      for (const name of CHANGED) void queryClient.invalidateQueries({ queryKey: [name] });
     }
   }, [asked, ids, navigate, path]);
   return null;

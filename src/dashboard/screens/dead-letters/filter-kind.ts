@@ -12,7 +12,8 @@ import type { FilterKind } from '../../parts/filter-box.tsx';
 
 /** As on Jobs, with the words of dead letters. */
 export const DEAD_FILTER: FilterKind<DeadChip> = {
-  placeholder: () => 'Add: queue, reason, code, time of death',
+  placeholder: (_isEmpty, seesPayloads) =>
+    `Add: queue, reason, ${seesPayloads ? 'error, code, time of death, payload path' : 'code, time of death'}`,
   parse: (text) => termsOf(text).map(parseDeadTerm),
   format: formatDeadChip,
   label: labelOfDeadChip,

@@ -87,7 +87,7 @@ export default function ReplayDialog({
           [leftOut, target.jobs === null ? 'replayed before, left out' : 'left out: not dead, or replayed'],
         ]}
       />
-      <DeedNotes priced={priced} refused="Not replayed" />
+      <DeedNotes priced={priced} refused="Not replayed" before="you send them" />
       <Safety now={now} receivers={receivers} isAll={isAll} />
       <fieldset className="field">
         <legend className="sr">Speed</legend>
