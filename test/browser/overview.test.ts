@@ -98,7 +98,7 @@ describe.skipIf(NO_BROWSER !== null)('the overview', () => {
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('paused');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await page.getByText('paused was resumed').waitFor();
+    await page.getByText('paused resumed').waitFor();
     await says(page, /^1 of 4 queues needs a look\./);
     // The button that had the focus is gone, so nothing keeps the list from its new order.
     await waitFor(async () => (await problems(page)).join() === 'held', { message: 'the row to leave the list' });

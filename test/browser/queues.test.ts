@@ -43,16 +43,16 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
       Array.from({ length: 103 }, (_, n) => `queue-${String(n).padStart(3, '0')}`),
     );
     const page = await showQueues(account, '/queues');
-    await says(page, /^103 queues\. Of the 100 on this page 100 are idle\.$/);
-    expect((await names(page)).length).toBe(100);
+    await says(page, /^103 queues\. Of the 90 on this page 90 are idle\.$/);
+    expect((await names(page)).length).toBe(90);
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.waitForURL(/[?&]after=/);
-    await says(page, /^103 queues\. Of the 3 on this page 3 are idle\.$/);
-    expect(await names(page)).toEqual(['queue-100', 'queue-101', 'queue-102']);
+    await says(page, /^103 queues\. Of the 13 on this page 13 are idle\.$/);
+    expect((await names(page)).slice(-2)).toEqual(['queue-101', 'queue-102']);
     await page.getByRole('link', { name: 'First page' }).click();
-    await says(page, /^103 queues\. Of the 100/);
+    await says(page, /^103 queues\. Of the 90/);
     const overview = await showQueues(account, '/');
-    await overview.getByText('The 100 oldest of 103 queues, worst of these first.').waitFor();
+    await overview.getByText('The 90 oldest of 103 queues, worst of these first.').waitFor();
   });
 
   async function createQueues(account: Account, all: readonly string[]): Promise<void> {

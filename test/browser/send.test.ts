@@ -85,11 +85,11 @@ describe.skipIf(NO_BROWSER !== null)('the page that sends a job', () => {
     const page = await showSend(account, 'images');
     await box(page).focus();
     await page.keyboard.press('Control+Enter');
-    await says(page, /^The receiver took it\. Its report is due within .+\.$/);
+    await says(page, /^The receiver answered 202 in .+\. The worker has .+ to report\.$/);
     await page.getByRole('button', { name: 'Report success' }).click();
     await says(page, /^Completed at .+: the worker reported success\.$/);
     await page.getByRole('button', { name: 'Send again' }).click();
-    await says(page, /^The receiver took it\./);
+    await says(page, /^The receiver answered 202 in/);
     await page.getByRole('button', { name: 'Report failure…' }).click();
     await page.getByLabel('Reason, for the history').fill('no such picture');
     await page.getByLabel(/^Retry it after its back-off/).uncheck();

@@ -20,8 +20,9 @@ export function LatestJobs({ queue }: { queue: QueueOfPage }) {
   const { id, name } = queue;
   const asked = useQuery(query(Latest, { id }));
   const jobs = asked.data?.jobs.nodes;
-  // The stream of a busy queue does not name all of its jobs.
-  useWatch({ jobIds: jobs?.map((job) => job.id) ?? [] });
+  // The stream names the changed jobs of a queue, but not all of them if it is busy.
+  const isBusy = (queue.inFlight ?? 0) >= BUSY;
+  useWatch({ jobIds: isBusy ? (jobs?.map((job) => job.id) ?? []) : [] });
   const { news, forget } = useNews(id, jobs);
   const show = () => void Promise.resolve(asked.refetch()).then(forget);
   return (
@@ -53,6 +54,8 @@ export function LatestJobs({ queue }: { queue: QueueOfPage }) {
 }
 
 const MAX_NEWS = 1000;
+/** So many changed jobs of a queue are in one message of the stream. */
+const BUSY = 25;
 
 /** Jobs of the queue that the stream has named and the list has not, counted to `MAX_NEWS`. */
 function useNews(queueId: string, jobs: readonly JobRow[] | undefined) {
