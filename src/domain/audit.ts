@@ -48,6 +48,8 @@ const AUDIT_ACTIONS = [
   'dead_letter.replay',
   'dead_letters.replay',
   'bulk_action.cancel',
+  'bulk_action.pause',
+  'bulk_action.resume',
 ] as const;
 type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

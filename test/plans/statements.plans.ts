@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountByKeyHash, foreignKeyPrefixes, noteKeyUse, revokeApiKey } from '../../src/db/accounts.ts';
 import * as actions from '../../src/db/bulk/actions.ts';
 import { replayBatch, runBatchNow, settleBatch } from '../../src/db/bulk/batches.ts';
+import { cancelBulkAction, pauseBulkAction, resumeBulkAction } from '../../src/db/bulk/changes.ts';
 import * as selection from '../../src/db/bulk/selection.ts';
 import { databaseTime } from '../../src/db/connection/clock.ts';
 import type { Database, Statement } from '../../src/db/connection/database.ts';
@@ -323,7 +324,9 @@ async function bulkAction(): Promise<void> {
   await settleBatch(db, { ...action, processed: 1 }, [NONE], []);
   await runBatchNow(db, { ...action, processed: 2 }, [NONE]);
   await actions.finishBulkAction(db, { ...action, processed: 3 }, null);
-  await actions.cancelBulkAction(db, by(), action.id);
+  await pauseBulkAction(db, by(), action.id);
+  await resumeBulkAction(db, by(), action.id);
+  await cancelBulkAction(db, by(), action.id);
   await actions.bulkActionStatus(db, by().accountId, action.id);
 }
 

@@ -7,7 +7,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Account: ['name'],
   ApiKey: ['lastFour', 'name', 'prefix'],
   AuditEntry: ['action', 'actor', 'targetName', 'targetType'],
-  BulkAction: ['error', 'requestedBy'],
+  BulkAction: ['error', 'pausedBy', 'requestedBy'],
   ConflictError: ['message'],
   CreateApiKeyPayload: ['key'],
   CreateQueuePayload: ['signingSecret'],

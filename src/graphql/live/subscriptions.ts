@@ -216,7 +216,7 @@ async function* followAction(context: GraphQLContext, signal: AbortSignal, id: s
     for (;;) {
       const status = await statusOfAction(context, id);
       yield { actionId: id };
-      if (status !== 'running') return;
+      if (status !== 'running' && status !== 'paused') return;
       if ((await changes.next()).done === true) return;
     }
   } finally {

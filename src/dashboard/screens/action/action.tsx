@@ -3,11 +3,19 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { request } from '../../graphql/client.ts';
-import { type ActionOfPage, ActionPage, Canary, StopAction } from '../../graphql/operations/actions.ts';
+import {
+  type ActionOfPage,
+  ActionPage,
+  Canary,
+  PauseAction,
+  ResumeAction,
+  StopAction,
+} from '../../graphql/operations/actions.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { query, queryClient } from '../../graphql/query.ts';
-import { useWatch } from '../../live/live.ts';
+import { showChanged, useWatch } from '../../live/live.ts';
 import {
+  isOpen,
   leadOfAction,
   matchedText,
   SIGNALS,
@@ -107,8 +115,19 @@ function Head({
   const rate = useRate(action);
   const [isAsking, setAsking] = useState(false);
   const { name, icon } = wordsOfKind(action.kind);
-  const isRunning = action.status === 'RUNNING';
-  useCommands(isRunning ? [{ key: 'c', label: 'Stop this action', icon: 'stop', run: () => setAsking(true) }] : []);
+  const isPaused = action.status === 'PAUSED';
+  const toggle = () => void togglePause(action).catch((error: Error) => toastFailure(error.message));
+  const toggling = isPaused
+    ? ({ label: 'Resume', icon: 'play' } as const)
+    : ({ label: 'Pause', icon: 'pause' } as const);
+  useCommands(
+    isOpen(action)
+      ? [
+          { key: 'p', label: `${toggling.label} this action`, icon: toggling.icon, run: toggle },
+          { key: 'c', label: 'Stop this action', icon: 'stop', run: () => setAsking(true) },
+        ]
+      : [],
+  );
   return (
     <Page
       title={titleOfAction(action)}
@@ -121,12 +140,19 @@ function Head({
       h1={sentenceOfAction(action, { rate, stoppedBy })}
       lead={<Phrase pieces={leadOfAction(action, view)} />}
       actions={
-        isRunning && (
-          <button type="button" className="btn danger" onClick={() => setAsking(true)}>
-            <Icon name="stop" />
-            Stop…
-            <kbd>c</kbd>
-          </button>
+        isOpen(action) && (
+          <>
+            <button type="button" className="btn" onClick={toggle}>
+              <Icon name={toggling.icon} />
+              {toggling.label}
+              <kbd>p</kbd>
+            </button>
+            <button type="button" className="btn danger" onClick={() => setAsking(true)}>
+              <Icon name="stop" />
+              Stop…
+              <kbd>c</kbd>
+            </button>
+          </>
         )
       }
     >
@@ -136,9 +162,19 @@ function Head({
   );
 }
 
+/** At once, without a question: it can be undone by the same key. */
+async function togglePause({ id, status }: ActionOfPage): Promise<void> {
+  const outcome =
+    status === 'PAUSED'
+      ? outcomeOf((await request(ResumeAction, { id })).resumeBulkAction)
+      : outcomeOf((await request(PauseAction, { id })).pauseBulkAction);
+  if (!outcome.ok) toastFailure(`Not ${status === 'PAUSED' ? 'resumed' : 'paused'}: ${outcome.message}`);
+  else if (outcome.value.action !== null) showChanged([outcome.value.action]);
+}
+
 function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => void }) {
   const { others, done } = wordsOfKind(action.kind);
-  const isOver = action.status !== 'RUNNING';
+  const isOver = !isOpen(action);
   const stop = async () => {
     const outcome = outcomeOf((await request(StopAction, { id: action.id })).cancelBulkAction);
     onClose();
@@ -160,7 +196,7 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
         run: () => void stop().catch((error: Error) => toastFailure(`Not stopped: ${error.message}`)),
         start: (
           <span className="lo1">
-            <kbd>Esc</kbd> lets it go on
+            <kbd>Esc</kbd> leaves it as it is
           </span>
         ),
       }}
