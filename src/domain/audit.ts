@@ -50,6 +50,8 @@ const AUDIT_ACTIONS = [
   'bulk_action.cancel',
   'bulk_action.pause',
   'bulk_action.resume',
+  'error_group.dismiss',
+  'error_group.restore',
 ] as const;
 type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -62,6 +64,7 @@ const AUDIT_TARGETS = [
   'job',
   'dead_letter',
   'bulk_action',
+  'error_group',
 ] as const;
 type AuditTarget = (typeof AUDIT_TARGETS)[number];
 

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../db/connection/prisma.ts';
-import type { Attempt, DeadLetter, Job, Queue } from '../db/generated/client.ts';
+import type { Attempt, DeadLetter, Dismissal, Job, Queue } from '../db/generated/client.ts';
 import type { Account } from '../domain/account.ts';
 import { JobferryError } from '../domain/errors.ts';
 import type { QueueHealth } from '../domain/health.ts';
@@ -34,6 +34,8 @@ export interface Loaders {
   replays: DataLoader<string, string[]>;
   deadLetter: DataLoader<string, DeadLetter | null>;
   deadLetterOfJob: DataLoader<string, DeadLetter | null>;
+  /** The dismissal of an error group, by its fingerprint. */
+  dismissal: DataLoader<string, Dismissal | null>;
   depth: DataLoader<string, QueueDepth | null>;
   use: DataLoader<string, QueueUse | null>;
   health: DataLoader<string, QueueHealth | null>;
@@ -131,6 +133,10 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
     deadLetterOfJob: batched(async (ids) => {
       const rows = await prisma.deadLetter.findMany({ where: { jobId: { in: ids }, queue: { accountId } } });
       return new Map(rows.map((row) => [row.jobId, row]));
+    }, null),
+    dismissal: batched(async (fingerprints) => {
+      const rows = await prisma.dismissal.findMany({ where: { accountId, fingerprint: { in: fingerprints } } });
+      return new Map(rows.map((row) => [row.fingerprint, row]));
     }, null),
     depth: batched((ids) => services.insight.depths(account, ids), null),
     use: batched((ids) => services.insight.uses(account, ids), null),

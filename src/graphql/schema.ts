@@ -19,6 +19,7 @@ import './jobs/mutations.ts';
 import './jobs/statistics.ts';
 import './dead-letters/queries.ts';
 import './dead-letters/mutations.ts';
+import './dead-letters/dismissals.ts';
 import './queues/queries.ts';
 import './queues/mutations.ts';
 import './bulk/types.ts';

@@ -6,6 +6,7 @@ import { createKeys } from './accounts/keys.ts';
 import { createUsage } from './accounts/usage.ts';
 import { createBulkRequests } from './bulk/request.ts';
 import type { Context } from './context.ts';
+import { createDismissals } from './dead-letters/dismissals.ts';
 import { createDeadLetterList } from './dead-letters/list.ts';
 import { createReplay } from './dead-letters/replay.ts';
 import { createDeadLetterSearch } from './dead-letters/search.ts';
@@ -60,6 +61,7 @@ export function createServices(context: Context) {
       ...createDeadLetterList(context),
       ...createDeadLetterSearch(context),
       ...allInTurn(changingTurns, createReplay(context)),
+      ...allInTurn(changingTurns, createDismissals(context)),
     },
     bulk: allInTurn(changingTurns, createBulkRequests(context)),
     accounts: {

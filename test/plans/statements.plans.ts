@@ -15,6 +15,7 @@ import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../src/db
 import { settleCancelled, settleLost, settleOverdue } from '../../src/db/delivery/settle.ts';
 import * as stored from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
+import { dismissCause, restoreCause } from '../../src/db/dismissals.ts';
 import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
 import { jobsAhead, liveQueueIds, queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
@@ -241,7 +242,14 @@ const CASES: Case[] = [
   ['sweep tombstones', 5000, () => sweep.sweepQueues(db, '')],
   ['sweep dead letters', 5000, () => sweep.sweepDeadLetters(db, NONE)],
   ['sweep statistics', 5000, () => sweep.sweepByTime(db, 'statistics', Date.now(), periods)],
-  ['sweep audit entries', 5000, () => sweep.sweepByTime(db, 'audit', Date.now(), periods)],
+  ['dismiss a cause', 1000, () => dismissCause(db, by(), 'f'.repeat(16), null)],
+  ['restore a cause', 200, () => restoreCause(db, by(), 'f'.repeat(16))],
+  [
+    'dead letters that are not dismissed',
+    5000,
+    () => deadLetterIds(db, scope(), { dismissed: false }, { ascending: false, limit: 26 }),
+  ],
+  ['sweep audit entries and dismissals', 5000, () => sweep.sweepByTime(db, 'audit', Date.now(), periods)],
   ['sweep bulk actions', 5000, () => sweep.sweepByTime(db, 'bulkActions', Date.now(), periods)],
   ['count what a purge is about', JOBS * 0.25, () => selection.countPending(db, q.pending.id)],
   ['next of a purge', 2000, () => selection.nextPending(db, q.pending.id, 'g', 500)],

@@ -13,6 +13,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   CreateQueuePayload: ['signingSecret'],
   // A hash of the reason, the status code and the error without numbers.
   DeadLetter: ['fingerprint'],
+  Dismissal: ['dismissedBy', 'fingerprint'],
   ErrorGroup: ['fingerprint'],
   FieldError: ['field', 'messages'],
   ForbiddenError: ['message'],
@@ -30,6 +31,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Plan: ['name'],
   Queue: ['name', 'webhookUrl'],
   QueuePause: ['by'],
+  RestoreErrorGroupPayload: ['fingerprint'],
   RotateSigningSecretPayload: ['signingSecret'],
   Server: ['environment', 'version'],
   Session: ['label', 'userAgent'],
@@ -65,9 +67,11 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   JobFilter: ['idempotencyKey', 'idempotencyKeyContains', 'queueNames'],
   'Mutation.createApiKey': ['name'],
   'Mutation.deferJob': ['reason'],
+  'Mutation.dismissErrorGroup': ['fingerprint'],
   'Mutation.extendAck': ['progress'],
   'Mutation.nackJob': ['reason'],
   'Mutation.publishJob': ['queue'],
+  'Mutation.restoreErrorGroup': ['fingerprint'],
   // The client that publishes a payload knows it.
   PublishInput: ['idempotencyKey', 'payload', 'payloadText'],
   PublishJobsInput: ['queue'],

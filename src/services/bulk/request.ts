@@ -51,8 +51,8 @@ export function createBulkRequests(context: Context) {
     if (jobs !== null) assertJobFilter(jobs);
     if (filter.replayed === true) throw invalid('dead letters that were replayed cannot be replayed again');
     // The action implies that the dead letters were not replayed. With a queue it implies the queue, too.
-    const implied = queueId === null ? ['replayed'] : ['queueIds', 'queueNames', 'replayed'];
-    const isNarrow = !matchesEverything(jobs ?? filter, [...implied, 'replayable']);
+    const implied = queueId === null ? [] : ['queueIds', 'queueNames'];
+    const isNarrow = !matchesEverything(jobs ?? filter, [...implied, 'replayed', 'replayable', 'dismissed']);
     assertNarrow(all || isNarrow, queueId === null ? 'dead letter of the account' : 'dead letter of the queue');
     assertRate(ratePerSecond);
     const reading = db.reading(account.id);
