@@ -41,6 +41,7 @@ const AUDIT_ACTIONS = [
   'queue.finish_rotation',
   'queue.encrypt_payloads',
   'queue.purge',
+  'queue.check_receiver',
   'job.cancel',
   'job.run_now',
   'jobs.cancel',

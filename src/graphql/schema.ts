@@ -22,6 +22,7 @@ import './dead-letters/mutations.ts';
 import './dead-letters/dismissals.ts';
 import './queues/queries.ts';
 import './queues/mutations.ts';
+import './queues/check-receiver.ts';
 import './bulk/types.ts';
 import './bulk/queries.ts';
 import './bulk/mutations.ts';

@@ -22,6 +22,7 @@ import { createPublish } from './jobs/publish.ts';
 import { createPublishMany } from './jobs/publish-many.ts';
 import { createReports } from './jobs/report.ts';
 import { createJobSearch } from './jobs/search.ts';
+import { createReceiverChecks } from './queues/check-receiver.ts';
 import { createQueueChanges, createQueueReads } from './queues/manage.ts';
 import { createQueueOperations } from './queues/operations.ts';
 import { createServerFacts } from './server/facts.ts';
@@ -56,6 +57,8 @@ export function createServices(context: Context) {
       ...createQueueReads(context),
       ...allInTurn(changingTurns, createQueueChanges(context)),
       ...allInTurn(changingTurns, createQueueOperations(context)),
+      // Takes its turn itself: it waits for the receiver afterwards.
+      ...explainUnavailable(createReceiverChecks(context)),
     },
     deadLetters: {
       ...createDeadLetterList(context),

@@ -25,6 +25,7 @@ import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
 import { payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
+import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueState } from '../../src/db/queues/queues.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
@@ -267,6 +268,7 @@ const CASES: Case[] = [
   ['pause a queue', 200, () => operations.pauseQueue(db, by(), NONE)],
   ['resume a queue', 200, () => operations.resumeQueue(db, by(), NONE, LIFETIME_MS)],
   ['rotate a secret', 200, () => operations.rotateSigningSecret(db, by(), NONE, { secret: 'x', overlapMs: 0 })],
+  ['begin the check of a receiver', 200, () => beginReceiverCheck(db, by(), NONE, 10)],
   ['finish a rotation', 200, () => operations.finishSecretRotation(db, by(), NONE)],
   ['end a hold', 500, endHold],
   ['encrypt payloads', 200, () => operations.encryptPayloads(db, by(), NONE, false)],

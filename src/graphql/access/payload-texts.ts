@@ -31,6 +31,8 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Plan: ['name'],
   Queue: ['name', 'webhookUrl'],
   QueuePause: ['by'],
+  // One of Jobferry's own errors.
+  ReceiverCheck: ['error'],
   RestoreErrorGroupPayload: ['fingerprint'],
   RotateSigningSecretPayload: ['signingSecret'],
   Server: ['environment', 'version'],

@@ -13,6 +13,7 @@ export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   cancelBulkAction: 'operator',
   cancelJob: 'operator',
   cancelJobs: 'operator',
+  checkReceiver: 'operator',
   deferJob: 'operator',
   dismissErrorGroup: 'operator',
   endHold: 'operator',
