@@ -16,6 +16,7 @@ import { settleCancelled, settleLost, settleOverdue } from '../../src/db/deliver
 import * as stored from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { dismissCause, restoreCause } from '../../src/db/dismissals.ts';
+import { accountMarks, WATCHED_LISTS } from '../../src/db/insight/account-marks.ts';
 import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
 import { jobsAhead, liveQueueIds, queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
@@ -218,6 +219,7 @@ const CASES: Case[] = [
   ['uses', 2000, () => queueUses(db, by().accountId, [q.small.id])],
   ['live queues', 500, () => liveQueueIds(db, by().accountId)],
   ['jobs ahead', 5000, () => jobsAhead(db, by().accountId, [job.id])],
+  ['marks of lists', 2000, () => accountMarks(db, by().accountId, new Set(WATCHED_LISTS))],
   ['lags', 500, () => serviceLags(db, RETENTION_MS)],
   ['why a job waits', 2000, () => waitingJobs(db, by().accountId, [job.id])],
   ['statistics', 60_000, () => queueStats(db, by().accountId, [q.completed.id], null, RETENTION_MS)],

@@ -7,10 +7,19 @@ import type { GraphQLContext } from '../context.ts';
 import { visibleJob } from '../jobs/visible.ts';
 import type { JobRow, QueueRow } from '../loaders.ts';
 import { Job, Queue } from '../refs.ts';
+import {
+  AuditLogChanged,
+  type AuditLogChangedShape,
+  accountEventsOf,
+  DeadLettersAdded,
+  type DeadLettersAddedShape,
+  InstancesChanged,
+  type InstancesChangedShape,
+} from './account-events.ts';
+import { MAX_EACH, queuesNow } from './queues-now.ts';
+import { idsOf, mostObjects, ownWatch, WatchInput, watchOf } from './watch-input.ts';
 
-/** Maximum number of queues in one event of `queueStats`. Prices count as many jobs per event. */
-const MAX_EACH = 100;
-const LIMITS = { ids: 100, intervalMs: { min: 100, max: 60_000 }, everySeconds: { min: 1, max: 3600 } };
+const LIMITS = { intervalMs: { min: 100, max: 60_000 }, everySeconds: { min: 1, max: 3600 } };
 
 interface JobsUpdatedShape {
   jobs: JobRow[];
@@ -61,28 +70,24 @@ const BulkActionProgress = builder.objectRef<ActionShape>('BulkActionProgress').
   }),
 });
 
-type LiveEventShape = JobsUpdatedShape | QueueStatsShape | ActionShape;
+type LiveEventShape =
+  | JobsUpdatedShape
+  | QueueStatsShape
+  | ActionShape
+  | DeadLettersAddedShape
+  | AuditLogChangedShape
+  | InstancesChangedShape;
 
 const LiveEvent = builder.unionType('LiveEvent', {
   description: 'A change of a watched object.',
-  types: [JobsUpdated, QueueStats, BulkActionProgress],
+  types: [JobsUpdated, QueueStats, BulkActionProgress, DeadLettersAdded, AuditLogChanged, InstancesChanged],
   resolveType: (event: LiveEventShape) => {
     if ('actionId' in event) return BulkActionProgress;
+    if ('deadLettersOf' in event) return DeadLettersAdded;
+    if ('auditLog' in event) return AuditLogChanged;
+    if ('instances' in event) return InstancesChanged;
     return 'queues' in event ? QueueStats : JobsUpdated;
   },
-});
-
-const WatchInput = builder.inputType('WatchInput', {
-  description: 'The objects to watch, at most 100 of each kind. Ids of other accounts are ignored.',
-  fields: (t) => ({
-    queueIds: t.idList({ description: 'Ids of queues. The jobs of these queues are watched too.' }),
-    allQueues: t.boolean({
-      description:
-        'True: all queues of the account, also those that are created later, without their jobs. An event has at most 100 queues.',
-    }),
-    jobIds: t.idList({ description: 'Ids of jobs.' }),
-    actionIds: t.idList({ description: 'Ids of bulk actions.' }),
-  }),
 });
 
 builder.subscriptionFields((t) => ({
@@ -143,13 +148,8 @@ builder.subscriptionFields((t) => ({
           'Minimum time between two events in milliseconds, 100 to 60000. Changes within this time are sent together.',
       }),
     },
-    // An interval has one event with jobs, one with queues, and one for each bulk action.
-    complexity: ({ watch }) => ({
-      field: 1,
-      multiplier:
-        Math.max(1, watch?.allQueues === true ? MAX_EACH : (watch?.queueIds?.length ?? 0), watch?.jobIds?.length ?? 0) /
-        MAX_EACH,
-    }),
+    // An interval has one event with jobs, one with queues, one for each bulk action, and one for each list.
+    complexity: ({ watch }) => ({ field: 1, multiplier: mostObjects(watch) / MAX_EACH }),
     subscribe: async (_root, { watch, minIntervalMs }, context) => {
       assertWithin('minIntervalMs', minIntervalMs, LIMITS.intervalMs);
       const own = await ownWatch(context, watch);
@@ -231,6 +231,8 @@ async function* followAll(context: GraphQLContext, signal: AbortSignal, watch: W
     actionIds: new Set(watch.actionIds),
     moreJobs: 0,
     ...(watch.allQueues === true ? { allQueues: true as const } : {}),
+    ...(watch.lists?.includes('auditLog') ? { auditLog: true as const } : {}),
+    ...(watch.lists?.includes('instances') ? { instances: true as const } : {}),
   };
   const changes = context.live.watch(watch, minIntervalMs, signal);
   try {
@@ -267,7 +269,7 @@ async function eventsOf(context: GraphQLContext, changes: Changes): Promise<Live
   const changed = changes.allQueues === true ? null : [...changes.queueIds];
   const queues = changed?.length === 0 ? [] : await queuesNow(context, changed);
   if (queues.length > 0) events.push({ queues });
-  return events;
+  return [...events, ...(await accountEventsOf(context, changes))];
 }
 
 async function jobsOf(context: GraphQLContext, { jobIds, moreJobs }: Changes): Promise<JobsUpdatedShape | null> {
@@ -276,47 +278,6 @@ async function jobsOf(context: GraphQLContext, { jobIds, moreJobs }: Changes): P
   const rows = await context.loaders.job.loadMany([...jobIds]);
   const jobs = rows.filter((row): row is JobRow => row !== null && !(row instanceof Error));
   return jobs.length === 0 && moreJobs === 0 ? null : { jobs, more: moreJobs };
-}
-
-async function queuesNow({ prisma, account }: GraphQLContext, ids: string[] | null): Promise<QueueRow[]> {
-  return prisma.queue.findMany({
-    where: { accountId: account.id, deletedAt: null, ...(ids === null ? {} : { id: { in: ids } }) },
-    omit: { signingSecret: true, nextSigningSecret: true },
-    orderBy: { id: 'asc' },
-    take: MAX_EACH,
-  });
-}
-
-function watchOf({ account }: GraphQLContext, watch: Partial<Watch>): Watch {
-  return { accountId: account.id, queueIds: [], jobIds: [], actionIds: [], ...watch };
-}
-
-/** Keeps only ids of the account. Ids of other accounts are ignored, the same as unknown ones. */
-async function ownWatch(context: GraphQLContext, input: typeof WatchInput.$inferInput): Promise<Watch> {
-  const { loaders, prisma, account } = context;
-  const requested = { queues: input.queueIds ?? [], jobs: input.jobIds ?? [], actions: input.actionIds ?? [] };
-  for (const ids of Object.values(requested)) {
-    if (ids.length > LIMITS.ids)
-      throw new JobferryError('invalid_request', `watch at most ${LIMITS.ids} objects of each kind`);
-  }
-  const [queues, jobs, actions] = await Promise.all([
-    loaders.queue.loadMany(requested.queues),
-    loaders.job.loadMany(requested.jobs),
-    prisma.bulkAction.findMany({
-      where: { id: { in: requested.actions }, accountId: account.id },
-      select: { id: true },
-    }),
-  ]);
-  return watchOf(context, {
-    queueIds: idsOf(queues),
-    jobIds: idsOf(jobs),
-    actionIds: actions.map(({ id }) => id),
-    allQueues: input.allQueues === true,
-  });
-}
-
-function idsOf(rows: ({ id: string } | null | Error)[]): string[] {
-  return rows.flatMap((row) => (row === null || row instanceof Error ? [] : [row.id]));
 }
 
 async function ownQueue({ loaders }: GraphQLContext, id: string): Promise<void> {
