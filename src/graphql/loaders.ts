@@ -3,7 +3,7 @@ import type { PrismaClient } from '../db/connection/prisma.ts';
 import type { Attempt, DeadLetter, Dismissal, Job, Queue } from '../db/generated/client.ts';
 import type { Account } from '../domain/account.ts';
 import { JobferryError } from '../domain/errors.ts';
-import type { QueueHealth } from '../domain/health.ts';
+import type { QueueHealth, WarningStarts } from '../domain/health.ts';
 import type { DeadLetterFilter, JobFilter } from '../domain/job-filter.ts';
 import type { Position } from '../domain/page.ts';
 import type { TimelineInput, TimelinePoint } from '../domain/statistics.ts';
@@ -39,6 +39,10 @@ export interface Loaders {
   depth: DataLoader<string, QueueDepth | null>;
   use: DataLoader<string, QueueUse | null>;
   health: DataLoader<string, QueueHealth | null>;
+  /** When the present warnings of queues began. */
+  warningStarts: DataLoader<string, WarningStarts | null>;
+  /** When the last attempt of queues ended. */
+  lastDelivery: DataLoader<string, Date | null>;
   waiting: DataLoader<string, ShownWaiting | null>;
   /** Number of jobs that are due before a pending job; null if there are more than 1000. */
   ahead: DataLoader<string, number | null>;
@@ -141,6 +145,8 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
     depth: batched((ids) => services.insight.depths(account, ids), null),
     use: batched((ids) => services.insight.uses(account, ids), null),
     health: batched((ids) => services.insight.healths(account, ids), null),
+    warningStarts: batched((ids) => services.insight.warningStarts(account, ids), null),
+    lastDelivery: batched((ids) => services.insight.lastDeliveries(account, ids), null),
     waiting: batched((ids) => services.insight.waitings(account, ids), null),
     ahead: batched<number, null>(async (ids) => {
       const counts = await services.insight.aheads(account, ids);

@@ -21,6 +21,10 @@ export const PRICE = {
   ahead: 5,
   depth: 30,
   health: 30,
+  /** Attempts that are not yet summed up, as for `health`, and those of five minutes. */
+  lastDelivery: 60,
+  /** The statistics of a day. */
+  warningStart: 110,
   errorGroups: 500,
   jobTimeline: 2000,
   payloadSuggestions: 500,

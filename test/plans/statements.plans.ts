@@ -19,6 +19,7 @@ import { dismissCause, restoreCause } from '../../src/db/dismissals.ts';
 import { accountMarks, WATCHED_LISTS } from '../../src/db/insight/account-marks.ts';
 import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
+import { lastAttempts } from '../../src/db/insight/last-attempts.ts';
 import { jobsAhead, liveQueueIds, queueDepths, queueUses, waitingJobs } from '../../src/db/insight/queues.ts';
 import { indexAttempts, queueStats, rollUp } from '../../src/db/insight/statistics.ts';
 import { accountUsage, isLimitReached } from '../../src/db/insight/usage.ts';
@@ -220,6 +221,9 @@ const CASES: Case[] = [
   ['live queues', 500, () => liveQueueIds(db, by().accountId)],
   ['jobs ahead', 5000, () => jobsAhead(db, by().accountId, [job.id])],
   ['marks of lists', 2000, () => accountMarks(db, by().accountId, new Set(WATCHED_LISTS))],
+  // Those that are not yet summed up, and those of five minutes.
+  ['last attempts', 60_000, () => lastAttempts(db, by().accountId, live(), RETENTION_MS)],
+  ['last attempt of all', 60_000, () => lastAttempts(db, by().accountId, null, RETENTION_MS)],
   ['lags', 500, () => serviceLags(db, RETENTION_MS)],
   ['why a job waits', 2000, () => waitingJobs(db, by().accountId, [job.id])],
   ['statistics', 60_000, () => queueStats(db, by().accountId, [q.completed.id], null, RETENTION_MS)],

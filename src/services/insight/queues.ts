@@ -1,9 +1,10 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
+import { lastAttempts } from '../../db/insight/last-attempts.ts';
 import { jobsAhead, liveQueueIds, MAX_AHEAD, queueDepths, queueUses, waitingJobs } from '../../db/insight/queues.ts';
 import { queueStats } from '../../db/insight/statistics.ts';
 import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
-import { healthOf, type QueueHealth } from '../../domain/health.ts';
+import { healthOf, type QueueHealth, type WarningStarts, warningRange, warningStarts } from '../../domain/health.ts';
 import { isId } from '../../domain/id.ts';
 import type { JobStateName } from '../../domain/job-filter.ts';
 import {
@@ -92,6 +93,25 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
     async healths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueHealth>> {
       const stats = await queueStats(db.reading(account.id), account.id, queueIds.filter(isId), null, retentionMs);
       return new Map([...stats].map(([id, rows]) => [id, healthOf(sumOf(rows), server.webhookTimeoutMs)]));
+    },
+
+    /** Returns since when queues have their present warnings. */
+    async warningStarts(account: Account, queueIds: readonly string[]): Promise<Map<string, WarningStarts>> {
+      const now = await recentDatabaseTime(db);
+      const reading = db.reading(account.id);
+      const stats = await queueStats(reading, account.id, queueIds.filter(isId), warningRange(now), retentionMs);
+      return new Map([...stats].map(([id, rows]) => [id, warningStarts(rows, now, server.webhookTimeoutMs)]));
+    },
+
+    /** Returns when the last attempt of queues ended; queues without one are left out. */
+    async lastDeliveries(account: Account, queueIds: readonly string[]): Promise<Map<string, Date>> {
+      return lastAttempts(db.reading(account.id), account.id, queueIds.filter(isId), retentionMs);
+    },
+
+    /** Returns when the last attempt of any queue ended; null if there is none. */
+    async lastDelivery(account: Account): Promise<Date | null> {
+      const times = await lastAttempts(db.reading(account.id), account.id, null, retentionMs);
+      return [...times.values()].reduce<Date | null>((last, at) => (last === null || at > last ? at : last), null);
     },
 
     /** Returns how many jobs of its queue are scheduled before each pending job; null above 1000. */
