@@ -25,6 +25,7 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'queue.rotate_secret': { verb: 'began to rotate the secret of', label: 'rotation of a secret begun', icon: 'key' },
   'queue.finish_rotation': { verb: 'finished the rotation of', label: 'rotation of a secret finished', icon: 'key' },
   'queue.encrypt_payloads': { verb: 'changed the encryption of', label: 'encryption changed', icon: 'settings' },
+  'queue.check_receiver': { verb: 'checked the receiver of', label: 'receiver checked', icon: 'send' },
   'queue.purge': { verb: 'purged the queue', label: 'queue purged', icon: 'deleted' },
   'job.cancel': { verb: 'cancelled the job', label: 'job cancelled', icon: 'cancelled' },
   'job.run_now': { verb: 'ran at once the job', label: 'job run at once', icon: 'play' },
@@ -32,6 +33,10 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'dead_letter.replay': { verb: 'replayed a dead letter', label: 'dead letter replayed', icon: 'undo' },
   'dead_letters.replay': { verb: 'replayed dead letters of', label: 'dead letters replayed', icon: 'undo' },
   'bulk_action.cancel': { verb: 'stopped the action', label: 'action stopped', icon: 'stop' },
+  'bulk_action.pause': { verb: 'paused the action', label: 'action paused', icon: 'paused' },
+  'bulk_action.resume': { verb: 'resumed the action', label: 'action resumed', icon: 'play' },
+  'error_group.dismiss': { verb: 'dismissed a cause of dead letters', label: 'cause dismissed', icon: 'cancelled' },
+  'error_group.restore': { verb: 'restored a cause of dead letters', label: 'cause restored', icon: 'undo' },
 };
 
 /** An action without words here is shown by its name: `member.remove` is "member: remove". */

@@ -13,6 +13,7 @@ export const Causes = graphql(
         }
       }
     }
+    dismissals { fingerprint }
     newest: deadLetters(first: 1) { nodes { id deadAt } }
     oldest: deadLetters(last: 1, filter: $filter) { nodes { id job { id createdAt } } }
   }
@@ -20,6 +21,18 @@ export const Causes = graphql(
   [Cause],
 );
 export type CauseRow = ResultOf<typeof Causes>['errorGroups'][number];
+
+export const Dismiss = graphql(`
+  mutation Dismiss($fingerprint: String!) {
+    dismissErrorGroup(fingerprint: $fingerprint) { ... on Error { message } }
+  }
+`);
+
+export const Restore = graphql(`
+  mutation Restore($fingerprint: String!) {
+    restoreErrorGroup(fingerprint: $fingerprint) { ... on Error { message } }
+  }
+`);
 
 export const DeadLetters = graphql(`
   query DeadLetters($filter: DeadLetterFilter, $first: Int, $after: String, $last: Int, $before: String) {

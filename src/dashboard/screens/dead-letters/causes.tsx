@@ -10,6 +10,7 @@ import { useCommands } from '../../shell/keys.ts';
 import { useServer } from '../../shell/server.ts';
 import { focusedRow, useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
+import { setDismissed } from './dismiss.ts';
 import { deadPath } from './use-dead-filter.ts';
 
 /** A fingerprint may occur in several queues; each of them is a row. */
@@ -20,11 +21,14 @@ export function CauseList({
   causes,
   listKey,
   filter,
+  isDismissed,
   onReplay,
 }: {
   causes: readonly CauseRow[];
   listKey: string;
   filter: DeadFilter;
+  /** Whether the list is that of dismissed causes. */
+  isDismissed: boolean;
   onReplay: (cause: CauseRow) => void;
 }) {
   const rows = useSteadyOrder(causes, listKey);
@@ -40,13 +44,29 @@ export function CauseList({
         if (cause !== undefined) onReplay(cause);
       },
     },
+    {
+      key: 'd',
+      label: isDismissed ? 'Restore this cause' : 'Dismiss this cause',
+      icon: isDismissed ? 'undo' : 'cancelled',
+      run: () => {
+        const cause = rows[focusedRow()];
+        if (cause !== undefined) void setDismissed(cause, !isDismissed);
+      },
+    },
   ]);
   return (
     <>
       <h2 className="sr">Causes</h2>
       <ol className="causes">
         {rows.map((cause) => (
-          <Cause key={keyOf(cause)} cause={cause} most={most} filter={filter} onReplay={() => onReplay(cause)} />
+          <Cause
+            key={keyOf(cause)}
+            cause={cause}
+            most={most}
+            filter={filter}
+            isDismissed={isDismissed}
+            onReplay={() => onReplay(cause)}
+          />
         ))}
       </ol>
     </>
@@ -67,11 +87,13 @@ function Cause({
   cause,
   most,
   filter,
+  isDismissed,
   onReplay,
 }: {
   cause: CauseRow;
   most: number;
   filter: DeadFilter;
+  isDismissed: boolean;
   onReplay: () => void;
 }) {
   const view = useView();
@@ -110,18 +132,24 @@ function Cause({
           <Phrase pieces={since} />
         </span>
       </p>
-      <button
-        className="btn tiny"
-        type="button"
-        aria-disabled={queue === null}
-        onClick={() => {
-          if (queue !== null) onReplay();
-        }}
-      >
-        <Icon name="undo" />
-        Replay…
-        <span className="sr"> {titleOfCause(cause, timeout)}</span>
-      </button>
+      <span className="deeds">
+        <button
+          className="btn tiny"
+          type="button"
+          aria-disabled={queue === null}
+          onClick={() => {
+            if (queue !== null) onReplay();
+          }}
+        >
+          <Icon name="undo" />
+          Replay…
+          <span className="sr"> {titleOfCause(cause, timeout)}</span>
+        </button>
+        <button className="btn tiny quiet" type="button" onClick={() => void setDismissed(cause, !isDismissed)}>
+          {isDismissed ? 'Restore' : 'Dismiss'}
+          <span className="sr"> {titleOfCause(cause, timeout)}</span>
+        </button>
+      </span>
     </li>
   );
 }

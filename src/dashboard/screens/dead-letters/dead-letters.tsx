@@ -1,14 +1,14 @@
 import './dead-letters.css';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
-import { Link } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { textOf } from '../../graphql/graphql.ts';
 import { type CauseRow, Causes } from '../../graphql/operations/dead-letters.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import { pause } from '../../live/live.ts';
 import { headOfCauses, leadOfCause } from '../../model/dead/cause.ts';
 import { isDefaultFilter, isValidDeadFilter } from '../../model/dead/filter.ts';
-import { count, time } from '../../model/format.ts';
+import { count, many, time } from '../../model/format.ts';
 import type { Phrase as Pieces } from '../../model/phrase.ts';
 import { copy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -29,7 +29,13 @@ import { deadPath, useDeadFilter } from './use-dead-filter.ts';
 /** Dead letters do not come by the live stream. */
 const AGAIN_MS = 30_000;
 
+/** Dismissed causes are a list of their own: nothing of the one is shown while the other loads. */
 export default function DeadLetters() {
+  const isDismissed = useSearchParams()[0].get('dismissed') !== null;
+  return <List key={String(isDismissed)} isDismissed={isDismissed} />;
+}
+
+function List({ isDismissed }: { isDismissed: boolean }) {
   const url = useDeadFilter();
   const { filter, tab, forApi, key, setFilter } = url;
   const [target, setTarget] = useState<ReplayTarget | null>(null);
@@ -37,12 +43,15 @@ export default function DeadLetters() {
   const isPaused = useStore(pause, (paused) => paused !== null);
   const webhookTimeoutSeconds = useServer()?.webhookTimeoutSeconds ?? 15;
   const asked = useQuery({
-    ...query(Causes, () => ({ filter: forApi?.() ?? {} }), { key }),
+    ...query(Causes, () => ({ filter: { ...forApi?.(), ...(tab === 'causes' && { dismissed: isDismissed }) } }), {
+      key: [key, tab, isDismissed],
+    }),
     ...keepOld,
     enabled: forApi !== null,
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
   const { data } = asked;
+  const hasDismissed = (data?.dismissals.length ?? 0) > 0;
   const copyQuery = () => void copy(queryText(forApi?.() ?? {}), 'Query');
   const replay = (cause: CauseRow) => {
     if (forApi !== null) setTarget(targetOfCause(cause, forApi(), webhookTimeoutSeconds));
@@ -57,14 +66,21 @@ export default function DeadLetters() {
       isDefault={isDefaultFilter(filter)}
       isReadable={isValidDeadFilter(filter)}
       newestAt={data?.newest.nodes[0]?.deadAt ?? null}
+      isDismissed={isDismissed}
+      hasDismissed={hasDismissed}
       onCopy={copyQuery}
     >
       <div className="toolbar dead-tools">
         <DeadFilterBox filter={filter} onChange={setFilter} inputRef={input} />
         <nav className="seg" aria-label="Grouping">
-          <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' ? 'page' : undefined}>
+          <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' && !isDismissed ? 'page' : undefined}>
             By cause
           </Link>
+          {(isDismissed || hasDismissed) && (
+            <Link href={deadPath(filter, 'causes', { dismissed: '1' })} aria-current={isDismissed ? 'page' : undefined}>
+              Dismissed
+            </Link>
+          )}
           <Link href={deadPath(filter, 'all')} aria-current={tab === 'all' ? 'page' : undefined}>
             One by one
           </Link>
@@ -75,12 +91,21 @@ export default function DeadLetters() {
       {data === undefined && asked.isLoading && <Skeleton lines={5} />}
       {data !== undefined &&
         (data.errorGroups.length === 0 ? (
-          <NoCauses filter={filter} newestAt={data.newest.nodes[0]?.deadAt ?? null} />
+          <NoCauses
+            filter={filter}
+            newestAt={isDismissed || hasDismissed ? null : (data.newest.nodes[0]?.deadAt ?? null)}
+          />
         ) : tab === 'all' ? (
           <OneByOne url={url} />
         ) : (
           <div className={asked.isPlaceholderData ? 'dim' : undefined}>
-            <CauseList causes={data.errorGroups} listKey={key} filter={filter} onReplay={replay} />
+            <CauseList
+              causes={data.errorGroups}
+              listKey={key}
+              filter={filter}
+              isDismissed={isDismissed}
+              onReplay={replay}
+            />
           </div>
         ))}
       {data !== undefined && data.errorGroups.length > 0 && (
@@ -91,6 +116,11 @@ export default function DeadLetters() {
   );
 }
 
+const dismissedSentence = (causes: number) =>
+  causes === 0
+    ? 'No dead letter of a dismissed cause is left.'
+    : `${many(causes, 'dismissed cause is', 'dismissed causes are')} back in the list when jobs die of ${causes === 1 ? 'it' : 'them'} again.`;
+
 const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.stringify({ filter }, null, 2)}\n`;
 
 /** A component of its own, as it steps once a second. */
@@ -99,6 +129,8 @@ function Head({
   isDefault,
   isReadable,
   newestAt,
+  isDismissed,
+  hasDismissed,
   onCopy,
   children,
 }: {
@@ -106,6 +138,9 @@ function Head({
   isDefault: boolean;
   isReadable: boolean;
   newestAt: string | null;
+  /** Whether the list is that of dismissed causes, and whether there are any. */
+  isDismissed: boolean;
+  hasDismissed: boolean;
   onCopy: () => void;
   children: ReactNode;
 }) {
@@ -115,6 +150,7 @@ function Head({
   function headOf(all: readonly CauseRow[] | undefined): { first: string; more: string; lead: Pieces | null } {
     if (!isReadable) return { first: 'A condition cannot be read, so nothing is asked for.', more: '', lead: null };
     if (all === undefined) return { first: 'Dead letters', more: '', lead: null };
+    if (isDismissed) return { first: dismissedSentence(all.length), more: '', lead: null };
     if (all.length > 0) {
       const head = headOfCauses(all, { isDefault, now: view.now });
       const [largest] = [...all].sort((a, b) => b.count - a.count);
@@ -123,7 +159,10 @@ function Head({
     if (!isDefault) return { first: 'No dead letter matches.', more: '', lead: null };
     const since = newestAt === null ? '' : `The last job died at ${time(Date.parse(newestAt), view)}.`;
     return {
-      first: newestAt === null ? 'No job has died.' : 'Every job that died was replayed.',
+      first:
+        newestAt === null
+          ? 'No job has died.'
+          : `Every job that died was replayed${hasDismissed ? ', or its cause dismissed' : ''}.`,
       more: since,
       lead: null,
     };
