@@ -52,11 +52,7 @@ export const Deaths = graphql(`
 export type DeathGroup = ResultOf<typeof Deaths>['errorGroups'][number];
 
 export const LastDelivery = graphql(`
-  query LastDelivery {
-    jobs(first: 1, filter: { statuses: [COMPLETED] }, orderBy: { field: COMPLETED_AT, direction: DESC }) {
-      nodes { __typename id completedAt }
-    }
-  }
+  query LastDelivery { account { id lastDeliveryAt } }
 `);
 
 export const PauseListed = graphql(

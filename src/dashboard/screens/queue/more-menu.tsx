@@ -12,19 +12,23 @@ const PARTS: readonly { hash: string; label: string; icon: IconName }[] = [
 ];
 
 /** What is rarely done to a queue; it is in the settings, with its price. */
-export function MoreMenu({ name }: { name: string }) {
+export function MoreMenu({ name, onCheck }: { name: string; onCheck: () => void }) {
   const id = useId();
   return (
     <span className="more-menu">
       <button
         type="button"
         className="btn icon"
-        aria-label="More: rotate secret, encrypt, purge, delete"
+        aria-label="More: check receiver, rotate secret, encrypt, purge, delete"
         popoverTarget={id}
       >
         <Icon name="more" />
       </button>
       <span id={id} className="menu" popover="auto">
+        <button type="button" popoverTarget={id} popoverTargetAction="hide" onClick={onCheck}>
+          <Icon name="send" />
+          Check the receiver
+        </button>
         {PARTS.map(({ hash, label, icon }) => (
           <Link key={hash} href={`${queuePath(name, '/edit')}#${hash}`}>
             <Icon name={icon} />

@@ -13,8 +13,10 @@ import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
+import { useServer } from '../../shell/server.ts';
 import { useView } from '../../time.ts';
 import { QueueCharts } from './charts.tsx';
+import { checkReceiver } from './check-receiver.ts';
 import { Facts } from './facts.tsx';
 import { GoneQueue } from './gone.tsx';
 import { LatestJobs } from './latest-jobs.tsx';
@@ -48,9 +50,11 @@ function LiveQueue({ queue, asked }: { queue: QueueOfPage; asked: Parameters<typ
   const { id, name } = queue;
   const flow = useFlow(name);
   useWatch({ queueIds: [id] });
-  useKeys(queue);
+  const timeout = useServer()?.webhookTimeoutSeconds ?? 15;
+  const check = () => void checkReceiver(id, timeout);
+  useKeys(queue, check);
   return (
-    <QueueHead queue={queue} flow={flow}>
+    <QueueHead queue={queue} flow={flow} onCheck={check}>
       <Failure asked={asked} what="This queue" />
       <QueueNotes queue={queue} />
       <Facts queue={queue} />
@@ -62,7 +66,7 @@ function LiveQueue({ queue, asked }: { queue: QueueOfPage; asked: Parameters<typ
   );
 }
 
-function useKeys(queue: QueueOfPage): void {
+function useKeys(queue: QueueOfPage, check: () => void): void {
   const [, navigate] = useLocation();
   const { name } = queue;
   useCommands([
@@ -73,13 +77,24 @@ function useKeys(queue: QueueOfPage): void {
       run: () => void togglePauseOfQueue(queue),
     },
     { key: 's', label: 'Send a test job', icon: 'send', run: () => navigate(queuePath(name, '/send')) },
+    { label: 'Check the receiver', icon: 'send', run: check },
     { key: 'e', label: 'Edit this queue', icon: 'edit', run: () => navigate(queuePath(name, '/edit')) },
     { key: 'j', label: `All jobs of ${name}`, icon: 'jobs', run: () => navigate(jobsPath(jobsOfQueue(name))) },
   ]);
 }
 
 /** The only part that steps once a second. */
-function QueueHead({ queue, flow, children }: { queue: QueueOfPage; flow: Flow; children: React.ReactNode }) {
+function QueueHead({
+  queue,
+  flow,
+  onCheck,
+  children,
+}: {
+  queue: QueueOfPage;
+  flow: Flow;
+  onCheck: () => void;
+  children: React.ReactNode;
+}) {
   const view = useView();
   const { name } = queue;
   const condition = conditionOf(queue, flow, view);
@@ -119,7 +134,7 @@ function QueueHead({ queue, flow, children }: { queue: QueueOfPage; flow: Flow; 
             Edit
             <kbd>e</kbd>
           </Link>
-          <MoreMenu name={name} />
+          <MoreMenu name={name} onCheck={onCheck} />
         </>
       }
     >
