@@ -2,6 +2,7 @@ import type { Author } from '../domain/audit.ts';
 import { MAX_DISMISSALS } from '../domain/dismissal.ts';
 import { actorJson } from './audit.ts';
 import type { Database, Statement } from './connection/database.ts';
+import type { Dismissal } from './generated/client.ts';
 
 /** Rows of `dismissal`: causes of dead letters that people know about. */
 
@@ -25,29 +26,40 @@ const DISMISS: Statement = {
                         or (select count(*) from dismissal where account_id = $1) < ${MAX_DISMISSALS})
       on conflict (account_id, fingerprint) do update
         set until = excluded.until, dismissed_at = jobferry_now(), dismissed_by = excluded.dismissed_by
-      returning until
+      returning until, dismissed_at, dismissed_by
     )
-    select known, (select jobferry_audit($1, $2::json, 'error_group.dismiss', 'error_group', $3, null,
-             (select jsonb_build_object('until', jobferry_iso(until)) from present),
-             jsonb_build_object('until', jobferry_iso(until))) from dismissed) is not null as dismissed
-      from known`,
+    select known.known, d.until, d.dismissed_at as "dismissedAt", d.dismissed_by as "dismissedBy",
+           case when d.until is not null then
+             jobferry_audit($1, $2::json, 'error_group.dismiss', 'error_group', $3, null,
+                            (select jsonb_build_object('until', jobferry_iso(until)) from present),
+                            jsonb_build_object('until', jobferry_iso(d.until))) end
+      from known left join dismissed d on true`,
 };
+
+interface Row extends Record<string, unknown> {
+  known: boolean;
+  until: Date | null;
+  dismissedAt: Date | null;
+  dismissedBy: string | null;
+}
 
 /**
  * Dismisses a cause, or changes the end of its dismissal.
  * @param until null: now
- * @returns `unknown`: no dead letter of a live queue has the fingerprint; `too_many`: the account has the maximum
+ * @returns the dismissal. `unknown`: no dead letter of a live queue has the fingerprint; `too_many`: the account has the maximum
  */
 export async function dismissCause(
   db: Database,
   by: Author,
   fingerprint: string,
   until: Date | null,
-): Promise<'dismissed' | 'unknown' | 'too_many'> {
+): Promise<Dismissal | 'unknown' | 'too_many'> {
   const values = [by.accountId, actorJson(by.actor), fingerprint, until];
-  const row = await db.one<{ known: boolean; dismissed: boolean }>(DISMISS, values);
+  const row = await db.one<Row>(DISMISS, values);
   if (row?.known !== true) return 'unknown';
-  return row.dismissed ? 'dismissed' : 'too_many';
+  const { until: end, dismissedAt, dismissedBy } = row;
+  if (end === null || dismissedAt === null || dismissedBy === null) return 'too_many';
+  return { accountId: by.accountId, fingerprint, until: end, dismissedAt, dismissedBy };
 }
 
 const RESTORE: Statement = {

@@ -1,3 +1,4 @@
+import type { Dismissal as DismissalRow } from '../../db/generated/client.ts';
 import { MAX_DISMISSALS } from '../../domain/dismissal.ts';
 import { builder } from '../builder.ts';
 import { InvalidRequestError, NotFoundError } from '../errors.ts';
@@ -17,14 +18,13 @@ export const Dismissal = builder.prismaObject('Dismissal', {
   }),
 });
 
-const DismissErrorGroupPayload = builder.objectRef<{ fingerprint: string }>('DismissErrorGroupPayload').implement({
+const DismissErrorGroupPayload = builder.objectRef<{ dismissal: DismissalRow }>('DismissErrorGroupPayload').implement({
   description: 'The dismissed error group.',
   fields: (t) => ({
-    dismissal: t.prismaField({
+    dismissal: t.field({
       type: Dismissal,
       description: 'The dismissal.',
-      resolve: (query, { fingerprint }, _args, { prisma, account }) =>
-        prisma.dismissal.findFirstOrThrow({ ...query, where: { fingerprint, accountId: account.id } }),
+      resolve: ({ dismissal }) => dismissal,
     }),
   }),
 });
@@ -50,10 +50,7 @@ builder.mutationFields((t) => ({
       }),
     },
     resolve: (_root, { fingerprint, until }, { services, account }) =>
-      refusing(async () => {
-        await services.deadLetters.dismiss(account, fingerprint, until ?? null);
-        return { fingerprint };
-      }),
+      refusing(async () => ({ dismissal: await services.deadLetters.dismiss(account, fingerprint, until ?? null) })),
   }),
   restoreErrorGroup: t.field({
     type: RestoreErrorGroupPayload,
