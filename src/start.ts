@@ -4,7 +4,8 @@ import type { Config } from './config.ts';
 import { ClockWatch, checkClock, useClockWatch } from './db/connection/clock-watch.ts';
 import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
-import { createSender } from './delivery/send.ts';
+import { createSender, type Sender } from './delivery/send.ts';
+import { createTestSender } from './delivery/test-request.ts';
 import type { Periods } from './domain/periods.ts';
 import { LIMITS } from './domain/queue.ts';
 import {
@@ -148,15 +149,7 @@ async function startDelivering(
   { config, log, database, started }: Foundations,
   shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'clock'>,
 ): Promise<Worker> {
-  const sender = createSender({
-    timeoutMs: config.webhookTimeoutMs,
-    signatureHeader: config.signatureHeader,
-    allowCidrs: [...config.webhookAllowCidrs],
-    dnsServers: config.webhookDnsServers,
-    maxSockets: 2 * config.workerCapacity,
-    proxyUrl: config.webhookProxyUrl,
-  });
-  started.add(() => sender.close());
+  const sender = openSender(config, started, 2 * config.workerCapacity);
   warnOfAllowedAddresses(config, log);
   return startWorker(database.db, sender, log, {
     ...shared,
@@ -166,6 +159,19 @@ async function startDelivering(
     retentionSweepMs: config.retentionSweepMs,
     plans: config.plans,
   });
+}
+
+function openSender(config: Config, started: StartedParts, maxSockets: number): Sender {
+  const sender = createSender({
+    timeoutMs: config.webhookTimeoutMs,
+    signatureHeader: config.signatureHeader,
+    allowCidrs: [...config.webhookAllowCidrs],
+    dnsServers: config.webhookDnsServers,
+    maxSockets,
+    proxyUrl: config.webhookProxyUrl,
+  });
+  started.add(() => sender.close());
+  return sender;
 }
 
 /** What every use case gets. */
@@ -195,6 +201,8 @@ function createContext(
     wake: (queueId, reason) => {
       if (worker === null || !worker.wake(queueId, reason)) notifier.add(queueId, reason);
     },
+    // A sender of its own, which keeps no connection open: tests must not use the sockets of deliveries.
+    sendTest: createTestSender(openSender(config, started, 0)),
     changes,
   };
 }

@@ -65,6 +65,48 @@ begin
 end
 $$;
 
+-- When the last attempt of each of the queues ended; queues without an attempt are left out. First the attempts since p_until,
+-- which the statistics do not have yet. For the other queues the statistics say in which five minutes the last one ended, and
+-- only those are read, once for all queues with the same. Of attempts whose jobs were removed, their start is returned.
+-- p_spans is the maximum number of such five minutes, the latest first; null for all.
+create or replace function jobferry_last_attempts(
+  p_until timestamptz, p_queues text[], p_spans integer, out queue_id text, out ended_at timestamptz
+) returns setof record
+language plpgsql stable
+set enable_seqscan = off
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_found text[] := '{}';
+  v_span record;
+begin
+  for queue_id, ended_at in
+    select a.queue_id, max(a."timestamp") from attempt a
+     where a."timestamp" >= p_until and a.queue_id = any (p_queues) group by 1
+  loop
+    v_found := v_found || queue_id;
+    return next;
+  end loop;
+  for v_span in
+    select last.bucket as starts, array_agg(other.id) as queues
+      from unnest(p_queues) other(id)
+     cross join lateral (
+       select s.bucket from queue_stats s
+        where (s.queue_id, s.bucket) >= (other.id, '-infinity') and (s.queue_id, s.bucket) <= (other.id, 'infinity')
+        order by s.queue_id desc, s.bucket desc limit 1) last
+     where other.id <> all (v_found)
+     group by last.bucket order by last.bucket desc limit p_spans
+  loop
+    return query
+      select other.id, coalesce(max(a."timestamp"), v_span.starts)::timestamptz
+        from unnest(v_span.queues) other(id)
+        left join attempt a on a."timestamp" >= v_span.starts and a."timestamp" < v_span.starts + interval '300 s'
+                               and a.queue_id = other.id
+       group by other.id;
+  end loop;
+end
+$$;
+
 -- The moment up to which the statistics have all attempts. Before the first roll-up this is the begin of retention.
 create or replace function jobferry_stats_until(p_retention interval) returns timestamptz
 language sql stable

@@ -47,6 +47,8 @@ export const QUEUE_ROW: RowShape<QueueRow> = shapeOf(
     pausedAt: true,
     lifetimeFloor: true,
     nextSigningSecretAt: true,
+    signingSecretSince: true,
+    formerSecretSince: true,
   },
 );
 

@@ -46,6 +46,7 @@ const AUDIT_ACTIONS = [
   'queue.finish_rotation',
   'queue.encrypt_payloads',
   'queue.purge',
+  'queue.check_receiver',
   'job.publish',
   'job.ack',
   'job.nack',
@@ -59,6 +60,10 @@ const AUDIT_ACTIONS = [
   'dead_letter.replay',
   'dead_letters.replay',
   'bulk_action.cancel',
+  'bulk_action.pause',
+  'bulk_action.resume',
+  'error_group.dismiss',
+  'error_group.restore',
 ] as const;
 type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -71,6 +76,7 @@ const AUDIT_TARGETS = [
   'job',
   'dead_letter',
   'bulk_action',
+  'error_group',
 ] as const;
 type AuditTarget = (typeof AUDIT_TARGETS)[number];
 

@@ -80,7 +80,17 @@ export function invalidField(field: string, message: string): JobferryError {
 }
 
 export function notFound(
-  what: 'queue' | 'job' | 'dead letter' | 'API key' | 'bulk action' | 'session' | 'member' | 'account',
+  what:
+    | 'queue'
+    | 'job'
+    | 'dead letter'
+    | 'error group'
+    | 'dismissal'
+    | 'API key'
+    | 'bulk action'
+    | 'session'
+    | 'member'
+    | 'account',
 ): JobferryError {
   return new JobferryError('not_found', `${what} not found`);
 }

@@ -131,6 +131,8 @@ export interface DeadLetterFilter {
   /** Fingerprints of error groups. */
   fingerprints?: readonly string[] | undefined;
   replayed?: boolean | undefined;
+  /** Whether a person has dismissed the cause, and the job died before the end of the dismissal. */
+  dismissed?: boolean | undefined;
   errorContains?: string | undefined;
   webhookStatusCodes?: readonly number[] | undefined;
   /** First lines of the webhook's last answer as error groups have them; empty text: no such line. */

@@ -3,7 +3,7 @@ import type { QueueHealth } from './health.ts';
 /** The facts by which queues are ordered by trouble. */
 export interface TroubleFacts {
   paused: boolean;
-  /** Whether the queue is held, or its probe has not ended. */
+  /** Whether the queue is held, or its probe is in flight. */
   held: boolean;
   /** How long the oldest due job has been due; null when none is. */
   oldestDueMs: number | null;
@@ -17,19 +17,21 @@ const SEVERITY = 10 ** 12;
 
 /**
  * Returns how much a queue needs a hand, as a number that is larger for more trouble: first receivers that reject or fail,
- * then queues that fall behind or have a slow receiver, then held ones, then paused ones, then all others. Of equally severe
- * queues the one whose oldest due job waits longest has more trouble.
+ * then queues that fall behind or have a slow receiver, then held ones and those with backpressure, then paused ones, then all
+ * others. Of several conditions the first counts, in the order of the dashboard: paused, rejected, held, failing, behind.
+ * Of equally severe queues the one whose oldest due job waits longest has more trouble.
  */
-export function troubleOf({ paused, held, oldestDueMs, warnings }: TroubleFacts): number {
-  const has = (...names: TroubleFacts['warnings']) => warnings.some((warning) => names.includes(warning));
-  const age = Math.min(Math.max(Math.floor(oldestDueMs ?? 0), 0), SEVERITY - 1);
-  return severityOf() * SEVERITY + age;
+export function troubleOf(facts: TroubleFacts): number {
+  const age = Math.min(Math.max(Math.floor(facts.oldestDueMs ?? 0), 0), SEVERITY - 1);
+  return severityOf(facts) * SEVERITY + age;
+}
 
-  function severityOf(): number {
-    if (has('signature_rejected', 'failing')) return 4;
-    // A queue that was paused or held by intention falls behind by intention.
-    if (paused) return 1;
-    if (held || has('backpressure')) return 2;
-    return (oldestDueMs ?? 0) > BEHIND_MS || has('slow_receiver') ? 3 : 0;
-  }
+function severityOf({ paused, held, oldestDueMs, warnings }: TroubleFacts): number {
+  // A queue that was paused by intention falls behind by intention.
+  if (paused) return 1;
+  if (warnings.includes('signature_rejected')) return 4;
+  if (held) return 2;
+  if (warnings.includes('failing')) return 4;
+  if ((oldestDueMs ?? 0) > BEHIND_MS || warnings.includes('slow_receiver')) return 3;
+  return warnings.includes('backpressure') ? 2 : 0;
 }

@@ -1,8 +1,9 @@
 import DataLoader from 'dataloader';
 import type { PrismaClient } from '../db/connection/prisma.ts';
-import type { Attempt, DeadLetter } from '../db/generated/client.ts';
+import type { Attempt, DeadLetter, Dismissal } from '../db/generated/client.ts';
 import type { Account } from '../domain/account.ts';
 import { JobferryError } from '../domain/errors.ts';
+import type { WarningStarts } from '../domain/health.ts';
 import type { JobFilter } from '../domain/job-filter.ts';
 import type { Position } from '../domain/page.ts';
 import type { ErrorGroup } from '../services/dead-letters/search.ts';
@@ -39,6 +40,12 @@ export interface Loaders extends QueueLoaders {
   replays: DataLoader<string, string[]>;
   deadLetter: DataLoader<string, DeadLetter | null>;
   deadLetterOfJob: DataLoader<string, DeadLetter | null>;
+  /** The dismissal of an error group, by its fingerprint. */
+  dismissal: DataLoader<string, Dismissal | null>;
+  /** When the present warnings of queues began. */
+  warningStarts: DataLoader<string, WarningStarts | null>;
+  /** When the last attempt of queues ended. */
+  lastDelivery: DataLoader<string, Date | null>;
   waiting: DataLoader<string, ShownWaiting | null>;
   /** Number of jobs that are due before a pending job; null if there are more than 1000. */
   ahead: DataLoader<string, number | null>;
@@ -182,6 +189,12 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
     }, []),
     deadLetter: byId((ids) => prisma.deadLetter.findMany({ where: { id: { in: ids }, queue: { accountId } } })),
     deadLetterOfJob,
+    dismissal: batched(async (fingerprints) => {
+      const rows = await prisma.dismissal.findMany({ where: { accountId, fingerprint: { in: fingerprints } } });
+      return new Map(rows.map((row) => [row.fingerprint, row]));
+    }, null),
+    warningStarts: batched((ids) => services.insight.warningStarts(account, ids), null),
+    lastDelivery: batched((ids) => services.insight.lastDeliveries(account, ids), null),
     waiting,
     ahead: batched<number, null>(async (ids) => {
       const counts = await services.insight.aheads(account, ids);

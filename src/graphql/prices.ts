@@ -23,11 +23,17 @@ export const PRICE = {
   /** Published jobs of forty points of a timeline, counted by index alone. */
   published: 40,
   health: 30,
+  /** Attempts that are not yet summed up, as for `health`, and those of five minutes. */
+  lastDelivery: 60,
+  /** The statistics of a day. */
+  warningStart: 110,
   errorGroups: 500,
   jobTimeline: 2000,
   payloadSuggestions: 500,
   bulk: 2000,
   usage: 10,
+  /** A statement of a few rows. The time of the receiver costs nothing here. */
+  receiverCheck: 50,
 };
 
 interface PageArgs {

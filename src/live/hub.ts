@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, DatabaseLog } from '../db/connection/database.ts';
 import { type Listener, notify } from '../db/connection/notifications.ts';
-import { JobferryError, unavailable } from '../domain/errors.ts';
+import { JobferryError } from '../domain/errors.ts';
 import { isId } from '../domain/id.ts';
+import { AccountWatch } from './account-watch.ts';
+import { Admission } from './admission.ts';
 import type { Change, ChangeFeed, Changes, Live, Watch } from './live.ts';
 import {
   type ChangeSet,
@@ -18,9 +20,7 @@ import { Subscriber } from './subscriber.ts';
 const WATCH_CHANNEL = 'jobferry_watch';
 const CHANGE_CHANNEL = 'jobferry_change';
 
-/** Bounds on the subscribers of this process. */
-const MAX_SUBSCRIBERS = 500;
-const MAX_SUBSCRIBERS_OF_ACCOUNT = 100;
+/** Bounds on a subscriber. */
 const MAX_IDS = 100;
 const MIN_INTERVAL_MS = 100;
 const MAX_INTERVAL_MS = 60_000;
@@ -38,6 +38,8 @@ const TIMINGS = {
   catchUp: 1000,
   /** A subscriber re-reads everything this often: a killed process does not send its last changes. */
   reread: 10_000,
+  /** How often the lists of an account are read that no process announces changes of. */
+  accounts: 2000,
 };
 
 export interface LiveOptions {
@@ -76,8 +78,8 @@ class LiveHub implements Live, ChangeFeed {
   readonly #timings: typeof TIMINGS;
   readonly #id = randomUUID();
   readonly #subscribers = new Set<Subscriber>();
-  #admitted = 0;
-  readonly #admittedOf = new Map<string, number>();
+  readonly #admission = new Admission();
+  readonly #accounts: AccountWatch;
   /** Subscribers by each id that they watch. */
   readonly #byId = new Map<string, Set<Subscriber>>();
   readonly #remote: RemoteInterests;
@@ -89,13 +91,22 @@ class LiveHub implements Live, ChangeFeed {
   #sending: Promise<void> = Promise.resolve();
   #announcing: Promise<void> | null = null;
   #ticking: NodeJS.Timeout | null = null;
-  #ending = false;
   #stopped = false;
 
   constructor(options: LiveOptions) {
     this.#options = options;
     this.#timings = { ...TIMINGS, ...options.timings };
     this.#remote = new RemoteInterests(this.#timings.interestLife);
+    this.#accounts = new AccountWatch({
+      db: options.db,
+      log: options.log,
+      everyMs: this.#timings.accounts,
+      onChange: (accountId, change) => {
+        for (const subscriber of this.#subscribers) {
+          if (subscriber.accountId === accountId) subscriber.accountChanged(change);
+        }
+      },
+    });
     options.listener.subscribe({
       channels: {
         [WATCH_CHANNEL]: (message) => this.#receiveInterest(message),
@@ -154,7 +165,7 @@ class LiveHub implements Live, ChangeFeed {
   }
 
   endSubscriptions(): void {
-    this.#ending = true;
+    this.#admission.end();
     for (const subscriber of this.#subscribers) subscriber.close();
   }
 
@@ -167,6 +178,7 @@ class LiveHub implements Live, ChangeFeed {
     await this.#sending;
     if (!this.#pending.isEmpty) await this.#send();
     await this.#announcing;
+    await this.#accounts.stop();
   }
 
   #assertFew({ queueIds, jobIds, actionIds }: Watch): void {
@@ -179,23 +191,7 @@ class LiveHub implements Live, ChangeFeed {
   }
 
   admit(accountId: string): () => void {
-    if (this.#ending) throw unavailable('the service is stopping', 'nothing');
-    if (this.#admitted >= MAX_SUBSCRIBERS) throw unavailable('too many live subscribers', 'nothing');
-    const ofAccount = this.#admittedOf.get(accountId) ?? 0;
-    if (ofAccount >= MAX_SUBSCRIBERS_OF_ACCOUNT) {
-      throw unavailable('the account has too many live subscribers', 'nothing');
-    }
-    this.#admitted += 1;
-    this.#admittedOf.set(accountId, ofAccount + 1);
-    let isOpen = true;
-    return () => {
-      if (!isOpen) return;
-      isOpen = false;
-      this.#admitted -= 1;
-      const left = (this.#admittedOf.get(accountId) ?? 1) - 1;
-      if (left === 0) this.#admittedOf.delete(accountId);
-      else this.#admittedOf.set(accountId, left);
-    };
+    return this.#admission.admit(accountId);
   }
 
   #add(subscriber: Subscriber): void {
@@ -207,10 +203,12 @@ class LiveHub implements Live, ChangeFeed {
     }
     this.#interestsChanged();
     this.#announce(subscriber.interests);
+    this.#accounts.add(subscriber.accountId, subscriber.lists);
   }
 
   #remove(subscriber: Subscriber): void {
     this.#subscribers.delete(subscriber);
+    this.#accounts.remove(subscriber.accountId, subscriber.lists);
     for (const id of subscriber.interests) {
       const watching = this.#byId.get(id);
       watching?.delete(subscriber);

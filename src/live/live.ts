@@ -1,3 +1,5 @@
+import type { WatchedList } from '../db/insight/account-marks.ts';
+
 /** Live updates: changes of queues, jobs and bulk actions, from all processes. */
 
 /** The ids that a subscriber watches; an empty list means none of that kind. */
@@ -8,6 +10,8 @@ export interface Watch {
   actionIds: readonly string[];
   /** All queues of the account, including those that are created later. */
   allQueues?: boolean | undefined;
+  /** Lists of the account whose new rows are watched. */
+  lists?: readonly WatchedList[] | undefined;
 }
 
 /** The changes since the previous `Changes`. Ids only: the data is read when an event is sent. */
@@ -20,6 +24,12 @@ export interface Changes {
   moreJobs: number;
   /** Any queue of the account may have changed; only set if the subscriber watches all queues. */
   allQueues?: true | undefined;
+  /** Queues with new dead letters. */
+  deadLettersOf?: ReadonlySet<string> | undefined;
+  /** The audit log has new entries. */
+  auditLog?: true | undefined;
+  /** Processes have started or ended, or their load has changed. */
+  instances?: true | undefined;
 }
 
 export interface Live {

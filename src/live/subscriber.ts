@@ -1,3 +1,5 @@
+import type { WatchedList } from '../db/insight/account-marks.ts';
+import type { AccountChange } from './account-watch.ts';
 import type { Changes, Watch } from './live.ts';
 import type { Owned, QueueChange } from './messages.ts';
 import { NAMED_JOBS } from './pending-changes.ts';
@@ -8,6 +10,8 @@ const MAX_JOBS_OF_QUEUES = 100;
 /** One subscriber: collects the changes that it watches, and yields them no faster than it requested. */
 export class Subscriber {
   readonly accountId: string;
+  /** Lists of the account that are watched. */
+  readonly lists: readonly WatchedList[];
   readonly #watch: { queueIds: ReadonlySet<string>; jobIds: ReadonlySet<string>; actionIds: ReadonlySet<string> };
   readonly #allQueues: boolean;
   readonly #minIntervalMs: number;
@@ -21,6 +25,9 @@ export class Subscriber {
   #actionIds = new Set<string>();
   #moreJobs = 0;
   #anyQueue = false;
+  #deadLettersOf = new Set<string>();
+  #auditLog = false;
+  #instances = false;
   /** The `performance.now()` when everything was last marked as changed, at first the start. */
   #rereadAt = performance.now();
   #mayTakeAt = 0;
@@ -35,6 +42,7 @@ export class Subscriber {
       jobIds: new Set(watch.jobIds),
       actionIds: new Set(watch.actionIds),
     };
+    this.lists = watch.lists ?? [];
     this.#allQueues = watch.allQueues === true;
     this.#minIntervalMs = minIntervalMs;
     this.#onClose = onClose;
@@ -63,6 +71,13 @@ export class Subscriber {
   actionChanged({ accountId, id }: Owned): void {
     if (accountId !== this.accountId || !this.#watch.actionIds.has(id)) return;
     this.#actionIds.add(id);
+    this.#scheduleYield();
+  }
+
+  accountChanged({ deadLettersOf, auditLog, instances }: AccountChange): void {
+    if (this.lists.includes('deadLetters')) for (const id of deadLettersOf) this.#deadLettersOf.add(id);
+    this.#auditLog ||= auditLog && this.lists.includes('auditLog');
+    this.#instances ||= instances && this.lists.includes('instances');
     this.#scheduleYield();
   }
 
@@ -122,7 +137,8 @@ export class Subscriber {
 
   get #isEmpty(): boolean {
     const size = this.#queueIds.size + this.#jobIds.size + this.#jobsNamed + this.#actionIds.size;
-    return size === 0 && this.#moreJobs === 0 && !this.#anyQueue;
+    const isOfLists = this.#deadLettersOf.size > 0 || this.#auditLog || this.#instances;
+    return size === 0 && this.#moreJobs === 0 && !this.#anyQueue && !isOfLists;
   }
 
   /** Resolves with true when there are changes to take, and with false when the subscriber is closed. */
@@ -160,6 +176,9 @@ export class Subscriber {
       actionIds: this.#actionIds,
       moreJobs: this.#moreJobs,
       ...(this.#anyQueue ? { allQueues: true } : {}),
+      ...(this.#deadLettersOf.size > 0 ? { deadLettersOf: this.#deadLettersOf } : {}),
+      ...(this.#auditLog ? { auditLog: true } : {}),
+      ...(this.#instances ? { instances: true } : {}),
     };
     this.#queueIds = new Set();
     this.#jobIds = new Set();
@@ -168,6 +187,9 @@ export class Subscriber {
     this.#actionIds = new Set();
     this.#moreJobs = 0;
     this.#anyQueue = false;
+    this.#deadLettersOf = new Set();
+    this.#auditLog = false;
+    this.#instances = false;
     return changes;
   }
 }

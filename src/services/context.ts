@@ -6,6 +6,7 @@ import { JobferryError } from '../domain/errors.ts';
 import type { Periods } from '../domain/periods.ts';
 import { type Plan, type PlanTable, strictestPlan } from '../domain/plan.ts';
 import type { QueueSettings } from '../domain/queue.ts';
+import type { TestAnswer, TestRequest } from '../domain/receiver-check.ts';
 import type { ChangeFeed } from '../live/live.ts';
 
 type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
@@ -46,6 +47,8 @@ export interface Context {
    * (docs/decisions/0008).
    */
   wake(queueId: string, reason: WakeReason): void;
+  /** Sends a test request to a receiver, within the limits of a delivery. */
+  sendTest(request: TestRequest): Promise<TestAnswer>;
   /** Sends changes to the live subscribers of all processes. */
   changes: ChangeFeed;
 }

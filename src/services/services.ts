@@ -6,6 +6,7 @@ import { createKeys } from './accounts/keys.ts';
 import { createUsage } from './accounts/usage.ts';
 import { createBulkRequests } from './bulk/request.ts';
 import type { Context } from './context.ts';
+import { createDismissals } from './dead-letters/dismissals.ts';
 import { createDeadLetterList } from './dead-letters/list.ts';
 import { createReplay } from './dead-letters/replay.ts';
 import { createDeadLetterSearch } from './dead-letters/search.ts';
@@ -22,6 +23,7 @@ import { createPublishMany } from './jobs/publish-many.ts';
 import { createReports } from './jobs/report.ts';
 import { createJobRowReads } from './jobs/rows.ts';
 import { createJobSearch, type SearchRequest } from './jobs/search.ts';
+import { createReceiverChecks } from './queues/check-receiver.ts';
 import { createQueueChanges, createQueueReads } from './queues/manage.ts';
 import { createQueueOperations } from './queues/operations.ts';
 import { createServerFacts } from './server/facts.ts';
@@ -57,11 +59,14 @@ export function createServices(context: Context) {
       ...createQueueReads(context),
       ...allInTurn(changingTurns, createQueueChanges(context)),
       ...allInTurn(changingTurns, createQueueOperations(context)),
+      // Takes its turn itself: it waits for the receiver afterwards.
+      ...explainUnavailable(createReceiverChecks(context)),
     },
     deadLetters: {
       ...createDeadLetterList(context),
       ...createDeadLetterSearch(context),
       ...allInTurn(changingTurns, createReplay(context)),
+      ...allInTurn(changingTurns, createDismissals(context)),
     },
     bulk: allInTurn(changingTurns, createBulkRequests(context)),
     accounts: {

@@ -30,6 +30,8 @@ const RUNNING: ActionState & { queue: { name: string } | null } = {
     canaryJobId: '01a1cfa524c8000000051c3a',
     error: null,
     requestedBy: 'jf_4kQ…x7Pd',
+    pausedAt: null,
+    pausedBy: null,
   },
   ...{ createdAt: START, updatedAt: '2026-11-12T12:06:31Z', finishedAt: null, queue: { name: 'order-events' } },
 };
@@ -51,6 +53,21 @@ describe('the first line of an action', () => {
       'The first one was sent ahead. The other 1 997 dead letters follow when it has completed.',
     );
     expect(sentence({ processed: 0, canaryJobId: null })).toMatch(/^The first one is about to be sent\./);
+  });
+
+  it('says who has paused it, and what waits', () => {
+    const pause = { status: 'PAUSED', pausedAt: '2026-11-12T12:06:31Z', pausedBy: 'ann@example.org' } as const;
+    expect(sentence(pause)).toBe('Paused by ann@example.org after 1 204 of 1 998 dead letters.');
+    expect(plain(textOfPhrase(leadOfAction({ ...RUNNING, ...pause }, VIEW)))).toMatch(
+      /at 12:04:29\. The other 794 wait until it is resumed\.$/,
+    );
+    expect(titleOfAction({ ...RUNNING, ...pause })).toBe('Paused');
+    expect(stepsOf({ ...RUNNING, ...pause }, null, null)[0]).toMatchObject({
+      ...{ at: Date.parse(pause.pausedAt), icon: 'paused', signal: 'idle' },
+    });
+    expect(plain(textOfPhrase(sentenceOfActions([{ ...RUNNING, ...pause }], true, VIEW)))).toBe(
+      'No action is running. The last one, the replay of order-events, was paused at 12:06:31.',
+    );
   });
 
   it('says how it ended', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { healthOf } from '../../src/domain/health.ts';
+import { healthOf, warningRange, warningStarts } from '../../src/domain/health.ts';
 import { histogramOf } from '../../src/domain/histogram.ts';
 import { type AttemptTotals, NO_ATTEMPTS } from '../../src/domain/statistics.ts';
 
@@ -50,5 +50,47 @@ describe('warnings', () => {
     expect(rejected).toMatch(/^20 of 20 answers .* 401\. Check .* signing secret/);
     expect(slow).toMatch(/took about 8\.9 s or longer, and at 15 s deliveries fail\. .* ack mode/);
     expect(failing).toMatch(/^20 of 20 attempts .* failed\. Look at the error groups/);
+  });
+});
+
+describe('the start of a warning', () => {
+  const MINUTE = 60_000;
+  const NOW = Date.UTC(2026, 0, 2, 12, 3);
+  const at = (minutesAgo: number) => Math.floor((NOW - minutesAgo * MINUTE) / (5 * MINUTE)) * 5 * MINUTE;
+  const bad = (minutesAgo: number) => ({ ...NO_ATTEMPTS, at: at(minutesAgo), failed: 10, answered5xx: 10 });
+  const good = (minutesAgo: number) => ({ ...NO_ATTEMPTS, at: at(minutesAgo), success: 100, answered2xx: 100 });
+  const starts = (rows: Parameters<typeof warningStarts>[0]) =>
+    Object.fromEntries([...warningStarts(rows, NOW, TIMEOUT_MS)].map(([name, time]) => [name, time.toISOString()]));
+
+  it('is in the five minutes in which it was not there at the beginning', () => {
+    expect(starts([bad(0)])).toEqual({ failing: '2026-01-02T12:00:00.000Z' });
+    expect(starts([bad(30)])).toEqual({ failing: new Date(at(30)).toISOString() });
+    // Since then it has never been away: an hour after each of them the next one counts.
+    expect(starts([bad(130), bad(80), bad(30)])).toEqual({ failing: new Date(at(130)).toISOString() });
+    // It was away for a while.
+    expect(starts([bad(180), bad(30)])).toEqual({ failing: new Date(at(30)).toISOString() });
+    expect(starts([bad(50), { ...good(30) }, ...Array.from({ length: 11 }, () => bad(4))])).toEqual({
+      failing: new Date(at(4)).toISOString(),
+    });
+  });
+
+  it('is not known for one that has lasted for a day, and there is none for one that has ended', () => {
+    const day = Array.from({ length: 30 }, (_, n) => bad(n * 55));
+    expect(starts(day)).toEqual({});
+    expect(starts([bad(70)])).toEqual({});
+    expect(starts([])).toEqual({});
+  });
+
+  it('is that of each warning', () => {
+    const rejected = { ...NO_ATTEMPTS, at: at(5), failed: 5, unauthorized: 5 };
+    expect(starts([bad(40), rejected])).toEqual({
+      failing: new Date(at(40)).toISOString(),
+      signature_rejected: new Date(at(5)).toISOString(),
+    });
+  });
+
+  it('is found in the statistics that were asked for', () => {
+    const { from, to } = warningRange(NOW);
+    expect([from.getTime() <= at(24 * 60 + 60), to.getTime() > NOW]).toEqual([true, true]);
   });
 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { CONDITIONS, conditionOf, NO_FLOW, type QueueNow } from '../../src/dashboard/model/queue-condition.ts';
 import { troubleOf } from '../../src/domain/trouble.ts';
 
 const WELL = { paused: false, held: false, oldestDueMs: null, warnings: [] } as const;
@@ -7,14 +8,14 @@ const HOUR = 3_600_000;
 it('puts what needs a hand first, and among equals the one that is the most behind', () => {
   const ordered = [
     { ...WELL, warnings: ['failing'], oldestDueMs: HOUR },
-    { ...WELL, warnings: ['signature_rejected', 'backpressure'], paused: true },
+    { ...WELL, warnings: ['signature_rejected', 'backpressure'], held: true },
     { ...WELL, oldestDueMs: 2 * HOUR },
     { ...WELL, oldestDueMs: HOUR },
     { ...WELL, warnings: ['slow_receiver'] },
-    { ...WELL, held: true, oldestDueMs: HOUR },
+    { ...WELL, held: true, oldestDueMs: HOUR, warnings: ['failing'] },
     { ...WELL, warnings: ['backpressure'] },
     { ...WELL, paused: true, held: true, oldestDueMs: 100 * HOUR },
-    { ...WELL, paused: true },
+    { ...WELL, paused: true, warnings: ['signature_rejected'] },
     { ...WELL, oldestDueMs: 1000 },
     WELL,
   ] as const;
@@ -26,4 +27,28 @@ it('puts what needs a hand first, and among equals the one that is the most behi
 it('is a number that a cursor can hold', () => {
   const worst = troubleOf({ ...WELL, warnings: ['failing'], oldestDueMs: Number.MAX_SAFE_INTEGER });
   expect(Number.isSafeInteger(worst)).toBe(true);
+});
+
+/** All combinations of what decides, as the dashboard sees them and as the server orders them. */
+it('is the same order as that of the conditions that the dashboard shows', () => {
+  const rankOfSignal = { bad: 4, warn: 3, hold: 2, idle: 1, ok: 0 } as Record<string, number>;
+  const WARNINGS = ['signature_rejected', 'failing', 'slow_receiver', 'backpressure'] as const;
+  const subsets = Array.from({ length: 16 }, (_, bits) => WARNINGS.filter((_w, n) => bits & (1 << n)));
+  for (const paused of [false, true])
+    for (const held of [false, true])
+      for (const oldestDueMs of [null, 1000, HOUR])
+        for (const warnings of subsets) {
+          const queue = {
+            paused,
+            hold: held ? { until: new Date(HOUR).toISOString(), reason: null, askedBy: null, probe: null } : null,
+            oldestDueSeconds: oldestDueMs === null ? null : oldestDueMs / 1000,
+            health: { warnings: warnings.map((warning) => ({ warning: warning.toUpperCase() })) },
+            depth: null,
+          } as unknown as QueueNow;
+          const condition = conditionOf(queue, NO_FLOW, { now: 0 } as Parameters<typeof conditionOf>[2]);
+          // Idle is not trouble, although it has the signal of a pause.
+          const rank = condition === 'idle' ? 0 : rankOfSignal[CONDITIONS[condition].signal];
+          const severity = Math.floor(troubleOf({ paused, held, oldestDueMs, warnings }) / 10 ** 12);
+          expect([paused, held, oldestDueMs, warnings, severity]).toEqual([paused, held, oldestDueMs, warnings, rank]);
+        }
 });

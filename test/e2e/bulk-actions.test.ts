@@ -148,6 +148,47 @@ describe('a bulk replay', () => {
     expect(await replaysOf(op.db, queue.id)).toHaveLength(ended.succeeded);
   });
 
+  it('stays paused when all workers are restarted, and goes on where it stopped', { timeout: 60_000 }, async () => {
+    const queue = await createQueue(300);
+    const id = await startReplay(queue, { ratePerSecond: 100 });
+    await workerAt(id, 40);
+    await op.bulk.pause(account, id);
+    const { processed } = await bulkRow(op.db, id);
+    expect(processed).toBeLessThan(300);
+    await Promise.all([...cluster.workers].map(kill));
+    await Promise.all([cluster.addWorker(), cluster.addWorker()]);
+    // The new workers take actions, and this one is not among them.
+    const other = await startReplay(await createQueue(3));
+    expect(await bulkEnded(op.db, other)).toMatchObject({ status: 'completed' });
+    expect(await bulkRow(op.db, id)).toMatchObject({ status: 'paused', processed });
+    await op.bulk.resume(account, id);
+    expect(await bulkEnded(op.db, id, TAKEN_OVER_MS)).toMatchObject({
+      status: 'completed',
+      succeeded: 300,
+      skipped: 0,
+    });
+    const replays = await replaysOf(op.db, queue.id);
+    expect(new Set(replays.map((replay) => replay.of)).size).toBe(300);
+    expect(replays).toHaveLength(300);
+  });
+
+  it('leaves the canary alone when it is paused', async () => {
+    const gate = createGate();
+    receiver.respondWith(async () => {
+      await gate.opened;
+      return {};
+    });
+    const queue = await createQueue(5);
+    const id = await startReplay(queue, { canary: true });
+    await receiver.waitFor(1);
+    await op.bulk.pause(account, id);
+    gate.open();
+    await cluster.waitForCount(queue.id, 'completed', 1);
+    expect(await bulkRow(op.db, id)).toMatchObject({ status: 'paused', processed: 1 });
+    await op.bulk.resume(account, id);
+    expect(await bulkEnded(op.db, id)).toMatchObject({ status: 'completed', succeeded: 5 });
+  });
+
   it('needs no wake-up to begin', { timeout: 60_000 }, async () => {
     const queue = await createQueue(3);
     // Its row in the table alone, as if the wake-up had been lost.

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { createAccount } from '../support/account.ts';
 import { createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { startJobferry } from '../support/process.ts';
 import { createGate, openReceiver } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** Subscriptions over the wire; the API and the worker are different processes. */
 
@@ -82,6 +84,74 @@ describe('a subscription', () => {
     );
     expect(seen.flatMap(({ live }: Event) => live).filter(({ jobs }) => jobs !== undefined)).toEqual([]);
     subscription.close();
+  });
+
+  it('says which queues have new dead letters, once each', async () => {
+    const receiver = await openReceiver({ status: 500 });
+    const [failing, other] = [
+      await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 }),
+      await api.createQueue({ webhookUrl: receiver.url }),
+    ];
+    const subscription = graphql.subscribe(`subscription {
+      live(watch: { errorGroups: true, auditLog: true }, minIntervalMs: 100) {
+        __typename ... on DeadLettersAdded { queues { id } } ... on AuditLogChanged { entries { action targetId } }
+      }
+    }`);
+    type Event = {
+      live: {
+        __typename: string;
+        queues?: { id: string }[];
+        entries?: { action: string; targetId: string }[];
+      }[];
+    };
+    // The newest entries are sent at the start.
+    const { data } = await subscription.next();
+    expect((data as Event).live[0]?.entries?.[0]).toEqual({ action: 'queue.create', targetId: other.id });
+    let events: Event['live'] | null = null;
+    const seen = subscription
+      .until(({ live }: Event) => live.some(({ queues }) => queues !== undefined), 30_000)
+      .then((all) => {
+        events = all.flatMap(({ live }: Event) => live);
+      });
+    // The lists may be read for the first time after the first of these jobs has died.
+    const isSeen = async () => {
+      await api.waitForStatus((await api.publish(failing.name)).id, 'dead');
+      return events;
+    };
+    const live = await waitFor(isSeen, { timeoutMs: 30_000, message: 'an event about dead letters' });
+    await seen;
+    expect(live.flatMap(({ queues = [] }) => queues.map(({ id }) => id))).toEqual([failing.id]);
+    await graphql.query('mutation P($id: ID!) { pauseQueue(id: $id) { __typename } }', { id: other.id });
+    await subscription.until(({ live }: Event) => live.some(({ entries }) => entries?.[0]?.action === 'queue.pause'));
+    subscription.close();
+  });
+
+  it('shows the processes to the operator, and dead letters and changes of other accounts to none', async () => {
+    const watch = `subscription {
+      live(watch: { errorGroups: true, auditLog: true, instances: true }, minIntervalMs: 100) {
+        ... on InstancesChanged { instances { id role } }
+        ... on AuditLogChanged { entries { targetId } }
+        ... on DeadLettersAdded { queues { id } }
+      }
+    }`;
+    type Event = { live: { instances?: { role: string }[]; entries?: object[]; queues?: object[] }[] };
+    const own = graphql.subscribe(watch);
+    const roles = ({ live }: Event) => live.flatMap(({ instances }) => instances?.map(({ role }) => role) ?? []);
+    expect(roles((await own.next()).data).sort()).toEqual(['api', 'worker']);
+    const { key } = await createAccount(databaseUrl);
+    const stranger = createGraphQLClient(apiProcess.baseUrl, key);
+    const theirs = stranger.subscribe(watch);
+    expect((await theirs.next()).data.live).toEqual([{ entries: [] }, { instances: [] }]);
+    const third = await startJobferry({ databaseUrl, env, role: 'worker' });
+    await own.until((data: Event) => roles(data).filter((role) => role === 'worker').length === 2, 30_000);
+    await third.kill('SIGTERM');
+    await own.until((data: Event) => roles(data).filter((role) => role === 'worker').length === 1, 30_000);
+    // The next event of the stranger is about the stranger.
+    await createApi(apiProcess.baseUrl, key).createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
+    const events = await theirs.until(({ live }: Event) => live.some(({ entries }) => entries?.length === 1), 30_000);
+    expect(events.flatMap(({ live }: Event) => live).filter(({ instances }) => instances !== undefined)).toEqual([]);
+    own.close();
+    theirs.close();
   });
 
   it('shows a queue again and again', async () => {

@@ -44,6 +44,7 @@ it('every text is plain, or hidden on purpose', () => {
     'PayloadSuggestion.value',
     'QueueHold.reason',
     'Receipt.responseBody',
+    'ReceiverCheck.responseBody',
   ]);
 });
 

@@ -226,6 +226,111 @@ describe('running jobs now', () => {
   });
 });
 
+describe('a pause', () => {
+  const CHANGE = (name: string) => `mutation C($id: ID!) {
+    change: ${name}BulkAction(id: $id) {
+      __typename
+      ... on BulkActionPayload { action { status pausedAt pausedBy processed processedPerSecond secondsLeft finishedAt } }
+      ... on Error { message }
+    }
+  }`;
+  const change = async (name: string, id: string, client = graphql) =>
+    (await client.query(CHANGE(name), { id })).change;
+
+  /** A replay of one dead letter each second, after its first step. */
+  async function started(count: number): Promise<string> {
+    const queue = await createQueue();
+    await insertDeadLetters(server.op.db, queue.id, count);
+    const { replayDeadLetters } = await graphql.query(
+      `mutation R($id: ID!) { replayDeadLetters(queueId: $id, all: true, ratePerSecond: 1) ${RESULT} }`,
+      { id: queue.id },
+    );
+    const { id } = replayDeadLetters.action;
+    await runBulkAction(server.op.context, id);
+    return id;
+  }
+
+  it('lets no worker go on until it is resumed, is said by name, and is audited', async () => {
+    const id = await started(3);
+    const { me } = await graphql.query('{ me { label } }');
+    const paused = await change('pause', id);
+    expect(paused.action).toEqual({
+      ...{ status: 'PAUSED', pausedAt: expect.any(String), pausedBy: me.label, processed: 1 },
+      ...{ processedPerSecond: expect.any(Number), secondsLeft: null, finishedAt: null },
+    });
+    // A second pause changes nothing.
+    expect((await change('pause', id)).action.pausedAt).toBe(paused.action.pausedAt);
+    expect(await runBulkAction(server.op.context, id)).toBeNull();
+    const found = await graphql.query('{ bulkActions(status: PAUSED) { nodes { id } } }');
+    expect(found.bulkActions.nodes).toEqual([{ id }]);
+    expect((await change('resume', id)).action).toMatchObject({ status: 'RUNNING', pausedAt: null, pausedBy: null });
+    expect((await change('resume', id)).action).toMatchObject({ status: 'RUNNING' });
+    for (let wait: number | null = 0; wait !== null; ) {
+      wait = await runBulkAction(server.op.context, id);
+      if (wait !== null) await delay(wait);
+    }
+    expect(await bulkRow(server.op.db, id)).toMatchObject({ status: 'completed', processed: 3, succeeded: 3 });
+    expect((await change('pause', id)).message).toMatch(/has ended already: it is completed/);
+    expect((await change('resume', id)).__typename).toBe('ConflictError');
+    const { auditLog } = await graphql.query(
+      'query A($id: ID!) { auditLog(targetId: $id) { nodes { action before after } } }',
+      { id },
+    );
+    expect(auditLog.nodes).toEqual([
+      {
+        ...{ action: 'bulk_action.resume', before: { status: 'paused' } },
+        after: { status: 'running', processed: 1, matched: 3 },
+      },
+      {
+        ...{ action: 'bulk_action.pause', before: { status: 'running' } },
+        after: { status: 'paused', processed: 1, matched: 3 },
+      },
+    ]);
+  });
+
+  it('does not count for the pace', async () => {
+    const id = await started(10);
+    await change('pause', id);
+    // As if the action had run for ten seconds, and then been paused for an hour.
+    await server.op.db.query(
+      `update bulk_action set created_at = created_at - interval '3610 s', paused_at = paused_at - interval '1 hour',
+                              processed = 20 where id = $1`,
+      [id],
+    );
+    const { action } = await change('resume', id);
+    expect(action.processedPerSecond).toBeGreaterThan(1);
+    expect(action.processedPerSecond).toBeLessThan(2.1);
+    await change('cancel', id);
+  });
+
+  it('can be ended by a cancellation', async () => {
+    const id = await started(3);
+    await change('pause', id);
+    expect((await change('cancel', id)).action).toMatchObject({ status: 'CANCELLED', processed: 1, pausedAt: null });
+    expect((await change('resume', id)).message).toMatch(/it is cancelled/);
+  });
+
+  it('is not for other accounts', async () => {
+    const id = await started(3);
+    for (const name of ['pause', 'resume', 'cancel']) {
+      expect((await change(name, id, stranger)).__typename).toBe('NotFoundError');
+      expect((await change(name, UNKNOWN_ID)).__typename).toBe('NotFoundError');
+    }
+    await change('cancel', id);
+  });
+
+  it('counts for the limit on actions of an account', async () => {
+    const { graphql: other } = await server.newAccount();
+    const queue = await createQueue(other);
+    await insertDeadLetters(server.op.db, queue.id, 1);
+    const start = async () =>
+      (await other.query(`mutation R($id: ID!) { start: replayDeadLetters(queueId: $id, all: true) ${RESULT} }`, queue))
+        .start;
+    for (let n = 0; n < 20; n += 1) await change('pause', (await start()).action.id, other);
+    expect((await start()).message).toMatch(/20 bulk actions are running or paused/);
+  });
+});
+
 it('counts what a purge would cancel', async () => {
   const queue = await createQueue();
   for (const delay of [0, 60, 3600]) await publish(queue, {}, delay);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountByKeyHash, foreignKeyPrefixes, noteKeyUse, revokeApiKey } from '../../src/db/accounts.ts';
 import * as actions from '../../src/db/bulk/actions.ts';
 import { replayBatch, runBatchNow, settleBatch } from '../../src/db/bulk/batches.ts';
+import { cancelBulkAction, pauseBulkAction, resumeBulkAction } from '../../src/db/bulk/changes.ts';
 import * as selection from '../../src/db/bulk/selection.ts';
 import { databaseTime } from '../../src/db/connection/clock.ts';
 import type { Database, Statement } from '../../src/db/connection/database.ts';
@@ -14,8 +15,11 @@ import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../src/db
 import { settleCancelled, settleLost, settleOverdue } from '../../src/db/delivery/settle.ts';
 import * as stored from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
+import { dismissCause, restoreCause } from '../../src/db/dismissals.ts';
+import { accountMarks, WATCHED_LISTS } from '../../src/db/insight/account-marks.ts';
 import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
+import { lastAttempts } from '../../src/db/insight/last-attempts.ts';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { jobsAhead, liveQueueIds, waitingJobs } from '../../src/db/insight/queues.ts';
 import { indexAttempts, rollUp } from '../../src/db/insight/statistics.ts';
@@ -25,6 +29,7 @@ import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
 import { payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
 import { jobRows, lastAttemptsOfJobs } from '../../src/db/jobs/rows.ts';
+import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueState } from '../../src/db/queues/queues.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
@@ -229,6 +234,10 @@ const CASES: Case[] = [
   ],
   ['live queues', 500, () => liveQueueIds(db, by().accountId)],
   ['jobs ahead', 5000, () => jobsAhead(db, by().accountId, [job.id])],
+  ['marks of lists', 2000, () => accountMarks(db, by().accountId, new Set(WATCHED_LISTS))],
+  // Those that are not yet summed up, and those of five minutes.
+  ['last attempts', 60_000, () => lastAttempts(db, by().accountId, live(), RETENTION_MS)],
+  ['last attempt of all', 60_000, () => lastAttempts(db, by().accountId, null, RETENTION_MS)],
   ['lags', 500, () => serviceLags(db, by().accountId, RETENTION_MS)],
   ['why a job waits', 2000, () => waitingJobs(db, by().accountId, [job.id])],
   ['statistics', 60_000, () => stateOf(q.completed.id, 'attempts')],
@@ -254,7 +263,14 @@ const CASES: Case[] = [
   ['sweep tombstones', 5000, () => sweep.sweepQueues(db, '')],
   ['sweep dead letters', 5000, () => sweep.sweepDeadLetters(db, NONE)],
   ['sweep statistics', 5000, () => sweep.sweepByTime(db, 'statistics', Date.now(), periods)],
-  ['sweep audit entries', 5000, () => sweep.sweepByTime(db, 'audit', Date.now(), periods)],
+  ['dismiss a cause', 1000, () => dismissCause(db, by(), 'f'.repeat(16), null)],
+  ['restore a cause', 200, () => restoreCause(db, by(), 'f'.repeat(16))],
+  [
+    'dead letters that are not dismissed',
+    5000,
+    () => deadLetterRows(db, scope(), { dismissed: false }, { ascending: false, limit: 26 }),
+  ],
+  ['sweep audit entries and dismissals', 5000, () => sweep.sweepByTime(db, 'audit', Date.now(), periods)],
   ['sweep bulk actions', 5000, () => sweep.sweepByTime(db, 'bulkActions', Date.now(), periods)],
   ['count what a purge is about', JOBS * 0.25, () => selection.countPending(db, q.pending.id)],
   ['next of a purge', 2000, () => selection.nextPending(db, q.pending.id, 'g', 500)],
@@ -272,6 +288,7 @@ const CASES: Case[] = [
   ['pause a queue', 200, () => operations.pauseQueue(db, by(), NONE)],
   ['resume a queue', 200, () => operations.resumeQueue(db, by(), NONE, LIFETIME_MS)],
   ['rotate a secret', 200, () => operations.rotateSigningSecret(db, by(), NONE, { secret: 'x', overlapMs: 0 })],
+  ['begin the check of a receiver', 200, () => beginReceiverCheck(db, by(), NONE, 10)],
   ['finish a rotation', 200, () => operations.finishSecretRotation(db, by(), NONE)],
   ['end a hold', 500, endHold],
   ['encrypt payloads', 200, () => operations.encryptPayloads(db, by(), NONE, false)],
@@ -350,7 +367,9 @@ async function bulkAction(): Promise<void> {
   await settleBatch(db, { ...action, processed: 1 }, [NONE], []);
   await runBatchNow(db, { ...action, processed: 2 }, [NONE]);
   await actions.finishBulkAction(db, { ...action, processed: 3 }, null);
-  await actions.cancelBulkAction(db, by(), action.id);
+  await pauseBulkAction(db, by(), action.id);
+  await resumeBulkAction(db, by(), action.id);
+  await cancelBulkAction(db, by(), action.id);
   await actions.bulkActionStatus(db, by().accountId, action.id);
 }
 

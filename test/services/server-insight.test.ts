@@ -39,6 +39,8 @@ it('returns the facts of the server, by the database clock', async () => {
   expect(server).toEqual({
     version: '1.2.3',
     environment: 'test',
+    // The database's clock is shifted here.
+    clockOffsetSeconds: expect.closeTo((now.getTime() - Date.now()) / 1000, -1),
     retentionSeconds: RETENTION_MS / 1000,
     lifetimeSeconds: LIFETIME_MS / 1000,
     webhookTimeoutSeconds: 15,

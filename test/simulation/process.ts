@@ -177,6 +177,7 @@ export class Process implements Host {
         if (!hasRoom) this.#setup.callOthers(this, queueId, reason);
       },
       changes: NO_CHANGES,
+      sendTest: () => Promise.reject(new Error('there are no receivers')),
       // Publishing and what is done to single jobs is all hand-written SQL.
       prisma: undefined as unknown as Context['prisma'],
       readingPrisma: undefined as unknown as Context['readingPrisma'],

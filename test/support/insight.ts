@@ -27,6 +27,7 @@ export async function openInsight() {
     signIn: { sessionMaxMs: 86_400_000, issuer: null, onlyOidc: false },
     wake: () => undefined,
     changes: { changed: () => undefined },
+    sendTest: () => Promise.reject(new Error('there are no receivers')),
   };
   const actor = { type: 'api_key', id: 'a'.repeat(24), label: 'jf_abc…wxyz' } as const;
   const account: Account = { id: accountId, name: 'test', plan: 'pro', actor };

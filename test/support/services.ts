@@ -59,6 +59,7 @@ export function openServices(
     signIn: { sessionMaxMs: DAY_MS, issuer: null, onlyOidc: false },
     wake: (queueId, reason) => notifier.add(queueId, reason),
     changes: { changed: (change) => changes.push(change) },
+    sendTest: () => Promise.reject(new Error('there are no receivers')),
   };
 
   return {

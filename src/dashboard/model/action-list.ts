@@ -21,6 +21,8 @@ export function sentenceOfActions(
   if (!isFirstPage) return phrase`Earlier actions.`;
   const end = Date.parse(last.finishedAt ?? last.updatedAt);
   const { noun, others } = wordsOfKind(last.kind);
-  const how = { COMPLETED: 'ended', CANCELLED: 'was stopped', FAILED: 'failed', RUNNING: 'runs' }[last.status];
+  const how = { COMPLETED: 'ended', CANCELLED: 'was stopped', FAILED: 'failed', PAUSED: 'was paused', RUNNING: 'runs' }[
+    last.status
+  ];
   return phrase`No action is running. The last one, the ${noun} of ${last.queue?.name ?? others}, ${how} at ${{ at: end, text: time(end, view) }}.`;
 }

@@ -10,7 +10,7 @@ export type ActionKind = 'REPLAY_DEAD_LETTERS' | 'CANCEL_JOBS' | 'PURGE_QUEUE' |
 /** What is known of an action. The fragment `ActionNow` has these fields. */
 export interface ActionState {
   kind: ActionKind;
-  status: 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  status: 'RUNNING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
   matched: number;
   processed: number;
   succeeded: number;
@@ -20,6 +20,8 @@ export interface ActionState {
   canaryJobId: string | null;
   error: string | null;
   requestedBy: string;
+  pausedAt: string | null;
+  pausedBy: string | null;
   createdAt: string;
   updatedAt: string;
   finishedAt: string | null;
@@ -79,6 +81,9 @@ export function wordsOfKind(kind: string): KindWords {
 const MAX_MATCHED = 1_000_000;
 
 export const matchedText = (matched: number) => (matched >= MAX_MATCHED ? `${number(MAX_MATCHED)}+` : number(matched));
+
+/** Whether it goes on, or can go on. */
+export const isOpen = ({ status }: Pick<ActionState, 'status'>) => status === 'RUNNING' || status === 'PAUSED';
 
 export const toGo = ({ matched, processed }: ActionState) => Math.max(0, matched - processed);
 
@@ -145,6 +150,8 @@ export function sentenceOfAction(
       const progress = `${number(action.processed)} of ${matchedText(action.matched)} ${things} ${verb} ${done}.`;
       return left === null ? progress : `${progress} About ${span(left)} to go.`;
     }
+    case 'PAUSED':
+      return `Paused${action.pausedBy === null ? '' : ` by ${action.pausedBy}`} after ${number(action.processed)} of ${matchedText(action.matched)} ${things}.`;
     case 'COMPLETED': {
       const count =
         action.succeeded === 0 ? `no ${one} was` : `${many(action.succeeded, `${one} was`, `${others} were`)}`;
@@ -170,7 +177,9 @@ const withStop = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
 /** For the tab: short, and it does not change more than it has to. */
 export function titleOfAction(action: ActionState): string {
   const { done } = wordsOfKind(action.kind);
-  if (action.status !== 'RUNNING') return { COMPLETED: 'Done', CANCELLED: 'Stopped', FAILED: 'Failed' }[action.status];
+  if (action.status !== 'RUNNING') {
+    return { PAUSED: 'Paused', COMPLETED: 'Done', CANCELLED: 'Stopped', FAILED: 'Failed' }[action.status];
+  }
   return `${action.matched === 0 ? 0 : Math.floor((action.processed / action.matched) * 100)}\u00a0% ${done}`;
 }
 
@@ -187,6 +196,7 @@ export function paceOfAction(action: ActionState, rate: number | null): string {
 
 export const SIGNALS: Readonly<Record<ActionState['status'], Signal>> = {
   RUNNING: 'run',
+  PAUSED: 'idle',
   COMPLETED: 'ok',
   FAILED: 'bad',
   CANCELLED: 'idle',
@@ -235,8 +245,9 @@ export function stepsOf(action: ActionState, canary: CanaryJob | null, stoppedBy
     }
   } else {
     const text = sentenceOfAction(action, { rate: null, stoppedBy }).replace(/\.$/, '');
-    const icon = ({ COMPLETED: 'done', CANCELLED: 'stop', FAILED: 'failed' } as const)[action.status];
-    steps.push({ at: Date.parse(action.finishedAt ?? action.updatedAt), icon, signal: SIGNALS[action.status], text });
+    const icon = ({ PAUSED: 'paused', COMPLETED: 'done', CANCELLED: 'stop', FAILED: 'failed' } as const)[action.status];
+    const at = Date.parse(action.finishedAt ?? action.pausedAt ?? action.updatedAt);
+    steps.push({ at, icon, signal: SIGNALS[action.status], text });
   }
   return steps.reverse();
 }
@@ -248,6 +259,7 @@ export function leadOfAction(action: ActionState & { queue: { name: string } | n
     action.queue === null ? null : `Of ${action.queue.name}.`,
     phrase`Asked for by ${action.requestedBy} at ${{ at, text: time(at, view) }}.`,
     action.status === 'RUNNING' ? 'You can leave this page: it goes on.' : null,
+    action.status === 'PAUSED' ? `The other ${number(toGo(action))} wait until it is resumed.` : null,
   );
 }
 

@@ -26,6 +26,7 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'queue.rotate_secret': { verb: 'began to rotate the secret of', label: 'rotation of a secret begun', icon: 'key' },
   'queue.finish_rotation': { verb: 'finished the rotation of', label: 'rotation of a secret finished', icon: 'key' },
   'queue.encrypt_payloads': { verb: 'changed the encryption of', label: 'encryption changed', icon: 'settings' },
+  'queue.check_receiver': { verb: 'checked the receiver of', label: 'receiver checked', icon: 'send' },
   'queue.purge': { verb: 'purged the queue', label: 'queue purged', icon: 'deleted' },
   'job.publish': { verb: 'published the job', label: 'job published', icon: 'plus' },
   'jobs.publish': { verb: 'published jobs in', label: 'jobs published', icon: 'plus' },
@@ -45,6 +46,10 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'session.end': { verb: 'ended a session of', label: 'session ended', icon: 'user' },
   'sessions.end': { verb: 'ended all sessions of', label: 'all sessions of a person ended', icon: 'user' },
   'bulk_action.cancel': { verb: 'stopped the action', label: 'action stopped', icon: 'stop' },
+  'bulk_action.pause': { verb: 'paused the action', label: 'action paused', icon: 'paused' },
+  'bulk_action.resume': { verb: 'resumed the action', label: 'action resumed', icon: 'play' },
+  'error_group.dismiss': { verb: 'dismissed a cause of dead letters', label: 'cause dismissed', icon: 'cancelled' },
+  'error_group.restore': { verb: 'restored a cause of dead letters', label: 'cause restored', icon: 'undo' },
 };
 
 /** An action without words here is shown by its name: `member.remove` is "member: remove". */

@@ -130,8 +130,9 @@ export const ATTEMPTS: Readonly<Record<AttemptStatus, Word>> = {
   DEFERRED: { word: 'Deferred', icon: 'held', signal: 'hold' },
 };
 
-export const ACTIONS: Readonly<Record<'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED', Word>> = {
+export const ACTIONS: Readonly<Record<'RUNNING' | 'PAUSED' | 'COMPLETED' | 'FAILED' | 'CANCELLED', Word>> = {
   RUNNING: { word: 'Running', icon: 'actions', signal: 'run' },
+  PAUSED: { word: 'Paused', icon: 'paused', signal: 'idle' },
   COMPLETED: { word: 'Completed', icon: 'done', signal: 'ok' },
   FAILED: { word: 'Failed', icon: 'failed', signal: 'bad' },
   CANCELLED: { word: 'Cancelled', icon: 'stop', signal: 'idle' },

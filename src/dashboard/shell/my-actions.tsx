@@ -4,7 +4,7 @@ import { useLocation } from 'wouter';
 import { ActionState } from '../graphql/operations/actions.ts';
 import { query, queryClient } from '../graphql/query.ts';
 import { useWatch } from '../live/live.ts';
-import { sentenceOfAction } from '../model/action.ts';
+import { isOpen, sentenceOfAction } from '../model/action.ts';
 import { ACTIONS } from '../model/words.ts';
 import { toast } from '../parts/toast.tsx';
 import { useStore } from '../store.ts';
@@ -22,7 +22,7 @@ export default function MyActions() {
   useEffect(() => {
     for (const [index, { data }] of asked.entries()) {
       const action = data?.bulkAction;
-      if (action === undefined || action?.status === 'RUNNING') continue;
+      if (action === undefined || (action !== null && isOpen(action))) continue;
       // Not of `ids`, which still has those that this pass has removed.
       setFollowed(followed.get().filter((id) => id !== ids[index]));
       // It may be that of an account that was signed in before.

@@ -27,8 +27,8 @@ export interface NewBulkAction {
   matched: number;
 }
 
-/** Limit of running actions per account. Each of them is polled at least once a second. */
-export const MAX_RUNNING = 20;
+/** Limit of running and paused actions per account. A running one is polled at least once a second. */
+export const MAX_OPEN = 20;
 
 // One statement, so that the row, its wake-up and its audit entry are written together or not at all.
 const START: Statement = {
@@ -39,7 +39,7 @@ const START: Statement = {
                                revision, looked_at, kept_at)
       select $1, $2, $3, $4::jsonb, $5::integer, $6::boolean, $7::integer, $8::json ->> 'label',
              ${BULK_REVISION}, '9999-12-31 00:00:00+00', jobferry_now()
-       where (select count(*) from bulk_action where account_id = $1 and status = 'running') < ${MAX_RUNNING}
+       where (select count(*) from bulk_action where account_id = $1 and finished_at is null) < ${MAX_OPEN}
       returning id
     )
     select action.id,
@@ -57,7 +57,7 @@ const AUDIT_ACTIONS = {
   run_jobs_now: 'jobs.run_now',
 } as const satisfies Record<BulkKind, AuditRecord['action']>;
 
-/** @returns the id; null when too many actions of the account are running */
+/** @returns the id; null when too many actions of the account have not ended */
 export async function startBulkAction(db: Database, by: Author, action: NewBulkAction): Promise<string | null> {
   const { kind, queueId, selection, ratePerSecond, canary, matched } = action;
   const after = { filter: selection, ratePerSecond, canary, matched };
@@ -77,26 +77,7 @@ export async function startBulkAction(db: Database, by: Author, action: NewBulkA
   return row?.id ?? null;
 }
 
-const CANCEL: Statement = {
-  name: 'cancel-bulk-action',
-  text: `
-    with cancelled as (
-      update bulk_action set status = 'cancelled', finished_at = jobferry_now(), updated_at = jobferry_now()
-       where id = $1 and account_id = $2 and status = 'running'
-      returning id, processed, matched
-    )
-    select id, jobferry_audit($2, $3::json, 'bulk_action.cancel', 'bulk_action', id, null,
-                              jsonb_build_object('status', 'running'),
-                              jsonb_build_object('status', 'cancelled', 'processed', processed, 'matched', matched))
-      from cancelled`,
-};
-
-/** Ends a running action after its present batch. @returns false when there is no such running action */
-export async function cancelBulkAction(db: Database, by: Author, actionId: string): Promise<boolean> {
-  return (await db.query(CANCEL, [actionId, by.accountId, actorJson(by.actor)])).length > 0;
-}
-
-type BulkStatus = 'running' | 'completed' | 'cancelled' | 'failed';
+export type BulkStatus = 'running' | 'paused' | 'completed' | 'cancelled' | 'failed';
 
 const STATUS: Statement = {
   name: 'bulk-action-status',
@@ -151,7 +132,7 @@ interface ActionRow {
 /** SQL: when a worker last worked on an action. Builds without revisions know `looked_at` only. */
 const KEPT_AT = 'case revision when 1 then looked_at else kept_at end';
 /** SQL: a worker works on the action now. */
-const IS_KEPT = `
+export const IS_KEPT = `
   kept_at = jobferry_now(), looked_at = case revision when 1 then jobferry_now() else looked_at end`;
 
 // Updates them at most once a second, because a batch updates them, too.

@@ -110,7 +110,10 @@ const ROTATE: Statement = {
                               when next_signing_secret_at is null then signing_secret
                               else next_signing_secret end,
         next_signing_secret = case when $5::float8 > 0 then $4 end,
-        next_signing_secret_at = case when $5::float8 > 0 then clock.now + $5::float8 * interval '1 ms' end
+        next_signing_secret_at = case when $5::float8 > 0 then clock.now + $5::float8 * interval '1 ms' end,
+        signing_secret_since = clock.now + $5::float8 * interval '1 ms',
+        former_secret_since = case when signing_secret_since <= clock.now then signing_secret_since
+                                   else former_secret_since end
         from present cross join clock where queue.id = present.id
       returning queue.id, queue.name, present.planned,
                 coalesce(next_signing_secret_at, clock.now)::timestamptz as takes_over_at
@@ -145,7 +148,8 @@ const FINISH_ROTATION: Statement = {
       select id, next_signing_secret_at as planned from queue
        where id = $1 and account_id = $2 and deleted_at is null and next_signing_secret_at is not null for no key update
     ), finished as (
-      update queue set signing_secret = next_signing_secret, next_signing_secret = null, next_signing_secret_at = null
+      update queue set signing_secret = next_signing_secret, next_signing_secret = null, next_signing_secret_at = null,
+                       signing_secret_since = least(signing_secret_since, jobferry_now())
         from present where queue.id = present.id
       returning queue.id, queue.name, present.planned
     )

@@ -140,6 +140,17 @@ const AUDIT: Statement = {
     returning 1 as swept`,
 };
 
+// A dismissal has an effect until the last dead letter from before its end is past retention.
+const DISMISSALS: Statement = {
+  name: 'sweep-dismissals',
+  text: `
+    delete from dismissal where (account_id, fingerprint) in (
+      select account_id, fingerprint from dismissal
+       where until < ${at('$1')} - ($2::float8 + $3::float8) * interval '1 ms'
+       order by until limit ${BATCH} for update skip locked)
+    returning 1 as swept`,
+};
+
 // Kept for thirty days after their end.
 const BULK_ACTIONS: Statement = {
   name: 'sweep-bulk-actions',
@@ -193,9 +204,13 @@ export async function sweepByTime(
   db: Database,
   what: SweptByTime,
   nowMs: number,
-  { retentionMs }: Periods,
+  { retentionMs, lifetimeMs }: Periods,
 ): Promise<number> {
-  if (what === 'audit') return (await db.query(AUDIT, [nowMs])).length;
+  if (what === 'audit') {
+    // What people did and decided.
+    const dismissals = await db.query(DISMISSALS, [nowMs, retentionMs, lifetimeMs]);
+    return dismissals.length + (await db.query(AUDIT, [nowMs])).length;
+  }
   if (what === 'bulkActions') return (await db.query(BULK_ACTIONS, [nowMs])).length;
   if (what === 'sessions') return (await db.query(SESSIONS, [nowMs])).length;
   const stats = await db.query(STATS, [nowMs, retentionMs]);

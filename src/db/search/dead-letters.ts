@@ -33,7 +33,7 @@ const LAST_ID = 'g';
 export function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
   const { retentionMs, lifetimeMs } = scope.periods;
   const values: unknown[] = [scope.accountId, scope.windowMs, retentionMs, lifetimeMs];
-  const { queueIds, payload, ...others } = filter;
+  const { queueIds, payload, dismissed, ...others } = filter;
   let own = `with moment as materialized (
       select jobferry_first_id(now - $2 * interval '1 ms') as first_id, now
         from (select jobferry_now() as now) clock
@@ -52,6 +52,7 @@ export function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
       lifetime: `$4 * interval '1 ms'`,
     }),
     ...deadLetterConditions(others, values),
+    ...(dismissed === undefined ? [] : [`${dismissed ? '' : 'not '}${IS_DISMISSED}`]),
   ];
   const add = (value: unknown) => {
     values.push(value);
@@ -65,6 +66,10 @@ export function compose(scope: DeadLetterScope, filter: DeadLetterFilter) {
   }
   return { own, conditions, values, add };
 }
+
+/** SQL: whether the account has dismissed the cause of the dead letter `d` for the time at which its job died. */
+const IS_DISMISSED = `exists (
+  select from dismissal x where x.account_id = $1 and x.fingerprint = d.fingerprint and x.until >= d.dead_at)`;
 
 /** @returns up to `limit` dead letters, most recently dead first, or last if `ascending` */
 export async function deadLetterRows(

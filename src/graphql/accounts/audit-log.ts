@@ -7,7 +7,7 @@ import { given, TimeRangeInput } from '../filter-input.ts';
 import { inPlace, newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
 
-const AuditEntry = builder.prismaObject('AuditEntry', {
+export const AuditEntry = builder.prismaObject('AuditEntry', {
   description: 'A change in the account: the actor, the time, and the values before and after.',
   authScopes: (entry) => ({ owner: entry.accountId }),
   fields: (t) => ({

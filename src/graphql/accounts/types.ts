@@ -6,7 +6,7 @@ import { builder } from '../builder.ts';
 import { MemberRole } from '../enums.ts';
 import { HOLDER, Session } from '../members/types.ts';
 import { PRICE, totalTimelinePrice } from '../prices.ts';
-import { TimelinePoint } from '../queues/statistics.ts';
+import { LAST_DELIVERY, TimelinePoint } from '../queues/statistics.ts';
 import { Selection } from '../selection.ts';
 import { timelineArgs } from '../timeline.ts';
 import { toTimeline } from '../timeline-range.ts';
@@ -78,6 +78,13 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
           ...toTimeline(args, (await loaders.server()).now),
           published: Selection.of(info).has('published'),
         }),
+    }),
+    lastDeliveryAt: t.field({
+      type: 'DateTime',
+      complexity: PRICE.lastDelivery,
+      nullable: true,
+      description: `Time at which the last attempt of any live queue ended; null if there is none within retention. ${LAST_DELIVERY} Of more than 1000 queues only the oldest are included.`,
+      resolve: (account, _args, { services }) => services.insight.lastDelivery(account),
     }),
     apiKeys: t.prismaField({
       type: [ApiKey],

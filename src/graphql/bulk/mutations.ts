@@ -3,18 +3,27 @@ import { ConflictError, NotFoundError } from '../errors.ts';
 import { idOf, refusing } from '../input.ts';
 import { BulkActionPayload, type BulkActionResult } from './types.ts';
 
-builder.mutationFields((t) => ({
-  cancelBulkAction: t.field({
-    type: BulkActionPayload,
-    description: 'Stops a bulk action. Finished batches are not undone.',
-    errors: { types: [NotFoundError, ConflictError] },
-    args: { id: t.arg.id({ required: true, description: 'Id of the bulk action.' }) },
-    resolve: (_root, { id }, { services, account }) =>
-      refusing(
-        async (): Promise<BulkActionResult> => ({
-          matched: null,
-          actionId: await services.bulk.cancel(account, idOf(id, 'bulk action')),
-        }),
-      ),
-  }),
-}));
+/** A change of one bulk action; `change` is the name of its use case. */
+const changes = (change: 'cancel' | 'pause' | 'resume', description: string) =>
+  builder.mutationField(`${change}BulkAction`, (t) =>
+    t.field({
+      type: BulkActionPayload,
+      description,
+      errors: { types: [NotFoundError, ConflictError] },
+      args: { id: t.arg.id({ required: true, description: 'Id of the bulk action.' }) },
+      resolve: (_root, { id }, { services, account }) =>
+        refusing(
+          async (): Promise<BulkActionResult> => ({
+            matched: null,
+            actionId: await services.bulk[change](account, idOf(id, 'bulk action')),
+          }),
+        ),
+    }),
+  );
+
+changes('cancel', 'Stops a bulk action. Finished batches are not undone.');
+changes(
+  'pause',
+  'Pauses a running bulk action after its present batch, until it is resumed or cancelled. A job that was sent ahead as the canary is delivered all the same. Changes nothing if it is paused already.',
+);
+changes('resume', 'Continues a paused bulk action where it stopped. Changes nothing if it is running.');

@@ -8,9 +8,28 @@ const BULK_ACTION_KINDS = ['replay_dead_letters', 'cancel_jobs', 'purge_queue', 
 type BulkActionKindName = (typeof BULK_ACTION_KINDS)[number];
 const BulkActionKind = enumOf('BulkActionKind', 'Kind of work of a bulk action.', BULK_ACTION_KINDS);
 
-const BULK_ACTION_STATUSES = ['running', 'completed', 'cancelled', 'failed'] as const;
+const BULK_ACTION_STATUSES = ['running', 'paused', 'completed', 'cancelled', 'failed'] as const;
 type BulkActionStatusName = (typeof BULK_ACTION_STATUSES)[number];
-export const BulkActionStatus = enumOf('BulkActionStatus', 'Status of a bulk action.', BULK_ACTION_STATUSES);
+export const BulkActionStatus = enumOf(
+  'BulkActionStatus',
+  'Status of a bulk action. `RUNNING` and `PAUSED` ones have not ended.',
+  BULK_ACTION_STATUSES,
+);
+
+const TIMES = { createdAt: true, updatedAt: true, pausedSeconds: true } as const;
+
+/** How long an action has run up to its last progress, without its pauses. */
+function secondsOf({
+  createdAt,
+  updatedAt,
+  pausedSeconds,
+}: {
+  createdAt: Date;
+  updatedAt: Date;
+  pausedSeconds: number;
+}) {
+  return (updatedAt.getTime() - createdAt.getTime()) / 1000 - pausedSeconds;
+}
 
 export const BulkAction = builder.prismaObject('BulkAction', {
   description: 'Work on many items (jobs or dead letters), which the workers do in batches.',
@@ -61,23 +80,32 @@ export const BulkAction = builder.prismaObject('BulkAction', {
     processedPerSecond: t.float({
       nullable: true,
       description:
-        'Average number of items processed per second since the request; null before the first batch and for an action that took no time.',
-      select: { processed: true, createdAt: true, updatedAt: true },
-      resolve: ({ processed, createdAt, updatedAt }) => {
-        const seconds = (updatedAt.getTime() - createdAt.getTime()) / 1000;
-        return processed === 0 || seconds <= 0 ? null : processed / seconds;
+        'Average number of items processed per second since the request, without pauses; null before the first batch and for an action that took no time.',
+      select: { processed: true, ...TIMES },
+      resolve: (action) => {
+        const seconds = secondsOf(action);
+        return action.processed === 0 || seconds <= 0 ? null : action.processed / seconds;
       },
     }),
     secondsLeft: t.float({
       nullable: true,
       description:
         'Estimated time to the end at that average, in seconds; null unless the bulk action is running and has processed items.',
-      select: { status: true, matched: true, processed: true, createdAt: true, updatedAt: true },
-      resolve: ({ status, matched, processed, createdAt, updatedAt }) => {
-        const seconds = (updatedAt.getTime() - createdAt.getTime()) / 1000;
+      select: { status: true, matched: true, processed: true, ...TIMES },
+      resolve: (action) => {
+        const { status, matched, processed } = action;
         if (status !== 'running' || processed === 0) return null;
-        return (Math.max(matched - processed, 0) * seconds) / processed;
+        return (Math.max(matched - processed, 0) * secondsOf(action)) / processed;
       },
+    }),
+    pausedAt: t.expose('pausedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Start of the present pause; null unless the bulk action is paused.',
+    }),
+    pausedBy: t.exposeString('pausedBy', {
+      nullable: true,
+      description: 'Actor that paused the bulk action; null unless it is paused.',
     }),
     error: t.exposeString('error', {
       nullable: true,
@@ -89,12 +117,12 @@ export const BulkAction = builder.prismaObject('BulkAction', {
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the bulk action was requested.' }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime',
-      description: 'Time at which the bulk action last made progress or ended.',
+      description: 'Time at which the bulk action last made progress, was paused or resumed, or ended.',
     }),
     finishedAt: t.expose('finishedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Time at which the bulk action ended; null while it is running.',
+      description: 'Time at which the bulk action ended; null while it is running or paused.',
     }),
   }),
 });
@@ -134,7 +162,7 @@ export const BulkActionPayload = builder.objectRef<BulkActionResult>('BulkAction
     action: t.prismaField({
       type: BulkAction,
       nullable: true,
-      description: 'The bulk action, which can be watched and cancelled; null for a dry run.',
+      description: 'The bulk action, which can be watched, paused and cancelled; null for a dry run.',
       resolve: actionOf,
     }),
   }),

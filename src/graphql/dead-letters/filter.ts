@@ -15,6 +15,10 @@ export const DeadLetterFilterInput = builder.inputType('DeadLetterFilter', {
     replayed: t.boolean({
       description: 'True: only dead letters that were replayed. False: only those that were not.',
     }),
+    dismissed: t.boolean({
+      description:
+        'True: only dead letters that are dismissed by their cause, see `dismissErrorGroup`. False: only those that are not.',
+    }),
     errorContains: t.string({ description: 'Dead letters whose error contains this text, ignoring case.' }),
     webhookStatusCodes: t.intList({
       description: 'Dead letters whose last attempt had an answer with one of these status codes.',

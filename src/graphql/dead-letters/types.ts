@@ -13,6 +13,7 @@ import type { JobRow } from '../loaders.ts';
 import { inPlace } from '../newest-first.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
 import { Selection } from '../selection.ts';
+import { Dismissal } from './dismissals.ts';
 
 DeadLetter.implement({
   description:
@@ -133,6 +134,13 @@ export const ErrorGroup = builder.objectRef<ErrorGroupShape>('ErrorGroup').imple
     lastSeen: t.expose('lastSeen', {
       type: 'DateTime',
       description: 'Time at which the newest job of the group died.',
+    }),
+    dismissal: t.field({
+      type: Dismissal,
+      nullable: true,
+      description:
+        'The dismissal of the group; null if there is none. The group may have newer dead letters, which are not dismissed.',
+      resolve: ({ fingerprint }, _args, { loaders }) => loaders.dismissal.load(fingerprint),
     }),
     sample: t.field({
       type: DeadLetter,

@@ -2,9 +2,8 @@ import { builder } from '../builder.ts';
 import { BulkAction } from '../bulk/types.ts';
 import type { JobRow, QueueRow } from '../loaders.ts';
 import { Job, Queue } from '../refs.ts';
-
-/** Maximum number of queues in one event of `queueStats`. Prices count as many jobs per event. */
-export const MAX_EACH = 100;
+import { type AccountEvent, AuditLogChanged, DeadLettersAdded, InstancesChanged } from './account-events.ts';
+import { MAX_EACH } from './queues-now.ts';
 
 export interface JobsUpdatedShape {
   jobs: JobRow[];
@@ -55,26 +54,16 @@ export const BulkActionProgress = builder.objectRef<ActionShape>('BulkActionProg
   }),
 });
 
-export type LiveEventShape = JobsUpdatedShape | QueueStatsShape | ActionShape;
+export type LiveEventShape = JobsUpdatedShape | QueueStatsShape | ActionShape | AccountEvent;
 
 export const LiveEvent = builder.unionType('LiveEvent', {
   description: 'A change of a watched object.',
-  types: [JobsUpdated, QueueStats, BulkActionProgress],
+  types: [JobsUpdated, QueueStats, BulkActionProgress, DeadLettersAdded, AuditLogChanged, InstancesChanged],
   resolveType: (event: LiveEventShape) => {
     if ('actionId' in event) return BulkActionProgress;
+    if ('deadLettersOf' in event) return DeadLettersAdded;
+    if ('auditLog' in event) return AuditLogChanged;
+    if ('instances' in event) return InstancesChanged;
     return 'queues' in event ? QueueStats : JobsUpdated;
   },
-});
-
-export const WatchInput = builder.inputType('WatchInput', {
-  description: 'The objects to watch, at most 100 of each kind. Ids of other accounts are ignored.',
-  fields: (t) => ({
-    queueIds: t.idList({ description: 'Ids of queues. The jobs of these queues are watched too.' }),
-    allQueues: t.boolean({
-      description:
-        'True: all queues of the account, also those that are created later, without their jobs. An event has at most 100 queues.',
-    }),
-    jobIds: t.idList({ description: 'Ids of jobs.' }),
-    actionIds: t.idList({ description: 'Ids of bulk actions.' }),
-  }),
 });

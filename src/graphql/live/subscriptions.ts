@@ -4,8 +4,10 @@ import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import { visibleJob } from '../jobs/visible.ts';
 import { Selection } from '../selection.ts';
-import { BulkActionProgress, JobsUpdated, LiveEvent, MAX_EACH, QueueStats, WatchInput } from './events.ts';
-import { followAll, jobsOf, ownWatch, queuesNow, watchOf } from './watched.ts';
+import { BulkActionProgress, JobsUpdated, LiveEvent, QueueStats } from './events.ts';
+import { MAX_EACH, queuesNow } from './queues-now.ts';
+import { mostObjects, WatchInput } from './watch-input.ts';
+import { followAll, jobsOf, ownWatch, watchOf } from './watched.ts';
 
 const LIMITS = { intervalMs: { min: 100, max: 60_000 }, everySeconds: { min: 1, max: 3600 } };
 
@@ -67,13 +69,8 @@ builder.subscriptionFields((t) => ({
           'Minimum time between two events in milliseconds, 100 to 60000. Changes within this time are sent together.',
       }),
     },
-    // An interval has one event with jobs, one with queues, and one for each bulk action.
-    complexity: ({ watch }) => ({
-      field: 1,
-      multiplier:
-        Math.max(1, watch?.allQueues === true ? MAX_EACH : (watch?.queueIds?.length ?? 0), watch?.jobIds?.length ?? 0) /
-        MAX_EACH,
-    }),
+    // An interval has one event with jobs, one with queues, one for each bulk action, and one for each list.
+    complexity: ({ watch }) => ({ field: 1, multiplier: mostObjects(watch) / MAX_EACH }),
     subscribe: async (_root, { watch, minIntervalMs }, context, info) => {
       assertWithin('minIntervalMs', minIntervalMs, LIMITS.intervalMs);
       const stream = { context, selected: Selection.of(info) };
@@ -143,7 +140,7 @@ async function* followAction(context: GraphQLContext, signal: AbortSignal, id: s
     for (;;) {
       const status = await statusOfAction(context, id);
       yield { actionId: id };
-      if (status !== 'running') return;
+      if (status !== 'running' && status !== 'paused') return;
       if ((await changes.next()).done === true) return;
     }
   } finally {

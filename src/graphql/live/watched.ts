@@ -3,7 +3,10 @@ import type { Changes, Watch } from '../../live/live.ts';
 import type { GraphQLContext } from '../context.ts';
 import type { JobRow, QueueRow } from '../loaders.ts';
 import type { Selection } from '../selection.ts';
-import { type JobsUpdatedShape, type LiveEventShape, MAX_EACH, type WatchInput } from './events.ts';
+import { accountEventsOf } from './account-events.ts';
+import type { JobsUpdatedShape, LiveEventShape } from './events.ts';
+import { queuesNow } from './queues-now.ts';
+import type { WatchInput } from './watch-input.ts';
 
 /** Maximum number of ids of each kind that a subscription watches. */
 const MAX_IDS = 100;
@@ -51,13 +54,14 @@ async function withoutOtherJobs(context: GraphQLContext, changes: Changes, watch
 
 async function eventsOf({ context, selected }: LiveStream, changes: Changes): Promise<LiveEventShape[]> {
   context.renew();
-  const [jobs, queues] = await Promise.all([
+  const [jobs, queues, ofAccount] = await Promise.all([
     jobsOf(context, changes, selected.below('jobs')),
     changes.allQueues === true
       ? queuesNow(context, null)
       : queuesOf(context, [...changes.queueIds], selected.below('queues')),
+    accountEventsOf(context, changes),
   ]);
-  return toEvents({ actionIds: [...changes.actionIds], jobs, queues: queues.filter(isLive) });
+  return [...toEvents({ actionIds: [...changes.actionIds], jobs, queues: queues.filter(isLive) }), ...ofAccount];
 }
 
 interface Present {
@@ -97,15 +101,6 @@ async function queuesOf({ loaders }: GraphQLContext, ids: readonly string[], sel
 
 const isLive = ({ deletedAt }: QueueRow) => deletedAt === null;
 
-export async function queuesNow({ prisma, account }: GraphQLContext, ids: string[] | null): Promise<QueueRow[]> {
-  return prisma.queue.findMany({
-    where: { accountId: account.id, deletedAt: null, ...(ids === null ? {} : { id: { in: ids } }) },
-    omit: { signingSecret: true, nextSigningSecret: true },
-    orderBy: { id: 'asc' },
-    take: MAX_EACH,
-  });
-}
-
 export function watchOf({ account }: GraphQLContext, watch: Partial<Watch>): Watch {
   return { accountId: account.id, queueIds: [], jobIds: [], actionIds: [], ...watch };
 }
@@ -141,9 +136,19 @@ export async function ownWatch(
     jobIds: idsOf(jobs?.jobs ?? []),
     actionIds: idsOf(actions),
     allQueues,
+    lists: [
+      ...(input.errorGroups === true ? (['deadLetters'] as const) : []),
+      ...(input.auditLog === true ? (['auditLog'] as const) : []),
+      ...(input.instances === true ? (['instances'] as const) : []),
+    ],
   });
   const shown = allQueues ? await queuesNow(context, null) : queues.filter(isLive);
-  return { own, first: toEvents({ actionIds: [...own.actionIds], jobs, queues: shown }) };
+  // The newest rows of these lists are read by the fields of the events.
+  const lists = [
+    ...(input.auditLog === true ? [{ auditLog: true as const }] : []),
+    ...(input.instances === true ? [{ instances: true as const }] : []),
+  ];
+  return { own, first: [...toEvents({ actionIds: [...own.actionIds], jobs, queues: shown }), ...lists] };
 }
 
 function idsOf(rows: readonly { id: string }[]): string[] {

@@ -33,7 +33,7 @@ export async function byTrouble(
     const oldest = depth?.oldestDueAt ?? null;
     const at = troubleOf({
       paused: node.pausedAt !== null,
-      held: node.holdUntil !== null,
+      held: node.holdUntil !== null && (node.holdUntil > server.now || node.probeJobId !== null),
       oldestDueMs: oldest === null ? null : server.now.getTime() - oldest.getTime(),
       warnings: health?.warnings.map(({ warning }) => warning) ?? [],
     });

@@ -117,7 +117,7 @@ const PurgeQueuePayload = builder.objectRef<BulkActionResult>('PurgeQueuePayload
     action: t.prismaField({
       type: BulkAction,
       nullable: true,
-      description: 'The bulk action, which can be watched and cancelled; null for a dry run.',
+      description: 'The bulk action, which can be watched, paused and cancelled; null for a dry run.',
       resolve: actionOf,
     }),
   }),

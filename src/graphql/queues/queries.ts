@@ -13,7 +13,7 @@ import { byTrouble, MAX_ORDERED } from './by-trouble.ts';
 
 const QueueOrder = enumOf(
   'QueueOrder',
-  'Order of queues. `CREATED_AT`: oldest first. `TROUBLE`: first queues whose receiver rejects or fails, then those that fall behind or have a slow receiver, then held ones, then paused ones, then all others; within each, the one with the oldest due job first. Only the 500 oldest queues are ordered by trouble.',
+  'Order of queues. `CREATED_AT`: oldest first. `TROUBLE`: first queues whose receiver rejects or fails, then those that fall behind or have a slow receiver, then held ones and those with backpressure, then paused ones, then all others; within each, the one with the oldest due job first. Only the 500 oldest queues are ordered by trouble.',
   ['created_at', 'trouble'],
 );
 

@@ -6,6 +6,10 @@ import { builder } from '../builder.ts';
 import { QueueWarning } from '../enums.ts';
 import { PRICE } from '../prices.ts';
 
+/** For descriptions of the time of the last delivery. */
+export const LAST_DELIVERY =
+  'If its job has been removed since, it is the start of the five minutes in which it ended.';
+
 const Percentiles = builder.objectRef<PercentilesShape>('Percentiles').implement({
   description:
     'Percentiles of a duration in milliseconds, within 10 % of the true values. Each is null if nothing was measured.',
@@ -67,15 +71,26 @@ export const TimelinePoint = builder.objectRef<TimelinePointShape>('TimelinePoin
   }),
 });
 
-const HealthWarning = builder.objectRef<QueueHealthShape['warnings'][number]>('HealthWarning').implement({
+type WarningShape = QueueHealthShape['warnings'][number] & { queueId: string };
+
+const HealthWarning = builder.objectRef<WarningShape>('HealthWarning').implement({
   description: 'A warning about the receiver of a queue.',
   fields: (t) => ({
     warning: t.field({ type: QueueWarning, description: 'Kind of the problem.', resolve: ({ warning }) => warning }),
     message: t.exposeString('message', { description: 'The observed problem, and what to do about it.' }),
+    firstSeen: t.field({
+      type: 'DateTime',
+      complexity: PRICE.warningStart,
+      nullable: true,
+      description:
+        'Start of the five minutes in which the problem began that has lasted since, each time by the attempts of the hour before; null if it has lasted for more than a day.',
+      resolve: async ({ warning, queueId }, _args, { loaders }) =>
+        (await loaders.warningStarts.load(queueId))?.get(warning) ?? null,
+    }),
   }),
 });
 
-export const QueueHealth = builder.objectRef<QueueHealthShape>('QueueHealth').implement({
+export const QueueHealth = builder.objectRef<QueueHealthShape & { queueId: string }>('QueueHealth').implement({
   description: 'Attempts of the last hour, grouped by the receiver’s answer, and warnings about the receiver.',
   fields: (t) => ({
     answered2xx: t.exposeInt('answered2xx', { description: 'Number of 2xx answers.' }),
@@ -97,7 +112,7 @@ export const QueueHealth = builder.objectRef<QueueHealthShape>('QueueHealth').im
     warnings: t.field({
       type: [HealthWarning],
       description: 'Problems of the receiver that need attention; empty if there are none.',
-      resolve: ({ warnings }) => [...warnings],
+      resolve: ({ warnings, queueId }) => warnings.map((warning) => ({ ...warning, queueId })),
     }),
   }),
 });

@@ -16,7 +16,7 @@ import { PRICE, searchPriceOfQueue, timelinePrice } from '../prices.ts';
 import { DeadLetter, Job, Queue } from '../refs.ts';
 import { Selection } from '../selection.ts';
 import { timelineArgs } from '../timeline.ts';
-import { QueueDepth, QueueHealth, RateWindow, TimelinePoint } from './statistics.ts';
+import { LAST_DELIVERY, QueueDepth, QueueHealth, RateWindow, TimelinePoint } from './statistics.ts';
 
 const QueueHold = builder.objectRef<QueueRow & { holdUntil: Date }>('QueueHold').implement({
   description: 'A hold of a whole queue, caused by a defer of queue scope. No job of the queue is delivered during it.',
@@ -146,6 +146,23 @@ Queue.implement({
       nullable: true,
       description: 'Time at which the next signing secret takes over; null if no rotation is in progress.',
     }),
+    signingSecretRotatedAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Time at which the present signing secret took over; null if it is the first one, or took over before this was recorded.',
+      resolve: async ({ signingSecretSince, formerSecretSince }, _args, { loaders }) => {
+        if (signingSecretSince === null) return null;
+        return signingSecretSince <= (await loaders.server()).now ? signingSecretSince : formerSecretSince;
+      },
+    }),
+    lastDeliveryAt: t.field({
+      type: 'DateTime',
+      complexity: PRICE.lastDelivery,
+      nullable: true,
+      description: `Time at which the last attempt of the queue ended; null if there is none within retention. ${LAST_DELIVERY}`,
+      resolve: ({ id }, _args, { loaders }) => loaders.lastDelivery.load(id),
+    }),
     payloadsEncrypted: t.exposeBoolean('payloadsEncrypted', {
       description:
         'Whether payloads of jobs published from now on, and the answers of their webhook, are stored encrypted. Such jobs cannot be searched by payload.',
@@ -185,7 +202,10 @@ Queue.implement({
       nullable: true,
       description:
         'Attempts of the last hour, grouped by the receiver’s answer, and warnings; null for a deleted queue.',
-      resolve: ({ id }, _args, { loaders }) => loaders.health.load(id),
+      resolve: async ({ id }, _args, { loaders }) => {
+        const health = await loaders.health.load(id);
+        return health === null ? null : { ...health, queueId: id };
+      },
     }),
     timeline: t.field({
       type: [TimelinePoint],

@@ -1,6 +1,8 @@
+import type { Prisma } from '../../db/generated/client.ts';
 import { builder } from '../builder.ts';
+import type { GraphQLContext } from '../context.ts';
 
-const Instance = builder.prismaObject('Instance', {
+export const Instance = builder.prismaObject('Instance', {
   description: 'A running process of Jobferry.',
   select: { id: true },
   fields: (t) => ({
@@ -16,22 +18,28 @@ const Instance = builder.prismaObject('Instance', {
 
 /** Processes without a heartbeat for longer are not returned. */
 const SILENT_MS = 30_000;
+export const MAX_INSTANCES = 100;
+
+/** Reads the running processes for the first account. Empty for others: the list shows the load of all accounts. */
+export async function runningInstances<Query extends Pick<Prisma.InstanceFindManyArgs, 'select'>>(
+  query: Query,
+  { prisma, account, loaders }: GraphQLContext,
+) {
+  const first = await prisma.account.findFirst({ orderBy: { id: 'asc' }, select: { id: true } });
+  if (first?.id !== account.id) return [];
+  const { now } = await loaders.server();
+  return prisma.instance.findMany({
+    ...query,
+    where: { lastSeenAt: { gt: new Date(now.getTime() - SILENT_MS) } },
+    orderBy: { id: 'asc' },
+    take: MAX_INSTANCES,
+  });
+}
 
 builder.queryFields((t) => ({
   instances: t.prismaField({
     type: [Instance],
-    description:
-      'Running processes of Jobferry, at most 100. Only the first account, which is the operator’s, receives them: they show the load of all accounts. For other accounts the list is empty.',
-    resolve: async (query, _root, _args, { prisma, account, loaders }) => {
-      const first = await prisma.account.findFirst({ orderBy: { id: 'asc' }, select: { id: true } });
-      if (first?.id !== account.id) return [];
-      const { now } = await loaders.server();
-      return prisma.instance.findMany({
-        ...query,
-        where: { lastSeenAt: { gt: new Date(now.getTime() - SILENT_MS) } },
-        orderBy: { id: 'asc' },
-        take: 100,
-      });
-    },
+    description: `Running processes of Jobferry, at most ${MAX_INSTANCES}. Only the first account, which is the operator’s, receives them: they show the load of all accounts. For other accounts the list is empty.`,
+    resolve: (query, _root, _args, context) => runningInstances(query, context),
   }),
 }));

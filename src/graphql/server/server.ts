@@ -30,6 +30,10 @@ const Server = builder.objectRef<ServerFacts>('Server').implement({
       type: 'DateTime',
       description: 'Time of the database’s clock, which decides when jobs are due.',
     }),
+    clockOffsetSeconds: t.exposeFloat('clockOffsetSeconds', {
+      description:
+        'How far the database’s clock is ahead of the clock of the process that answers, in seconds; negative if it is behind. Exact to the duration of a query. Due times follow the database’s clock only.',
+    }),
     retentionSeconds: t.exposeFloat('retentionSeconds', {
       description: 'Time for which a job is kept after its publish, in seconds.',
     }),

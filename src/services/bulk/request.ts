@@ -1,4 +1,5 @@
 import * as actions from '../../db/bulk/actions.ts';
+import { cancelBulkAction, pauseBulkAction, resumeBulkAction } from '../../db/bulk/changes.ts';
 import { countCancellable, countPending, countPostponed, countReplayable } from '../../db/bulk/selection.ts';
 import { isLimitReached } from '../../db/insight/usage.ts';
 import { queueState } from '../../db/queues/queues.ts';
@@ -51,8 +52,8 @@ export function createBulkRequests(context: Context) {
     if (jobs?.replayable === false) throw invalid('`replayable: false` selects jobs that cannot be replayed');
     if (filter.replayed === true) throw invalid('dead letters that were replayed cannot be replayed again');
     // The action implies that the dead letters were not replayed. With a queue it implies the queue, too.
-    const implied = queueId === null ? ['replayed'] : ['queueIds', 'queueNames', 'replayed'];
-    const isNarrow = !matchesEverything(jobs ?? filter, [...implied, 'replayable']);
+    const implied = queueId === null ? [] : ['queueIds', 'queueNames'];
+    const isNarrow = !matchesEverything(jobs ?? filter, [...implied, 'replayed', 'replayable', 'dismissed']);
     assertNarrow(all || isNarrow, queueId === null ? 'dead letter of the account' : 'dead letter of the queue');
     assertRate(ratePerSecond);
     const reading = db.reading(account.id);
@@ -86,7 +87,7 @@ export function createBulkRequests(context: Context) {
   const start = async (account: Account, action: actions.NewBulkAction): Promise<string> => {
     const id = await actions.startBulkAction(db, authorOf(account), action);
     if (id === null) {
-      throw invalid(`${actions.MAX_RUNNING} bulk actions are running: wait until one has ended, or cancel one`);
+      throw invalid(`${actions.MAX_OPEN} bulk actions are running or paused: wait until one has ended, or cancel one`);
     }
     publishChange(account, id, action.queueId);
     return id;
@@ -94,6 +95,24 @@ export function createBulkRequests(context: Context) {
 
   const publishChange = (account: Account, actionId: string, queueId: string | null) => {
     context.changes.changed({ accountId: account.id, actionId, ...(queueId === null ? {} : { queueId }) });
+  };
+
+  /** @param unchanged the status in which the change has nothing to do */
+  const change = async (
+    account: Account,
+    actionId: string,
+    apply: typeof cancelBulkAction,
+    unchanged?: actions.BulkStatus,
+  ): Promise<string> => {
+    if (!isId(actionId)) throw notFound('bulk action');
+    if (await apply(db, authorOf(account), actionId)) {
+      publishChange(account, actionId, null);
+      return actionId;
+    }
+    const status = await actions.bulkActionStatus(db, account.id, actionId);
+    if (status === null) throw notFound('bulk action');
+    if (status === unchanged) return actionId;
+    throw new JobferryError('conflict', `the bulk action has ended already: it is ${status}`);
   };
 
   return {
@@ -168,16 +187,18 @@ export function createBulkRequests(context: Context) {
      * @returns the action's id
      * @throws JobferryError `not_found`, `conflict` (it has ended already), `unavailable`
      */
-    async cancel(account: Account, actionId: string): Promise<string> {
-      if (!isId(actionId)) throw notFound('bulk action');
-      if (await actions.cancelBulkAction(db, authorOf(account), actionId)) {
-        publishChange(account, actionId, null);
-        return actionId;
-      }
-      const status = await actions.bulkActionStatus(db, account.id, actionId);
-      if (status === null) throw notFound('bulk action');
-      throw new JobferryError('conflict', `the bulk action has ended already: it is ${status}`);
-    },
+    cancel: (account: Account, actionId: string) => change(account, actionId, cancelBulkAction),
+
+    /**
+     * Pauses a running bulk action after its present batch, until it is resumed or cancelled. Pausing a paused one changes
+     * nothing.
+     * @returns the action's id
+     * @throws JobferryError as `cancel`
+     */
+    pause: (account: Account, actionId: string) => change(account, actionId, pauseBulkAction, 'paused'),
+
+    /** Continues a paused bulk action. Resuming a running one changes nothing. @throws JobferryError as `cancel` */
+    resume: (account: Account, actionId: string) => change(account, actionId, resumeBulkAction, 'running'),
   };
 }
 

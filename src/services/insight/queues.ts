@@ -1,4 +1,5 @@
 import { recentDatabaseTime } from '../../db/connection/clock.ts';
+import { lastAttempts } from '../../db/insight/last-attempts.ts';
 import { type QueueNow, type QueueNowRequest, type QueuePart, queueNow } from '../../db/insight/queue-now.ts';
 import { jobsAhead, liveQueueIds, MAX_AHEAD, type WaitingFacts, waitingJobs } from '../../db/insight/queues.ts';
 import { totalStats } from '../../db/insight/statistics.ts';
@@ -6,7 +7,7 @@ import type { QueueRow } from '../../db/rows.ts';
 import { SearchBudget } from '../../db/search/budget.ts';
 import type { Account } from '../../domain/account.ts';
 import { JobferryError } from '../../domain/errors.ts';
-import { healthOf, type QueueHealth } from '../../domain/health.ts';
+import { healthOf, type QueueHealth, type WarningStarts, warningRange, warningStarts } from '../../domain/health.ts';
 import { firstIdAt, isId } from '../../domain/id.ts';
 import type { JobStateName } from '../../domain/job-filter.ts';
 import {
@@ -180,6 +181,25 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
     async healths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueHealth>> {
       const queues = await read(account, queueIds, { parts: new Set<QueuePart>(['attempts']) });
       return mapped(queues, ({ attempts = [] }) => healthOf(sumOf(attempts), server.webhookTimeoutMs));
+    },
+
+    /** Returns since when queues have their present warnings. */
+    async warningStarts(account: Account, queueIds: readonly string[]): Promise<Map<string, WarningStarts>> {
+      const now = await recentDatabaseTime(db);
+      const parts = new Set<QueuePart>(['attempts']);
+      const queues = await read(account, queueIds, { parts, range: warningRange(now) });
+      return mapped(queues, ({ attempts = [] }) => warningStarts(attempts, now, server.webhookTimeoutMs));
+    },
+
+    /** Returns when the last attempt of queues ended; queues without one are left out. */
+    async lastDeliveries(account: Account, queueIds: readonly string[]): Promise<Map<string, Date>> {
+      return lastAttempts(db.reading(account.id), account.id, queueIds.filter(isId), retentionMs);
+    },
+
+    /** Returns when the last attempt of any queue ended; null if there is none. */
+    async lastDelivery(account: Account): Promise<Date | null> {
+      const times = await lastAttempts(db.reading(account.id), account.id, null, retentionMs);
+      return [...times.values()].reduce<Date | null>((last, at) => (last === null || at > last ? at : last), null);
     },
 
     /** Returns how many jobs of its queue are scheduled before each pending job; null above 1000. */

@@ -12,6 +12,8 @@ export interface ServerFacts {
   environment: string;
   /** The database's clock, which decides every due time. */
   now: Date;
+  /** How far that clock is ahead of the clock of this process. */
+  clockOffsetSeconds: number;
   retentionSeconds: number;
   lifetimeSeconds: number;
   webhookTimeoutSeconds: number;
@@ -30,10 +32,12 @@ export function createServerFacts({ db, periods, server }: Pick<Context, 'db' | 
 
     /** Returns the version, the clock and the periods of this service. */
     async facts(): Promise<ServerFacts> {
+      const now = await recentDatabaseTime(db);
       return {
         version: server.version,
         environment: server.environment,
-        now: new Date(await recentDatabaseTime(db)),
+        now: new Date(now),
+        clockOffsetSeconds: (now - Date.now()) / 1000,
         retentionSeconds: periods.retentionMs / 1000,
         lifetimeSeconds: periods.lifetimeMs / 1000,
         webhookTimeoutSeconds: server.webhookTimeoutMs / 1000,

@@ -51,6 +51,24 @@ export const StopAction = graphql(
   [ActionNow],
 );
 
+export const PauseAction = graphql(
+  `
+  mutation PauseAction($id: ID!) {
+    pauseBulkAction(id: $id) { ... on BulkActionPayload { action { ...ActionNow } } ... on Error { message } }
+  }
+`,
+  [ActionNow],
+);
+
+export const ResumeAction = graphql(
+  `
+  mutation ResumeAction($id: ID!) {
+    resumeBulkAction(id: $id) { ... on BulkActionPayload { action { ...ActionNow } } ... on Error { message } }
+  }
+`,
+  [ActionNow],
+);
+
 /** How my running actions ended, in case the stream was away when they did. */
 export const ActionState = graphql(
   `

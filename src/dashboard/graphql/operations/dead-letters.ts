@@ -12,6 +12,7 @@ export const Causes = graphql(
         health { answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized }
       }
     }
+    dismissals { fingerprint }
     newest: deadLetters(first: 1) { nodes { id deadAt } }
     oldest: deadLetters(last: 1, filter: $filter) { hint nodes { id job { id createdAt } } }
   }
@@ -19,6 +20,18 @@ export const Causes = graphql(
   [Cause],
 );
 export type CauseRow = ResultOf<typeof Causes>['errorGroups'][number];
+
+export const Dismiss = graphql(`
+  mutation Dismiss($fingerprint: String!) {
+    dismissErrorGroup(fingerprint: $fingerprint) { ... on Error { message } }
+  }
+`);
+
+export const Restore = graphql(`
+  mutation Restore($fingerprint: String!) {
+    restoreErrorGroup(fingerprint: $fingerprint) { ... on Error { message } }
+  }
+`);
 
 export const DeadLetters = graphql(`
   query DeadLetters($filter: DeadLetterFilter, $first: Int, $after: String, $last: Int, $before: String) {

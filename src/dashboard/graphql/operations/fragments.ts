@@ -49,7 +49,7 @@ export const JobCourse = graphql(`
 export const ActionNow = graphql(`
   fragment ActionNow on BulkAction {
     __typename id kind status matched processed succeeded skipped ratePerSecond canary canaryJobId error
-    requestedBy createdAt updatedAt finishedAt selection queue { __typename id name }
+    requestedBy pausedAt pausedBy createdAt updatedAt finishedAt selection queue { __typename id name }
   }
 `);
 export type ActionNow = FragmentOf<typeof ActionNow>;

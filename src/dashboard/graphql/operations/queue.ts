@@ -48,6 +48,11 @@ export const LastDeliveryOfQueue = graphql(`
   }
 `);
 
+/** Since when the warnings of a queue have been there. Asked for only if it has some: the server reads a day of statistics. */
+export const WarningsSince = graphql(`
+  query WarningsSince($name: String!) { queue(name: $name) { id health { warnings { warning firstSeen } } } }
+`);
+
 /** Jobs published in the span of a brush. */
 export const JobsOfSpan = graphql(`
   query JobsOfSpan($filter: JobFilter) { count(filter: $filter) { count exact } }

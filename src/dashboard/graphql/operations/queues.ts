@@ -45,9 +45,5 @@ export const QueueTimelines = graphql(`
 export type DeathGroup = NonNullable<ResultOf<typeof QueueTimelines>['deaths']>[number];
 
 export const LastDelivery = graphql(`
-  query LastDelivery {
-    jobs(first: 1, filter: { statuses: [COMPLETED] }, orderBy: { field: COMPLETED_AT, direction: DESC }) {
-      nodes { __typename id completedAt }
-    }
-  }
+  query LastDelivery { account { id lastDeliveryAt } }
 `);

@@ -3,11 +3,19 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { request } from '../../graphql/client.ts';
-import { type ActionOfPage, ActionPage, Canary, StopAction } from '../../graphql/operations/actions.ts';
+import {
+  type ActionOfPage,
+  ActionPage,
+  Canary,
+  PauseAction,
+  ResumeAction,
+  StopAction,
+} from '../../graphql/operations/actions.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { query, queryClient } from '../../graphql/query.ts';
-import { useWatch } from '../../live/live.ts';
+import { showChanged, useWatch } from '../../live/live.ts';
 import {
+  isOpen,
   leadOfAction,
   matchedText,
   SIGNALS,
@@ -22,6 +30,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
+import { toastFailure } from '../../parts/toast.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
 import { May } from '../../shell/rights.ts';
@@ -108,9 +117,20 @@ function Head({
   const rate = useRate(action);
   const [isAsking, setAsking] = useState(false);
   const { name, icon } = wordsOfKind(action.kind);
-  const isRunning = action.status === 'RUNNING';
+  const isPaused = action.status === 'PAUSED';
+  const toggle = () => void togglePause(action).catch((error: Error) => toastFailure(error.message));
+  const toggling = isPaused
+    ? ({ label: 'Resume', icon: 'play', deed: 'resumeBulkAction' } as const)
+    : ({ label: 'Pause', icon: 'pause', deed: 'pauseBulkAction' } as const);
   const stop = { key: 'c', label: 'Stop this action', icon: 'stop', run: () => setAsking(true) } as const;
-  useCommands(isRunning ? [{ ...stop, deed: 'cancelBulkAction' }] : []);
+  useCommands(
+    isOpen(action)
+      ? [
+          { ...toggling, key: 'p', label: `${toggling.label} this action`, run: toggle },
+          { ...stop, deed: 'cancelBulkAction' },
+        ]
+      : [],
+  );
   return (
     <Page
       title={titleOfAction(action)}
@@ -123,14 +143,23 @@ function Head({
       h1={sentenceOfAction(action, { rate, stoppedBy })}
       lead={<Phrase pieces={leadOfAction(action, view)} />}
       actions={
-        isRunning && (
-          <May deed="cancelBulkAction">
-            <button type="button" className="btn danger" onClick={() => setAsking(true)}>
-              <Icon name="stop" />
-              Stop…
-              <kbd>c</kbd>
-            </button>
-          </May>
+        isOpen(action) && (
+          <>
+            <May deed={toggling.deed}>
+              <button type="button" className="btn" onClick={toggle}>
+                <Icon name={toggling.icon} />
+                {toggling.label}
+                <kbd>p</kbd>
+              </button>
+            </May>
+            <May deed="cancelBulkAction">
+              <button type="button" className="btn danger" onClick={() => setAsking(true)}>
+                <Icon name="stop" />
+                Stop…
+                <kbd>c</kbd>
+              </button>
+            </May>
+          </>
         )
       }
     >
@@ -140,9 +169,19 @@ function Head({
   );
 }
 
+/** At once, without a question: it can be undone by the same key. */
+async function togglePause({ id, status }: ActionOfPage): Promise<void> {
+  const outcome =
+    status === 'PAUSED'
+      ? outcomeOf((await request(ResumeAction, { id })).resumeBulkAction)
+      : outcomeOf((await request(PauseAction, { id })).pauseBulkAction);
+  if (!outcome.ok) toastFailure(`Not ${status === 'PAUSED' ? 'resumed' : 'paused'}: ${outcome.message}`);
+  else if (outcome.value.action !== null) showChanged([outcome.value.action]);
+}
+
 function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => void }) {
   const { others, done } = wordsOfKind(action.kind);
-  const isOver = action.status !== 'RUNNING';
+  const isOver = !isOpen(action);
   const stop = async () => {
     const outcome = outcomeOf((await request(StopAction, { id: action.id })).cancelBulkAction);
     // Who stopped it is in the audit log.
@@ -165,7 +204,7 @@ function StopDialog({ action, onClose }: { action: ActionOfPage; onClose: () => 
         run: stop,
         start: (
           <span className="lo1">
-            <kbd>Esc</kbd> lets it go on
+            <kbd>Esc</kbd> leaves it as it is
           </span>
         ),
       }}

@@ -4,7 +4,15 @@ import { Link } from 'wouter';
 import type { ResultOf } from '../../graphql/graphql.ts';
 import { type ActionOfPage, type Canary, CauseOfAction } from '../../graphql/operations/actions.ts';
 import { query } from '../../graphql/query.ts';
-import { paceOfAction, pairsOfSelection, progressText, stepsOf, toGo, wordsOfKind } from '../../model/action.ts';
+import {
+  isOpen,
+  paceOfAction,
+  pairsOfSelection,
+  progressText,
+  stepsOf,
+  toGo,
+  wordsOfKind,
+} from '../../model/action.ts';
 import { isWell, sumOfAnswers } from '../../model/answers.ts';
 import { titleOfDeath } from '../../model/cause.ts';
 import { wordOfSpeed } from '../../model/dead/replay.ts';
@@ -47,7 +55,7 @@ export function Progress({ action }: { action: ActionOfPage }) {
         </span>
         <span>
           <i className="dot to-go" />
-          {action.status === 'RUNNING' ? 'to go' : 'not reached'} <b>{number(toGo(action))}</b>
+          {isOpen(action) ? 'to go' : 'not reached'} <b>{number(toGo(action))}</b>
         </span>
         {pace !== '' && <span className="end">{pace}</span>}
       </div>
@@ -65,7 +73,7 @@ export function Facts({ action, canary }: { action: ActionOfPage; canary: Canary
         <div>
           <dt>Left out</dt>
           <dd>{number(action.skipped)}</dd>
-          <dd className="sub">{action.skipped > 0 ? leftOut : action.status === 'RUNNING' ? 'none so far' : 'none'}</dd>
+          <dd className="sub">{action.skipped > 0 ? leftOut : isOpen(action) ? 'none so far' : 'none'}</dd>
         </div>
         {action.canary && <SentAhead id={action.canaryJobId} job={canary} />}
       </dl>

@@ -1,7 +1,7 @@
 import './actions.css';
 import { Link } from 'wouter';
 import type { ActionNow } from '../../graphql/operations/fragments.ts';
-import { progressText, wordsOfKind } from '../../model/action.ts';
+import { isOpen, progressText, wordsOfKind } from '../../model/action.ts';
 import { ACTIONS } from '../../model/words.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
@@ -53,7 +53,7 @@ function Row({ action }: { action: ActionNow }) {
       <td className="c3">
         <span className="action-state">
           <Status word={ACTIONS[action.status]} />
-          {action.status === 'RUNNING' && (
+          {isOpen(action) && (
             <ProgressBar
               size="small"
               whole={action.matched}

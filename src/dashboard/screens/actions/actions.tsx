@@ -4,6 +4,7 @@ import { Actions as ActionsOperation } from '../../graphql/operations/actions.ts
 import type { ActionNow } from '../../graphql/operations/fragments.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import { useIsPaused, useWatch } from '../../live/live.ts';
+import { isOpen } from '../../model/action.ts';
 import { sentenceOfActions } from '../../model/action-list.ts';
 import { toSearch } from '../../model/filter/search.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -30,7 +31,7 @@ export default function Actions() {
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
   const list = asked.data?.bulkActions;
-  useWatch({ actionIds: list?.nodes.flatMap(({ id, status }) => (status === 'RUNNING' ? [id] : [])) ?? [] });
+  useWatch({ actionIds: list?.nodes.filter(isOpen).map(({ id }) => id) ?? [] });
   useWalk();
   const { isHeld, handlers } = useHeld();
   const actions = useCalmList(list?.nodes ?? [], isHeld);

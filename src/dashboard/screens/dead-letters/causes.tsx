@@ -13,10 +13,16 @@ import { May, useRights } from '../../shell/rights.ts';
 import { useWebhookTimeout } from '../../shell/server.ts';
 import { focusedRow, useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
+import { setDismissed } from './dismiss.ts';
 import { deadPath } from './use-dead-filter.ts';
 
 /** A fingerprint may occur in several queues and with several answers; each of them is a row. */
 const keyOf = ({ fingerprint, queue, answer }: CauseRow) => `${fingerprint} ${queue?.id ?? ''} ${answer ?? ''}`;
+
+const dismissingOf = (isDismissed: boolean) =>
+  isDismissed
+    ? ({ label: 'Restore', icon: 'undo', deed: 'restoreErrorGroup' } as const)
+    : ({ label: 'Dismiss', icon: 'cancelled', deed: 'dismissErrorGroup' } as const);
 
 /** Causes, the largest first. The order stays as long as the list does: what is read again moves no row. */
 export function CauseList({
@@ -24,17 +30,25 @@ export function CauseList({
   listKey,
   filter,
   isByAnswer,
+  isDismissed,
   onReplay,
 }: {
   causes: readonly CauseRow[];
   listKey: string;
   filter: DeadFilter;
   isByAnswer: boolean;
+  /** Whether the list is that of dismissed causes. */
+  isDismissed: boolean;
   onReplay: (cause: CauseRow) => void;
 }) {
   const rows = useSteadyOrder(causes, listKey);
   const most = Math.max(...causes.map(({ count }) => count));
   const fresh = newCauses(causes, serverNow());
+  const dismissing = dismissingOf(isDismissed);
+  const focusedCause = () => {
+    const focused = focusedRow();
+    return rows.find((one) => keyOf(one) === focused) ?? rows[0];
+  };
   useWalk();
   useCommands([
     {
@@ -43,11 +57,25 @@ export function CauseList({
       icon: 'undo',
       deed: 'replayDeadLetters',
       run: () => {
-        const focused = focusedRow();
-        const cause = rows.find((one) => keyOf(one) === focused) ?? rows[0];
+        const cause = focusedCause();
         if (cause !== undefined) onReplay(cause);
       },
     },
+    // Not by answer: a cause is dismissed with all its answers.
+    ...(isByAnswer
+      ? []
+      : [
+          {
+            key: 'd',
+            label: `${dismissing.label} this cause`,
+            icon: dismissing.icon,
+            deed: dismissing.deed,
+            run: () => {
+              const cause = focusedCause();
+              if (cause !== undefined) void setDismissed(cause, !isDismissed);
+            },
+          },
+        ]),
   ]);
   return (
     <>
@@ -56,7 +84,7 @@ export function CauseList({
         {rows.map((cause) => (
           <Cause
             key={keyOf(cause)}
-            {...{ cause, most, filter, isByAnswer }}
+            {...{ cause, most, filter, isByAnswer, isDismissed }}
             isNew={fresh.has(cause)}
             onReplay={() => onReplay(cause)}
           />
@@ -82,6 +110,7 @@ function Cause({
   filter,
   isByAnswer,
   isNew,
+  isDismissed,
   onReplay,
 }: {
   cause: CauseRow;
@@ -89,8 +118,10 @@ function Cause({
   filter: DeadFilter;
   isByAnswer: boolean;
   isNew: boolean;
+  isDismissed: boolean;
   onReplay: () => void;
 }) {
+  const dismissing = dismissingOf(isDismissed);
   const view = useView();
   const rights = useRights();
   const timeout = useWebhookTimeout();
@@ -130,20 +161,30 @@ function Cause({
           <Phrase pieces={since} />
         </span>
       </p>
-      <May deed="replayDeadLetters">
-        <button
-          className="btn tiny"
-          type="button"
-          aria-disabled={queue === null}
-          onClick={() => {
-            if (queue !== null) onReplay();
-          }}
-        >
-          <Icon name="undo" />
-          Replay…
-          <span className="sr"> {titleOfDeath(cause, timeout)}</span>
-        </button>
-      </May>
+      <span className="deeds">
+        <May deed="replayDeadLetters">
+          <button
+            className="btn tiny"
+            type="button"
+            aria-disabled={queue === null}
+            onClick={() => {
+              if (queue !== null) onReplay();
+            }}
+          >
+            <Icon name="undo" />
+            Replay…
+            <span className="sr"> {titleOfDeath(cause, timeout)}</span>
+          </button>
+        </May>
+        {!isByAnswer && (
+          <May deed={dismissing.deed}>
+            <button className="btn tiny quiet" type="button" onClick={() => void setDismissed(cause, !isDismissed)}>
+              {dismissing.label}
+              <span className="sr"> {titleOfDeath(cause, timeout)}</span>
+            </button>
+          </May>
+        )}
+      </span>
     </li>
   );
 }

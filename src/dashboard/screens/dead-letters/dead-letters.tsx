@@ -1,7 +1,7 @@
 import './dead-letters.css';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useRef, useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Link, useLocation, useSearchParams } from 'wouter';
 import { afterFirstRead } from '../../first-read.ts';
 import { textOf } from '../../graphql/graphql.ts';
 import { type CauseRow, Causes } from '../../graphql/operations/dead-letters.ts';
@@ -9,7 +9,7 @@ import { keepOld, query } from '../../graphql/query.ts';
 import { useIsPaused } from '../../live/live.ts';
 import { headOfCauses, leadOfCause } from '../../model/dead/cause.ts';
 import { isDefaultFilter, isReplayable, isValidDeadFilter } from '../../model/dead/filter.ts';
-import { count, time } from '../../model/format.ts';
+import { count, many, time } from '../../model/format.ts';
 import type { Phrase as Pieces } from '../../model/phrase.ts';
 import { copy } from '../../parts/copy.tsx';
 import { FilterBox } from '../../parts/filter-box.tsx';
@@ -34,7 +34,13 @@ const ReplayDialog = lazy(() => import('./replay-dialog.tsx'));
 /** Dead letters do not come by the live stream. */
 const AGAIN_MS = 30_000;
 
+/** Dismissed causes are a list of their own: nothing of the one is shown while the other loads. */
 export default function DeadLetters() {
+  const isDismissed = useSearchParams()[0].get('dismissed') !== null;
+  return <List key={String(isDismissed)} isDismissed={isDismissed} />;
+}
+
+function List({ isDismissed }: { isDismissed: boolean }) {
   const url = useDeadFilter();
   const { filter, tab, forApi, key, setFilter } = url;
   const [target, setTarget] = useState<ReplayTarget | null>(null);
@@ -43,22 +49,25 @@ export default function DeadLetters() {
   const isByAnswer = tab === 'answers';
   const [, navigate] = useLocation();
   const webhookTimeoutSeconds = useWebhookTimeout();
+  // What is replayed is what the page counts.
+  const shown = () => ({ ...forApi?.(), ...(tab !== 'all' && { dismissed: isDismissed }) });
   const asked = useQuery({
-    ...query(Causes, () => ({ filter: forApi?.() ?? {}, by: isByAnswer ? ('ANSWER' as const) : ('ERROR' as const) }), {
-      key: [key, isByAnswer],
+    ...query(Causes, () => ({ filter: shown(), by: isByAnswer ? ('ANSWER' as const) : ('ERROR' as const) }), {
+      key: [key, tab, isDismissed],
     }),
     ...keepOld,
     enabled: forApi !== null,
     refetchInterval: isPaused ? false : AGAIN_MS,
   });
   const { data } = asked;
-  const copyQuery = () => void copy(queryText(forApi?.() ?? {}), 'Query');
+  const hasDismissed = (data?.dismissals.length ?? 0) > 0;
+  const copyQuery = () => void copy(queryText(shown()), 'Query');
   const replay = (cause: CauseRow) => {
-    if (forApi !== null) setTarget(targetOfCause(cause, forApi(), { isByAnswer, webhookTimeoutSeconds }));
+    if (forApi !== null) setTarget(targetOfCause(cause, shown(), { isByAnswer, webhookTimeoutSeconds }));
   };
   const canReplay = forApi !== null && isReplayable(filter) && (data?.errorGroups.length ?? 0) > 0;
   const replayAll = () => {
-    if (forApi !== null) setTarget(targetOfAll(data?.errorGroups ?? [], forApi()));
+    if (forApi !== null) setTarget(targetOfAll(data?.errorGroups ?? [], shown()));
   };
   useCommands([
     { key: '/', label: 'Filter', icon: 'search', run: () => input.current?.focus(), isOnlyKey: true },
@@ -74,14 +83,21 @@ export default function DeadLetters() {
       isReadable={isValidDeadFilter(filter)}
       newestAt={data?.newest.nodes[0]?.deadAt ?? null}
       onReplay={canReplay ? replayAll : null}
+      isDismissed={isDismissed}
+      hasDismissed={hasDismissed}
       onCopy={copyQuery}
     >
       <div className="toolbar dead-tools">
         <FilterBox kind={DEAD_FILTER} Input={FilterInput} filter={filter} onChange={setFilter} inputRef={input} />
         <nav className="seg" aria-label="Grouping">
-          <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' ? 'page' : undefined}>
+          <Link href={deadPath(filter, 'causes')} aria-current={tab === 'causes' && !isDismissed ? 'page' : undefined}>
             By cause
           </Link>
+          {(isDismissed || hasDismissed) && (
+            <Link href={deadPath(filter, 'causes', { dismissed: '1' })} aria-current={isDismissed ? 'page' : undefined}>
+              Dismissed
+            </Link>
+          )}
           <Link href={deadPath(filter, 'answers')} aria-current={tab === 'answers' ? 'page' : undefined}>
             By answer
           </Link>
@@ -95,7 +111,11 @@ export default function DeadLetters() {
       {data === undefined && asked.isLoading && <Skeleton lines={5} />}
       {data !== undefined &&
         (data.errorGroups.length === 0 ? (
-          <NoCauses filter={filter} newestAt={data.newest.nodes[0]?.deadAt ?? null} hint={data.oldest.hint} />
+          <NoCauses
+            filter={filter}
+            newestAt={isDismissed || hasDismissed ? null : (data.newest.nodes[0]?.deadAt ?? null)}
+            hint={data.oldest.hint}
+          />
         ) : tab === 'all' ? (
           <OneByOne url={url} />
         ) : (
@@ -105,6 +125,7 @@ export default function DeadLetters() {
               listKey={`${key} ${isByAnswer}`}
               filter={filter}
               isByAnswer={isByAnswer}
+              isDismissed={isDismissed}
               onReplay={replay}
             />
           </div>
@@ -125,6 +146,11 @@ export default function DeadLetters() {
   );
 }
 
+const dismissedSentence = (causes: number) =>
+  causes === 0
+    ? 'No dead letter of a dismissed cause is left.'
+    : `${many(causes, 'dismissed cause is', 'dismissed causes are')} back in the list when jobs die of ${causes === 1 ? 'it' : 'them'} again.`;
+
 const queryText = (filter: object) => `${textOf(Causes)}\n# Variables:\n${JSON.stringify({ filter }, null, 2)}\n`;
 
 /** A component of its own, as it steps once a second. */
@@ -134,6 +160,8 @@ function Head({
   isReadable,
   newestAt,
   onReplay,
+  isDismissed,
+  hasDismissed,
   onCopy,
   children,
 }: {
@@ -143,6 +171,9 @@ function Head({
   newestAt: string | null;
   /** Null if nothing that matches can be replayed. */
   onReplay: (() => void) | null;
+  /** Whether the list is that of dismissed causes, and whether there are any. */
+  isDismissed: boolean;
+  hasDismissed: boolean;
   onCopy: () => void;
   children: ReactNode;
 }) {
@@ -152,6 +183,7 @@ function Head({
   function headOf(all: readonly CauseRow[] | undefined): { first: string; more: string; lead: Pieces | null } {
     if (!isReadable) return { first: 'A condition cannot be read, so nothing is asked for.', more: '', lead: null };
     if (all === undefined) return { first: 'Dead letters', more: '', lead: null };
+    if (isDismissed) return { first: dismissedSentence(all.length), more: '', lead: null };
     if (all.length > 0) {
       const head = headOfCauses(all, { isDefault, now: view.now });
       const [largest] = [...all].sort((a, b) => b.count - a.count);
@@ -160,7 +192,10 @@ function Head({
     if (!isDefault) return { first: 'No dead letter matches.', more: '', lead: null };
     const since = newestAt === null ? '' : `The last job died at ${time(Date.parse(newestAt), view)}.`;
     return {
-      first: newestAt === null ? 'No job has died.' : 'Every job that died was replayed.',
+      first:
+        newestAt === null
+          ? 'No job has died.'
+          : `Every job that died was replayed${hasDismissed ? ', or its cause dismissed' : ''}.`,
       more: since,
       lead: null,
     };

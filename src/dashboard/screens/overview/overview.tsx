@@ -86,8 +86,7 @@ function WithQueues({
   const summary = summaryOf(states, page.totalCount);
   const isQuiet = summary.worst === null && !summary.moves;
   const last = useQuery({ ...query(LastDelivery, {}), enabled: isQuiet });
-  const lastNode = last.data?.jobs.nodes[0];
-  const headline = headlineOf(summary, last.data && (lastNode?.completedAt ?? null), view);
+  const headline = headlineOf(summary, last.data?.account.lastDeliveryAt, view);
 
   const problems = useCalmOrder(
     problemsOf(sorted)

@@ -14,17 +14,24 @@ const PARTS: readonly { hash: string; label: string; icon: IconName; deed: Deed 
 ];
 
 /** What is rarely done to a queue; it is in the settings, with its price. */
-export function MoreMenu({ name }: { name: string }) {
+export function MoreMenu({ name, onCheck }: { name: string; onCheck: () => void }) {
   const id = useId();
   const rights = useRights();
   const parts = PARTS.filter(({ deed }) => may(rights, deed));
-  if (parts.length === 0) return null;
+  const mayCheck = may(rights, 'checkReceiver');
+  if (!mayCheck && parts.length === 0) return null;
   return (
     <span className="more-menu">
       <button type="button" className="btn icon" aria-label="More" popoverTarget={id}>
         <Icon name="more" />
       </button>
       <span id={id} className="menu" popover="auto">
+        {mayCheck && (
+          <button type="button" popoverTarget={id} popoverTargetAction="hide" onClick={onCheck}>
+            <Icon name="send" />
+            Check the receiver
+          </button>
+        )}
         {parts.map(({ hash, label, icon }) => (
           <Link key={hash} href={`${queuePath(name, '/edit')}#${hash}`}>
             <Icon name={icon} />

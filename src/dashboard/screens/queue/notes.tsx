@@ -1,7 +1,9 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { request } from '../../graphql/client.ts';
-import { EndHold, type QueueOfPage } from '../../graphql/operations/queue.ts';
+import { EndHold, type QueueOfPage, WarningsSince } from '../../graphql/operations/queue.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
+import { query } from '../../graphql/query.ts';
 import { shortId } from '../../model/job-id.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../model/job-links.ts';
 import { CONDITIONS } from '../../model/queue-condition.ts';
@@ -14,13 +16,14 @@ import { changeQueue } from './change.ts';
 /** What is wrong with the receiver, who holds the queue, and which secret takes over, each with a way on. */
 export function QueueNotes({ queue }: { queue: QueueOfPage }) {
   const warnings = queue.health?.warnings ?? [];
+  const since = useWarningsSince(queue.name, warnings.map(({ warning }) => warning).join());
   const hasAny = warnings.length > 0 || queue.hold !== null || queue.signingSecretRotatesAt !== null;
   if (!hasAny) return null;
   return (
     <div className="queue-notes">
       {queue.hold !== null && <HoldNote queue={queue} hold={queue.hold} />}
       {warnings.map(({ warning, message }) => (
-        <WarningNote key={warning} name={queue.name} warning={warning} message={message} />
+        <WarningNote key={warning} name={queue.name} warning={warning} message={message} since={since.get(warning)} />
       ))}
       {queue.signingSecretRotatesAt !== null && (
         <Note icon="key" action={<SettingsLink name={queue.name} hash="secret" label="Signing secret" />}>
@@ -29,6 +32,16 @@ export function QueueNotes({ queue }: { queue: QueueOfPage }) {
       )}
     </div>
   );
+}
+
+/** Null: for longer than the server looks back. A warning that came just now may be missing. */
+function useWarningsSince(name: string, present: string): ReadonlyMap<string, string | null> {
+  const asked = useQuery({
+    ...query(WarningsSince, () => ({ name }), { key: { name, present } }),
+    enabled: present !== '',
+    refetchInterval: 60_000,
+  });
+  return new Map(asked.data?.queue?.health?.warnings.map(({ warning, firstSeen }) => [warning, firstSeen]));
 }
 
 type Warning = NonNullable<QueueOfPage['health']>['warnings'][number]['warning'];
@@ -40,11 +53,28 @@ const CONDITION_OF = {
   BACKPRESSURE: CONDITIONS.pressure,
 } as const;
 
-function WarningNote({ name, warning, message }: { name: string; warning: Warning; message: string }) {
+function WarningNote({
+  name,
+  warning,
+  message,
+  since,
+}: {
+  name: string;
+  warning: Warning;
+  message: string;
+  since: string | null | undefined;
+}) {
   const { icon, signal } = CONDITION_OF[warning];
   return (
     <Note signal={signal} icon={icon} action={<WayOut name={name} warning={warning} />}>
       {message}
+      {since === null && ' For more than a day.'}
+      {since != null && (
+        <>
+          {' '}
+          Since about <Time at={since} />.
+        </>
+      )}
     </Note>
   );
 }

@@ -15,7 +15,9 @@ import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
 import { May } from '../../shell/rights.ts';
+import { useWebhookTimeout } from '../../shell/server.ts';
 import { useView } from '../../time.ts';
+import { checkReceiver } from './check-receiver.ts';
 import { Facts } from './facts.tsx';
 import { GoneQueue } from './gone.tsx';
 import { LatestJobs } from './latest-jobs.tsx';
@@ -51,9 +53,11 @@ const crumbsOf = (name: string) => [{ label: 'Queues', to: '/queues' }, { label:
 function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeof useQueue> }) {
   const { id, name } = queue;
   useWatch({ queueIds: [id] });
-  useKeys(queue);
+  const timeout = useWebhookTimeout();
+  const check = () => void checkReceiver(id, timeout);
+  useKeys(queue, check);
   return (
-    <QueueHead queue={queue} flow={page.flow}>
+    <QueueHead queue={queue} flow={page.flow} onCheck={check}>
       <Failure asked={page.asked} what="This queue" />
       <QueueNotes queue={queue} />
       <Facts queue={queue} />
@@ -67,7 +71,7 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
   );
 }
 
-function useKeys(queue: QueueOfPage): void {
+function useKeys(queue: QueueOfPage, check: () => void): void {
   const [, navigate] = useLocation();
   const { name } = queue;
   useCommands([
@@ -86,12 +90,23 @@ function useKeys(queue: QueueOfPage): void {
       ...({ key: 'e', label: 'Edit this queue', icon: 'edit', deed: 'updateQueue' } as const),
       run: () => navigate(queuePath(name, '/edit')),
     },
+    { label: 'Check the receiver', icon: 'send', run: check, deed: 'checkReceiver' },
     { key: 'j', label: `All jobs of ${name}`, icon: 'jobs', run: () => navigate(jobsPath(jobsOfQueue(name))) },
   ]);
 }
 
 /** The only part that steps once a second. */
-function QueueHead({ queue, flow: known, children }: { queue: QueueOfPage; flow: Flow; children: React.ReactNode }) {
+function QueueHead({
+  queue,
+  flow: known,
+  onCheck,
+  children,
+}: {
+  queue: QueueOfPage;
+  flow: Flow;
+  onCheck: () => void;
+  children: React.ReactNode;
+}) {
   const view = useView();
   const flow = useWholeFlow(queue, known);
   const { name } = queue;
@@ -138,7 +153,7 @@ function QueueHead({ queue, flow: known, children }: { queue: QueueOfPage; flow:
               <kbd>e</kbd>
             </Link>
           </May>
-          <MoreMenu name={name} />
+          <MoreMenu name={name} onCheck={onCheck} />
         </>
       }
     >

@@ -1,0 +1,9 @@
+import { graphql } from '../graphql.ts';
+
+export const CheckReceiver = graphql(`
+  mutation CheckReceiver($id: ID!) {
+    checkReceiver(queueId: $id) {
+      ... on CheckReceiverPayload { check { webhookStatusCode durationMs error signature } } ... on Error { message }
+    }
+  }
+`);

@@ -1,0 +1,57 @@
+import { type CheckOfReceiver, SIGNATURE_VERDICTS } from '../../domain/receiver-check.ts';
+import { builder } from '../builder.ts';
+import { enumOf } from '../enums.ts';
+import { ConflictError, NotFoundError } from '../errors.ts';
+import { idOf, refusing } from '../input.ts';
+import { PRICE } from '../prices.ts';
+
+const SignatureVerdict = enumOf(
+  'SignatureVerdict',
+  'What the answer of a receiver says about the signature. `ACCEPTED`: a 2xx answer; a receiver that does not verify signatures sends it, too. `REJECTED`: a 401 answer. `UNKNOWN`: any other answer, or none.',
+  SIGNATURE_VERDICTS,
+);
+
+const ReceiverCheck = builder.objectRef<CheckOfReceiver>('ReceiverCheck').implement({
+  description: 'The answer of a receiver to a test request.',
+  fields: (t) => ({
+    sentAt: t.expose('sentAt', { type: 'DateTime', description: 'Time of the request.' }),
+    webhookStatusCode: t.exposeInt('webhookStatusCode', {
+      nullable: true,
+      description: 'Status code of the answer; null if the webhook did not answer.',
+    }),
+    durationMs: t.exposeInt('durationMs', { description: 'Duration of the request in milliseconds.' }),
+    error: t.exposeString('error', {
+      nullable: true,
+      description: 'Short, stable text of the error, as in `Attempt.error`; null after a 2xx answer.',
+    }),
+    responseBody: t.exposeString('responseBody', {
+      nullable: true,
+      description: 'First 4 KiB of the body of the answer; null if the webhook did not answer.',
+    }),
+    signature: t.field({
+      type: SignatureVerdict,
+      description: 'What the answer says about the signature.',
+      resolve: ({ signature }) => signature,
+    }),
+  }),
+});
+
+const CheckReceiverPayload = builder.objectRef<{ check: CheckOfReceiver }>('CheckReceiverPayload').implement({
+  description: 'The result of a test request.',
+  fields: (t) => ({
+    check: t.field({ type: ReceiverCheck, description: 'The answer of the receiver.', resolve: ({ check }) => check }),
+  }),
+});
+
+builder.mutationFields((t) => ({
+  checkReceiver: t.field({
+    type: CheckReceiverPayload,
+    complexity: PRICE.receiverCheck,
+    description:
+      'Sends one signed test request to the webhook of a queue, with the address checks and the time limit of a delivery, and waits for the answer. Its envelope has the payload `{"jobferry":"check"}` and an id that no job has. It is not a job: it counts neither as an attempt nor in statistics, and pause, hold, concurrency and rate limit do not apply. At most 10 a minute and account.',
+    errors: { types: [NotFoundError, ConflictError] },
+    args: { queueId: t.arg.id({ required: true, description: 'Id of the queue.' }) },
+    resolve: (_root, { queueId: id }, { services, account }) =>
+      refusing(async () => ({ check: await services.queues.checkReceiver(account, idOf(id, 'queue')) })),
+  }),
+}));

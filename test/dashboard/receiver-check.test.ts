@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { type CheckResult, sentenceOfCheck } from '../../src/dashboard/model/receiver-check.ts';
+
+const WELL: CheckResult = { webhookStatusCode: 200, durationMs: 12, error: null, signature: 'ACCEPTED' };
+const said = (change: Partial<CheckResult>) => sentenceOfCheck({ ...WELL, ...change }, 15);
+const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, ' ');
+
+it.each<[Partial<CheckResult>, text: RegExp, signal: string]>([
+  [{}, /^The receiver answered 200 in 12 ms\. It accepted the signature, or does not check it\.$/, 'ok'],
+  [
+    { webhookStatusCode: 401, error: 'HTTP 401', signature: 'REJECTED' },
+    /^The receiver answered 401 in 12 ms\. It rejected the signature/,
+    'bad',
+  ],
+  [
+    { webhookStatusCode: 503, durationMs: 1500, error: 'HTTP 503', signature: 'UNKNOWN' },
+    /^The receiver answered 503 in 1\.5 s\. .* is not known\.$/,
+    'bad',
+  ],
+  [
+    { webhookStatusCode: null, error: 'timeout', signature: 'UNKNOWN' },
+    /^The receiver did not answer within 15 s\. .* is not known\.$/,
+    'bad',
+  ],
+  [
+    { webhookStatusCode: null, error: 'address_not_allowed', signature: 'UNKNOWN' },
+    /^Its address is not allowed here\. /,
+    'bad',
+  ],
+])('the check %j is said in words', (change, text, signal) => {
+  expect(plain(said(change).text)).toMatch(text);
+  expect(said(change).signal).toBe(signal);
+});

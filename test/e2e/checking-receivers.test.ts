@@ -1,0 +1,205 @@
+import { createHmac } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createAccount } from '../support/account.ts';
+import { type Api, createApi } from '../support/api.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { createGraphQLClient, type GraphQL } from '../support/graphql.ts';
+import { startJobferry } from '../support/process.ts';
+import { startRawServer } from '../support/raw-server.ts';
+import type { ReceivedRequest } from '../support/receiver.ts';
+import { openReceiver } from '../support/service.ts';
+import { openServices, type TestServices } from '../support/services.ts';
+import { UNKNOWN_ID } from '../support/shapes.ts';
+
+/** Test requests to receivers, which the API sends itself: there is no worker here. */
+
+const HEADER = 'x-service-signature';
+const TIMEOUT_SECONDS = 1;
+
+let op: TestServices;
+let url: string;
+let baseUrl: string;
+
+beforeAll(async () => {
+  ({ url } = await createTestDatabase());
+  op = openServices(url);
+  const env = { WEBHOOK_TIMEOUT_SECONDS: String(TIMEOUT_SECONDS), SIGNATURE_HEADER: HEADER };
+  ({ baseUrl } = await startJobferry({ databaseUrl: url, role: 'api', env }));
+});
+
+/** Each test has an account of its own, as the number of checks is limited by account. */
+async function newAccount(): Promise<{ id: string; api: Api; graphql: GraphQL }> {
+  const { id, key } = await createAccount(url);
+  return { id, api: createApi(baseUrl, key), graphql: createGraphQLClient(baseUrl, key) };
+}
+
+const CHECK = `mutation C($id: ID!) {
+  checkReceiver(queueId: $id) {
+    __typename
+    ... on CheckReceiverPayload { check { sentAt webhookStatusCode durationMs error responseBody signature } }
+    ... on Error { message }
+  }
+}`;
+const check = async (graphql: GraphQL, id: string) => (await graphql.query(CHECK, { id })).checkReceiver;
+
+const isSigned = ({ raw, headers }: ReceivedRequest, secret: string, header = HEADER) =>
+  headers[header] === `sha256=${createHmac('sha256', secret).update(raw).digest('hex')}`;
+
+describe.concurrent('a check of a receiver', () => {
+  it('sends one signed request that is no job, and says what came back', async () => {
+    const { id, api, graphql } = await newAccount();
+    const receiver = await openReceiver({ status: 202, body: 'thanks' });
+    const queue = await api.createQueue({ webhookUrl: `${receiver.url}/hook?x=1` });
+    await graphql.query('mutation P($id: ID!) { pauseQueue(id: $id) { __typename } }', { id: queue.id });
+    expect((await check(graphql, queue.id)).check).toEqual({
+      ...{ sentAt: expect.any(String), webhookStatusCode: 202, durationMs: expect.any(Number), error: null },
+      ...{ responseBody: 'thanks', signature: 'ACCEPTED' },
+    });
+    const [request] = receiver.requests;
+    expect(receiver.requests).toHaveLength(1);
+    expect(request?.path).toBe('/hook?x=1');
+    expect(request && isSigned(request, queue.signingSecret)).toBe(true);
+    const { id: jobId, ...envelope } = request?.json() ?? {};
+    expect(envelope).toEqual({
+      ...{ queue: queue.name, payload: { jobferry: 'check' }, attempt: 1, maxAttempts: 1 },
+      createdAt: expect.any(String),
+    });
+    const after = await graphql.query(
+      `query A($id: ID!, $job: ID!) {
+        job(id: $job) { id } attempts { totalCount } account { usage { attempts } }
+        queue(id: $id) { depth { due completed processing } health { answered2xx } }
+        auditLog(targetId: $id, action: "queue.check_receiver") { nodes { actor targetName after } }
+        me { label }
+      }`,
+      { id: queue.id, job: jobId },
+    );
+    expect(after).toMatchObject({
+      ...{ job: null, attempts: { totalCount: 0 }, account: { usage: { attempts: 0 } } },
+      queue: { depth: { due: 0, completed: 0, processing: 0 }, health: { answered2xx: 0 } },
+    });
+    const entry = { actor: after.me.label, targetName: queue.name, after: { webhookUrl: `${receiver.url}/hook?x=1` } };
+    expect(after.auditLog.nodes).toEqual([entry]);
+    expect(await op.db.query('select from job where account_id = $1', [id])).toEqual([]);
+  });
+
+  it.each([
+    [401, 'REJECTED', 'HTTP 401'],
+    [403, 'UNKNOWN', 'HTTP 403'],
+    [429, 'UNKNOWN', 'HTTP 429'],
+    [500, 'UNKNOWN', 'HTTP 500'],
+    [204, 'ACCEPTED', null],
+  ])('takes an answer with %i for %s', async (status, signature, error) => {
+    const { api, graphql } = await newAccount();
+    const receiver = await openReceiver({ status });
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    expect((await check(graphql, queue.id)).check).toMatchObject({ webhookStatusCode: status, signature, error });
+  });
+
+  it('signs with both secrets during a rotation', async () => {
+    const { api, graphql } = await newAccount();
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const { rotateSigningSecret: rotated } = await graphql.query(
+      `mutation R($id: ID!) { rotateSigningSecret(queueId: $id) { ... on RotateSigningSecretPayload { signingSecret } } }`,
+      { id: queue.id },
+    );
+    await check(graphql, queue.id);
+    const [request] = receiver.requests as [ReceivedRequest];
+    expect(isSigned(request, queue.signingSecret)).toBe(true);
+    expect(isSigned(request, rotated.signingSecret, `${HEADER}-next`)).toBe(true);
+  });
+
+  it.each([
+    ['a private address', 'http://169.254.169.254/latest/meta-data', 'address_not_allowed'],
+    ['a private address in another form', 'http://[::ffff:10.0.0.1]/', 'address_not_allowed'],
+    ['a name that does not exist', 'http://receiver.invalid/', 'dns_error'],
+    ['a closed port', 'http://127.0.0.1:9/', 'connection_refused'],
+  ])('does not reach %s', async (_name, webhookUrl, error) => {
+    const { api, graphql } = await newAccount();
+    const queue = await api.createQueue({ webhookUrl });
+    expect((await check(graphql, queue.id)).check).toMatchObject({
+      ...{ webhookStatusCode: null, error, responseBody: null, signature: 'UNKNOWN' },
+    });
+  });
+
+  it('follows no redirect', async () => {
+    const { api, graphql } = await newAccount();
+    const target = await openReceiver();
+    const receiver = await openReceiver({ status: 307, headers: { location: target.url } });
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    expect((await check(graphql, queue.id)).check).toMatchObject({ webhookStatusCode: 307, error: 'HTTP 307' });
+    expect(target.requests).toEqual([]);
+  });
+
+  it('gives up on a receiver that is silent', async () => {
+    const { api, graphql } = await newAccount();
+    const silent = await startRawServer(() => undefined);
+    try {
+      const queue = await api.createQueue({ webhookUrl: silent.url });
+      const { check: result } = await check(graphql, queue.id);
+      expect(result).toMatchObject({ webhookStatusCode: null, error: 'timeout', signature: 'UNKNOWN' });
+      expect(result.durationMs).toBeGreaterThanOrEqual(TIMEOUT_SECONDS * 1000 - 1);
+    } finally {
+      await silent.close();
+    }
+  });
+
+  it('reads the beginning of an answer that never ends, and hangs up', async () => {
+    const { api, graphql } = await newAccount();
+    const block = `10000\r\n${'e'.repeat(0x10000)}\r\n`;
+    const flood = await startRawServer((socket) => {
+      const pour = () => {
+        while (!socket.destroyed && socket.write(block));
+      };
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+        socket.on('drain', pour);
+        pour();
+      });
+    });
+    try {
+      const queue = await api.createQueue({ webhookUrl: flood.url });
+      const { check: result } = await check(graphql, queue.id);
+      expect(result).toMatchObject({ webhookStatusCode: 200, signature: 'ACCEPTED' });
+      expect(result.responseBody).toBe('e'.repeat(4096));
+      await flood.waitForClosed(1);
+    } finally {
+      await flood.close();
+    }
+  });
+
+  it('is refused above ten a minute, also for several at once', async () => {
+    const { api, graphql } = await newAccount();
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    for (let n = 0; n < 10; n += 1) expect((await check(graphql, queue.id)).check.webhookStatusCode).toBe(200);
+    const more = await Promise.all([1, 2, 3].map(() => check(graphql, queue.id)));
+    expect(more.map(({ __typename }) => __typename)).toEqual(Array(3).fill('ConflictError'));
+    expect(more[0].message).toMatch(/at most 10 receivers a minute/);
+    expect(receiver.requests).toHaveLength(10);
+    // The limit is about the last minute.
+    await op.db.query(
+      `update audit_entry set id = jobferry_id(jobferry_now() - interval '61 s') where action = 'queue.check_receiver'
+          and target_id = $1`,
+      [queue.id],
+    );
+    expect((await check(graphql, queue.id)).check.webhookStatusCode).toBe(200);
+  });
+
+  it('finds neither queues of other accounts nor deleted ones', async () => {
+    const [{ api, graphql }, { graphql: stranger }] = [await newAccount(), await newAccount()];
+    const receiver = await openReceiver();
+    const queue = await api.createQueue({ webhookUrl: receiver.url });
+    const deleted = await api.createQueue({ webhookUrl: receiver.url });
+    await graphql.query('mutation D($id: ID!) { deleteQueue(id: $id) { __typename } }', { id: deleted.id });
+    for (const [client, id] of [
+      [stranger, queue.id],
+      [graphql, deleted.id],
+      [graphql, UNKNOWN_ID],
+      [graphql, 'nonsense'],
+    ] as const) {
+      expect((await check(client, id)).__typename).toBe('NotFoundError');
+    }
+    expect(receiver.requests).toEqual([]);
+  });
+});
