@@ -38,9 +38,12 @@ describe.skipIf(NO_BROWSER !== null)('the activity', () => {
     await rows.nth(1).waitFor();
     expect(await rows.count()).toBe(2);
     // It shows with the row that has the pointer or the focus.
-    await rows.filter({ hasText: 'orders' }).hover();
-    await page.getByRole('link', { name: 'Only changes of orders' }).click();
+    await page.goto('/activity');
+    await settled(watched);
+    await rows.filter({ hasText: 'orders' }).first().hover();
+    await page.getByRole('link', { name: 'Only changes of orders' }).first().click();
     await page.waitForURL(/\?target=/);
+    await expect.poll(() => rows.count()).toBe(3);
     await says(page, /^jf_.+ paused the queue orders/);
     expect((await rows.locator('td.c1').allInnerTexts()).map(textOf)).toEqual([
       'Paused the queue orders',

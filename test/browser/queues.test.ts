@@ -52,7 +52,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of queues', () => {
     await page.getByRole('link', { name: 'First page' }).click();
     await says(page, /^103 queues\. Of the 90/);
     const overview = await showQueues(account, '/');
-    await overview.getByText('The 90 oldest of 103 queues, worst of these first.').waitFor();
+    await overview.getByText('The worst 90 of 103 queues.').waitFor();
   });
 
   async function createQueues(account: Account, all: readonly string[]): Promise<void> {

@@ -146,11 +146,23 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   const queues: QueueRecord[] = [];
   const load = createLoad({ client, random, readings, queues, webhookTimeoutMs });
   const receiver = await startReceiver((envelope, before) => load.mind(envelope, before));
-  for (const settings of QUEUES) queues.push(await createQueue(client, receiver.url, settings));
-  for (const [n, host] of hosts.entries()) {
-    const url = `http://${host}:${new URL(receiver.url).port}`;
-    const patient = { ...PLAIN, name: `named-${n + 1}`, host, maxAttempts: 10, backoffMs: 2000 };
-    queues.push(await createQueue(client, url, patient));
+  const stop = async () => {
+    await Promise.all([...apiSlots, ...workerSlots].map((slot) => slot.close()));
+    await receiver.close();
+    await readings.close();
+    await Promise.all([shared.relay, inside.relay, ...relays.values()].map((relay) => relay.cut()));
+    await server.stop();
+  };
+  try {
+    for (const settings of QUEUES) queues.push(await createQueue(client, receiver.url, settings));
+    for (const [n, host] of hosts.entries()) {
+      const url = `http://${host}:${new URL(receiver.url).port}`;
+      const patient = { ...PLAIN, name: `named-${n + 1}`, host, maxAttempts: 10, backoffMs: 2000 };
+      queues.push(await createQueue(client, url, patient));
+    }
+  } catch (error) {
+    await stop();
+    throw error;
   }
   const watch = watchDatabase(readings, counted);
   const keys = options.revoke ? holdKeys({ key: KEY, baseUrls, random, queue: queues[0] as QueueRecord }) : null;
@@ -256,11 +268,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     drain,
     async close() {
       await Promise.all([watch.stop(), keys?.stop()]);
-      await Promise.all([...apiSlots, ...workerSlots].map((slot) => slot.close()));
-      await receiver.close();
-      await readings.close();
-      await Promise.all([shared.relay, inside.relay, ...relays.values()].map((relay) => relay.cut()));
-      await server.stop();
+      await stop();
     },
   };
 }

@@ -27,7 +27,7 @@ export function Danger(props: Props) {
   const rights = useRights();
   if (!may(rights, 'purgeQueue')) return null;
   return (
-    <section className="deeds" aria-labelledby="deeds">
+    <section className="dangers" aria-labelledby="deeds">
       <h2 id="deeds" className="sr">
         Secret, encryption, purge and delete
       </h2>
