@@ -10,16 +10,20 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'];
 
 /** @returns the violations that axe finds, each with the elements; empty when there is none */
-export async function axeViolations(page: Page, { except = [] as string[] } = {}): Promise<string[]> {
+export async function axeViolations(
+  page: Page,
+  options: { except?: string[]; only?: string[] } = {},
+): Promise<string[]> {
   // Evaluated by the debugger, so the page's own policy stays in force.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE);
   const { violations } = await page.evaluate(
-    async ({ values, except }) => {
+    async ({ values, except = [], only }) => {
       const rules = Object.fromEntries(except.map((rule) => [rule, { enabled: false }]));
+      const runOnly = only === undefined ? { type: 'tag', values } : { type: 'rule', values: only };
       const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } };
-      return axe.run({ runOnly: { type: 'tag', values }, rules, resultTypes: ['violations'] });
+      return axe.run({ runOnly, rules, resultTypes: ['violations'] });
     },
-    { values: TAGS, except },
+    { values: TAGS, ...options },
   );
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id}: ${help}: ${target.join(' ')}: ${failureSummary ?? ''}`),

@@ -197,7 +197,10 @@ const WRONG: readonly [string, Execute][] = [
   ],
 ];
 
+/** Seeds that are known to show these mistakes. They come first; the others find what a later change has moved. */
+const TELLING = [199, 165, 11, 3, 4, 1];
+
 // Otherwise the comparison might compare nothing with nothing.
 it.each(WRONG)('does not pass a model that %s', { timeout: 600_000 }, async (_what, wrong) => {
-  await expect(compare(seeds(SEQUENCES), wrong)).rejects.toThrow(/seed \d+, step \d+/);
+  await expect(compare([...TELLING, ...seeds(SEQUENCES)], wrong)).rejects.toThrow(/seed \d+, step \d+/);
 });

@@ -338,19 +338,28 @@ const BUGS: readonly [bug: string, broken: string, plant: () => Planted][] = [
 /** Enough for the rarest of them, and a fraction of what the sound code is put through. */
 const WITHIN = 60_000;
 
+/** Seeds that are known to show the rarest. They come first; the others find what a later change has moved. */
+const TELLING = new Map([
+  ['lets a shorter hold end a longer one', 12_342],
+  ['does not ask again whether the deadline has passed', 14_480],
+]);
+
 // A bug may break several promises. Each of those named must be seen broken, and no other; those in parentheses may be.
-it.each(BUGS)('sees the bug that %s (%s)', { timeout: 600_000 }, async (_bug, broken, plant) => {
+it.each(BUGS)('sees the bug that %s (%s)', { timeout: 600_000 }, async (bug, broken, plant) => {
   const planted = plant();
   const unseen = new Set(broken.split(' ').filter((invariant) => !invariant.startsWith('(')));
-  let seed = 1;
-  while (unseen.size > 0) {
-    const { failure } = await runSeeds(seed, WITHIN - seed + 1, planted);
-    if (failure === null) break;
-    if (process.env.SIM_TELL !== undefined) console.info(failure);
-    const [, invariant = failure.message] = /^Violation: ([^ :]+)/.exec(failure.message) ?? [];
-    expect(broken.split(/[ ()]+/), failure.message).toContain(invariant);
-    unseen.delete(invariant);
-    seed = failure.seed + 1;
+  const telling = TELLING.get(bug);
+  for (const [first, last] of [...(telling === undefined ? [] : [[telling, telling]]), [1, WITHIN]] as const) {
+    let seed = first;
+    while (unseen.size > 0 && seed <= last) {
+      const { failure } = await runSeeds(seed, last - seed + 1, planted);
+      if (failure === null) break;
+      if (process.env.SIM_TELL !== undefined) console.info(failure);
+      const [, invariant = failure.message] = /^Violation: ([^ :]+)/.exec(failure.message) ?? [];
+      expect(broken.split(/[ ()]+/), failure.message).toContain(invariant);
+      unseen.delete(invariant);
+      seed = failure.seed + 1;
+    }
   }
   expect([...unseen], `not seen in ${WITHIN} sequences`).toEqual([]);
 });

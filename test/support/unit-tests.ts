@@ -11,6 +11,8 @@ const NEEDS_MORE = [
   /^src\/db\/embedded(\/|\.)/,
 ];
 
+const HOOK = /^(?:before|after)(?:All|Each)\(/m;
+
 /** Needs no database, but minutes: thousands of simulated runs. */
 const LONG = 'test/simulation/';
 
@@ -21,6 +23,14 @@ const LONG = 'test/simulation/';
 export function unitTests(): string[] {
   const needsMore = (file: string) => [...helpersOf(file)].some((path) => NEEDS_MORE.some((more) => more.test(path)));
   return testFiles().filter((file) => !file.startsWith(LONG) && !needsMore(file));
+}
+
+/**
+ * Unit tests that can share a process: none of their helpers registers a hook of its own at its top level, such as
+ * `afterAll`. vitest would call that only after the first file of the process, which is the one that loads the helper.
+ */
+export function plainTests(): string[] {
+  return unitTests().filter((file) => ![...helpersOf(file)].some((path) => path !== file && HOOK.test(textOf(path))));
 }
 
 export function testFiles(): string[] {
@@ -34,10 +44,7 @@ export function testFiles(): string[] {
 function helpersOf(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);
-  // A test may hold the text of a program, whose imports are not its own.
-  if (!file.startsWith('test/') || !existsSync(join(ROOT, file))) return found;
-  const text = readFileSync(join(ROOT, file), 'utf8');
-  for (const [, specifier = ''] of text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
+  for (const [, specifier = ''] of textOf(file).matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
     helpersOf(
       relative(ROOT, join(ROOT, dirname(file), specifier))
         .split(sep)
@@ -46,4 +53,9 @@ function helpersOf(file: string, found = new Set<string>()): Set<string> {
     );
   }
   return found;
+}
+
+/** The text of a file of `test/`. Others have none; a test may hold the text of a program, whose imports are not its own. */
+function textOf(file: string): string {
+  return file.startsWith('test/') && existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), 'utf8') : '';
 }
