@@ -6,12 +6,12 @@ import { type Outcome, outcomeOf } from '../../graphql/outcome.ts';
 import { count, many, number } from '../../model/format.ts';
 import { openJobs, waitingJobs } from '../../model/queue-condition.ts';
 import { may } from '../../model/rights.ts';
+import { changeQueue } from '../../parts/change-queue.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { followAction } from '../../shell/followed-actions.ts';
 import { leaveFreely } from '../../shell/leave.ts';
 import { useRights } from '../../shell/rights.ts';
-import { changeQueue } from '../queue/change.ts';
 import { NamedDialog } from './named-dialog.tsx';
 import { Secret } from './secret.tsx';
 
