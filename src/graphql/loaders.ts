@@ -246,19 +246,14 @@ function grouped<Row>(rows: Row[], keyOf: (row: Row) => string): Map<string, Row
 }
 
 /** Creates one loader per set of arguments. Fields with the same arguments share a statement. */
-function perArgument<Argument, Loader>(create: (argument: Argument) => Loader): (argument: Argument) => Loader {
+function perArguments<Arguments extends unknown[], Loader>(
+  create: (...args: Arguments) => Loader,
+): (...args: Arguments) => Loader {
   const loaders = new Map<string, Loader>();
-  return (argument) => {
-    const key = JSON.stringify(argument);
-    const present = loaders.get(key) ?? create(argument);
+  return (...args) => {
+    const key = JSON.stringify(args);
+    const present = loaders.get(key) ?? create(...args);
     loaders.set(key, present);
     return present;
   };
-}
-
-function perArguments<First, Second, Loader>(
-  create: (first: First, second: Second) => Loader,
-): (first: First, second: Second) => Loader {
-  const get = perArgument(([first, second]: [First, Second]) => create(first, second));
-  return (first, second) => get([first, second]);
 }

@@ -124,6 +124,23 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await says(page, /^Completed at .+: the receiver answered 200/);
   });
 
+  it.each([
+    ['/dead?q=queue%3Aorders', 'The queue of the filter', /^1 dead letter matches/],
+    ['/jobs/attempts?queue=orders', 'The queue of the list', /^1 attempt/],
+  ])('say at %s that their queue could not be looked up', async (path, what, sentence) => {
+    const { page, watched } = await showDead(of(500, 1));
+    watched.announce(/request failed|Failed to load/);
+    const isLookUp = (body: string | null) => body?.includes('QueueOfName') === true;
+    await page.route('**/graphql', (route) =>
+      isLookUp(route.request().postData()) ? route.abort() : route.fallback(),
+    );
+    await page.goto(path);
+    await page.getByText(`${what} could not be loaded. The server could not be reached.`).waitFor();
+    await page.unroute('**/graphql');
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await says(page, sentence);
+  });
+
   async function showDead(payloads: string[], path = '/dead') {
     const account: Account = await service.openAccount();
     const receiver: Receiver = await openReceiver((request) => {
@@ -136,6 +153,6 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     const { page }: { page: Page } = watched;
     await page.goto(path);
     await settled(watched);
-    return { account, receiver, page };
+    return { account, receiver, page, watched };
   }
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { getNamedType, isInputObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { parseDeadFilter, toDeadLetterFilter } from '../../src/dashboard/model/dead/filter.ts';
+import { deadSuggestions } from '../../src/dashboard/model/dead/suggest.ts';
 import { formatChip, formatFilter } from '../../src/dashboard/model/filter/format.ts';
 import { toJobFilter } from '../../src/dashboard/model/filter/job-filter.ts';
 import { parseFilter } from '../../src/dashboard/model/filter/parse.ts';
@@ -139,6 +140,15 @@ describe('without the right to see payloads', () => {
     expect(offered(rightsOf('VIEWER', true)).filter(isHidden).length).toBeGreaterThan(5);
     // All else stays.
     expect(offered(VIEWER)).toEqual(offered(null).filter((suggestion) => !isHidden(suggestion)));
+  });
+
+  it('no such condition is suggested for dead letters either', () => {
+    const offered = (rights: Rights) => ['', 'ti'].flatMap((text) => deadSuggestions(text, known, rights));
+    const isHidden = ({ does }: ReturnType<typeof deadSuggestions>[number]) =>
+      /payload|error/.test(JSON.stringify(does));
+    const all = offered(rightsOf('VIEWER', true));
+    expect(all.filter(isHidden).length).toBeGreaterThan(3);
+    expect(offered(VIEWER)).toEqual(all.filter((suggestion) => !isHidden(suggestion)));
   });
 
   it('nothing is looked up in payloads', () => {

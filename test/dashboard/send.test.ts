@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { curlOf } from '../../src/dashboard/model/curl.ts';
+import { curlOf, curlOfAgain } from '../../src/dashboard/model/curl.ts';
 import type { AttemptNow, JobWhole } from '../../src/dashboard/model/job.ts';
 import { checkPayload } from '../../src/dashboard/model/payload-check.ts';
 import { textOfPhrase } from '../../src/dashboard/model/phrase.ts';
@@ -36,6 +36,13 @@ describe('the command for a shell', () => {
     const payloadText = '{"it\'s":"$HOME `x`",\n"n":1.0}';
     const command = curlOf('http://localhost/v1/queues/a/jobs', { payloadText, idempotencyKey: 'k"1', delay: 0 });
     expect(command).toContain('<<\'JOBFERRY\'\n{"idempotencyKey":"k\\"1","payload":{"it\'s":"$HOME `x`",\n"n":1.0}}\n');
+  });
+
+  it('publishes a job once more under another key, where the API looks for it', () => {
+    const again = (idempotencyKey: string | null) =>
+      curlOfAgain('http://localhost/', { payloadText: '{}', idempotencyKey });
+    expect(again('order-1')).toContain('\n{"idempotencyKey":"order-1-again","payload":{}}\n');
+    expect(again(null)).toContain('\n{"payload":{}}\n');
   });
 });
 

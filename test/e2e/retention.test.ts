@@ -126,7 +126,8 @@ describe.concurrent('retention of what has not ended', () => {
     const account = await op.firstAccount();
     const paused = await api.createQueue({ webhookUrl: `${receiver.url}/fails`, maxAttempts: 1 });
     await op.queues.pause(account, paused.id);
-    const depth = async () => (await op.insight.depths(account, [paused.id])).get(paused.id);
+    const depth = async () =>
+      (await op.insight.states(account, [paused.id], { parts: ['depth'] })).get(paused.id)?.depth;
     const newest = { field: 'created_at', descending: true } as const;
     const slice = { limit: 10, inverted: false };
     const found = async () =>

@@ -92,7 +92,7 @@ const QUESTIONS: Question[] = [
     () => op.jobs.searchAttempts(account, { responseContains: 'row 00000' }, LATEST, page),
   ],
   [8, 'p95 per queue and hour, 3 days', timelines],
-  [9, 'oldest due job per queue', () => op.insight.depths(account, queueIds)],
+  [9, 'oldest due job per queue', () => op.insight.states(account, queueIds, { parts: ['depth'] })],
   [
     10,
     'who changed a queue',
@@ -121,7 +121,7 @@ const QUESTIONS: Question[] = [
   ],
   [17, 'plan and usage', () => op.accounts.usage(account)],
   [18, 'job by exact idempotency key', () => newest({ idempotencyKey: 'order-4444' })],
-  [19, 'health and warnings of all queues', () => op.insight.healths(account, queueIds)],
+  [19, 'health and warnings of all queues', () => op.insight.states(account, queueIds, { parts: ['health'] })],
   [20, 'a dashboard page', dashboard],
   [
     21,
@@ -182,7 +182,7 @@ function timelines() {
 function dashboard() {
   const day = { ...range(24), bucketSeconds: 300 };
   return Promise.all([
-    op.insight.depths(account, queueIds),
+    op.insight.states(account, queueIds, { parts: ['depth'] }),
     op.insight.timelines(account, queueIds, day),
     op.jobs.search(account, {}, NEWEST_FIRST, { ...page, limit: 50 }),
   ]);

@@ -6,7 +6,7 @@ import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import { createUsage } from '../../src/services/accounts/usage.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createDeadLetterSearch } from '../../src/services/dead-letters/search.ts';
-import { createQueueInsight } from '../../src/services/insight/queues.ts';
+import { createQueueInsight, type QueueState } from '../../src/services/insight/queues.ts';
 import { createServerFacts } from '../../src/services/server/facts.ts';
 import { LIFETIME_MS, openFixture, RETENTION_MS } from './database-fixture.ts';
 
@@ -35,11 +35,22 @@ export async function openInsight() {
     `insert into account (name, plan) values ('other', 'pro') returning id`,
   );
   const other: Account = { ...account, id: stranger?.id ?? '' };
+  const queues = createQueueInsight(context);
+  /** One part of the state of queues. Deleted ones, which have nothing but their row, are left out. */
+  const stateOf =
+    <Part extends 'depth' | 'use' | 'health'>(part: Part) =>
+    async (by: Account, queueIds: string[]): Promise<Map<string, NonNullable<QueueState[Part]>>> => {
+      const states = await queues.states(by, queueIds, { parts: [part] });
+      return new Map([...states].flatMap(([id, state]) => (state[part] === null ? [] : [[id, state[part]]])));
+    };
   return {
     ...fixture,
     account,
     other,
-    ...createQueueInsight(context),
+    ...queues,
+    depths: stateOf('depth'),
+    uses: stateOf('use'),
+    healths: stateOf('health'),
     deadLetters: createDeadLetterSearch(context),
     ...createUsage(context),
     ...createServerFacts(context),

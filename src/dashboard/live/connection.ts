@@ -37,7 +37,7 @@ export interface ConnectionOptions {
   random(): number;
 }
 
-export const LIVE_TIMES = {
+const LIVE_TIMES = {
   /** At most four times a second. */
   applyMs: 250,
   /** A hidden tab keeps its stream so long, as people switch tabs and back. */

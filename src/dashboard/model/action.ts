@@ -126,7 +126,7 @@ export function timeLeft(action: ActionState, rate: number | null): number | nul
 }
 
 /** Whether the rest waits until the job that was sent ahead has ended. */
-export function waitsForCanary(action: ActionState): boolean {
+function waitsForCanary(action: ActionState): boolean {
   return action.status === 'RUNNING' && action.canary && action.processed <= 1 && action.matched > 1;
 }
 

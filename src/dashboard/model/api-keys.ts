@@ -13,7 +13,7 @@ const DAY = 86_400_000;
 const UNUSED_MS = 90 * DAY;
 
 /** Milliseconds since the last use; of a key that was never used, since it was made. */
-export function unusedFor({ createdAt, lastUsedAt }: KeyNow, now: number): number {
+function unusedFor({ createdAt, lastUsedAt }: KeyNow, now: number): number {
   return now - Date.parse(lastUsedAt ?? createdAt);
 }
 

@@ -15,3 +15,9 @@ export function curlOf(
   ].join(' \\\n');
   return `${command}\n{${[...more, `"payload":${payloadText}`].join(',')}}\nJOBFERRY`;
 }
+
+/** Publishes a job once more, with a key of its own: the same key would return the job instead of a new one. */
+export function curlOfAgain(url: string, job: { payloadText: string; idempotencyKey: string | null }): string {
+  const { payloadText, idempotencyKey: key } = job;
+  return curlOf(url, { payloadText, idempotencyKey: key === null ? null : `${key}-again`, delay: 0 });
+}

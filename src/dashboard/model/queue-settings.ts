@@ -126,7 +126,7 @@ export function textOf(value: Value): string {
 }
 
 /** The value of a text, or what is wrong with it. */
-export function parse(field: Field, text: string): { value: Value } | { problem: string } {
+function parse(field: Field, text: string): { value: Value } | { problem: string } {
   switch (field.kind) {
     case 'choice':
       return { value: (field.name === 'dlqEnabled' ? text === 'true' : text) as Value };

@@ -20,7 +20,7 @@ export interface Command {
 }
 
 /** The commands of all mounted parts; those of the part that was mounted last win. */
-export const commands = createStore<readonly (readonly Command[])[]>([]);
+const commands = createStore<readonly (readonly Command[])[]>([]);
 
 /**
  * Registers commands while the component is mounted. The functions may change with each render; the list of keys and

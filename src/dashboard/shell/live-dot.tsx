@@ -18,7 +18,7 @@ export function LiveButton() {
   );
 }
 
-export function useLiveWord(): { word: string; shape: string } {
+function useLiveWord(): { word: string; shape: string } {
   const state = useLiveState();
   const paused = useStore(pause);
   const view = useView();

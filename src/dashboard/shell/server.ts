@@ -48,7 +48,7 @@ export function useWebhookTimeout(): number {
 }
 
 /** By the time of the answer: an old answer does not say that the processes have gone since. */
-export function factsOf({ server, instances }: ShellData): ServerFacts {
+function factsOf({ server, instances }: ShellData): ServerFacts {
   const now = Date.parse(server.now);
   const running = instances.filter((one) => isSeen(one, now));
   const workers = instances.filter(({ role }) => role !== 'api');

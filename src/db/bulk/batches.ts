@@ -8,6 +8,13 @@ import type { RunningAction } from './actions.ts';
 /** `ended`: the action is no longer running. `taken`: another process has continued it. */
 type Overtaken = { outcome: 'ended' | 'taken' };
 
+/** Every function that runs a batch returns one row with one column, the answer. */
+async function run<Done>(db: Database, statement: Statement, values: unknown[]): Promise<Done | Overtaken> {
+  const row = await db.one<{ answer: Done | Overtaken }>(statement, values);
+  if (row === null) throw new Error(`${statement.name} returned no row`);
+  return row.answer;
+}
+
 const REPLAY: Statement = {
   name: 'bulk-replay',
   text: `select jobferry_bulk_replay_letters($1, $2, $3, $4, $5, $6 * interval '1 ms', $7 * interval '1 ms') as answer`,
@@ -28,9 +35,7 @@ export async function replayBatch(
   { retentionMs, lifetimeMs }: Periods,
 ): Promise<BatchReplay | Overtaken> {
   const values = [action.id, action.processed, batch.ids, batch.position, batch.limit, retentionMs, lifetimeMs];
-  const row = await db.one<{ answer: BatchReplay | Overtaken }>(REPLAY, values);
-  if (row === null) throw new Error('jobferry_bulk_replay_letters returned no row');
-  return row.answer;
+  return run(db, REPLAY, values);
 }
 
 const SETTLE: Statement = { name: 'bulk-settle', text: 'select jobferry_bulk_settle($1, $2, $3, $4) as answer' };
@@ -45,10 +50,7 @@ export async function settleBatch(
   ids: string[],
   settlements: readonly Settlement[],
 ): Promise<Overtaken | { outcome: 'done'; applied: string[] }> {
-  const values = [action.id, action.processed, ids, toItems(db.cipher, settlements)];
-  const row = await db.one<{ answer: Overtaken | { outcome: 'done'; applied: string[] } }>(SETTLE, values);
-  if (row === null) throw new Error('jobferry_bulk_settle returned no row');
-  return row.answer;
+  return run(db, SETTLE, [action.id, action.processed, ids, toItems(db.cipher, settlements)]);
 }
 
 const RUN_NOW: Statement = { name: 'bulk-run-now', text: 'select jobferry_bulk_run_now($1, $2, $3) as answer' };
@@ -59,8 +61,5 @@ export async function runBatchNow(
   action: RunningAction,
   ids: string[],
 ): Promise<Overtaken | { outcome: 'done'; queues: string[] }> {
-  const values = [action.id, action.processed, ids];
-  const row = await db.one<{ answer: Overtaken | { outcome: 'done'; queues: string[] } }>(RUN_NOW, values);
-  if (row === null) throw new Error('jobferry_bulk_run_now returned no row');
-  return row.answer;
+  return run(db, RUN_NOW, [action.id, action.processed, ids]);
 }

@@ -9,6 +9,11 @@ import { BULK_TASK, IS_KEPT } from './actions.ts';
  * time of the pause is the last one.
  */
 
+const changeWith =
+  (statement: Statement) =>
+  async (db: Database, by: Author, actionId: string): Promise<boolean> =>
+    (await db.query(statement, [actionId, by.accountId, actorJson(by.actor)])).length > 0;
+
 /** SQL: ends the pause of `present`, which is the row of `bulk_action` before the change, and adds its length to the others. */
 const NOT_PAUSED = `
   paused_at = null, paused_by = null,
@@ -32,9 +37,7 @@ const CANCEL: Statement = {
 };
 
 /** Ends a running or paused action after its present batch. @returns false when there is no such action */
-export async function cancelBulkAction(db: Database, by: Author, actionId: string): Promise<boolean> {
-  return (await db.query(CANCEL, [actionId, by.accountId, actorJson(by.actor)])).length > 0;
-}
+export const cancelBulkAction = changeWith(CANCEL);
 
 const PAUSE: Statement = {
   name: 'pause-bulk-action',
@@ -52,9 +55,7 @@ const PAUSE: Statement = {
 };
 
 /** @returns false when nothing was changed: there is no such running action */
-export async function pauseBulkAction(db: Database, by: Author, actionId: string): Promise<boolean> {
-  return (await db.query(PAUSE, [actionId, by.accountId, actorJson(by.actor)])).length > 0;
-}
+export const pauseBulkAction = changeWith(PAUSE);
 
 // With a wake-up, as at the start. `updated_at` is the time from which the pace is kept.
 const RESUME: Statement = {
@@ -77,6 +78,4 @@ const RESUME: Statement = {
 };
 
 /** @returns false when nothing was changed: there is no such paused action */
-export async function resumeBulkAction(db: Database, by: Author, actionId: string): Promise<boolean> {
-  return (await db.query(RESUME, [actionId, by.accountId, actorJson(by.actor)])).length > 0;
-}
+export const resumeBulkAction = changeWith(RESUME);

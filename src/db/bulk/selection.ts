@@ -93,20 +93,25 @@ const LETTERS_OF_JOBS: Statement = {
 };
 
 /** The position of such a replay is the id of a job. Jobs that died after the start of the action are left out. */
-async function nextLettersOfJobs(
-  db: Database,
-  selection: JobSelection,
-  { after, before, limit }: BatchBounds,
-): Promise<NextLetters> {
-  const slice = { limit, after: { id: after }, before: { id: before }, inverted: false };
-  const jobs = (await searchJobs(db, selection, OLDEST_FIRST, slice)).map(({ id }) => id);
+async function nextLettersOfJobs(db: Database, selection: JobSelection, bounds: BatchBounds): Promise<NextLetters> {
+  const jobs = await nextJobs(db, selection, bounds);
   if (jobs.length === 0) return { ids: [], position: null };
-  const row = await db.one<{ ids: string[]; firstLeft: string | null }>(LETTERS_OF_JOBS, [jobs, before]);
+  const row = await db.one<{ ids: string[]; firstLeft: string | null }>(LETTERS_OF_JOBS, [jobs, bounds.before]);
   const taken = jobs.filter((id) => row?.firstLeft == null || id < row.firstLeft);
   return { ids: row?.ids ?? [], position: taken.at(-1) ?? null };
 }
 
 const OLDEST_FIRST = { field: 'created_at', descending: false } as const;
+
+/** @returns ids of the next jobs that match, oldest first */
+async function nextJobs(
+  db: Database,
+  selection: JobSelection,
+  { after, before, limit }: BatchBounds,
+): Promise<string[]> {
+  const slice = { limit, after: { id: after }, before: { id: before }, inverted: false };
+  return (await searchJobs(db, selection, OLDEST_FIRST, slice)).map(({ id }) => id);
+}
 
 const COUNT_PENDING: Statement = {
   name: 'bulk-count-pending',
@@ -150,13 +155,8 @@ export function countPostponed(db: Database, selection: FilterSelection): Promis
 }
 
 /** @returns ids of the next jobs that can be made due, oldest first */
-export async function nextPostponed(
-  db: Database,
-  selection: FilterSelection,
-  { after, before, limit }: BatchBounds,
-): Promise<string[]> {
-  const slice = { limit, after: { id: after }, before: { id: before }, inverted: false };
-  return (await searchJobs(db, postponed(selection), OLDEST_FIRST, slice)).map(({ id }) => id);
+export function nextPostponed(db: Database, selection: FilterSelection, bounds: BatchBounds): Promise<string[]> {
+  return nextJobs(db, postponed(selection), bounds);
 }
 
 const OPEN: readonly JobStatus[] = ['pending', 'processing', 'awaiting_ack'];
@@ -175,11 +175,6 @@ export function countCancellable(db: Database, selection: FilterSelection): Prom
 }
 
 /** @returns ids of the next jobs that can be cancelled, oldest first */
-export async function nextCancellable(
-  db: Database,
-  selection: FilterSelection,
-  { after, before, limit }: BatchBounds,
-): Promise<string[]> {
-  const slice = { limit, after: { id: after }, before: { id: before }, inverted: false };
-  return (await searchJobs(db, cancellable(selection), OLDEST_FIRST, slice)).map(({ id }) => id);
+export function nextCancellable(db: Database, selection: FilterSelection, bounds: BatchBounds): Promise<string[]> {
+  return nextJobs(db, cancellable(selection), bounds);
 }

@@ -62,9 +62,7 @@ export function createBulkRequests(context: Context) {
   };
 
   const matchedByCancel = async (account: Account, filter: JobFilter, all: boolean): Promise<number> => {
-    assertKeepable(filter);
-    assertJobFilter(filter);
-    assertNarrow(all || !matchesEverything(filter), 'job of the account');
+    assertJobs(filter, all);
     return countCancellable(db.reading(account.id), { accountId: account.id, filter, periods });
   };
 
@@ -72,9 +70,7 @@ export function createBulkRequests(context: Context) {
     account: Account,
     { filter, all, ratePerSecond }: BulkRunNowInput,
   ): Promise<number> => {
-    assertKeepable(filter);
-    assertJobFilter(filter);
-    assertNarrow(all || !matchesEverything(filter), 'job of the account');
+    assertJobs(filter, all);
     assertRate(ratePerSecond);
     return countPostponed(db.reading(account.id), { accountId: account.id, filter, periods });
   };
@@ -117,9 +113,7 @@ export function createBulkRequests(context: Context) {
 
   return {
     /** Counts the dead letters that `startReplay` would replay now. @throws JobferryError as `startReplay` */
-    async countReplay(account: Account, input: BulkReplayInput): Promise<number> {
-      return matchedByReplay(account, input);
-    },
+    countReplay: matchedByReplay,
 
     /**
      * Starts a replay of the matching dead letters, oldest first, or in the order of the matching jobs.
@@ -136,9 +130,7 @@ export function createBulkRequests(context: Context) {
     },
 
     /** Counts the jobs that `startCancel` would cancel now. @throws JobferryError as `startCancel` */
-    async countCancel(account: Account, filter: JobFilter, all: boolean): Promise<number> {
-      return matchedByCancel(account, filter, all);
-    },
+    countCancel: matchedByCancel,
 
     /**
      * Starts to cancel all matching jobs that are pending or awaiting_ack.
@@ -152,9 +144,7 @@ export function createBulkRequests(context: Context) {
     },
 
     /** Counts the jobs that `startRunNow` would make due now. @throws JobferryError as `startRunNow` */
-    async countRunNow(account: Account, input: BulkRunNowInput): Promise<number> {
-      return matchedByRunNow(account, input);
-    },
+    countRunNow: matchedByRunNow,
 
     /**
      * Starts to make all matching jobs due that are pending and not yet due.
@@ -168,9 +158,7 @@ export function createBulkRequests(context: Context) {
     },
 
     /** Counts the jobs that `startPurge` would cancel now. @throws JobferryError `not_found`, `unavailable` */
-    async countPurge(account: Account, queueId: string): Promise<number> {
-      return matchedByPurge(account, queueId);
-    },
+    countPurge: matchedByPurge,
 
     /**
      * Starts to cancel every pending job of the queue that was published before now.
@@ -203,6 +191,12 @@ export function createBulkRequests(context: Context) {
 }
 
 const PLAIN = { ratePerSecond: null, canary: false } as const;
+
+function assertJobs(filter: JobFilter, all: boolean): void {
+  assertKeepable(filter);
+  assertJobFilter(filter);
+  assertNarrow(all || !matchesEverything(filter), 'job of the account');
+}
 
 function assertRate(value: number | null): void {
   if (value === null || (Number.isInteger(value) && value >= 1 && value <= MAX_RATE_PER_SECOND)) return;

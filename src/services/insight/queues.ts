@@ -132,17 +132,6 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
       );
     },
 
-    /** Counts the jobs of queues by state. */
-    async depths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueDepth>> {
-      const queues = await read(account, queueIds, { parts: new Set<QueuePart>(['depth']) });
-      return mapped(queues, ({ depth }) => (depth === undefined ? null : toDepth(depth)));
-    },
-
-    /** Returns the used slots and the used rate limit of queues. */
-    async uses(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueUse>> {
-      return mapped(await read(account, queueIds, { parts: new Set<QueuePart>(['use']) }), ({ use }) => use ?? null);
-    },
-
     /**
      * Returns the attempts of queues over time. Calls within a second share the result (`shared-statistics`); every
      * other method returns the present state.
@@ -175,12 +164,6 @@ export function createQueueInsight(context: Pick<Context, 'db' | 'periods' | 'se
         all.reduce((sum, queue) => sum + (queue.published?.[n] ?? 0), 0),
       );
       return timelineOf(grid, stats, counts);
-    },
-
-    /** Returns how the receivers of queues answered in the last hour. */
-    async healths(account: Account, queueIds: readonly string[]): Promise<Map<string, QueueHealth>> {
-      const queues = await read(account, queueIds, { parts: new Set<QueuePart>(['attempts']) });
-      return mapped(queues, ({ attempts = [] }) => healthOf(sumOf(attempts), server.webhookTimeoutMs));
     },
 
     /** Returns since when queues have their present warnings. */
@@ -226,13 +209,8 @@ function toDepth({ oldest, ...row }: Record<JobStateName, number> & { oldest: Da
   return { due, scheduled, retrying, held, processing, awaiting_ack, completed, dead, oldestDueAt: oldest };
 }
 
-function mapped<Value>(queues: Map<string, QueueNow>, of: (queue: QueueNow) => Value | null): Map<string, Value> {
-  const values = new Map<string, Value>();
-  for (const [id, queue] of queues) {
-    const value = of(queue);
-    if (value !== null) values.set(id, value);
-  }
-  return values;
+function mapped<Value>(queues: Map<string, QueueNow>, of: (queue: QueueNow) => Value): Map<string, Value> {
+  return new Map([...queues].map(([id, queue]) => [id, of(queue)]));
 }
 
 /** The spans of a chart as ranges of ids. Jobs past retention are not counted. */

@@ -17,7 +17,7 @@ export const ActionPage = graphql(
   query ActionPage($id: ID!) {
     bulkAction(id: $id) { ...ActionNow queue { ...QueueNow } }
     bulkActions(first: 6) { nodes { ...ActionNow } }
-    stops: auditLog(first: 1, targetId: $id, action: "bulk_action.cancel") { nodes { at actor } }
+    stops: auditLog(first: 1, targetId: $id, action: "bulk_action.cancel") { nodes { actor } }
   }
 `,
   [ActionNow, QueueNow],

@@ -9,7 +9,7 @@ export const AttemptsPage = graphql(`
       totalCount totalCountExact
       nodes {
         attempt status at durationMs webhookStatusCode error responseBody
-        job { __typename id queue { __typename id name } }
+        job { __typename id queue { name } }
       }
       pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
     }

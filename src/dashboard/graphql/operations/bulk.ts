@@ -45,7 +45,7 @@ export const ReplayReceivers = graphql(`
       groupCount
       groups {
         queue {
-          id name paused hold { until }
+          name paused hold { until }
           health { answered2xx answered3xx answered4xx answered5xx backpressure unanswered unauthorized }
         }
       }

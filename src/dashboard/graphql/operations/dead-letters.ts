@@ -13,8 +13,8 @@ export const Causes = graphql(
       }
     }
     dismissals { fingerprint }
-    newest: deadLetters(first: 1) { nodes { id deadAt } }
-    oldest: deadLetters(last: 1, filter: $filter) { hint nodes { id job { id createdAt } } }
+    newest: deadLetters(first: 1) { nodes { deadAt } }
+    oldest: deadLetters(last: 1, filter: $filter) { hint nodes { job { createdAt } } }
   }
 `,
   [Cause],
@@ -38,8 +38,8 @@ export const DeadLetters = graphql(`
     deadLetters(filter: $filter, first: $first, after: $after, last: $last, before: $before) {
       totalCount totalCountExact
       nodes {
-        __typename id deadAt reason error webhookStatusCode fingerprint replayedAt
-        replayedJob { id status } queue { id name } job { id attemptsMade createdAt }
+        __typename id deadAt reason error webhookStatusCode replayedAt
+        replayedJob { id } queue { name } job { id attemptsMade }
       }
       pageInfo { startCursor endCursor hasNextPage hasPreviousPage }
     }
@@ -47,8 +47,9 @@ export const DeadLetters = graphql(`
 `);
 export type DeadLetterRow = ResultOf<typeof DeadLetters>['deadLetters']['nodes'][number];
 
+/** As `ReplayOne` of a job, whose script this screen does not need. */
 export const ReplayLetter = graphql(`
   mutation ReplayLetter($id: ID!) {
-    replayDeadLetter(id: $id) { ... on JobPayload { job { id status } } ... on Error { message } }
+    replayDeadLetter(id: $id) { ... on JobPayload { job { id } } ... on Error { message } }
   }
 `);

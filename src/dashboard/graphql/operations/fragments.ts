@@ -11,10 +11,10 @@ export const QueueNow = graphql(`
     pause { since by }
     hold { since until reason askedBy { id } probe { id } }
     rateLimitMax rateLimitWindow rateWindow { used max resetsAt }
-    depth { due scheduled retrying held processing awaitingAck completed dead }
+    depth { due scheduled retrying held processing awaitingAck }
     health {
       answered2xx answered3xx answered4xx answered5xx unauthorized backpressure unanswered
-      duration { p50 p95 p99 } warnings { warning message }
+      duration { p50 p95 } warnings { warning message }
     }
   }
 `);

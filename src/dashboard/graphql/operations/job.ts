@@ -9,10 +9,7 @@ export const JobPage = graphql(
       payloadText
       queue {
         __typename id webhookUrl
-        health {
-          answered2xx answered3xx answered4xx answered5xx unauthorized unanswered backpressure
-          duration { p50 p95 } warnings { warning message }
-        }
+        health { answered2xx answered3xx answered4xx answered5xx unauthorized unanswered backpressure }
       }
       deadLetter { __typename id fingerprint replayedJob { __typename id } }
       replayOf { __typename id } replays { __typename id }
@@ -51,7 +48,7 @@ export const CancelJob = graphql(
 
 export const ReplayOne = graphql(`
   mutation ReplayOne($id: ID!) {
-    replayDeadLetter(id: $id) { ... on JobPayload { job { __typename id status } } ... on Error { message } }
+    replayDeadLetter(id: $id) { ... on JobPayload { job { __typename id } } ... on Error { message } }
   }
 `);
 

@@ -6,7 +6,7 @@ export const Live = graphql(
   subscription Live($watch: WatchInput!) {
     live(watch: $watch, minIntervalMs: 250) {
       ... on QueueStats { queues { ...QueueNow } }
-      ... on JobsUpdated { more jobs { ...JobRow } }
+      ... on JobsUpdated { jobs { ...JobRow } }
       ... on BulkActionProgress { action { ...ActionNow } }
     }
   }

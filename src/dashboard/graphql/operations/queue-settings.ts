@@ -7,7 +7,7 @@ export const QueueSettings = graphql(
     queue(name: $name) {
       ...QueueNow
       webhookUrl dlqEnabled maxAttempts maxDefers ackTimeout ackTimeoutAction backoffType backoffDelay
-      payloadsEncrypted signingSecretRotatesAt createdAt
+      payloadsEncrypted signingSecretRotatesAt
       deadLetters(first: 1) { totalCount totalCountExact }
     }
     account { plan { maxAttempts maxDefers } }
@@ -33,7 +33,7 @@ export const UpdateQueue = graphql(
 export const RotateSecret = graphql(`
   mutation RotateSecret($id: ID!, $overlap: Float!) {
     rotateSigningSecret(queueId: $id, overlapSeconds: $overlap) {
-      ... on RotateSigningSecretPayload { signingSecret takesOverAt queue { id signingSecretRotatesAt } }
+      ... on RotateSigningSecretPayload { signingSecret takesOverAt }
       ... on Error { message }
     }
   }
@@ -48,7 +48,7 @@ export const FinishRotation = graphql(`
 export const Encrypt = graphql(`
   mutation Encrypt($id: ID!, $on: Boolean!) {
     setPayloadEncryption(queueId: $id, enabled: $on) {
-      ... on QueuePayload { queue { id payloadsEncrypted } } ... on Error { message }
+      ... on QueuePayload { queue { id } } ... on Error { message }
     }
   }
 `);

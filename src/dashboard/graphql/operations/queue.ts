@@ -10,7 +10,7 @@ export const QueuePage = graphql(
   query QueuePage($name: String!, $from: DateTime!, $bucket: Int!, $recent: DateTime!, $hasRecent: Boolean!) {
     queue(name: $name) {
       ...QueueNow
-      webhookUrl ackTimeout signingSecretRotatesAt payloadsEncrypted
+      webhookUrl ackTimeout signingSecretRotatesAt
       timeline(from: $from, bucketSeconds: $bucket) {
         at success failed nacked deferred published duration { p50 p95 p99 } wait { p50 p95 p99 }
       }
@@ -43,7 +43,7 @@ export const LastDeliveryOfQueue = graphql(`
     jobs(
       first: 1, filter: { queueIds: [$id], statuses: [COMPLETED] }, orderBy: { field: COMPLETED_AT, direction: DESC }
     ) {
-      nodes { id completedAt }
+      nodes { completedAt }
     }
   }
 `);

@@ -45,5 +45,5 @@ export const QueueTimelines = graphql(`
 export type DeathGroup = NonNullable<ResultOf<typeof QueueTimelines>['deaths']>[number];
 
 export const LastDelivery = graphql(`
-  query LastDelivery { account { id lastDeliveryAt } }
+  query LastDelivery { account { lastDeliveryAt } }
 `);

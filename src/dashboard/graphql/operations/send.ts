@@ -18,13 +18,13 @@ export const Send = graphql(
 export const SendPage = graphql(`
   query SendPage($name: String!) {
     queue(name: $name) {
-      id name mode webhookUrl ackTimeout paused payloadsEncrypted
+      id name mode webhookUrl ackTimeout paused
       jobs(first: 1) { nodes { id payloadText } }
     }
-    queues(first: 100) { nodes { id name } }
+    queues(first: 100) { nodes { name } }
   }
 `);
 export type SendQueue = NonNullable<ResultOf<typeof SendPage>['queue']>;
 
 /** The payload of the job that is edited and published again. */
-export const PayloadOf = graphql(`query PayloadOf($id: ID!) { job(id: $id) { id payloadText } }`);
+export const PayloadOf = graphql(`query PayloadOf($id: ID!) { job(id: $id) { payloadText } }`);

@@ -5,8 +5,8 @@ export const Shell = graphql(`
   query Shell {
     me { label apiKeyId role mayViewPayloads person { name } account { name } }
     server { environment version now retentionSeconds lifetimeSeconds webhookTimeoutSeconds }
-    instances { id role version lastSeenAt }
-    running: bulkActions(first: 10, status: RUNNING) { nodes { __typename id kind } }
+    instances { role version lastSeenAt }
+    running: bulkActions(first: 10, status: RUNNING) { nodes { __typename id } }
     open: deadLetters(first: 1, filter: { replayed: false }) { totalCount totalCountExact }
     queues(first: 1) { totalCount }
   }

@@ -8,7 +8,7 @@ export const System = graphql(`
     }
     instances { id role version startedAt lastSeenAt inFlight capacity }
     account { plan { windowSeconds } }
-    queues(first: 100) { totalCount nodes { id name paused oldestDueSeconds } }
+    queues(first: 100) { totalCount nodes { name paused oldestDueSeconds } }
   }
 `);
 export type SystemData = ResultOf<typeof System>;

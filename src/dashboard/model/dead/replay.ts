@@ -33,7 +33,7 @@ export interface ReplayQueue extends Receiver {
 type RateLimit = Pick<ReplayQueue, 'rateLimitMax' | 'rateLimitWindow'>;
 
 /** How long it takes, by the lower of the speed and the queue's rate limit; null when neither is a limit. */
-export function replayMs(jobs: number, speed: Speed, queue: RateLimit | null): number | null {
+function replayMs(jobs: number, speed: Speed, queue: RateLimit | null): number | null {
   const limit = queue?.rateLimitMax ?? null;
   const ofQueue = queue === null || limit === null ? Number.POSITIVE_INFINITY : limit / queue.rateLimitWindow;
   const perSecond = Math.min(speed ?? Number.POSITIVE_INFINITY, ofQueue);

@@ -1,6 +1,7 @@
 import { DEAD_REASONS } from '../filter/reasons.ts';
 import { type Known, payloadSuggestions } from '../filter/suggest.ts';
-import type { Suggestion } from '../filter/suggestion.ts';
+import { isOffered, type Suggestion } from '../filter/suggestion.ts';
+import type { Rights } from '../rights.ts';
 import { type DeadChip, formatDeadChip, parseDeadTerm } from './filter.ts';
 
 type DeadSuggestion = Suggestion<DeadChip>;
@@ -35,8 +36,15 @@ const VALUES: Readonly<Record<string, readonly (readonly [value: string, hint: s
   reason: Object.keys(DEAD_REASONS).map((name) => [name, ''] as const),
 };
 
-/** What a text may become, best first. `known.queues` are names that contain the text. */
-export function deadSuggestions(text: string, known: Known): DeadSuggestion[] {
+/**
+ * What a text may become, best first. `known.queues` are names that contain the text.
+ * @param rights conditions that the person may not use are not offered
+ */
+export function deadSuggestions(text: string, known: Known, rights: Rights | null = null): DeadSuggestion[] {
+  return all(text, known).filter((offer) => isOffered(offer, rights));
+}
+
+function all(text: string, known: Known): DeadSuggestion[] {
   const { queues } = known;
   const typed = text.trim();
   const [, word = '', rest = ''] = typed.match(/^([a-z]+):(.*)$/s) ?? [];

@@ -5,7 +5,7 @@ import { isExactNumber } from './exact-number.ts';
 import { formatChip } from './format.ts';
 import { parseTerm } from './parse.ts';
 import { DEAD_REASONS, WAITS } from './reasons.ts';
-import type { Suggestion } from './suggestion.ts';
+import { isOffered, type Suggestion } from './suggestion.ts';
 
 type JobSuggestion = Suggestion<Chip>;
 
@@ -17,7 +17,7 @@ export interface Known {
   values: readonly { value: string; count: number }[];
 }
 
-export const WORDS: readonly (readonly [word: string, hint: string, examples: readonly string[]])[] = [
+const WORDS: readonly (readonly [word: string, hint: string, examples: readonly string[]])[] = [
   [
     'state',
     'due, held, dead …',
@@ -64,9 +64,8 @@ export function suggestionsFor(text: string, known: Known, rights: Rights | null
   const [, word, rest] = text.match(/^([a-z]+):(.*)$/s) ?? [];
   if (word !== undefined && rest !== undefined) return mayFilterBy(rights, word) ? valuesOfWord(word, rest, known) : [];
   if (text.startsWith('payload.') || text.includes(':')) return payloadSuggestions(text, known);
-  const isOffered = ({ does }: JobSuggestion) =>
-    !('text' in does || 'chip' in does) || mayFilterBy(rights, 'text' in does ? does.text : does.chip.word);
-  return [...words(text), ...payloadSuggestions(text, known), ...anywhere(text, known)].filter(isOffered);
+  const offers = [...words(text), ...payloadSuggestions(text, known), ...anywhere(text, known)];
+  return offers.filter((offer) => isOffered(offer, rights));
 }
 
 /** Paths that begin with the text, and values of the path that it is. */

@@ -1,3 +1,5 @@
+import { mayFilterBy, type Rights } from '../rights.ts';
+
 /** What a filter box offers for the text in it. */
 export interface Suggestion<Chip> {
   id: string;
@@ -8,6 +10,11 @@ export interface Suggestion<Chip> {
   isCode: boolean;
   /** Enter adds a chip, continues the text, or opens a job. */
   does: { chip: Chip } | { text: string } | { job: string };
+}
+
+/** Whether the person may use the condition that is offered. */
+export function isOffered({ does }: Suggestion<{ word: string }>, rights: Rights | null): boolean {
+  return 'job' in does || mayFilterBy(rights, 'text' in does ? does.text : does.chip.word);
 }
 
 /** The text that Tab puts into the box; null if there is none. */

@@ -11,10 +11,10 @@ import { Icon } from '../../parts/icon.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
+import { useCalmList, useHeld } from '../../parts/use-calm-order.ts';
 import { Page } from '../../shell/page.tsx';
 import { useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
-import { useCalmList, useHeld } from '../queues/calm-order.ts';
 import { ActionsTable } from './actions-table.tsx';
 
 const PAGE = 50;

@@ -12,10 +12,10 @@ import { Choice, ConditionChip } from '../../parts/choice.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
+import { useCalmList, useHeld } from '../../parts/use-calm-order.ts';
 import { Page } from '../../shell/page.tsx';
 import { useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
-import { useCalmList, useHeld } from '../queues/calm-order.ts';
 import { Entries } from './entries.tsx';
 
 const PAGE = 50;

@@ -4,7 +4,6 @@ import { useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { AttemptsPage } from '../../graphql/operations/attempts.ts';
-import { QueueOfName } from '../../graphql/operations/shell.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import {
   type AttemptList,
@@ -23,6 +22,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
+import { useQueueIds } from '../../parts/use-queue-ids.ts';
 import { Page } from '../../shell/page.tsx';
 import { useRights } from '../../shell/rights.ts';
 import { useWalk } from '../../shell/walk.ts';
@@ -30,8 +30,6 @@ import { useView } from '../../time.ts';
 import { AttemptTable } from './attempt-table.tsx';
 
 const PAGE = 50;
-/** No queue has this id: an unknown name matches nothing, whereas no id at all would match everything. */
-const NO_QUEUE = '0'.repeat(24);
 
 const CRUMBS = [{ label: 'Jobs', to: '/jobs' }, { label: 'Attempts' }];
 
@@ -43,12 +41,12 @@ export default function Attempts() {
   // The server would refuse it.
   const list = mayFilterBy(rights, 'answer') ? whole : { ...whole, answer: null };
   const [after, before] = [params.get('after'), params.get('before')];
-  const queueId = useQueueId(list.queue);
+  const { ids, asked: lookUp } = useQueueIds(list.queue === null ? [] : [list.queue]);
   const asked = useQuery({
     ...query(
       AttemptsPage,
       () => ({
-        filter: toAttemptFilter(list, queueId ?? null, serverNow()),
+        filter: toAttemptFilter(list, ids?.[0] ?? null, serverNow()),
         order: {
           field: list.order === 'latest' ? ('ENDED_AT' as const) : ('DURATION' as const),
           direction: 'DESC' as const,
@@ -58,7 +56,7 @@ export default function Attempts() {
       { key: { ...list, after, before } },
     ),
     ...keepOld,
-    enabled: queueId !== undefined,
+    enabled: ids !== undefined,
   });
   const page = asked.data?.attempts;
   useWalk();
@@ -76,6 +74,7 @@ export default function Attempts() {
       lead="Each delivery that has ended, whatever became of its job."
     >
       <Conditions list={list} />
+      <Failure asked={lookUp} what="The queue of the list" />
       <Failure asked={asked} what="The list of attempts" />
       {page === undefined && asked.isLoading && <Skeleton lines={6} />}
       {page?.nodes.length === 0 && (
@@ -97,13 +96,6 @@ export default function Attempts() {
       )}
     </Page>
   );
-}
-
-/** The id of a queue; null without a name, undefined until it is known. */
-function useQueueId(name: string | null): string | null | undefined {
-  const asked = useQuery({ ...query(QueueOfName, { name: name ?? '' }), enabled: name !== null, staleTime: 60_000 });
-  if (name === null) return null;
-  return asked.data === undefined ? undefined : (asked.data.queue?.id ?? NO_QUEUE);
 }
 
 function Conditions({ list }: { list: AttemptList }) {

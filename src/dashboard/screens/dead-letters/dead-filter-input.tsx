@@ -1,7 +1,6 @@
 import { useMemo } from 'react';
 import type { DeadChip } from '../../model/dead/filter.ts';
 import { deadSuggestions } from '../../model/dead/suggest.ts';
-import { mayFilterBy } from '../../model/rights.ts';
 import type { FilterInputProps } from '../../parts/filter-box.tsx';
 import { FilterInput } from '../../parts/filter-input.tsx';
 import { useKnown } from '../../parts/use-known.ts';
@@ -11,13 +10,6 @@ export default function DeadFilterInput(props: FilterInputProps<DeadChip>) {
   const { text } = props;
   const rights = useRights();
   const known = useKnown(text, { hasQueues: true });
-  const offers = useMemo(
-    () =>
-      deadSuggestions(text, known).filter(
-        ({ does }) =>
-          !('text' in does || 'chip' in does) || mayFilterBy(rights, 'text' in does ? does.text : does.chip.word),
-      ),
-    [text, known, rights],
-  );
+  const offers = useMemo(() => deadSuggestions(text, known, rights), [text, known, rights]);
   return <FilterInput {...props} offers={offers} />;
 }

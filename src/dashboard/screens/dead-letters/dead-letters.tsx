@@ -107,6 +107,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
         </nav>
       </div>
       <Problems url={url} />
+      <Failure asked={url.lookUp} what="The queue of the filter" />
       <Failure asked={asked} what="Dead letters" />
       {data === undefined && asked.isLoading && <Skeleton lines={5} />}
       {data !== undefined &&

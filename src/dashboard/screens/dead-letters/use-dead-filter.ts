@@ -1,9 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
-import { request } from '../../graphql/client.ts';
-import { QueueOfName } from '../../graphql/operations/shell.ts';
 import {
   type DeadFilter,
   type DeadLetterFilter,
@@ -16,19 +13,20 @@ import {
 } from '../../model/dead/filter.ts';
 import { permitted } from '../../model/filter/permitted.ts';
 import { toSearch } from '../../model/filter/search.ts';
+import type { Asked } from '../../parts/states.tsx';
+import { useQueueIds } from '../../parts/use-queue-ids.ts';
 import { useRights } from '../../shell/rights.ts';
 
 /** Grouped by error, grouped by the receiver's answer too, or one by one. */
 export type Tab = 'causes' | 'answers' | 'all';
-
-/** No queue has this id: an unknown name matches nothing, whereas no id at all would match everything. */
-const NO_QUEUE = '0'.repeat(24);
 
 export interface DeadFilterInUrl {
   filter: DeadFilter;
   tab: Tab;
   /** The filter for the API as of now; null while a name is looked up, and when a chip is no condition. */
   forApi: (() => DeadLetterFilter) | null;
+  /** How the look-up of the names goes. */
+  lookUp: Asked;
   /** Stands for `forApi` in the key of a query. */
   key: string;
   setFilter: (filter: DeadFilter) => void;
@@ -47,23 +45,13 @@ export function useDeadFilter(): DeadFilterInUrl {
   const tab: Tab = asked === 'all' || asked === 'answers' ? asked : 'causes';
   const rights = useRights();
   const filter = useMemo(() => permitted(parseDeadFilter(text), rights, formatDeadChip), [text, rights]);
-  const names = queueNamesOf(filter);
-  const ids = useQuery({
-    queryKey: ['QueueIds', names],
-    queryFn: ({ signal }) => Promise.all(names.map((name) => idOf(name, signal))),
-    enabled: names.length > 0,
-    staleTime: 60_000,
-  });
-  const isReady = isValidDeadFilter(filter) && (names.length === 0 || ids.data !== undefined);
+  const { ids, asked: lookUp } = useQueueIds(queueNamesOf(filter));
   return {
     filter,
     tab,
-    forApi: isReady ? () => toDeadLetterFilter(filter, ids.data ?? [], serverNow()) : null,
+    forApi: isValidDeadFilter(filter) && ids !== undefined ? () => toDeadLetterFilter(filter, ids, serverNow()) : null,
+    lookUp,
     key: formatDeadFilter(filter),
     setFilter: (next) => navigate(deadPath(next, tab), { replace: true }),
   };
-}
-
-async function idOf(name: string, signal: AbortSignal): Promise<string> {
-  return (await request(QueueOfName, { name }, signal)).queue?.id ?? NO_QUEUE;
 }

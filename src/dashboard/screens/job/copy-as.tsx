@@ -3,6 +3,7 @@ import { urlOf } from '../../graphql/client.ts';
 import { textOf } from '../../graphql/graphql.ts';
 import type { JobRow } from '../../graphql/operations/fragments.ts';
 import { JobPage } from '../../graphql/operations/job.ts';
+import { curlOfAgain } from '../../model/curl.ts';
 import { copy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useCommands } from '../../shell/keys.ts';
@@ -39,22 +40,11 @@ export function CopyAs({ job, payloadText }: { job: JobRow; payloadText: string 
 }
 
 /** What needs the whole payload, which people without the right to see it do not get. */
-function withPayload(job: JobRow, payloadText: string) {
+function withPayload({ queue, idempotencyKey }: JobRow, payloadText: string) {
+  const url = urlOf(`v1/queues/${encodeURIComponent(queue.name)}/jobs`);
+  const curl = () => curlOfAgain(url, { payloadText, idempotencyKey });
   return [
-    { key: 'Y', label: 'Copy as curl', run: () => void copy(curlOf(job, payloadText), 'curl command') },
+    { key: 'Y', label: 'Copy as curl', run: () => void copy(curl(), 'curl command') },
     { label: 'Copy the payload', run: () => void copy(payloadText, 'Exact payload') },
   ];
-}
-
-/** Publishes the same payload again. The here-document passes every byte on as it is. */
-function curlOf({ queue, idempotencyKey }: JobRow, payloadText: string): string {
-  const lines = [
-    `curl -X POST '${urlOf(`v1/queues/${encodeURIComponent(queue.name)}/jobs`)}'`,
-    `  -H "authorization: Bearer $JOBFERRY_API_KEY"`,
-    `  -H 'content-type: application/json'`,
-    // The same key would return this job instead of a new one.
-    ...(idempotencyKey === null ? [] : [`  -H 'idempotency-key: ${idempotencyKey.replaceAll("'", "'\\''")}-again'`]),
-    `  --data-binary @- <<'JOBFERRY'`,
-  ];
-  return `${lines.join(' \\\n')}\n{"payload":${payloadText}}\nJOBFERRY`;
 }

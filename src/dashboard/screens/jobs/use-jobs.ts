@@ -9,7 +9,7 @@ import type { JobFilter } from '../../model/filter/job-filter.ts';
 import type { JobState } from '../../model/words.ts';
 import { jobFilterOf, type ListUrl, ORDERS } from './list-url.ts';
 
-export const PAGE_SIZE = 50;
+const PAGE_SIZE = 50;
 /** Counting stops there. */
 const MAX_COUNT = 10_000;
 const MAX_NEWS = 100;

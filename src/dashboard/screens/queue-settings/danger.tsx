@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type ComponentProps, type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
 import { request } from '../../graphql/client.ts';
 import { DeleteQueue, Encrypt, Purge, type QueueOfSettings } from '../../graphql/operations/queue-settings.ts';
@@ -6,12 +6,12 @@ import { type Outcome, outcomeOf } from '../../graphql/outcome.ts';
 import { count, many, number } from '../../model/format.ts';
 import { openJobs, waitingJobs } from '../../model/queue-condition.ts';
 import { may } from '../../model/rights.ts';
+import { changeQueue } from '../../parts/change-queue.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { followAction } from '../../shell/followed-actions.ts';
 import { leaveFreely } from '../../shell/leave.ts';
 import { useRights } from '../../shell/rights.ts';
-import { changeQueue } from '../queue/change.ts';
 import { NamedDialog } from './named-dialog.tsx';
 import { Secret } from './secret.tsx';
 
@@ -121,13 +121,51 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
   );
 }
 
-function PurgeRow({ queue: { id, name, depth }, onGone }: Props) {
+/** A deed that cannot be undone: the name of the queue has to be typed. */
+function NamedRow({
+  id,
+  verb,
+  figures,
+  run,
+  children,
+  ...question
+}: Pick<ComponentProps<typeof NamedDialog>, 'name' | 'title' | 'lead'> & {
+  id: string;
+  verb: string;
+  figures: ComponentProps<typeof Price>['figures'];
+  run: (close: () => void) => Promise<string | null>;
+  children: ReactNode;
+}) {
   const [isAsking, setAsking] = useState(false);
-  const [, navigate] = useLocation();
   const close = () => setAsking(false);
-  const waiting = waitingJobs({ depth });
-  const inFlight = openJobs({ depth }) - waiting;
-  const run = () =>
+  return (
+    <DangerRow
+      id={id}
+      title={verb}
+      action={
+        <button type="button" className="btn danger" onClick={() => setAsking(true)}>
+          {verb}…
+        </button>
+      }
+      dialog={
+        isAsking && (
+          <NamedDialog {...question} label={`${verb} ${question.name}`} run={() => run(close)} onClose={close}>
+            <Price figures={figures} />
+          </NamedDialog>
+        )
+      }
+    >
+      {children}
+    </DangerRow>
+  );
+}
+
+function PurgeRow({ queue, onGone }: Props) {
+  const { id, name, depth } = queue;
+  const [, navigate] = useLocation();
+  const waiting = waitingJobs(queue);
+  const inFlight = openJobs(queue) - waiting;
+  const run = (close: () => void) =>
     deed(async () => outcomeOf((await request(Purge, { id })).purgeQueue), {
       failed: `${name} not purged`,
       close,
@@ -138,47 +176,30 @@ function PurgeRow({ queue: { id, name, depth }, onGone }: Props) {
       },
     });
   return (
-    <DangerRow
+    <NamedRow
       id="purge"
-      title="Purge"
-      action={
-        <button type="button" className="btn danger" onClick={() => setAsking(true)}>
-          Purge…
-        </button>
-      }
-      dialog={
-        isAsking && (
-          <NamedDialog
-            title={`Cancel ${many(waiting, 'waiting job')} of ${name}?`}
-            lead="A cancelled job leaves no dead letter: it cannot be replayed."
-            name={name}
-            label={`Purge ${name}`}
-            run={run}
-            onClose={close}
-          >
-            <Price
-              figures={[
-                [number(waiting), 'jobs are cancelled'],
-                [number(inFlight), 'in flight go on'],
-                [number(depth?.scheduled ?? 0), 'of them are scheduled'],
-              ]}
-            />
-          </NamedDialog>
-        )
-      }
+      verb="Purge"
+      name={name}
+      title={`Cancel ${many(waiting, 'waiting job')} of ${name}?`}
+      lead="A cancelled job leaves no dead letter: it cannot be replayed."
+      figures={[
+        [number(waiting), 'jobs are cancelled'],
+        [number(inFlight), 'in flight go on'],
+        [number(depth?.scheduled ?? 0), 'of them are scheduled'],
+      ]}
+      run={run}
     >
       Cancels every job that waits: {many(waiting, 'job')} now. The queue stays.
-    </DangerRow>
+    </NamedRow>
   );
 }
 
-function DeleteRow({ queue: { id, name, depth, deadLetters }, onGone }: Props) {
-  const [isAsking, setAsking] = useState(false);
+function DeleteRow({ queue, onGone }: Props) {
+  const { id, name, deadLetters } = queue;
   const [, navigate] = useLocation();
-  const close = () => setAsking(false);
-  const waiting = waitingJobs({ depth });
-  const inFlight = openJobs({ depth }) - waiting;
-  const run = () =>
+  const waiting = waitingJobs(queue);
+  const inFlight = openJobs(queue) - waiting;
+  const run = (close: () => void) =>
     deed(async () => outcomeOf((await request(DeleteQueue, { id })).deleteQueue), {
       failed: `${name} not deleted`,
       close,
@@ -189,37 +210,21 @@ function DeleteRow({ queue: { id, name, depth, deadLetters }, onGone }: Props) {
       },
     });
   return (
-    <DangerRow
+    <NamedRow
       id="delete"
-      title="Delete"
-      action={
-        <button type="button" className="btn danger" onClick={() => setAsking(true)}>
-          Delete…
-        </button>
-      }
-      dialog={
-        isAsking && (
-          <NamedDialog
-            title={`Delete the queue ${name}?`}
-            lead="Publishing to it is refused from then on. This cannot be undone."
-            name={name}
-            label={`Delete ${name}`}
-            run={run}
-            onClose={close}
-          >
-            <Price
-              figures={[
-                [number(waiting), 'waiting jobs die'],
-                [count(deadLetters.totalCount, deadLetters.totalCountExact), 'dead letters are removed'],
-                [number(inFlight), 'jobs in flight'],
-              ]}
-            />
-          </NamedDialog>
-        )
-      }
+      verb="Delete"
+      name={name}
+      title={`Delete the queue ${name}?`}
+      lead="Publishing to it is refused from then on. This cannot be undone."
+      figures={[
+        [number(waiting), 'waiting jobs die'],
+        [count(deadLetters.totalCount, deadLetters.totalCountExact), 'dead letters are removed'],
+        [number(inFlight), 'jobs in flight'],
+      ]}
+      run={run}
     >
       Its waiting jobs die, its dead letters are removed, and its name is free at once. Its jobs are found by id until
       their retention ends.
-    </DangerRow>
+    </NamedRow>
   );
 }

@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { request } from '../../graphql/client.ts';
 import { FinishRotation, type QueueOfSettings, RotateSecret } from '../../graphql/operations/queue-settings.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
+import { changeQueue } from '../../parts/change-queue.ts';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -9,7 +10,6 @@ import { Time } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { useLeaveGuard } from '../../shell/leave.ts';
 import { May } from '../../shell/rights.ts';
-import { changeQueue } from '../queue/change.ts';
 import { DangerRow } from './danger.tsx';
 
 interface Fresh {

@@ -7,11 +7,11 @@ import { query } from '../../graphql/query.ts';
 import { shortId } from '../../model/job-id.ts';
 import { jobsOfQueue, jobsPath, queuePath } from '../../model/job-links.ts';
 import { CONDITIONS } from '../../model/queue-condition.ts';
+import { changeQueue } from '../../parts/change-queue.ts';
 import { Note } from '../../parts/note.tsx';
 import { Time } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
 import { May } from '../../shell/rights.ts';
-import { changeQueue } from './change.ts';
 
 /** What is wrong with the receiver, who holds the queue, and which secret takes over, each with a way on. */
 export function QueueNotes({ queue }: { queue: QueueOfPage }) {

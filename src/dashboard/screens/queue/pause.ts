@@ -1,8 +1,8 @@
 import { request } from '../../graphql/client.ts';
 import { Pause, Resume } from '../../graphql/operations/pause.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
+import { changeQueue } from '../../parts/change-queue.ts';
 import { toast, toastFailure } from '../../parts/toast.tsx';
-import { changeQueue } from './change.ts';
 
 interface Pausable {
   id: string;

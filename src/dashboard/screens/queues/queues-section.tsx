@@ -3,7 +3,7 @@ import { number } from '../../model/format.ts';
 import type { Span } from '../../model/timeline.ts';
 import { DepthLegend } from '../../parts/depth-bar.tsx';
 import { Failure } from '../../parts/states.tsx';
-import { useCalmOrder } from './calm-order.ts';
+import { useCalmOrder } from '../../parts/use-calm-order.ts';
 import { QueueTable } from './queue-table.tsx';
 import type { ListedQueue, useTimelines } from './use-queues.ts';
 

@@ -10,11 +10,11 @@ import { shortId } from '../../model/job-id.ts';
 import { queuePath } from '../../model/job-links.ts';
 import { checkPayload } from '../../model/payload-check.ts';
 import { NO_PAYLOADS } from '../../model/rights.ts';
+import { changeQueue } from '../../parts/change-queue.ts';
 import { copy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Note } from '../../parts/note.tsx';
 import { COMMAND_KEY } from '../../shell/keys.ts';
-import { changeQueue } from '../queue/change.ts';
 import { draftOf, EMPTY, keepDraft, rememberSent } from './drafts.ts';
 import { PayloadEditor } from './payload-editor.tsx';
 

@@ -22,7 +22,6 @@ export function Display({ tabs }: { tabs: ReactNode }) {
           label="Theme"
           note="System follows the setting of this computer."
           name="theme"
-          value={all.theme}
           options={[
             ['system', 'System'],
             ['light', 'Light'],
@@ -33,7 +32,6 @@ export function Display({ tabs }: { tabs: ReactNode }) {
           label="Density"
           note="Compact shows about a quarter more rows. On touch screens both are as large as fingers need."
           name="density"
-          value={all.density}
           options={[
             ['comfortable', 'Comfortable'],
             ['compact', 'Compact'],
@@ -43,7 +41,6 @@ export function Display({ tabs }: { tabs: ReactNode }) {
           label="Time zone"
           note={<Clocks />}
           name="zone"
-          value={all.zone}
           options={[
             ['utc', 'UTC'],
             ['local', 'Local'],
@@ -53,7 +50,6 @@ export function Display({ tabs }: { tabs: ReactNode }) {
           label="Times in lists"
           note="The other one is in the tooltip."
           name="times"
-          value={all.times}
           options={[
             ['relative', '2 min ago'],
             ['exact', '12:04:11'],
@@ -63,7 +59,6 @@ export function Display({ tabs }: { tabs: ReactNode }) {
           label="Single keys"
           note="Keys such as r and j. Turn them off if dictation or another program types them."
           name="singleKeys"
-          value={all.singleKeys}
           options={[
             [true, 'On'],
             [false, 'Off'],
@@ -91,15 +86,14 @@ function Choice<Name extends keyof Preferences>({
   label,
   note,
   name,
-  value,
   options,
 }: {
   label: string;
   note: ReactNode;
   name: Name;
-  value: Preferences[Name];
   options: readonly (readonly [Preferences[Name], string])[];
 }) {
+  const value = useStore(preferences, (all) => all[name]);
   return (
     <fieldset className="field">
       <legend className="sr">{label}</legend>

@@ -1,5 +1,5 @@
-import type { Outcome } from '../../graphql/outcome.ts';
-import { showChanged } from '../../live/live.ts';
+import type { Outcome } from '../graphql/outcome.ts';
+import { showChanged } from '../live/live.ts';
 
 /**
  * Runs a mutation. Its new state of the queue is shown at once, ahead of the live stream. A request that fails is an

@@ -1,0 +1,22 @@
+import { useQuery } from '@tanstack/react-query';
+import { request } from '../graphql/client.ts';
+import { QueueOfName } from '../graphql/operations/shell.ts';
+import type { Asked } from './states.tsx';
+
+/** No queue has this id: an unknown name matches nothing, whereas no id at all would match everything. */
+const NO_QUEUE = '0'.repeat(24);
+
+/** The ids of queues, in the order of their names; undefined until they are known. */
+export function useQueueIds(names: readonly string[]): { ids: readonly string[] | undefined; asked: Asked } {
+  const asked = useQuery({
+    queryKey: ['QueueIds', names],
+    queryFn: ({ signal }) => Promise.all(names.map((name) => idOf(name, signal))),
+    enabled: names.length > 0,
+    staleTime: 60_000,
+  });
+  return { ids: names.length === 0 ? [] : asked.data, asked };
+}
+
+async function idOf(name: string, signal: AbortSignal): Promise<string> {
+  return (await request(QueueOfName, { name }, signal)).queue?.id ?? NO_QUEUE;
+}
