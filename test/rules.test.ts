@@ -168,4 +168,14 @@ describe('documents', () => {
     expect(wrong(({ text }) => text.match(PRIVATE) ?? [], written)).toEqual([]);
     expect('Nobody knows whoever is at it.'.match(PRIVATE)).toHaveLength(3);
   });
+
+  it('follow a request through at most ten files in a paragraph', () => {
+    const [, ways = ''] = read('docs/architecture.md').text.split(/^## Four ways through the code$/m);
+    const [section = ''] = ways.split(/^## /m);
+    const paragraphs = section.split(/^- /m).slice(1);
+    const files = paragraphs.map((text) => new Set(text.match(/(?<=`)(?:src|prisma)\/[^`]+(?=`)/g)));
+    expect(paragraphs).toHaveLength(4);
+    expect(files.map(({ size }) => size).filter((size) => size < 5 || size > 10)).toEqual([]);
+    expect(files.flatMap((one) => [...one]).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
 });

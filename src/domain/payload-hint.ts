@@ -49,9 +49,12 @@ async function hintOf({ path, op, value }: Test, each: EachPayload): Promise<str
     return `no recent payload has the path ${path}${similar === null ? '' : `: did you mean ${similar}?`}`;
   }
   const [type] = types;
-  if (op !== 'EQ' || value === null || types.size !== 1 || type === undefined || type === typeof value) return null;
+  if (!TYPED.has(op) || value === null || types.size !== 1 || type === undefined || type === typeof value) return null;
   return `in recent payloads ${path} is a ${NAMES[type]}, and the value of the condition is a ${NAMES[typeof value]}`;
 }
+
+/** Comparisons with values of the same type only. */
+const TYPED: ReadonlySet<Test['op']> = new Set(['EQ', 'GT', 'LT']);
 
 const NAMES: Record<string, string> = { string: 'text', number: 'number', boolean: 'boolean' };
 

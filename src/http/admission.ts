@@ -1,4 +1,4 @@
-import { WaitingLines } from '../pacing/waiting-lines.ts';
+import { WaitingList } from '../pacing/waiting-list.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -54,7 +54,7 @@ interface Entry {
  * answer. A publish counts from the last byte of its body on, so clients that send bodies slowly take no other's place.
  */
 export class Admission {
-  readonly #lines = new WaitingLines<Entry>(ROOM, ROOM_OF_ONE);
+  readonly #waiting = new WaitingList<Entry>(ROOM, ROOM_OF_ONE);
   readonly #bodies = new Map<string, number>();
   #bodiesOfAll = 0;
   readonly #inFlightOf = new Map<string, number>();
@@ -70,14 +70,14 @@ export class Admission {
 
   /** Whether a publish that arrives now has to wait for its turn. */
   get isBusy(): boolean {
-    return this.#inFlight >= CALM || this.#lines.count > 0;
+    return this.#inFlight >= CALM || this.#waiting.count > 0;
   }
 
   /** To be called before any work is done for a request. Calls either `proceed` or `refuse`, now or later. */
   wait(account: string, bytes: number, proceed: () => void, refuse: () => void): void {
     if (this.#isBelowShare(account)) {
       // The account's older requests go first, if it had more than its share a moment ago.
-      const oldest = this.#lines.takeFrom(account);
+      const oldest = this.#waiting.takeFrom(account);
       if (oldest === null) {
         proceed();
         return;
@@ -85,8 +85,8 @@ export class Admission {
       oldest.proceed();
     }
     const since = performance.now();
-    if (this.#lines.count === 0) this.#emptyAt = since;
-    const displaced = this.#lines.add({ account, bytes, since, proceed, refuse });
+    if (this.#waiting.count === 0) this.#emptyAt = since;
+    const displaced = this.#waiting.add({ account, bytes, since, proceed, refuse });
     if (displaced !== null) this.#hold(displaced.refuse);
     this.#timer ??= setTimeout(() => this.#check(), CHECK_EVERY_MS);
     this.#planTurn();
@@ -141,8 +141,8 @@ export class Admission {
       const left = (this.#inFlightOf.get(account) ?? 0) - weight;
       if (left > 0) this.#inFlightOf.set(account, left);
       else this.#inFlightOf.delete(account);
-      if (this.#isBelowShare(account)) this.#lines.takeFrom(account)?.proceed();
-      if (this.#lines.count > 0) this.#planTurn();
+      if (this.#isBelowShare(account)) this.#waiting.takeFrom(account)?.proceed();
+      if (this.#waiting.count > 0) this.#planTurn();
     }
     publish.stage = 'over';
   }
@@ -181,8 +181,8 @@ export class Admission {
     this.turn += 1;
     this.#refuseLate();
     const items = Math.max(Math.min(TURN.items, MOST - this.#inFlight), 0);
-    for (const { proceed } of this.#lines.take(items, TURN.bytes)) proceed();
-    if (this.#lines.count === 0) this.#emptyAt = performance.now();
+    for (const { proceed } of this.#waiting.take(items, TURN.bytes)) proceed();
+    if (this.#waiting.count === 0) this.#emptyAt = performance.now();
     else this.#planTurn();
   }
 
@@ -191,7 +191,7 @@ export class Admission {
     const now = performance.now();
     const due = this.#held.findIndex(({ at }) => at > now);
     for (const { refuse } of this.#held.splice(0, due === -1 ? this.#held.length : due)) refuse();
-    const isIdle = this.#lines.count === 0 && this.#held.length === 0;
+    const isIdle = this.#waiting.count === 0 && this.#held.length === 0;
     this.#timer = isIdle ? null : setTimeout(() => this.#check(), CHECK_EVERY_MS);
   }
 
@@ -199,7 +199,7 @@ export class Admission {
     const now = performance.now();
     const { busyMs, busyAfterMs } = PATIENCE;
     const patience = now - this.#emptyAt > busyAfterMs ? busyMs : busyAfterMs;
-    for (const { refuse } of this.#lines.removeWhile(({ since }) => now - since > patience)) this.#hold(refuse);
+    for (const { refuse } of this.#waiting.removeWhile(({ since }) => now - since > patience)) this.#hold(refuse);
   }
 
   #hold(refuse: () => void): void {

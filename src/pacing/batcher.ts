@@ -1,6 +1,6 @@
 import { JobferryError, unavailable } from '../domain/errors.ts';
 import { Rounds } from './rounds.ts';
-import { type Room, WaitingLines } from './waiting-lines.ts';
+import { type Room, WaitingList } from './waiting-list.ts';
 
 export interface BatcherOptions<In> {
   maxItems: number;
@@ -44,9 +44,9 @@ const CHECK_EVERY_MS = 25;
 export class Batcher<In, Out> {
   readonly #flush: (items: In[]) => Promise<Out[]>;
   readonly #options: BatcherOptions<In>;
-  readonly #lines: WaitingLines<Entry<In, Out>>;
+  readonly #waiting: WaitingList<Entry<In, Out>>;
   readonly #rounds = new Rounds(
-    () => this.#lines.count > 0,
+    () => this.#waiting.count > 0,
     () => this.#flushNext(),
   );
   #inFlight: Entry<In, Out>[] = [];
@@ -60,18 +60,18 @@ export class Batcher<In, Out> {
   constructor(flush: (items: In[]) => Promise<Out[]>, options: BatcherOptions<In>) {
     this.#flush = flush;
     this.#options = options;
-    this.#lines = new WaitingLines(options.maxWaiting, options.maxWaitingOfOne);
+    this.#waiting = new WaitingList(options.maxWaiting, options.maxWaitingOfOne);
   }
 
   /** @throws JobferryError `unavailable` when too many items are waiting, or the item's time is over */
   add(account: string, item: In, deadlineMs = this.#options.deadlineMs): Promise<Out> {
     const since = performance.now();
-    if (this.#lines.count === 0) this.#emptyAt = since;
+    if (this.#waiting.count === 0) this.#emptyAt = since;
     return new Promise<Out>((resolve, reject) => {
       const bytes = this.#options.sizeOf(item);
       const giveUpAt = since + deadlineMs;
       const entry = { account, item, bytes, since, giveUpAt, isUnderWay: false, resolve, reject };
-      this.#lines.add(entry)?.reject(unavailable('too many requests are waiting', 'nothing'));
+      this.#waiting.add(entry)?.reject(unavailable('too many requests are waiting', 'nothing'));
       this.#timer ??= setTimeout(() => this.#rejectLate(), CHECK_EVERY_MS);
       this.#rounds.begin();
     });
@@ -79,8 +79,8 @@ export class Batcher<In, Out> {
 
   async #flushNext(): Promise<void> {
     this.#dropLate();
-    const batch = this.#lines.take(this.#options.maxItems, this.#options.maxBytes);
-    if (this.#lines.count === 0) this.#emptyAt = performance.now();
+    const batch = this.#waiting.take(this.#options.maxItems, this.#options.maxBytes);
+    if (this.#waiting.count === 0) this.#emptyAt = performance.now();
     if (batch.length === 0) return;
     this.#inFlight = batch;
     this.#flushedFrom = performance.now();
@@ -124,7 +124,7 @@ export class Batcher<In, Out> {
       if (entry.isUnderWay) entry.reject(unavailable('the database did not answer in time', 'unknown'));
       else entry.reject(tooLate());
     }
-    const isIdle = this.#lines.count === 0 && this.#inFlight.length === 0;
+    const isIdle = this.#waiting.count === 0 && this.#inFlight.length === 0;
     this.#timer = isIdle ? null : setTimeout(() => this.#rejectLate(), CHECK_EVERY_MS);
   }
 
@@ -136,7 +136,7 @@ export class Batcher<In, Out> {
     const now = performance.now();
     const { calmMs, busyMs } = this.#options.patience;
     const patience = now - this.#emptyAt > BUSY_AFTER_MS && !this.#isPaused ? busyMs : calmMs;
-    const late = this.#lines.removeWhile(({ since, giveUpAt }) => now - since > patience || now >= giveUpAt);
+    const late = this.#waiting.removeWhile(({ since, giveUpAt }) => now - since > patience || now >= giveUpAt);
     for (const entry of late) entry.reject(tooLate());
   }
 }

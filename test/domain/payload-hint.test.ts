@@ -16,7 +16,7 @@ const hintFor = (payload: PayloadCondition | undefined, sample: readonly unknown
 const test = (
   path: string,
   value: string | number | null = 'x',
-  op: 'EQ' | 'NEQ' | 'EXISTS' = 'EQ',
+  op: 'EQ' | 'NEQ' | 'GT' | 'LT' | 'EXISTS' = 'EQ',
 ): PayloadCondition => ({
   kind: 'test',
   path,
@@ -51,11 +51,18 @@ it.each<[what: string, condition: PayloadCondition]>([
 });
 
 it('says which type a value has', async () => {
-  const hint = (path: string, value: string | number) => hintFor(test(path, value));
+  const hint = (path: string, value: string | number, op?: 'GT' | 'LT') => hintFor(test(path, value, op));
   expect(await hint('customer.id', '42')).toBe(
     'in recent payloads customer.id is a number, and the value of the condition is a text',
   );
   expect(await hint('ok', 'true')).toBe('in recent payloads ok is a boolean, and the value of the condition is a text');
+  expect(await hint('customer.id', '41', 'GT')).toBe(
+    'in recent payloads customer.id is a number, and the value of the condition is a text',
+  );
+  expect(await hint('customer.name', 7, 'LT')).toBe(
+    'in recent payloads customer.name is a text, and the value of the condition is a number',
+  );
+  expect(await hint('customer.id', 99, 'GT')).toBeNull();
 });
 
 it('looks into combinations, and needs a sample', async () => {

@@ -55,8 +55,8 @@ export function createOidcSignIn(
 }
 
 /**
- * Removes an address that may be another person's: roles are granted by it, and the audit log names people by it. A provider
- * that sends no `email_verified` sends verified addresses only; some send it as a text.
+ * Removes an address that may be another person's: roles are granted by it, and the audit log names people by it. Some
+ * providers send `email_verified` as a text, some not at all; docs/operations.md warns of one whose addresses are unverified.
  */
 function withoutForeignAddress(claims: Claims): Claims {
   const { email_verified: verified = true } = claims;

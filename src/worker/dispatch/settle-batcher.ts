@@ -3,7 +3,7 @@ import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import { settle } from '../../db/delivery/settle.ts';
 import { isUnavailable } from '../../domain/errors.ts';
 import { Rounds } from '../../pacing/rounds.ts';
-import { WaitingLines } from '../../pacing/waiting-lines.ts';
+import { WaitingList } from '../../pacing/waiting-list.ts';
 import type { Delivery } from './deliver.ts';
 import { RecentFailure } from './recent-failure.ts';
 
@@ -40,7 +40,7 @@ export class SettleBatcher {
   readonly failure = new RecentFailure();
   readonly #db: Database;
   readonly #onSettled: (settled: SettledDelivery, applied: boolean) => void;
-  readonly #waiting = new WaitingLines<Waiting>(UNBOUNDED, UNBOUNDED);
+  readonly #waiting = new WaitingList<Waiting>(UNBOUNDED, UNBOUNDED);
   readonly #rounds = new Rounds(
     () => this.#waiting.count > 0,
     () => this.#flush(this.#waiting.take(MAX_BATCH, UNBOUNDED.bytes)),

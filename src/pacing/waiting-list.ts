@@ -9,15 +9,15 @@ interface Waiting {
   bytes: number;
 }
 
-interface Line<Entry> {
+interface OfAccount<Entry> {
   entries: Entry[];
   bytes: number;
 }
 
 /** Waiting entries, first in first out for each account. The accounts are served in turn. */
-export class WaitingLines<Entry extends Waiting> {
+export class WaitingList<Entry extends Waiting> {
   /** In the order in which the accounts are served. */
-  readonly #lines = new Map<string, Line<Entry>>();
+  readonly #byAccount = new Map<string, OfAccount<Entry>>();
   readonly #room: Room;
   readonly #roomOfOne: Room;
   #count = 0;
@@ -39,17 +39,17 @@ export class WaitingLines<Entry extends Waiting> {
    */
   add(entry: Entry): Entry | null {
     const { account, bytes } = entry;
-    const line = this.#lines.get(account) ?? { entries: [], bytes: 0 };
-    const { length } = line.entries;
-    if (length >= this.#roomOfOne.items || (length > 0 && line.bytes + bytes > this.#roomOfOne.bytes)) return entry;
+    const own = this.#byAccount.get(account) ?? { entries: [], bytes: 0 };
+    const { length } = own.entries;
+    if (length >= this.#roomOfOne.items || (length > 0 && own.bytes + bytes > this.#roomOfOne.bytes)) return entry;
     let displaced: Entry | null = null;
     if (this.#count >= this.#room.items || (this.#count > 0 && this.#bytes + bytes > this.#room.bytes)) {
-      displaced = this.#newestOfLongest(length + 1, line.bytes + bytes);
+      displaced = this.#newestOfLargest(length + 1, own.bytes + bytes);
       if (displaced === null) return entry;
     }
-    line.entries.push(entry);
-    line.bytes += bytes;
-    this.#lines.set(account, line);
+    own.entries.push(entry);
+    own.bytes += bytes;
+    this.#byAccount.set(account, own);
     this.#count += 1;
     this.#bytes += bytes;
     return displaced;
@@ -63,16 +63,16 @@ export class WaitingLines<Entry extends Waiting> {
     const taken: Entry[] = [];
     let bytes = 0;
     // The loop also visits an account again that was moved to the end.
-    for (const [account, line] of this.#lines) {
-      for (let [entry] = line.entries; entry !== undefined; [entry] = line.entries) {
+    for (const [account, own] of this.#byAccount) {
+      for (let [entry] = own.entries; entry !== undefined; [entry] = own.entries) {
         if (taken.length >= maxItems) return taken;
         if (taken.length > 0 && bytes + entry.bytes > maxBytes) break;
         bytes += entry.bytes;
         taken.push(entry);
-        this.#shift(account, line, entry);
-        if (this.#lines.size === 1 || line.entries.length === 0) continue;
-        this.#lines.delete(account);
-        this.#lines.set(account, line);
+        this.#shift(account, own, entry);
+        if (this.#byAccount.size === 1 || own.entries.length === 0) continue;
+        this.#byAccount.delete(account);
+        this.#byAccount.set(account, own);
         break;
       }
     }
@@ -81,51 +81,51 @@ export class WaitingLines<Entry extends Waiting> {
 
   /** Takes the oldest entry of an account, out of turn; null if none waits. */
   takeFrom(account: string): Entry | null {
-    const line = this.#lines.get(account);
-    const [entry] = line?.entries ?? [];
-    if (line === undefined || entry === undefined) return null;
-    this.#shift(account, line, entry);
+    const own = this.#byAccount.get(account);
+    const [entry] = own?.entries ?? [];
+    if (own === undefined || entry === undefined) return null;
+    this.#shift(account, own, entry);
     return entry;
   }
 
   /** Removes and returns each account's oldest entries, for as long as `isOver` is true of them. */
   removeWhile(isOver: (entry: Entry) => boolean): Entry[] {
     const removed: Entry[] = [];
-    for (const [account, line] of this.#lines) {
-      for (let [entry] = line.entries; entry !== undefined && isOver(entry); [entry] = line.entries) {
+    for (const [account, own] of this.#byAccount) {
+      for (let [entry] = own.entries; entry !== undefined && isOver(entry); [entry] = own.entries) {
         removed.push(entry);
-        this.#shift(account, line, entry);
+        this.#shift(account, own, entry);
       }
     }
     return removed;
   }
 
-  #shift(account: string, line: Line<Entry>, entry: Entry): void {
-    line.entries.shift();
-    line.bytes -= entry.bytes;
+  #shift(account: string, own: OfAccount<Entry>, entry: Entry): void {
+    own.entries.shift();
+    own.bytes -= entry.bytes;
     this.#count -= 1;
     this.#bytes -= entry.bytes;
-    if (line.entries.length === 0) this.#lines.delete(account);
+    if (own.entries.length === 0) this.#byAccount.delete(account);
   }
 
   /**
    * Takes the newest entry of the account that has the most of the resource that ran out; null if that account does not
    * have more than the given amount.
    */
-  #newestOfLongest(items: number, bytes: number): Entry | null {
+  #newestOfLargest(items: number, bytes: number): Entry | null {
     const byBytes = this.#count < this.#room.items;
-    const sizeOf = (line: Line<Entry>) => (byBytes ? line.bytes : line.entries.length);
-    let longest: Line<Entry> | null = null;
-    for (const line of this.#lines.values()) {
-      if (longest === null || sizeOf(line) > sizeOf(longest)) longest = line;
+    const sizeOf = (own: OfAccount<Entry>) => (byBytes ? own.bytes : own.entries.length);
+    let largest: OfAccount<Entry> | null = null;
+    for (const own of this.#byAccount.values()) {
+      if (largest === null || sizeOf(own) > sizeOf(largest)) largest = own;
     }
-    if (longest === null || sizeOf(longest) <= (byBytes ? bytes : items)) return null;
-    const entry = longest.entries.pop();
+    if (largest === null || sizeOf(largest) <= (byBytes ? bytes : items)) return null;
+    const entry = largest.entries.pop();
     if (entry === undefined) return null;
-    longest.bytes -= entry.bytes;
+    largest.bytes -= entry.bytes;
     this.#count -= 1;
     this.#bytes -= entry.bytes;
-    if (longest.entries.length === 0) this.#lines.delete(entry.account);
+    if (largest.entries.length === 0) this.#byAccount.delete(entry.account);
     return entry;
   }
 }
