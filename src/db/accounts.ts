@@ -20,7 +20,7 @@ interface NewApiKey {
 const BY_KEY: Statement = {
   name: 'account-by-key',
   text: `
-    select account.id, account.name, account.plan, key.id as key_id, key.prefix, key.last_four,
+    select account.id, account.name, account.plan, key.id as key_id, key.name as key_name, key.prefix, key.last_four,
            key.last_used_at is null or key.last_used_at < jobferry_now() - interval '1 minute' as is_use_unnoted
       from api_key key join account on account.id = key.account_id
      where key.hash = $1 and key.revoked_at is null`,
@@ -28,7 +28,7 @@ const BY_KEY: Statement = {
 
 /** An account with the API key that identified it. */
 export interface KeyHolder extends AccountRow {
-  key: { id: string; prefix: string; lastFour: string };
+  key: { id: string; name: string | null; prefix: string; lastFour: string };
   /** True when the last recorded use of the key is more than a minute old. */
   isUseUnnoted: boolean;
 }
@@ -36,11 +36,17 @@ export interface KeyHolder extends AccountRow {
 export async function accountByKeyHash(db: Database, hash: string): Promise<KeyHolder | null> {
   const row = await db.one<HolderRow>(BY_KEY, [hash]);
   if (row === null) return null;
-  const { key_id: id, prefix, last_four: lastFour, is_use_unnoted: isUseUnnoted, ...account } = row;
-  return { ...account, key: { id, prefix, lastFour }, isUseUnnoted };
+  const { key_id: id, key_name, prefix, last_four: lastFour, is_use_unnoted: isUseUnnoted, ...account } = row;
+  return { ...account, key: { id, name: key_name, prefix, lastFour }, isUseUnnoted };
 }
 
-type HolderRow = AccountRow & { key_id: string; prefix: string; last_four: string; is_use_unnoted: boolean };
+type HolderRow = AccountRow & {
+  key_id: string;
+  key_name: string | null;
+  prefix: string;
+  last_four: string;
+  is_use_unnoted: boolean;
+};
 
 const NOTE_USE: Statement = {
   name: 'note-key-use',

@@ -11,7 +11,7 @@ export interface FoundSession {
   id: string;
   expiresAt: Date;
   account: { id: string; name: string; plan: string };
-  key: { id: string; prefix: string; lastFour: string } | null;
+  key: { id: string; name: string | null; prefix: string; lastFour: string } | null;
   member: MemberFacts | null;
   /** True when the last recorded use of the session is more than a minute old. */
   isUseUnnoted: boolean;
@@ -36,7 +36,8 @@ const BY_HASH: Statement = {
     select s.id, s.expires_at as "expiresAt",
            json_build_object('id', account.id, 'name', account.name, 'plan', account.plan) as account,
            case when key.id is not null
-                then json_build_object('id', key.id, 'prefix', key.prefix, 'lastFour', key.last_four) end as key,
+                then json_build_object('id', key.id, 'name', key.name, 'prefix', key.prefix, 'lastFour', key.last_four)
+           end as key,
            case when member.id is not null
                 then json_build_object('id', member.id, 'issuer', member.issuer, 'subject', member.subject,
                                        'name', member.name, 'email', member.email, 'role', member.role,
@@ -148,7 +149,8 @@ const END: Statement = {
       returning id, account_id, member_id, api_key_id
     )
     select ended.id, jobferry_audit(ended.account_id, $3::json, 'session.end', 'session', ended.id,
-             coalesce(member.email, member.name, member.subject, key.prefix || '…' || key.last_four, 'operator'))
+             coalesce(member.email, member.name, member.subject, key.name || ' (' || key.prefix || '…' || key.last_four || ')',
+                      key.prefix || '…' || key.last_four, 'operator'))
       from ended left join member on member.id = ended.member_id left join api_key key on key.id = ended.api_key_id`,
 };
 

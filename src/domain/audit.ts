@@ -27,6 +27,12 @@ export function isPerson({ type }: Actor): boolean {
   return type !== 'api_key';
 }
 
+/** Returns what the audit log calls an API key: its name if it has one, and its ends, because several keys may have one name. */
+export function labelOfKey({ name, prefix, lastFour }: { name: string | null; prefix: string; lastFour: string }) {
+  const ends = `${prefix}…${lastFour}`;
+  return name === null ? ends : `${name} (${ends})`;
+}
+
 const AUDIT_ACTIONS = [
   'account.create',
   'api_key.create',

@@ -29,9 +29,9 @@ describe.concurrent('a cancelled job', () => {
   it('is not delivered', async () => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url, concurrency: 1 });
-    const { id } = await api.publish(queue.name, { payload: {}, delay: 1 });
+    const { id } = await api.publish(queue.name, { payload: {}, delay: 4 });
     await op.jobs.cancel(account, id);
-    const later = await api.publish(queue.name, { payload: {}, delay: 1.2 });
+    const later = await api.publish(queue.name, { payload: {}, delay: 4.2 });
     await api.waitForStatus(later.id, 'completed');
     expect(receiver.requests.map((request) => request.json().id)).toEqual([later.id]);
     expect(await api.getJob(id)).toMatchObject({ status: 'dead', lastError: 'cancelled', history: [] });
@@ -158,7 +158,7 @@ describe.concurrent('changes by REST', () => {
       'dead_letter.replay',
     ]);
     expect(entries[1]).toMatchObject({ before: { concurrency: 5 }, after: { concurrency: 7 } });
-    const label = `${key.slice(0, 6)}…${key.slice(-4)}`;
+    const label = `rest (${key.slice(0, 6)}…${key.slice(-4)})`;
     for (const entry of entries)
       expect(entry).toMatchObject({ actor_type: 'api_key', actor_id: keyId, actor_label: label });
   });

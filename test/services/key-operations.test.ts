@@ -23,7 +23,7 @@ describe.concurrent('API keys', () => {
     const account = await createAccount();
     const created = await op.accounts.createApiKey(account, 'deploy \u{1f511}');
     expect(created).toEqual({ id: ID, key: expect.stringMatching(/^jf_[0-9A-Za-z]{46}$/) });
-    const label = `${created.key.slice(0, 6)}…${created.key.slice(-4)}`;
+    const label = `deploy \u{1f511} (${created.key.slice(0, 6)}…${created.key.slice(-4)})`;
     const opened = { id: account.id, actor: { type: 'api_key', id: created.id, label } };
     expect(await op.accounts.authenticate(created.key)).toMatchObject(opened);
     expect(await op.accounts.revokeApiKey(account, created.id)).toBe(created.id);

@@ -15,7 +15,7 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
     at: t.expose('at', { type: 'DateTime', description: 'Time of the change.' }),
     actor: t.exposeString('actorLabel', {
       description:
-        'Actor that made the change: an API key by its first and last characters, a member by the e-mail address, or the operator.',
+        'Actor that made the change: an API key by its name and its first and last characters, a member by the e-mail address, or the operator.',
     }),
     apiKeyId: t.id({
       nullable: true,

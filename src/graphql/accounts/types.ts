@@ -120,7 +120,7 @@ const Me = builder.objectRef<SignedIn>('Me').implement({
   fields: (t) => ({
     label: t.string({
       description:
-        'The client as in the audit log: an API key by its first and last characters, a member by the e-mail address, or `operator`.',
+        'The client as in the audit log: an API key by its name and its first and last characters, a member by the e-mail address, or `operator`.',
       resolve: ({ account }) => account.actor.label,
     }),
     apiKeyId: t.id({

@@ -112,7 +112,8 @@ export const BulkAction = builder.prismaObject('BulkAction', {
       description: 'Reason why the bulk action failed; null unless it has failed.',
     }),
     requestedBy: t.exposeString('requestedBy', {
-      description: 'Actor that requested the bulk action, such as an API key by its first and last characters.',
+      description:
+        'Actor that requested the bulk action, such as an API key by its name and its first and last characters.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the bulk action was requested.' }),
     updatedAt: t.expose('updatedAt', {

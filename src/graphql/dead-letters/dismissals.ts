@@ -13,7 +13,7 @@ export const Dismissal = builder.prismaObject('Dismissal', {
     until: t.expose('until', { type: 'DateTime', description: 'End of the dismissal.' }),
     dismissedAt: t.expose('dismissedAt', { type: 'DateTime', description: 'Time of the decision.' }),
     dismissedBy: t.exposeString('dismissedBy', {
-      description: 'Actor that made the decision, such as an API key by its first and last characters.',
+      description: 'Actor that made the decision, such as an API key by its name and its first and last characters.',
     }),
   }),
 });

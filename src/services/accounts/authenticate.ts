@@ -1,5 +1,6 @@
 import { accountByKeyHash, foreignKeyPrefixes, type KeyHolder, noteKeyUse } from '../../db/accounts.ts';
 import type { Account } from '../../domain/account.ts';
+import { labelOfKey } from '../../domain/audit.ts';
 import type { Context } from '../context.ts';
 import { API_KEY_PREFIX, describeApiKey, hashApiKey, isPlausibleApiKey } from './api-key.ts';
 import { CACHE_MS, CredentialCache, createUseNotes } from './credential-cache.ts';
@@ -53,5 +54,5 @@ function createForeignKeys(db: Context['db']): (apiKey: string) => Promise<boole
 }
 
 function toAccount({ id, name, plan, key }: KeyHolder): Account {
-  return { id, name, plan, actor: { type: 'api_key', id: key.id, label: `${key.prefix}…${key.lastFour}` } };
+  return { id, name, plan, actor: { type: 'api_key', id: key.id, label: labelOfKey(key) } };
 }

@@ -11,7 +11,7 @@ import {
 } from '../../db/sessions.ts';
 import { accessOf, FULL_ACCESS, type MemberRole } from '../../domain/access.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
-import { type Actor, OPERATOR } from '../../domain/audit.ts';
+import { type Actor, labelOfKey, OPERATOR } from '../../domain/audit.ts';
 import { notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { SESSION_LIMITS, type SessionHolder, type SignedIn } from '../../domain/session.ts';
@@ -132,8 +132,7 @@ function toSignedIn({ id, expiresAt, account, key, member }: FoundSession): Sign
     const access = accessOf(member.role as MemberRole, member.mayViewPayloads);
     return { account: { ...account, actor }, access, person: { name, email }, session };
   }
-  const actor: Actor =
-    key === null ? OPERATOR : { type: 'api_key', id: key.id, label: `${key.prefix}…${key.lastFour}` };
+  const actor: Actor = key === null ? OPERATOR : { type: 'api_key', id: key.id, label: labelOfKey(key) };
   return { account: { ...account, actor }, access: FULL_ACCESS, person: null, session };
 }
 
