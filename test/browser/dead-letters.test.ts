@@ -120,6 +120,10 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await says(page, /^1 job died and was not replayed, of one cause\./);
     expect(await rows.count()).toBe(2);
     expect(await rows.nth(1).getByRole('button', { name: 'Replay', exact: true }).isVisible()).toBe(true);
+    // The button goes; the focus stays in its row.
+    await rows.nth(1).getByRole('button', { name: 'Replay', exact: true }).click();
+    await rows.nth(1).getByRole('link', { name: /^as …/ }).waitFor();
+    expect(await rows.nth(1).locator('.rowlink:focus').count()).toBe(1);
     await successor.click();
     await says(page, /^Completed at .+: the receiver answered 200/);
   });

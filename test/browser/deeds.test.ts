@@ -34,11 +34,15 @@ describe.skipIf(NO_BROWSER !== null)('in the dashboard', () => {
     const causes = page.locator('.causes > li');
     const before = await causes.count();
     const title = (await causes.first().getByRole('link').first().textContent()) ?? '';
+    await page.keyboard.press('d');
+    await page.getByText('Choose a row first, with j and k').waitFor();
     await causes.first().getByRole('button', { name: 'Dismiss' }).click();
     await page.getByText('Dismissed in all queues, until it occurs again').waitFor();
     // It is a cause in each of the queues in which jobs died of it.
     await expect.poll(() => causes.count()).toBeLessThan(before);
     const hidden = before - (await causes.count());
+    // What had the focus is gone; the next one has it.
+    expect(await causes.locator('.rowlink:focus').count()).toBe(1);
     await page.getByRole('link', { name: 'Dismissed', exact: true }).click();
     await page
       .getByRole('heading', { level: 1, name: / back in the list when jobs die of (it|them) again\.$/ })

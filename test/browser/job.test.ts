@@ -55,7 +55,7 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('keeps the words of the crossing apart at every width', async () => {
+  it('keeps the words of the crossing and of each attempt apart at every width', async () => {
     const watched = await openPage(service.session);
     const { page } = watched;
     const overlaps: string[] = [];
@@ -64,8 +64,10 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
       await settled(watched);
       for (const width of [1920, 1440, 1100, 960, 800, 737, 735, 390, 320]) {
         await page.setViewportSize({ width, height: 900 });
-        const found = await page.locator('ol.crossing').evaluate(overlappingWords);
-        overlaps.push(...found.map((pair) => `${name} at ${width}: ${pair}`));
+        for (const part of await page.locator('ol.crossing, .attempts .att').all()) {
+          const found = await part.evaluate(overlappingWords);
+          overlaps.push(...found.map((pair) => `${name} at ${width}: ${pair}`));
+        }
       }
     }
     expect(overlaps).toEqual([]);
@@ -133,8 +135,8 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
 });
 
 /** Pairs of words of different parts that cover each other. What an element cuts off covers nothing. */
-function overlappingWords(crossing: Element): string[] {
-  const words = [...crossing.querySelectorAll('b, small, .leg span, button')].flatMap((element) => {
+function overlappingWords(of: Element): string[] {
+  const words = [...of.querySelectorAll('b, small, .leg span, button, :scope.att > span')].flatMap((element) => {
     const range = document.createRange();
     range.selectNodeContents(element);
     const [text, box] = [range.getBoundingClientRect(), element.getBoundingClientRect()];
@@ -142,7 +144,8 @@ function overlappingWords(crossing: Element): string[] {
     const [left, right] = isCut
       ? [Math.max(text.left, box.left), Math.min(text.right, box.right)]
       : [text.left, text.right];
-    const part = element.closest('li');
+    // The words of one part of a crossing belong together; in an attempt each stands alone.
+    const part = of.matches('.att') ? element : element.closest('li');
     return text.width === 0
       ? []
       : [{ part, name: element.textContent, left, right, top: text.top, bottom: text.bottom }];

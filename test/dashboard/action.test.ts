@@ -162,6 +162,7 @@ describe('what was asked for', () => {
           payload: { path: 'a', op: 'EXISTS' },
           somethingNew: 3,
         },
+        ...{ dismissed: false, jobs: { deferCount: { min: 1 }, anyWebhookStatusClasses: [5] } },
       }),
     ).toEqual([
       ['Cause', 'bc03a4af6c368fe6'],
@@ -171,6 +172,9 @@ describe('what was asked for', () => {
       ['Attempts', '2'],
       ['Payload', '{"path":"a","op":"EXISTS"}'],
       ['somethingNew', '3'],
+      ['Dismissed', 'no'],
+      ['Holds used', '1 to any'],
+      ['Any answer', '5'],
     ]);
     expect(pairsOfSelection(null)).toEqual([]);
   });

@@ -27,6 +27,7 @@ describe('a list of attempts', () => {
     });
     expect(toAttemptFilter(listOf('code=0'), null, NOW)).toMatchObject({ webhookStatusClasses: [0] });
     expect(toAttemptFilter(listOf('code=429'), null, NOW)).toMatchObject({ webhookStatusCodes: [429] });
+    expect(toAttemptFilter(listOf('code=busy'), null, NOW)).toMatchObject({ webhookStatusCodes: [429, 503, 529] });
   });
 
   it('is a sentence', () => {

@@ -64,6 +64,12 @@ const ROWS: [condition: Condition, change: Partial<QueueNow>, text: string, flow
   ],
   [
     'behind',
+    { oldestDueSeconds: 61, depth: { ...depth, due: 4 } },
+    'Falls behind. | Under 0.1 jobs a second come in, 0 go out. 4 are due, the oldest for 1 min 1 s.',
+    { in: 0.02, out: 0 },
+  ],
+  [
+    'behind',
     { rateWindow: { used: 5, max: 5, resetsAt: at('12:05:00') }, oldestDueSeconds: 61, depth: { ...depth, due: 1 } },
     'Falls behind. | 1 is due, the oldest for 1 min 1 s. The rate limit is used up.',
   ],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answersOf } from '../../src/dashboard/model/answers.ts';
+import { CODES } from '../../src/dashboard/model/attempt-list.ts';
 import { createdIn, deadPath, jobsOfQueue, jobsPath } from '../../src/dashboard/model/job-links.ts';
 import {
   type AttemptsPoint,
@@ -64,6 +65,8 @@ describe('answers', () => {
     const { all, good, others } = answersOf(health);
     expect([all, good]).toEqual([1000, 990]);
     expect(others.map(({ label }) => label)).toEqual(['unanswered', '4xx', 'backpressure', '5xx']);
+    // Each leads to a list that the page Attempts has.
+    for (const { code } of others) expect(Object.keys(CODES)).toContain(code);
   });
 
   it('are none of a deleted queue', () => {

@@ -24,10 +24,15 @@ describe('a payload', () => {
     expect(problem('  ')).toBe('A payload is a JSON object, such as {}.');
   });
 
-  it('is at most 1 MiB', () => {
+  it('is at most 1 MiB, and so is the request that has it as a text', () => {
     const of = (length: number) => `{"a":"${'x'.repeat(length - 8)}"}`;
-    expect(checkPayload(of(1024 * 1024))).toMatchObject({ ok: true });
+    expect(checkPayload(of(1024 * 1024 - 4200))).toMatchObject({ ok: true });
     expect(problem(of(1024 * 1024 + 1))).toBe('A payload is at most 1 MiB.');
+    const escaped = 'With each quote escaped, as this page has to send it, it is over 1 MiB. Send it with curl.';
+    expect(problem(of(1024 * 1024))).toBe(escaped);
+    const quotes = `{"a":[${'"",'.repeat(220_000)}0]}`;
+    expect(quotes.length).toBeLessThan(700_000);
+    expect(problem(quotes)).toBe(escaped);
   });
 });
 

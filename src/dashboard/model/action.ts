@@ -290,6 +290,19 @@ const LABELS: Readonly<Record<string, string>> = {
   ...{ errorContains: 'Error contains', dead: 'Died', statuses: 'Status', states: 'State', queueNames: 'Queues' },
   ...{ created: 'Published', completed: 'Completed', scheduled: 'Scheduled', idempotencyKeyContains: 'Key contains' },
   ...{ webhookStatusClasses: 'Answers', attempts: 'Attempts', payload: 'Payload', ids: 'Jobs', answers: 'Answer' },
+  ...{
+    dismissed: 'Dismissed',
+    replayable: 'Replayable',
+    idempotencyKey: 'Key',
+    actionId: 'Action',
+    deferCount: 'Holds used',
+  },
+  ...{
+    deadReasons: 'Reason',
+    waitReasons: 'Waits for',
+    anyWebhookStatusCodes: 'Any code',
+    anyWebhookStatusClasses: 'Any answer',
+  },
 };
 
 function textOfCondition(value: unknown): string {

@@ -1,3 +1,5 @@
+import type { CODES } from './attempt-list.ts';
+
 /** Answers of a receiver in the last hour, by class. The fragment `QueueNow` has these fields. */
 export interface Answers {
   answered2xx: number;
@@ -12,23 +14,23 @@ export interface Answers {
 export interface AnswerClass {
   label: string;
   count: number;
-  /** As in the filter of jobs. */
-  codes: readonly string[];
+  /** As in the list of attempts. */
+  code: keyof typeof CODES;
 }
 
-const OTHERS: readonly (readonly [field: keyof Answers, label: string, codes: readonly string[]])[] = [
-  ['answered3xx', '3xx', ['3xx']],
-  ['answered4xx', '4xx', ['4xx']],
-  ['unauthorized', '401', ['401']],
-  ['answered5xx', '5xx', ['5xx']],
-  ['backpressure', 'backpressure', ['429', '503', '529']],
-  ['unanswered', 'unanswered', ['0']],
+const OTHERS: readonly (readonly [field: keyof Answers, label: string, code: keyof typeof CODES])[] = [
+  ['answered3xx', '3xx', '3xx'],
+  ['answered4xx', '4xx', '4xx'],
+  ['unauthorized', '401', '401'],
+  ['answered5xx', '5xx', '5xx'],
+  ['backpressure', 'backpressure', 'busy'],
+  ['unanswered', 'unanswered', '0'],
 ];
 
 /** How many there were, how many were 2xx, and the others, most frequent first. */
 export function answersOf(answers: Answers | null): { all: number; good: number; others: AnswerClass[] } {
   if (answers === null) return { all: 0, good: 0, others: [] };
-  const others = OTHERS.map(([field, label, codes]) => ({ label, codes, count: answers[field] }))
+  const others = OTHERS.map(([field, label, code]) => ({ label, code, count: answers[field] }))
     .filter(({ count }) => count > 0)
     .sort((a, b) => b.count - a.count);
   return { all: sumOfAnswers(answers), good: answers.answered2xx, others };

@@ -38,6 +38,7 @@ export const CODES = {
   '429': '429, too many',
   '500': '500',
   '503': '503, not now',
+  busy: '429, 503 or 529',
   '0': 'none came',
 } as const;
 
@@ -69,7 +70,10 @@ export function toAttemptFilter(list: AttemptList, queueId: string | null, now: 
   return {
     at: { from: new Date(now - (since === null ? DAY_MS : SINCE[since].ms)).toISOString() },
     ...(queueId !== null && { queueIds: [queueId] }),
-    ...(code !== null && { [isClass ? 'webhookStatusClasses' : 'webhookStatusCodes']: [Number.parseInt(code, 10)] }),
+    ...(code !== null && {
+      [isClass ? 'webhookStatusClasses' : 'webhookStatusCodes']:
+        code === 'busy' ? [429, 503, 529] : [Number.parseInt(code, 10)],
+    }),
     ...(list.took !== null && { durationMs: { min: TOOK[list.took].ms + 1 } }),
     ...(answer !== null && { responseContains: answer }),
   };

@@ -1,4 +1,4 @@
-import { many, number, span, time, took, type View } from './format.ts';
+import { many, number, span, time, took, upperFirst, type View } from './format.ts';
 import { shortId } from './job-id.ts';
 import { jobsPath, queuePath } from './job-links.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from './phrase.ts';
@@ -54,7 +54,7 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
       const pace =
         flow.in === null || flow.out === null
           ? null
-          : phrase`${rate(flow.in)} jobs a second come in, ${rate(flow.out)} go out.`;
+          : phrase`${upperFirst(rate(flow.in))} jobs a second come in, ${rate(flow.out)} go out.`;
       return { lead: phrase`Falls behind.`, rest: sentences(pace, dueOf(queue), limitOf(queue)) };
     }
     case 'catching-up': {

@@ -1,3 +1,4 @@
+import { toast } from '../parts/toast.tsx';
 import { useCommands } from './keys.ts';
 
 /** Rows of a list, of which each has one link. */
@@ -26,3 +27,11 @@ function rowLink(): Element | null {
 export function focusedRow(): string | null {
   return document.activeElement?.closest<HTMLElement>('main [data-row]')?.dataset.row ?? null;
 }
+
+/** Gives the focus to a row, by its `data-row`: a button that is about to go cannot keep it. `j` and `k` walk on from there. */
+export function focusRow(row: string): void {
+  const link = document.querySelector<HTMLElement>(`main [data-row="${CSS.escape(row)}"] .rowlink`);
+  link?.focus({ preventScroll: true });
+}
+
+export const sayChooseRow = () => toast({ text: 'Choose a row first, with j and k', icon: 'info' });

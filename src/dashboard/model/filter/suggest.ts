@@ -104,7 +104,9 @@ function valuesOfWord(word: string, rest: string, known: Known): JobSuggestion[]
 
 function paths(text: string, known: Known): JobSuggestion[] {
   if (text.includes(':')) return [];
-  return known.paths.slice(0, MAX_OF_GROUP).map(({ value, count }) => ({
+  const start = text.replace(/^payload\./, '');
+  const begun = known.paths.filter(({ value }) => value.startsWith(start));
+  return begun.slice(0, MAX_OF_GROUP).map(({ value, count }) => ({
     ...base(`path ${value}`, 'Paths in recent payloads', value),
     hint: `in ${count}`,
     isCode: true,
@@ -142,19 +144,24 @@ function scalarOf(json: string): Scalar | undefined {
   }
 }
 
-/** A bare word may be in the error, in the key, or the value of a path. */
+/**
+ * A bare word may be the value of a path, or stand anywhere in the payload, the error or the key. If no path begins with
+ * it, what is known are the most frequent paths.
+ */
 function anywhere(text: string, known: Known): JobSuggestion[] {
   if (text === '') return [];
-  const chips: [label: string, chip: Chip][] = [
-    [`error contains “${text}”`, { word: 'error', text }],
-    [`idempotency key contains “${text}”`, { word: 'key', text }],
-    [`payload contains “${text}”`, { word: 'text', text }],
+  const offer = (group: string, label: string, chip: Chip) => ({
+    ...base(formatChip(chip), group, label),
+    does: { chip },
+  });
+  const values = [scalarOf(text) ?? text];
+  const isPath = known.paths.some(({ value }) => value.startsWith(text));
+  return [
+    ...(isPath ? [] : known.paths.slice(0, 5)).map(({ value: path }) =>
+      offer('Value of a path in recent payloads', `${path} = ${text}`, { word: 'payload', path, op: 'EQ', values }),
+    ),
+    offer('Or', `payload contains “${text}”`, { word: 'text', text }),
+    offer('Or', `error contains “${text}”`, { word: 'error', text }),
+    offer('Or', `idempotency key contains “${text}”`, { word: 'key', text }),
   ];
-  const scalar = scalarOf(text) ?? text;
-  if (known.paths.every(({ value }) => !value.startsWith(text))) {
-    for (const { value: path } of known.paths.slice(0, 5)) {
-      chips.push([`${path} = ${text}`, { word: 'payload', path, op: 'EQ', values: [scalar] }]);
-    }
-  }
-  return chips.map(([label, chip]) => ({ ...base(formatChip(chip), 'Or', label), does: { chip } }));
 }

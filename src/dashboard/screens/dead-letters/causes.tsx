@@ -11,7 +11,7 @@ import { Phrase } from '../../parts/time.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { May, useRights } from '../../shell/rights.ts';
 import { useWebhookTimeout } from '../../shell/server.ts';
-import { focusedRow, useWalk } from '../../shell/walk.ts';
+import { focusedRow, focusRow, sayChooseRow, useWalk } from '../../shell/walk.ts';
 import { useView } from '../../time.ts';
 import { setDismissed } from './dismiss.ts';
 import { deadPath } from './use-dead-filter.ts';
@@ -47,7 +47,14 @@ export function CauseList({
   const dismissing = dismissingOf(isDismissed);
   const focusedCause = () => {
     const focused = focusedRow();
-    return rows.find((one) => keyOf(one) === focused) ?? rows[0];
+    return rows.find((one) => keyOf(one) === focused);
+  };
+  const dismiss = (cause: CauseRow) => {
+    // Its rows go, those of other queues too. The next one has the focus, or the last.
+    const others = rows.filter(({ fingerprint }) => fingerprint !== cause.fingerprint);
+    const next = others.find((one) => rows.indexOf(one) > rows.indexOf(cause)) ?? others.at(-1);
+    if (next !== undefined) focusRow(keyOf(next));
+    void setDismissed(cause, !isDismissed);
   };
   useWalk();
   useCommands([
@@ -57,7 +64,7 @@ export function CauseList({
       icon: 'undo',
       deed: 'replayDeadLetters',
       run: () => {
-        const cause = focusedCause();
+        const cause = focusedCause() ?? rows[0];
         if (cause !== undefined) onReplay(cause);
       },
     },
@@ -72,7 +79,9 @@ export function CauseList({
             deed: dismissing.deed,
             run: () => {
               const cause = focusedCause();
-              if (cause !== undefined) void setDismissed(cause, !isDismissed);
+              // Nothing is asked, so none is taken for the one that is meant.
+              if (cause === undefined) sayChooseRow();
+              else dismiss(cause);
             },
           },
         ]),
@@ -87,6 +96,7 @@ export function CauseList({
             {...{ cause, most, filter, isByAnswer, isDismissed }}
             isNew={fresh.has(cause)}
             onReplay={() => onReplay(cause)}
+            onDismiss={() => dismiss(cause)}
           />
         ))}
       </ol>
@@ -112,6 +122,7 @@ function Cause({
   isNew,
   isDismissed,
   onReplay,
+  onDismiss,
 }: {
   cause: CauseRow;
   most: number;
@@ -120,6 +131,7 @@ function Cause({
   isNew: boolean;
   isDismissed: boolean;
   onReplay: () => void;
+  onDismiss: () => void;
 }) {
   const dismissing = dismissingOf(isDismissed);
   const view = useView();
@@ -178,7 +190,7 @@ function Cause({
         </May>
         {!isByAnswer && (
           <May deed={dismissing.deed}>
-            <button className="btn tiny quiet" type="button" onClick={() => void setDismissed(cause, !isDismissed)}>
+            <button className="btn tiny quiet" type="button" onClick={onDismiss}>
               {dismissing.label}
               <span className="sr"> {titleOfDeath(cause, timeout)}</span>
             </button>

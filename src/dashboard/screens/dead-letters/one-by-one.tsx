@@ -17,7 +17,7 @@ import { toast, toastFailure } from '../../parts/toast.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { May } from '../../shell/rights.ts';
 import { useWebhookTimeout } from '../../shell/server.ts';
-import { focusedRow, useWalk } from '../../shell/walk.ts';
+import { focusedRow, focusRow, sayChooseRow, useWalk } from '../../shell/walk.ts';
 import { deadPath, type useDeadFilter } from './use-dead-filter.ts';
 
 const PAGE = 50;
@@ -46,7 +46,7 @@ export function OneByOne({ url: { filter, forApi, key } }: { url: ReturnType<typ
       run: () => {
         const focused = focusedRow();
         const letter = list?.nodes.find(({ id }) => id === focused);
-        if (letter === undefined) toast({ text: 'Choose a row first, with j and k', icon: 'info' });
+        if (letter === undefined) sayChooseRow();
         else if (letter.replayedAt === null) replay(letter);
       },
     },
@@ -150,7 +150,14 @@ function Letter({ letter, onReplay }: { letter: DeadLetterRow; onReplay: () => v
       <td className="c4 n">
         {replayedAt === null ? (
           <May deed="replayDeadLetter">
-            <button type="button" className="btn tiny" onClick={onReplay}>
+            <button
+              type="button"
+              className="btn tiny"
+              onClick={() => {
+                focusRow(letter.id);
+                onReplay();
+              }}
+            >
               <Icon name="undo" />
               Replay
             </button>

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { request } from '../../graphql/client.ts';
 import { FinishRotation, type QueueOfSettings, RotateSecret } from '../../graphql/operations/queue-settings.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
@@ -136,11 +136,16 @@ function FreshSecret({
 }) {
   const [go, setGo] = useState<(() => void) | null>(null);
   useLeaveGuard(true, (leave) => setGo(() => leave));
+  const heading = useRef<HTMLHeadingElement>(null);
+  // The button that asked for it is another one now.
+  useEffect(() => heading.current?.focus(), []);
   return (
     <section className="panel fresh" aria-labelledby="fresh">
       <header className="ok">
         <Icon name="done" className="toned" />
-        <h2 id="fresh">The new secret is ready. Copy it now: it is shown only this once.</h2>
+        <h2 id="fresh" ref={heading} tabIndex={-1}>
+          The new secret is ready. Copy it now: it is shown only this once.
+        </h2>
         <span className="end">
           <button type="button" className="btn quiet icon tiny" aria-label="Close" onClick={onClose}>
             <Icon name="x" />

@@ -4,11 +4,11 @@ import { serverNow } from '../../clock.ts';
 import type { QueueOfPage } from '../../graphql/operations/queue.ts';
 import { answersOf } from '../../model/answers.ts';
 import { count, many, number, percent, seconds, span } from '../../model/format.ts';
-import { deadPath, jobsOfQueue, jobsPath } from '../../model/job-links.ts';
+import { attemptsPath, deadPath, jobsOfQueue, jobsPath } from '../../model/job-links.ts';
 import { Time } from '../../parts/time.tsx';
 import { useView } from '../../time.ts';
 
-/** Six figures; each links to the jobs that it counts. */
+/** Six figures; each links to what it counts: jobs, attempts or dead letters. */
 export function Facts({ queue }: { queue: QueueOfPage }) {
   return (
     <dl className="facts queue-facts">
@@ -108,21 +108,21 @@ function Answers({ queue: { name, health } }: { queue: QueueOfPage }) {
       </Fact>
     );
   }
-  const link = (codes: readonly string[]) => jobsPath(jobsOfQueue(name, { word: 'code', values: codes }));
+  const link = (code: string) => attemptsPath({ queue: name, code, since: '1h', order: 'latest' });
   const title = others.map(({ label, count: n }) => `${number(n)} ${label}`).join(', ');
   return (
     <div title={title === '' ? undefined : `Not 2xx: ${title}`}>
       <dt>Answers, last hour</dt>
       <dd>
-        <Link href={link(['2xx'])}>{percent(good, all)}</Link> <small>2xx</small>
+        <Link href={link('2xx')}>{percent(good, all)}</Link> <small>2xx</small>
       </dd>
       <dd className="sub">
         {others.length === 0
           ? `all ${number(all)} of them`
-          : others.slice(0, 2).map(({ label, count: n, codes }, index) => (
+          : others.slice(0, 2).map(({ label, count: n, code }, index) => (
               <span key={label}>
                 {index > 0 && ', '}
-                <Link href={link(codes)}>
+                <Link href={link(code)}>
                   {number(n)} {/^\d/.test(label) && '× '}
                   {label}
                 </Link>

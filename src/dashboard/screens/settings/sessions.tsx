@@ -57,9 +57,7 @@ function SessionTable({ sessions, onEnd }: { sessions: readonly SessionRow[]; on
             Since
           </th>
           <th scope="col">Last used</th>
-          <th scope="col" className="lo1">
-            Ends
-          </th>
+          <th scope="col">Ends</th>
           <th scope="col" className="n">
             <span className="sr">What you can do</span>
           </th>
@@ -85,7 +83,8 @@ function SessionTable({ sessions, onEnd }: { sessions: readonly SessionRow[]; on
             <td className="c4 q">
               <Ago at={session.lastUsedAt} />
             </td>
-            <td className="lo1 q">
+            <td className="c5 q">
+              <span className="unit">ends </span>
               <Time at={session.expiresAt} />
             </td>
             <td className="n c2">
