@@ -111,3 +111,12 @@ describe('times', () => {
     [-11_000, 'in 11 s'],
   ])('%d ms before now is %s', (ms, text) => expect(plain(format.ago(NOW - ms, view))).toBe(text));
 });
+
+describe('words of others', () => {
+  it.each([
+    ['sku unknown', '“sku unknown”'],
+    ['x'.repeat(330), `“${'x'.repeat(119)}…”`],
+    ['😀'.repeat(121), `“${'😀'.repeat(119)}…”`],
+    ['a\u202eb\u2069c', '“abc”'],
+  ])('%j are quoted as %s', (text, quoted) => expect(format.quote(text)).toBe(quoted));
+});

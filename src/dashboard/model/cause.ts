@@ -1,4 +1,4 @@
-import { number, seconds, times, upperFirst } from './format.ts';
+import { number, quote, seconds, times, upperFirst } from './format.ts';
 
 /** Errors of deliveries in words, as the end of "because …". */
 const CAUSES: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ export function causeOf(error: string | null, webhookTimeoutSeconds: number): st
   const code = codeOf(error);
   if (code !== null) return `the receiver answered ${code}`;
   if (error === 'timeout') return `the receiver did not answer within ${seconds(webhookTimeoutSeconds)}`;
-  return CAUSES[error] ?? `the worker said “${error}”`;
+  return CAUSES[error] ?? `the worker said ${quote(error)}`;
 }
 
 /** In a row: the code, else the error without its underscores. */
@@ -67,7 +67,7 @@ export function titleOfDeath(
     case 'ACK_TIMEOUT':
       return noReport;
     case 'NACKED':
-      return error === null ? 'Worker refused it for good' : `Worker refused it: “${error}”`;
+      return error === null ? 'Worker refused it for good' : `Worker refused it: ${quote(error)}`;
     case 'DEFER_CAP_EXHAUSTED':
       return `${maxDefers === undefined ? 'All' : `All ${number(maxDefers)}`} holds were used up${answer}`;
     case 'RETRY_AFTER_EXCEEDS_LIFETIME':

@@ -197,3 +197,15 @@ export function day(at: number, { now, zone }: View): string {
   const text = `${then.day}${NB}${then.month}`;
   return then.year === today.year ? text : `${text}${NB}${then.year}`;
 }
+
+const MOST_QUOTED = 120;
+/** Characters that turn the direction of all the text after them. */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/** Returns words of a worker or a receiver in quotes: so much of them as a sentence can carry, and nothing that reorders it. */
+export function quote(text: string): string {
+  const characters = [...text.slice(0, 4 * MOST_QUOTED).replace(TURNING, '')];
+  return characters.length > MOST_QUOTED
+    ? `“${characters.slice(0, MOST_QUOTED - 1).join('')}…”`
+    : `“${characters.join('')}”`;
+}

@@ -1,5 +1,5 @@
 import { codeOf, shortCause } from './cause.ts';
-import { minute, NONE, seconds, span, took, type View } from './format.ts';
+import { minute, NONE, quote, seconds, span, took, type View } from './format.ts';
 import type { JobNow, QueueOfJob } from './job.ts';
 import { shortId } from './job-id.ts';
 
@@ -24,7 +24,7 @@ export function rowTextOfJob(job: JobInList, context: RowContext): string {
       return `for ${span(Math.floor(elapsed / 1000) * 1000)}, of ${seconds(context.webhookTimeoutSeconds)} at most`;
     }
     case 'AWAITING_ACK':
-      return joined(`${left(job.ackDeadline, context)} to report`, job.progress?.text ? `“${job.progress.text}”` : '');
+      return joined(`${left(job.ackDeadline, context)} to report`, job.progress?.text ? quote(job.progress.text) : '');
     case 'COMPLETED':
       return job.startedAt === null || job.endedAt === null
         ? ''
@@ -80,7 +80,7 @@ function dead(job: JobInList): string {
     case 'ACK_TIMEOUT':
       return job.queue.ackTimeout === undefined ? 'no report in time' : `no report in ${seconds(job.queue.ackTimeout)}`;
     case 'NACKED':
-      return job.lastError === null ? 'refused' : `refused: “${job.lastError}”`;
+      return job.lastError === null ? 'refused' : `refused: ${quote(job.lastError)}`;
     case 'DEFER_CAP_EXHAUSTED':
       return `${job.deferCount} holds used`;
     case 'RETRY_AFTER_EXCEEDS_LIFETIME':

@@ -1,5 +1,5 @@
 import { causeOf } from './cause.ts';
-import { many, NONE, seconds, span, time, times, took, type View } from './format.ts';
+import { many, NONE, quote, seconds, span, time, times, took, type View } from './format.ts';
 import type { AttemptNow, JobWhole } from './job.ts';
 import { backoffMs } from './job.ts';
 import { shortId, timeOfId } from './job-id.ts';
@@ -65,9 +65,9 @@ function pending(job: JobWhole, context: JobContext): Phrase {
 }
 
 function holder(hold: JobWhole['queue']['hold']): string {
-  if (hold?.askedBy == null) return hold?.reason == null ? '' : `, because its receiver said “${hold.reason}”`;
+  if (hold?.askedBy == null) return hold?.reason == null ? '' : `, because its receiver said ${quote(hold.reason)}`;
   const id = shortId(hold.askedBy.id);
-  return hold.reason === null ? `, because job ${id} was deferred` : `, because job ${id} said “${hold.reason}”`;
+  return hold.reason === null ? `, because job ${id} was deferred` : `, because job ${id} said ${quote(hold.reason)}`;
 }
 
 function processing(job: JobWhole, context: JobContext): Phrase {
@@ -124,7 +124,7 @@ function exhausted(job: JobWhole, context: JobContext): string {
     : `the last of ${job.maxAttempts} attempts failed because ${cause}.`;
 }
 
-const quoted = (text: string | null) => (text === null || text === '' ? '' : `: “${text}”`);
+const quoted = (text: string | null) => (text === null || text === '' ? '' : `: ${quote(text)}`);
 
 /** The line below the first: what is used, and what follows. */
 export function secondLineOfJob(job: JobWhole, context: JobContext): Phrase {
@@ -141,7 +141,7 @@ export function secondLineOfJob(job: JobWhole, context: JobContext): Phrase {
         receiptOf(job),
         job.progress === null || job.progress.text === null
           ? `This is attempt ${job.attemptsMade} of ${job.maxAttempts}. Without a report in time, ${job.attemptsMade < job.maxAttempts && job.queue.ackTimeoutAction !== 'DEAD' ? 'it counts as failed' : 'the job is dead'}.`
-          : phrase`The worker said “${job.progress.text}” at ${moment(job.progress.at, context)}.`,
+          : phrase`The worker said ${quote(job.progress.text)} at ${moment(job.progress.at, context)}.`,
       );
     case 'COMPLETED': {
       const whole = Date.parse(job.endedAt ?? job.createdAt) - Date.parse(job.createdAt);

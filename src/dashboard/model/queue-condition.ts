@@ -1,5 +1,5 @@
 import type { Answers } from './answers.ts';
-import { many, minute, number, seconds, span, time, took, type View } from './format.ts';
+import { many, minute, number, quote, seconds, span, time, took, type View } from './format.ts';
 import { shortId } from './job-id.ts';
 import { type Phrase, phrase, type TimePiece } from './phrase.ts';
 import type { Signal, Word } from './words.ts';
@@ -153,7 +153,7 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
       return phrase`The receiver rejects the signature: ${number(health?.unauthorized ?? 0)} of ${number(all)} answers of the last hour were 401.`;
     case 'held': {
       const until = hold?.until ?? '';
-      const reason = hold?.reason == null ? '' : `: “${hold.reason}”`;
+      const reason = hold?.reason == null ? '' : `: ${quote(hold.reason)}`;
       return phrase`Held for ${span(Date.parse(until) - view.now)} more, until ${moment(until)}${reason}. ${jobsWait(queue)}.`;
     }
     case 'probing':

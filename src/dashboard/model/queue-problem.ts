@@ -1,4 +1,4 @@
-import { many, number, span, time, took, upperFirst, type View } from './format.ts';
+import { many, number, quote, span, time, took, upperFirst, type View } from './format.ts';
 import { shortId } from './job-id.ts';
 import { jobsPath, queuePath } from './job-links.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from './phrase.ts';
@@ -31,7 +31,7 @@ export function problemOf(condition: Condition, queue: QueueNow, flow: Flow, vie
     }
     case 'held': {
       const left = span(Date.parse(hold?.until ?? '') - view.now);
-      const reason = hold?.reason == null ? null : phrase`The reason given is “${hold.reason}”.`;
+      const reason = hold?.reason == null ? null : phrase`The reason given is ${quote(hold.reason)}.`;
       return {
         lead: phrase`Held for ${left} more.`,
         rest: sentences(reason, phrase`${jobsWait(queue)}; no attempt is used.`),
