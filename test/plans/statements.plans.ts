@@ -56,7 +56,7 @@ import {
 } from '../../src/db/sessions.ts';
 import { firstIdAt } from '../../src/domain/id.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
-import { JOBS, type Seeded, seed } from './seed.ts';
+import { JOBS, LARGE_ACTION, type Seeded, SMALL_ACTION, seed } from './seed.ts';
 
 /**
  * Every statement of the service against a large database, ten times on one connection and ten times with the plan that a
@@ -206,6 +206,17 @@ const CASES: Case[] = [
     () =>
       searchJobs(db, jobs({ waitReasons: ['held'], queueIds: [q.small.id] }), NEWEST, { limit: 26, inverted: false }),
   ],
+  [
+    'find the jobs of a small bulk action',
+    200,
+    () => searchJobs(db, jobs({ actionId: SMALL_ACTION }), NEWEST, { limit: 26, inverted: false }),
+  ],
+  // One more than the candidates of a search, with their jobs, and then the newest jobs of all.
+  [
+    'find the jobs of a large bulk action',
+    150_000,
+    () => searchJobs(db, jobs({ actionId: LARGE_ACTION }), NEWEST, { limit: 26, inverted: false }),
+  ],
   // Each pending job and its index entry, and each entry once more for the ends of the parts of the walk. By the index of
   // pending jobs or that of keys, each part would read all of them.
   [
@@ -215,7 +226,7 @@ const CASES: Case[] = [
       searchJobs(
         db,
         jobs({ statuses: ['pending'], idempotencyKeyContains: 'none', queueIds: [q.pending.id] }),
-        { field: 'created_at', descending: true },
+        NEWEST,
         { limit: 26, inverted: false },
       ),
   ],

@@ -211,8 +211,9 @@ function candidatesOf(source: CandidateSource, scope: SearchScope, values: Value
           select j.id from job j where j.queue_id = q.id and j.idempotency_key = ${values.add(scope.filter.idempotencyKey)}::text offset 0) j`;
     case 'action':
       return `
-        select j.id from bulk_action_job n join job j on j.id = n.job_id
-         where n.action_id = ${values.add(scope.filter.actionId)} and j.queue_id = any (${ownQueues})`;
+        select j.id from bulk_action_job n cross join lateral (
+          select j.id from job j where j.id = n.job_id and j.queue_id = any (${ownQueues}) offset 0) j
+         where n.action_id = ${values.add(scope.filter.actionId)}`;
     case 'state':
       return statesIndex(scope, values, queues);
     case 'payload':
