@@ -211,10 +211,11 @@ const CASES: Case[] = [
     200,
     () => searchJobs(db, jobs({ actionId: SMALL_ACTION }), NEWEST, { limit: 26, inverted: false }),
   ],
-  // One more than the candidates of a search, with their jobs, and then the newest jobs of all.
+  // One more than the candidates of a search, with their jobs, and then the newest jobs of all. Those are the 20 000 that the
+  // replays above have created.
   [
     'find the jobs of a large bulk action',
-    150_000,
+    200_000,
     () => searchJobs(db, jobs({ actionId: LARGE_ACTION }), NEWEST, { limit: 26, inverted: false }),
   ],
   // Each pending job and its index entry, and each entry once more for the ends of the parts of the walk. By the index of
