@@ -80,10 +80,24 @@ function timelineOfDay() {
   return { from: new Date(Date.now() - day * 1000), to: new Date(), bucketSeconds: 300 };
 }
 
+/** False when the search needs more time than the searches of a request have. */
+async function isAnswered(run) {
+  try {
+    await run();
+    return true;
+  } catch (error) {
+    if (error.kind !== 'invalid_request') throw error;
+    return false;
+  }
+}
+
 console.log('| Search | found | statements | p50 ms | p95 ms |\n|---|---|---|---|---|');
 for (const [name, run] of Object.entries(CASES)) {
   if (!name.includes(wanted)) continue;
-  await run();
+  if (!(await isAnswered(run))) {
+    console.log(`| ${name} | | | refused | |`);
+    continue;
+  }
   let statements = 0;
   let found = 0;
   const query = db.query;
@@ -95,7 +109,8 @@ for (const [name, run] of Object.entries(CASES)) {
   const endsAt = Date.now() + 20_000;
   for (let round = 0; round < Number(rounds) && (Date.now() < endsAt || round < 3); round += 1) {
     const startedAt = performance.now();
-    const result = await run();
+    // One that is near the limit may be refused at times, and then took as long.
+    const result = await run().catch(() => []);
     times.push(performance.now() - startedAt);
     found += result.length ?? result.count ?? result.size;
   }

@@ -24,9 +24,9 @@ export const PRICE = {
   published: 40,
   health: 30,
   /** Attempts that are not yet summed up, as for `health`, and those of five minutes. */
-  lastDelivery: 60,
-  /** The statistics of a day. */
-  warningStart: 110,
+  lastDelivery: 30,
+  /** A quarter of the statistics of a day, which the up to four warnings of a queue share. */
+  warningStart: 25,
   errorGroups: 500,
   jobTimeline: 2000,
   payloadSuggestions: 500,

@@ -10,6 +10,7 @@ import {
   pendingJobs,
 } from '../../src/db/delivery/stored-job.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
+import { dismissCause } from '../../src/db/dismissals.ts';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { waitingJobs } from '../../src/db/insight/queues.ts';
 import { rollUp, totalStats } from '../../src/db/insight/statistics.ts';
@@ -147,6 +148,7 @@ const CASES: [string, () => Promise<unknown>][] = [
   ['the usage of an account', () => accountUsage(fixture.db, fixture.accountId)],
   ['a page of dead letters', () => deadLetterRows(fixture.db, deadLetters(), {}, { ascending: false, limit: 26 })],
   ['the number of dead letters', () => countDeadLetters(fixture.db, deadLetters(), { queueIds: [queue.id] }, 100)],
+  ['the dismissal of a cause that no dead letter has', dismissUnknown],
   [
     'error groups',
     () => errorGroups(fixture.db, deadLetters(), { queueIds: [queue.id] }, { limit: 10, byAnswer: false }),
@@ -168,6 +170,11 @@ function jobTimeline() {
 
 function deadLetters() {
   return { accountId: fixture.accountId, windowMs: RETENTION_MS, periods: PERIODS };
+}
+
+function dismissUnknown() {
+  const actor = { type: 'operator', id: null, label: 'test' } as const;
+  return dismissCause(fixture.db, { accountId: fixture.accountId, actor }, 'f'.repeat(16), null);
 }
 
 async function claimAndSettle(): Promise<void> {

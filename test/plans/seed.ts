@@ -16,6 +16,10 @@ export interface Seeded {
   small: TestQueue;
 }
 
+/** Bulk actions that changed all dead jobs, and ten of them. */
+export const LARGE_ACTION = '1'.repeat(24);
+export const SMALL_ACTION = '2'.repeat(24);
+
 const BATCH = 50_000;
 
 /** Queues with a million jobs of two days, as a service that has run for long has them. */
@@ -60,6 +64,11 @@ export async function seed(fixture: Fixture): Promise<Seeded> {
     [queues.small.id],
   );
   await db.query(`update follower set position = 'f' where name = 'search'`);
+  await db.query(
+    `insert into bulk_action_job (job_id, action_id) select id, $2 from job where queue_id = $1
+     union all (select id, $3 from job where queue_id = $1 limit 10)`,
+    [queues.dead.id, LARGE_ACTION, SMALL_ACTION],
+  );
   await db.query(
     `insert into api_key (account_id, hash, prefix, last_four)
      select id, encode(sha256(n::text::bytea), 'hex'), 'jf_' || n, 'last' from account, generate_series(1, $1::integer) n`,

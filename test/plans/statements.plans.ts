@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountByKeyHash, foreignKeyPrefixes, noteKeyUse, revokeApiKey } from '../../src/db/accounts.ts';
@@ -12,6 +13,7 @@ import { isWritable } from '../../src/db/connection/server.ts';
 import { listDeadLetterDocuments, replay } from '../../src/db/dead-letters.ts';
 import { accountsOfQueues } from '../../src/db/delivery/claim.ts';
 import { forgetConfirmations, leaseLocks, workersWithClaims } from '../../src/db/delivery/lease-locks.ts';
+import { publishAudited } from '../../src/db/delivery/publish.ts';
 import { settleCancelled, settleLost, settleOverdue } from '../../src/db/delivery/settle.ts';
 import * as stored from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
@@ -22,13 +24,14 @@ import { serviceLags } from '../../src/db/insight/lags.ts';
 import { lastAttempts } from '../../src/db/insight/last-attempts.ts';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { jobsAhead, liveQueueIds, waitingJobs } from '../../src/db/insight/queues.ts';
-import { indexAttempts, rollUp } from '../../src/db/insight/statistics.ts';
+import { indexAttempts, rollUp, totalStats } from '../../src/db/insight/statistics.ts';
 import { accountUsage, isLimitReached } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
 import { payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
 import { jobRows, lastAttemptsOfJobs } from '../../src/db/jobs/rows.ts';
+import { firstAccountId } from '../../src/db/members.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueState } from '../../src/db/queues/queues.ts';
@@ -39,18 +42,21 @@ import { countDeadLetters, deadLetterRows } from '../../src/db/search/dead-lette
 import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
 import { indexPayloads, indexWaiting } from '../../src/db/search/index-payloads.ts';
 import { groupJobs } from '../../src/db/search/job-groups.ts';
-import { countJobs, searchJobs, timelineOfJobs } from '../../src/db/search/jobs.ts';
+import { countJobs, newestJobs, searchJobs, timelineOfJobs } from '../../src/db/search/jobs.ts';
 import { samplePayloads } from '../../src/db/search/payload-sample.ts';
 import {
+  accountOfLink,
+  createSignInLink,
   credentialsInForce,
   endSession,
   endSessionsOfMember,
+  endSessionsOfPerson,
   noteSessionUse,
   sessionByHash,
 } from '../../src/db/sessions.ts';
 import { firstIdAt } from '../../src/domain/id.ts';
 import { DELIVERED, type Fixture, LIFETIME_MS, openFixture, RETENTION_MS } from '../support/database-fixture.ts';
-import { JOBS, type Seeded, seed } from './seed.ts';
+import { JOBS, LARGE_ACTION, type Seeded, SMALL_ACTION, seed } from './seed.ts';
 
 /**
  * Every statement of the service against a large database, ten times on one connection and ten times with the plan that a
@@ -132,6 +138,7 @@ const CASES: Case[] = [
     3000,
     () => fixture.publishAll(q.completed, [{ key: 'key-77' }, { key: `new ${Math.random()}` }, {}]),
   ],
+  ['publish, audited', 3000, () => publishAudited(db, by(), [published()], { periods, single: true })],
   ['claim from a backlog and settle', 6000, claimAndSettle],
   ['the clock', 0, () => databaseTime(db)],
   ['an account by its key', 20, () => accountByKeyHash(db, 'f'.repeat(64))],
@@ -141,6 +148,11 @@ const CASES: Case[] = [
   ['keys and sessions in force', 40, () => credentialsInForce(db, [NONE])],
   ['end a session', 20, () => endSession(db, by(), NONE)],
   ['end the sessions of a member', 20, () => endSessionsOfMember(db, by(), NONE)],
+  ['end the sessions of a person', 20, () => endSessionsOfPerson(db, by().accountId, { issuer: 'x', subject: 'y' })],
+  // One row of the account, and the links that were not used yet.
+  ['create a link to sign in', 200, () => createSignInLink(db, null, randomBytes(32).toString('hex'), 60_000)],
+  ['the account of a link', 20, () => accountOfLink(db, 'f'.repeat(64))],
+  ['the first account', 20, () => firstAccountId(db)],
   ['how keys of others begin', 100, () => foreignKeyPrefixes(db)],
   ['accounts of queues', 200, () => accountsOfQueues(db, live())],
   ['whether the server takes writes', 0, () => isWritable(db)],
@@ -195,14 +207,46 @@ const CASES: Case[] = [
       searchJobs(db, jobs({ waitReasons: ['held'], queueIds: [q.small.id] }), NEWEST, { limit: 26, inverted: false }),
   ],
   [
+    'find the jobs of a small bulk action',
+    200,
+    () => searchJobs(db, jobs({ actionId: SMALL_ACTION }), NEWEST, { limit: 26, inverted: false }),
+  ],
+  // One more than the candidates of a search, with their jobs, and then the newest jobs of all. Those are the 20 000 that the
+  // replays above have created.
+  [
+    'find the jobs of a large bulk action',
+    200_000,
+    () => searchJobs(db, jobs({ actionId: LARGE_ACTION }), NEWEST, { limit: 26, inverted: false }),
+  ],
+  // Each pending job and its index entry, and each entry once more for the ends of the parts of the walk. By the index of
+  // pending jobs or that of keys, each part would read all of them.
+  [
+    'find pending jobs that no key matches',
+    JOBS * 0.65,
+    () =>
+      searchJobs(
+        db,
+        jobs({ statuses: ['pending'], idempotencyKeyContains: 'none', queueIds: [q.pending.id] }),
+        NEWEST,
+        { limit: 26, inverted: false },
+      ),
+  ],
+  [
+    'newest jobs by a frequent key',
+    5000,
+    () => newestJobs(db, jobs({ idempotencyKeyContains: 'key-', queueIds: [q.completed.id] }), 5),
+  ],
+  [
     'find attempts',
     JOBS * 1.2,
     () => searchAttempts(db, scope(), { queueIds: [q.dead.id] }, SLOWEST, { limit: 26, inverted: false }),
   ],
   ['count by queue and state', JOBS * 3, () => groupJobs(db, jobs({}), ['queue', 'state'], null)],
+  // The jobs with such keys among the first tenth have been replayed above, so half of the dead ones are passed: the row of
+  // each, its index entry, and that once more for the ends of the parts of the walk.
   [
     'next of a replay of jobs',
-    250_000,
+    JOBS * 0.4,
     () => selection.nextReplayable(db, replays({}, { idempotencyKeyContains: 'key-1' }), range),
   ],
   ['index payloads', 20_000, () => indexPayloads(db, 500)],
@@ -230,14 +274,11 @@ const CASES: Case[] = [
   [
     'published jobs over time',
     JOBS * 1.5,
-    () => timelineOfJobs(db, jobs({ queueIds: [q.completed.id] }), { ...lastDays(), bucketMs: 3_600_000 }),
+    () => timelineOfJobs(db, jobs({ queueIds: [q.completed.id] }), { ...lastDays(), bucketMs: HOUR }),
   ],
   ['live queues', 500, () => liveQueueIds(db, by().accountId)],
   ['jobs ahead', 5000, () => jobsAhead(db, by().accountId, [job.id])],
   ['marks of lists', 2000, () => accountMarks(db, by().accountId, new Set(WATCHED_LISTS))],
-  // Those that are not yet summed up, and those of five minutes.
-  ['last attempts', 60_000, () => lastAttempts(db, by().accountId, live(), RETENTION_MS)],
-  ['last attempt of all', 60_000, () => lastAttempts(db, by().accountId, null, RETENTION_MS)],
   ['lags', 500, () => serviceLags(db, by().accountId, RETENTION_MS)],
   ['why a job waits', 2000, () => waitingJobs(db, by().accountId, [job.id])],
   ['statistics', 60_000, () => stateOf(q.completed.id, 'attempts')],
@@ -270,6 +311,7 @@ const CASES: Case[] = [
     5000,
     () => deadLetterRows(db, scope(), { dismissed: false }, { ascending: false, limit: 26 }),
   ],
+  ['sweep sessions', 100, () => sweep.sweepByTime(db, 'sessions', Date.now(), periods)],
   ['sweep audit entries and dismissals', 5000, () => sweep.sweepByTime(db, 'audit', Date.now(), periods)],
   ['sweep bulk actions', 5000, () => sweep.sweepByTime(db, 'bulkActions', Date.now(), periods)],
   ['count what a purge is about', JOBS * 0.25, () => selection.countPending(db, q.pending.id)],
@@ -297,6 +339,18 @@ const CASES: Case[] = [
   ['notify', 0, () => notify(db, 'none', ['x'])],
 ];
 
+/** When all attempts are in the statistics, as they are a few seconds after they ended. */
+const ROLLED_UP: Case[] = [
+  // Attempts of five minutes.
+  ['last attempts', 60_000, () => lastAttempts(db, by().accountId, live(), RETENTION_MS)],
+  ['last attempt of all', 60_000, () => lastAttempts(db, by().accountId, null, RETENTION_MS)],
+  [
+    'statistics of the account, three days',
+    60_000,
+    () => totalStats(db, by().accountId, live(), gridOfDays(), RETENTION_MS),
+  ],
+];
+
 const ALL_PARTS = { queue: true, deadLetter: true, waiting: true, cancelledBy: true };
 
 function stateOf(queueId: string, ...parts: QueuePart[]) {
@@ -305,9 +359,19 @@ function stateOf(queueId: string, ...parts: QueuePart[]) {
   return queueNow(db, by().accountId, [queueId], { parts: new Set(parts), spans }, periods);
 }
 
+const HOUR = 3_600_000;
+
 function lastDays() {
-  const toMs = Math.ceil(Date.now() / 3_600_000) * 3_600_000;
-  return { fromMs: toMs - 72 * 3_600_000, toMs };
+  const toMs = Math.ceil(Date.now() / HOUR) * HOUR;
+  return { fromMs: toMs - 72 * HOUR, toMs };
+}
+
+function gridOfDays() {
+  return { startMs: lastDays().fromMs, bucketMs: HOUR, count: 72 };
+}
+
+function published() {
+  return { accountId: fixture.accountId, queue: q.completed.name, payload: '{}', key: null, delayMs: 0, limit: null };
 }
 
 const live = () => Object.values(q).map(({ id }) => id);
@@ -397,19 +461,29 @@ async function measure(work: () => Promise<unknown>): Promise<{ rows: number; ms
 const measured: string[] = [];
 afterAll(() => console.log(measured.join('\n')));
 
+async function check([name, bound, work]: Case): Promise<void> {
+  isPlanKept = false;
+  await db.query('reset plan_cache_mode');
+  const usual = await measure(work);
+  isPlanKept = true;
+  const kept = await measure(work);
+  measured.push(
+    `${name}: ${usual.rows} rows ${usual.ms.toFixed(1)} ms, kept plan ${kept.rows} rows ${kept.ms.toFixed(1)} ms`,
+  );
+  expect(Math.max(usual.rows, kept.rows)).toBeLessThanOrEqual(bound);
+  expect(kept.ms).toBeLessThan(Math.max(usual.ms, 25) * 4);
+}
+
 describe(`with ${JOBS} jobs`, () => {
-  it.each(CASES)('%s', async (name, bound, work) => {
-    isPlanKept = false;
-    await db.query('reset plan_cache_mode');
-    const usual = await measure(work);
-    isPlanKept = true;
-    const kept = await measure(work);
-    measured.push(
-      `${name}: ${usual.rows} rows ${usual.ms.toFixed(1)} ms, kept plan ${kept.rows} rows ${kept.ms.toFixed(1)} ms`,
-    );
-    expect(Math.max(usual.rows, kept.rows)).toBeLessThanOrEqual(bound);
-    expect(kept.ms).toBeLessThan(Math.max(usual.ms, 25) * 4);
+  it.each(CASES)('%s', (...one) => check(one));
+
+  it('rolls up the rest', async () => {
+    while (await rollUp(db, RETENTION_MS)) {
+      // Step by step, as the workers do it.
+    }
   });
+
+  it.each(ROLLED_UP)('%s', (...one) => check(one));
 
   it('every statement has a case', async () => {
     const folder = new URL('../../src/db/', import.meta.url);

@@ -117,7 +117,7 @@ const WALK = { min: 500, max: 20_000, targetMs: 400 };
 interface ScanOptions<Row> {
   /** Order of ids of the walk. */
   descending: boolean;
-  /** Walks the first jobs before it uses an index of candidates: the matches may be among them. */
+  /** Walks the first jobs before it uses the payload index: the matches may be among them. */
   walkFirst: boolean;
   projection: Projection;
   /** Number of matches that are enough. */
@@ -156,10 +156,10 @@ export async function scan<Row extends object>(search: Search, options: ScanOpti
     return descending ? { ...rest, below: bound } : { ...rest, from: after(bound) };
   };
 
-  const [narrowest] = candidateSources(filter);
-  if (walkFirst && narrowest === 'payload') range = await walk(range);
-  if (range === null) return;
   for (const source of candidateSources(filter)) {
+    // Reading the payload index up to the limit takes ten times as long as the first walk.
+    if (walkFirst && source === 'payload') range = await walk(range);
+    if (range === null) return;
     const statement = candidateStatement(search, range, source, { descending, projection });
     if (statement === null) continue;
     const rows = await query<CandidateRow & Row>(statement.text, statement.values);

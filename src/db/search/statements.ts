@@ -112,8 +112,15 @@ function rowsOf(
         select ${selected} from job j where ${job(within()('j.queue_id', 'j.id'))} offset 0) j`;
   }
   const test = payloadTest(payload, 'document', values);
-  const indexed = values.add(scope.indexed);
   const extended = `${selected}${value === undefined ? '' : `, ${value('document', values)} as value`}`;
+  // Between the first and the last of a few dead jobs there can be the documents of a million others.
+  if (isOfDeadJobs(scope.filter)) {
+    return `
+      select ${extended} from ${queues} cross join lateral (
+        select ${selected}${documentOfJob(scope, values)} from job j where ${job(within()('j.queue_id', 'j.id'))} offset 0) j
+       where document is not null and ${test}`;
+  }
+  const indexed = values.add(scope.indexed);
   const parts: string[] = [];
   // Reads the documents instead of the jobs, because they are smaller.
   if (range.from <= scope.indexed) {
@@ -204,8 +211,9 @@ function candidatesOf(source: CandidateSource, scope: SearchScope, values: Value
           select j.id from job j where j.queue_id = q.id and j.idempotency_key = ${values.add(scope.filter.idempotencyKey)}::text offset 0) j`;
     case 'action':
       return `
-        select j.id from bulk_action_job n join job j on j.id = n.job_id
-         where n.action_id = ${values.add(scope.filter.actionId)} and j.queue_id = any (${ownQueues})`;
+        select j.id from bulk_action_job n cross join lateral (
+          select j.id from job j where j.id = n.job_id and j.queue_id = any (${ownQueues}) offset 0) j
+         where n.action_id = ${values.add(scope.filter.actionId)}`;
     case 'state':
       return statesIndex(scope, values, queues);
     case 'payload':
@@ -274,9 +282,13 @@ function documentOfJob({ filter, indexed }: SearchScope, values: Values): string
     else (select ${DOCUMENT_OF_S} from job_search s where s.job_id = j.id) end as document`;
 }
 
+/** Conditions on the job `j` in a range of ids. */
 function conditionsOf(scope: SearchScope, values: Values): string[] {
+  const states = stateConditions(scope.filter, () => nowOf(scope, values));
   return [
-    ...stateConditions(scope.filter, () => nowOf(scope, values)),
+    // Of the indexes of states only that of dead jobs has the order of ids. With another one, each part of a walk would read
+    // all jobs of the state, so no index may serve the condition.
+    ...(isOfDeadJobs(scope.filter) ? states : states.map((state) => `coalesce(${state}, false)`)),
     ...jobConditions(scope.filter, values),
     ...waitConditions(scope, values),
     ...keptConditions(scope, values),

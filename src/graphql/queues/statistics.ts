@@ -1,4 +1,4 @@
-import type { QueueHealth as QueueHealthShape } from '../../domain/health.ts';
+import { QUEUE_WARNINGS, type QueueHealth as QueueHealthShape } from '../../domain/health.ts';
 import type { Percentiles as PercentilesShape } from '../../domain/histogram.ts';
 import type { TimelinePoint as TimelinePointShape } from '../../domain/statistics.ts';
 import type { QueueDepth as QueueDepthShape, QueueUse } from '../../services/insight/queues.ts';
@@ -111,6 +111,7 @@ export const QueueHealth = builder.objectRef<QueueHealthShape & { queueId: strin
     }),
     warnings: t.field({
       type: [HealthWarning],
+      complexity: { field: 1, multiplier: QUEUE_WARNINGS.length },
       description: 'Problems of the receiver that need attention; empty if there are none.',
       resolve: ({ warnings, queueId }) => warnings.map((warning) => ({ ...warning, queueId })),
     }),
