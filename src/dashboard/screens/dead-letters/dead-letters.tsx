@@ -76,6 +76,13 @@ function List({ isDismissed }: { isDismissed: boolean }) {
       : []),
     { label: 'Copy as GraphQL', icon: 'copy', run: copyQuery },
   ]);
+  const nothing = data !== undefined && (
+    <NoCauses
+      filter={filter}
+      newestAt={isDismissed || hasDismissed ? null : (data.newest.nodes[0]?.deadAt ?? null)}
+      hint={data.oldest.hint}
+    />
+  );
   return (
     <Head
       causes={data?.errorGroups}
@@ -111,14 +118,10 @@ function List({ isDismissed }: { isDismissed: boolean }) {
       <Failure asked={asked} what="Dead letters" />
       {data === undefined && asked.isLoading && <Skeleton lines={5} />}
       {data !== undefined &&
-        (data.errorGroups.length === 0 ? (
-          <NoCauses
-            filter={filter}
-            newestAt={isDismissed || hasDismissed ? null : (data.newest.nodes[0]?.deadAt ?? null)}
-            hint={data.oldest.hint}
-          />
-        ) : tab === 'all' ? (
-          <OneByOne url={url} />
+        (tab === 'all' ? (
+          <OneByOne url={url} nothing={nothing} />
+        ) : data.errorGroups.length === 0 ? (
+          nothing
         ) : (
           <div className={asked.isPlaceholderData ? 'dim' : undefined}>
             <CauseList

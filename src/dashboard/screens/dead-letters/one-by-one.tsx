@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { serverNow } from '../../clock.ts';
 import { request } from '../../graphql/client.ts';
@@ -22,8 +23,17 @@ import { deadPath, type useDeadFilter } from './use-dead-filter.ts';
 
 const PAGE = 50;
 
-/** Each dead letter, the last that died first. */
-export function OneByOne({ url: { filter, forApi, key } }: { url: ReturnType<typeof useDeadFilter> }) {
+/**
+ * Each dead letter, the last that died first; `nothing` if there is none. What is replayed here stays until the list is asked
+ * for again, the last one too.
+ */
+export function OneByOne({
+  url: { filter, forApi, key },
+  nothing,
+}: {
+  url: ReturnType<typeof useDeadFilter>;
+  nothing: ReactNode;
+}) {
   const [params] = useSearchParams();
   const [after, before] = [params.get('after'), params.get('before')];
   const place = before === null ? { first: PAGE, after } : { last: PAGE, before };
@@ -55,7 +65,8 @@ export function OneByOne({ url: { filter, forApi, key } }: { url: ReturnType<typ
     <>
       <Failure asked={asked} what="The list" />
       {list === undefined && <Skeleton lines={6} />}
-      {list !== undefined && (
+      {list?.nodes.length === 0 && nothing}
+      {list !== undefined && list.nodes.length > 0 && (
         <div className={asked.isPlaceholderData ? 'dim' : undefined}>
           <table className="table cards fixed letters">
             <caption className="sr">
