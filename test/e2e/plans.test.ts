@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { DEFAULT_PLANS } from '../../src/domain/plan.ts';
 import type { Api, ApiAnswer, ApiQueue } from '../support/api.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
+import { connect } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const MONTHLY_ATTEMPTS = 3;
 const HOOK = 'http://127.0.0.1:9/';
@@ -102,6 +104,21 @@ describe('the free plan', () => {
     expect((await api.call('DELETE', `/v1/queues/${freed?.body.id}`)).status).toBe(204);
     await api.createQueue({ webhookUrl: HOOK });
     await expect(api.createQueue({ webhookUrl: HOOK })).rejects.toThrow('403');
+  });
+
+  it('waits with a create for any other change of the account, which may take its last place', async () => {
+    const api = await cluster.addAccount('free');
+    const { id } = await api.createQueue({ webhookUrl: HOOK });
+    const other = await connect(cluster.databaseUrl);
+    await other.query('begin');
+    await other.query('select from account where id = (select account_id from queue where id = $1) for no key update', [
+      id,
+    ]);
+    const created = api.createQueue({ webhookUrl: HOOK });
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await waitFor(async () => (await cluster.query(waiting)).length > 0, { message: 'a create that waits' });
+    await other.query('commit');
+    await created;
   });
 
   it.each([

@@ -70,7 +70,7 @@ export const MUTANTS: Mutant[] = [
     file: 'src/db/connection/transactions.ts',
     from: ' for no key update`;',
     to: '`;',
-    seenBy: { file: 'test/e2e/plans.test.ts', test: 'lets 5 of 20 racing creates have a queue' },
+    seenBy: { file: 'test/e2e/plans.test.ts', test: 'waits with a create for any other change' },
   },
   {
     id: 'I-31',
