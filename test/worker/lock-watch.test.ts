@@ -19,7 +19,11 @@ beforeAll(async () => {
 async function lock(id: number): Promise<() => Promise<unknown>> {
   const client: pg.PoolClient = await fixture.db.pool.connect();
   await client.query('select pg_advisory_lock_shared(27238, $1)', [id]);
-  onTestFinished(() => client.release(true));
+  // Unlocked before the connection ends, which the server may notice only when the next test has begun.
+  onTestFinished(async () => {
+    await client.query('select pg_advisory_unlock_all()');
+    client.release(true);
+  });
   return () => client.query('select pg_advisory_unlock_shared(27238, $1)', [id]);
 }
 
