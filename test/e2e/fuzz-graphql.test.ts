@@ -34,14 +34,17 @@ beforeAll(async () => {
   const dead = await Promise.all(Array.from({ length: 60 }, () => api.publish(failing.name)));
   await Promise.all(dead.map(({ id }) => api.waitForStatus(id, 'dead')));
   const letters = (await api.listDeadLetters(failing.id, '?limit=100')).jobs.map(({ id }) => id);
-  const ack = await api.createQueue({ webhookUrl: receiver.url, mode: 'ack', concurrency: 100, ackTimeout: 86_400 });
+  const ackQueue = () =>
+    api.createQueue({ webhookUrl: receiver.url, mode: 'ack', concurrency: 100, ackTimeout: 86_400 });
+  const [ack, unnamedAck] = [await ackQueue(), await ackQueue()];
   const waiting = await Promise.all(Array.from({ length: 100 }, () => api.publish(ack.name)));
   const publishLater = async ({ name }: ApiQueue) => (await api.publish(name, { payload: { a: 1 }, delay: 3600 })).id;
   const delayed = await Promise.all(Array.from({ length: 60 }, () => publishLater(queue)));
-  // Of a queue that no operation names, so no purge takes them.
+  // Of queues that no operation names, so no purge takes them, and no report ends them.
   const unnamed = await api.createQueue({ webhookUrl: receiver.url });
   const runnable = await Promise.all(Array.from({ length: 60 }, () => publishLater(unnamed)));
-  await Promise.all(waiting.map(({ id }) => api.waitForStatus(id, 'awaiting_ack')));
+  const extendable = await Promise.all(Array.from({ length: 40 }, () => api.publish(unnamedAck.name)));
+  await Promise.all([...waiting, ...extendable].map(({ id }) => api.waitForStatus(id, 'awaiting_ack')));
   const graphql = createGraphQLClient(victim.jobferry.baseUrl, KEY);
   const key = await graphql.query('mutation { createApiKey { ... on CreateApiKeyPayload { apiKey { id } } } }');
   const { errorGroups } = await graphql.query('{ errorGroups { fingerprint } }');
@@ -61,11 +64,9 @@ beforeAll(async () => {
       ]),
     ),
     ...Object.fromEntries(
-      ['job', 'ackJob', 'nackJob', 'deferJob', 'extendAck', 'cancelJob'].map((at) => [
-        `${at}.id`,
-        quoted([...jobs, jobId]),
-      ]),
+      ['job', 'ackJob', 'nackJob', 'deferJob', 'cancelJob'].map((at) => [`${at}.id`, quoted([...jobs, jobId])]),
     ),
+    'extendAck.id': quoted([...extendable.map(({ id }) => id), jobId]),
     // Other jobs have nothing to run.
     'runNow.id': quoted([...delayed, ...runnable, jobId]),
     fingerprint: quoted([errorGroups[0].fingerprint, 'f'.repeat(16), '']),
