@@ -102,8 +102,8 @@ describe('a connection whose statement was given up', () => {
         done = true;
       });
       // Polls of the waiting process come and go; none of them does work.
-      await waitFor(async () => (await sessions()).length > 2);
-      await waitFor(async () => (await sessions()).length === 2);
+      await waitFor(async () => (await sessions()).length > 2, { everyMs: 1 });
+      await waitFor(async () => (await sessions()).length === 2, { everyMs: 1 });
       expect([(await sessions()).sort(), done]).toEqual([stopped.sort(), false]);
       for (const pid of stopped) process.kill(pid, 'SIGCONT');
       await next;

@@ -50,10 +50,14 @@ export class Connections {
       verify: (client, done) => void origin.check(client).then(() => done(), done),
     });
     this.#abandoned = new AbandonedSessions(this.pool, url, log);
+    // The end of the pool does not wait for the server, which may stop before it has read that a connection is to end.
+    const warn = (err: Error, message: string) => {
+      if (!this.pool.ending) log.warn({ err }, message);
+    };
     // Without these handlers a connection that dies while idle ends the process.
-    this.pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
+    this.pool.on('error', (error) => warn(error, 'idle database connection lost'));
     this.pool.on('connect', (client) => {
-      client.on('error', (error) => log.warn({ err: error }, 'database connection lost'));
+      client.on('error', (error) => warn(error, 'database connection lost'));
     });
   }
 

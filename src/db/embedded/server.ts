@@ -29,6 +29,8 @@ const START_ATTEMPTS = 5;
 const RETRY_MS = 100;
 /** How long to wait for a server that is starting or stopping, until its owner is known. */
 const UNDECIDED_MS = 60_000;
+/** How long a server may take to notice that its owner was killed. */
+const NOTICED_MS = 5000;
 
 /**
  * Starts an embedded PostgreSQL server in `dataDir`. The process that holds a session lock in it owns it. The lock ends with
@@ -138,6 +140,7 @@ async function startOwned(cluster: Cluster): Promise<{ owner: pg.Client; port: n
 
 /** @throws InUseError when another process owns the cluster */
 async function stopLeftServer(cluster: Cluster, log: EmbeddedLog): Promise<void> {
+  const noticedAt = performance.now() + NOTICED_MS;
   const giveUpAt = performance.now() + UNDECIDED_MS;
   for (;;) {
     const lock = await readServerLock(cluster);
@@ -150,6 +153,7 @@ async function stopLeftServer(cluster: Cluster, log: EmbeddedLog): Promise<void>
     } catch (error) {
       if (error instanceof InUseError) throw error;
       if (!(await isPostgres(lock.pid))) return await removeServerLock(cluster);
+      if (error instanceof LeftError && performance.now() > noticedAt) throw new InUseError(error.message);
       if (performance.now() > giveUpAt) {
         throw new Error(`process ${lock.pid} holds ${cluster.folder} and does not answer`, { cause: error });
       }
@@ -160,6 +164,11 @@ async function stopLeftServer(cluster: Cluster, log: EmbeddedLog): Promise<void>
 
 class InUseError extends Error {
   override readonly name = 'InUseError';
+}
+
+/** The owner is no process of this machine: most likely it was killed, and the server is about to notice. */
+class LeftError extends Error {
+  override readonly name = 'LeftError';
 }
 
 /** Connects and takes the owner's lock, which lasts as long as the connection. */
@@ -175,7 +184,7 @@ async function own(cluster: Cluster, port: number): Promise<pg.Client> {
   try {
     await client.connect();
     const { rows } = await client.query<{ locked: boolean }>(`select pg_try_advisory_lock(${OWNER_LOCK}) as locked`);
-    if (rows[0]?.locked !== true) throw new InUseError(await describeOwner(cluster, client));
+    if (rows[0]?.locked !== true) throw await refusal(cluster, client);
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);
@@ -183,17 +192,17 @@ async function own(cluster: Cluster, port: number): Promise<pg.Client> {
   }
 }
 
-async function describeOwner(cluster: Cluster, client: pg.Client): Promise<string> {
-  const { rows } = await client.query<{ owner: string }>(
-    `select a.application_name as owner
+async function refusal(cluster: Cluster, client: pg.Client): Promise<InUseError | LeftError> {
+  const { rows } = await client.query<{ pid: number }>(
+    `select substring(a.application_name from '^jobferry ([0-9]+)$')::integer as pid
        from pg_locks l join pg_stat_activity a on a.pid = l.pid
       where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = ${OWNER_LOCK}`,
   );
-  const pid = rows[0]?.owner.replace('jobferry ', 'process ') ?? 'another process';
-  return (
-    `${cluster.folder} is in use by another Jobferry (${pid}): stop it, choose another DATA_DIR, ` +
-    'or let both share one database server with DATABASE_URL'
-  );
+  const pid = rows[0]?.pid ?? null;
+  const message =
+    `${cluster.folder} is in use by another Jobferry (${pid === null ? 'another process' : `process ${pid}`}): stop it, ` +
+    'choose another DATA_DIR, or let both share one database server with DATABASE_URL';
+  return pid === null || isAlive(pid) ? new InUseError(message) : new LeftError(message);
 }
 
 function urlOf(cluster: Cluster, port: number, database: string): string {
