@@ -1,5 +1,5 @@
 import type { Access } from '../domain/access.ts';
-import type { Actor } from '../domain/audit.ts';
+import { type Actor, labelOfMember } from '../domain/audit.ts';
 import { JobferryError } from '../domain/errors.ts';
 import { type Person, SESSION_LIMITS } from '../domain/session.ts';
 import { audit } from './audit.ts';
@@ -82,13 +82,9 @@ async function keepMember(
 }
 
 function record(id: string, person: ProvidedPerson) {
-  return { targetType: 'member', targetId: id, targetName: labelOf(person) } as const;
+  return { targetType: 'member', targetId: id, targetName: labelOfMember(person) } as const;
 }
 
 function actorOf(id: string, person: ProvidedPerson): Actor {
-  return { type: 'member', id, label: labelOf(person) };
-}
-
-function labelOf({ email, name, subject }: ProvidedPerson): string {
-  return email ?? name ?? subject;
+  return { type: 'member', id, label: labelOfMember(person) };
 }

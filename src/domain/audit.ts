@@ -33,6 +33,19 @@ export function labelOfKey({ name, prefix, lastFour }: { name: string | null; pr
   return name === null ? ends : `${name} (${ends})`;
 }
 
+/** Returns what the audit log calls a member: the most telling of what the provider has sent. */
+export function labelOfMember({
+  email,
+  name,
+  subject,
+}: {
+  email: string | null;
+  name: string | null;
+  subject: string;
+}) {
+  return email ?? name ?? subject;
+}
+
 const AUDIT_ACTIONS = [
   'account.create',
   'api_key.create',

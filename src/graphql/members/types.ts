@@ -1,6 +1,6 @@
 import type { ApiKey as ApiKeyRow, Member as MemberRow, Session as PlainSession } from '../../db/generated/client.ts';
 import type { MemberRole as Role } from '../../domain/access.ts';
-import { labelOfKey } from '../../domain/audit.ts';
+import { labelOfKey, labelOfMember } from '../../domain/audit.ts';
 import { ApiKey } from '../accounts/api-keys.ts';
 import { builder } from '../builder.ts';
 import { MemberRole } from '../enums.ts';
@@ -48,7 +48,7 @@ export const Session = builder.objectRef<SessionRow>('Session').implement({
       description:
         'Who has signed in, as in the audit log: a member by the e-mail address, an API key by its name and its first and last characters, or `operator`.',
       resolve: ({ member, apiKey }) => {
-        if (member !== null) return member.email ?? member.name ?? member.subject;
+        if (member !== null) return labelOfMember(member);
         return apiKey === null ? 'operator' : labelOfKey(apiKey);
       },
     }),

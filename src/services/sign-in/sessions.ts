@@ -11,7 +11,7 @@ import {
 } from '../../db/sessions.ts';
 import { accessOf, FULL_ACCESS, type MemberRole } from '../../domain/access.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
-import { type Actor, labelOfKey, OPERATOR } from '../../domain/audit.ts';
+import { type Actor, labelOfKey, labelOfMember, OPERATOR } from '../../domain/audit.ts';
 import { notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { SESSION_LIMITS, type SessionHolder, type SignedIn } from '../../domain/session.ts';
@@ -127,8 +127,8 @@ function isAccepted({ member }: FoundSession, { issuer, onlyOidc }: Context['sig
 function toSignedIn({ id, expiresAt, account, key, member }: FoundSession): SignedIn {
   const session = { id, expiresAt };
   if (member !== null) {
-    const { name, email, subject } = member;
-    const actor: Actor = { type: 'member', id: member.id, label: email ?? name ?? subject };
+    const { name, email } = member;
+    const actor: Actor = { type: 'member', id: member.id, label: labelOfMember(member) };
     const access = accessOf(member.role as MemberRole, member.mayViewPayloads);
     return { account: { ...account, actor }, access, person: { name, email }, session };
   }
