@@ -54,7 +54,7 @@ begin
   if not pg_try_advisory_xact_lock(hashtextextended('jobferry search', 0)) then return 0; end if;
   -- A later statement than the lock, so that it sees what the previous holder committed.
   select position, updated_at into v_after, v_updated from follower where name = 'search';
-  if clock_timestamp() - v_updated between interval '0' and p_pause then return 0; end if;
+  if clock_timestamp() - v_updated between -p_pause and p_pause then return 0; end if;
   select max(clock_timestamp() - xact_start) into v_oldest from pg_stat_activity
    where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid();
   v_until := jobferry_first_id(
@@ -106,7 +106,7 @@ declare
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('jobferry search', 0)) then return 0; end if;
   select position, updated_at into v_before, v_updated from follower where name = 'search-turn';
-  if clock_timestamp() - v_updated between interval '0' and p_pause then return 0; end if;
+  if clock_timestamp() - v_updated between -p_pause and p_pause then return 0; end if;
   select waiting_account into v_account from job_search
    where waiting_account > v_before order by waiting_account limit 1;
   if v_account is null then

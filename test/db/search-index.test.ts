@@ -93,6 +93,17 @@ describe('indexing payloads', () => {
     expect(await indexPayloads(fixture.db, 1, 0)).toBe(1);
   });
 
+  it('pauses as well when the clock was set back since, but not longer than the pause', async () => {
+    await fixture.insertPayloads(queue, ['{}', '{}', '{}']);
+    expect(await indexPayloads(fixture.db, 1)).toBe(1);
+    const setBack = (by: string) =>
+      fixture.db.query(`update follower set updated_at = clock_timestamp() + $1::interval where name = 'search'`, [by]);
+    await setBack('10 ms');
+    expect(await indexPayloads(fixture.db, 1, 600_000)).toBe(0);
+    await setBack('1 hour');
+    expect(await indexPayloads(fixture.db, 1, 600_000)).toBe(1);
+  });
+
   it('takes fewer jobs at a time when they are large, and at least one', async () => {
     const large = `{"fill":"${'x'.repeat(65_000)}"}`;
     await fixture.insertPayloads(

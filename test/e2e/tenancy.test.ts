@@ -153,7 +153,7 @@ describe('keys', () => {
 
   it('that are wrong all get one answer, wherever the mistake is', async () => {
     const { key } = account;
-    const middle = key.length / 2;
+    const middle = Math.floor(key.length / 2);
     const wrong = [
       key.slice(0, -1),
       `${key}0`,
