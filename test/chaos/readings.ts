@@ -103,7 +103,7 @@ export function openReadings(url: string): Readings {
     changes: () =>
       query(`select job_id as "jobId", queue_id as "queueId", was as "from", became as "to", attempts,
           defer_count as "deferCount", token::float8 as token, worker_id::float8 as "workerId",
-          ${ms('claimed_at')} as "claimedAt", ${ms('at')} as at
+          ${ms('claimed_at')} as "claimedAt", is_take_back as "isTakeBack", ${ms('at')} as at
         from chaos_change order by seq`),
     usage: async () => {
       const rows = await query<{ n: number }>('select coalesce(sum(attempts), 0)::float8 as n from usage');
@@ -155,6 +155,9 @@ async function takeConnections(url: string): Promise<() => Promise<void>> {
   return async () => void (await Promise.allSettled(taken.map((client) => client.end())));
 }
 
+/** Part of the statement that takes back claims of dead workers, and of no other statement. */
+const TAKE_BACK = 'lost as materialized';
+
 /**
  * Numbers are drawn while a claim holds its queue's lock, so their order is one in which no queue has more jobs in
  * flight than it really had.
@@ -163,12 +166,14 @@ const TRIGGER = `
   create table chaos_change (
     seq bigserial primary key, at timestamptz not null default clock_timestamp(), job_id text not null,
     queue_id text not null, was text, became text not null, attempts integer not null,
-    defer_count integer not null, token bigint not null, claimed_at timestamptz, worker_id bigint);
+    defer_count integer not null, token bigint not null, claimed_at timestamptz, worker_id bigint,
+    is_take_back boolean not null default coalesce(current_query() like '%${TAKE_BACK}%', false));
   create function chaos_note() returns trigger language plpgsql as $$
   begin
     insert into chaos_change (job_id, queue_id, was, became, attempts, defer_count, token, claimed_at, worker_id)
     values (new.id, new.queue_id, case tg_op when 'UPDATE' then old.status end, new.status, new.attempts,
-            new.defer_count, new.claim_token, new.claimed_at, new.worker_id);
+            new.defer_count, new.claim_token, new.claimed_at,
+            coalesce(new.worker_id, case tg_op when 'UPDATE' then old.worker_id end));
     return null;
   end $$;
   create table chaos_removed (at timestamptz not null default clock_timestamp(), job_id text not null, status text not null);

@@ -162,12 +162,6 @@ export interface LockSnapshot {
   workerIds: number[];
 }
 
-/** A worker logged that it took back the claims of these workers. */
-export interface TakeBackRecord {
-  at: number;
-  workerIds: number[];
-}
-
 /** A key that was revoked while a client used it, and the times of its last event and answer. */
 export interface RevocationRecord {
   revokedAt: number;
@@ -230,6 +224,8 @@ export interface ChangeRow {
   /** The worker that has or had the claim. */
   workerId: number | null;
   claimedAt: number | null;
+  /** Whether another process took the claim back because it held the worker for dead. */
+  isTakeBack: boolean;
   at: number;
 }
 
@@ -266,7 +262,6 @@ export interface Run {
   usage: number;
   removals: RemovalRecord[];
   locks: LockSnapshot[];
-  takeBacks: TakeBackRecord[];
   probes: ProbeRecord[];
   revocations: RevocationRecord[];
   /** The largest number seen of each process. */

@@ -7,11 +7,11 @@ import { createLoad, type Load } from './load.ts';
 import { createRandom, type Random } from './random.ts';
 import { openReadings, type Readings } from './readings.ts';
 import { type ChaosReceiver, startReceiver } from './receiver.ts';
-import type { FaultRecord, ProbeRecord, QueueRecord, ReadRecord, Run, TakeBackRecord } from './records.ts';
+import type { FaultRecord, ProbeRecord, QueueRecord, ReadRecord, Run } from './records.ts';
 import { type ChaosServer, startServer } from './server.ts';
 import type { ServerPair } from './server-pair.ts';
 import { type Slot, supervise } from './supervisor.ts';
-import { takeBackIn, watchDatabase } from './watch.ts';
+import { watchDatabase } from './watch.ts';
 
 /** Everything of a run: a database server, processes, a receiver and clients, and the records of them. */
 export interface Rig {
@@ -114,7 +114,6 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   await readings.installTrigger();
   const faults: FaultRecord[] = [];
   const lastWords: string[] = [];
-  const takeBacks: TakeBackRecord[] = [];
   const relays = new Map<Slot, TcpRelay>();
   const counted = new Map<string, TcpRelay>();
   const settings = { BOOTSTRAP_API_KEY: KEY, WEBHOOK_TIMEOUT_SECONDS: String(webhookTimeoutMs / 1000), ...env };
@@ -128,10 +127,6 @@ export async function startRig(options: RigOptions): Promise<Rig> {
         const at = Date.now();
         faults.push({ kind: 'unexpected-exit', pid, at, healedAt: null, interrupted: [], underWay: 0 });
         lastWords.push(said);
-      },
-      onLine(line) {
-        const takeBack = takeBackIn(line);
-        if (takeBack !== null) takeBacks.push(takeBack);
       },
     });
     relays.set(slot, own.relay);
@@ -234,7 +229,6 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       usage: await readings.usage(),
       removals: await readings.removals(),
       locks: watch.locks,
-      takeBacks,
       probes,
       revocations: keys?.revocations ?? [],
       sessions: watch.sessions(),

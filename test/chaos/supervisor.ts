@@ -1,4 +1,4 @@
-import { type Jobferry, type LogLine, startJobferry } from '../support/process.ts';
+import { type Jobferry, startJobferry } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** A place for a process that is started again whenever it ends, as an operator's supervisor would. */
@@ -20,8 +20,6 @@ export interface SlotOptions {
   env: Record<string, string>;
   /** Called when the process ended and the run had not stopped it. */
   onUnexpectedExit(pid: number, said: string): void;
-  /** Every line that it logs, some time after it has. */
-  onLine(line: LogLine): void;
 }
 
 const START_MS = 60_000;
@@ -41,20 +39,11 @@ export async function supervise(options: SlotOptions): Promise<Slot> {
       if (started === null) continue;
       workerId = (started.logs.find(({ msg }) => msg === 'worker started')?.workerId as number | undefined) ?? null;
       current = started;
-      let read = 0;
-      const readLines = () => {
-        for (; read < started.logs.length; read += 1) options.onLine(started.logs[read] as LogLine);
-      };
-      const trim = setInterval(() => {
-        readLines();
-        // A run of many minutes writes more lines than a report needs.
-        const { length } = started.logs.splice(0, Math.max(0, started.logs.length - 100));
-        read -= length;
-      }, 1000);
+      // A run of many minutes writes more lines than a report needs.
+      const trim = setInterval(() => started.logs.splice(0, Math.max(0, started.logs.length - 100)), 1000);
       if (closed) await started.kill('SIGKILL');
       const { code, signal } = await started.exited;
       clearInterval(trim);
-      readLines();
       current = null;
       if (expected === started || closed) continue;
       const said = [...started.logs.slice(-5).map((line) => JSON.stringify(line)), ...started.output.slice(-20)];

@@ -1,7 +1,6 @@
-import type { LogLine } from '../support/process.ts';
 import type { TcpRelay } from '../support/tcp-relay.ts';
 import type { Readings } from './readings.ts';
-import type { LockSnapshot, SessionCount, Snapshot, TakeBackRecord, TerminalRead } from './records.ts';
+import type { LockSnapshot, SessionCount, Snapshot, TerminalRead } from './records.ts';
 
 /** Readings that are taken during the whole run, except while the database is away. */
 export interface Watch {
@@ -56,10 +55,4 @@ export function watchDatabase(readings: Readings, relays: ReadonlyMap<string, Tc
       await watching;
     },
   };
-}
-
-/** A worker's log line about claims that it took back from others. */
-export function takeBackIn({ msg, workers, time }: LogLine): TakeBackRecord | null {
-  if (!msg.startsWith('took back the claims of dead workers') || !Array.isArray(workers)) return null;
-  return { at: Date.parse(String(time)), workerIds: workers as number[] };
 }

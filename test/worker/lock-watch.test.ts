@@ -1,9 +1,13 @@
 import type pg from 'pg';
+import { pino } from 'pino';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { forgetConfirmations } from '../../src/db/delivery/lease-locks.ts';
+import { NO_CHANGES } from '../../src/live/live.ts';
 import { LockWatch } from '../../src/worker/lease/lock-watch.ts';
+import { DeadWorkers } from '../../src/worker/maintenance/dead-workers.ts';
 import { takeBack } from '../../src/worker/maintenance/recover.ts';
 import { type Fixture, openFixture } from '../support/database-fixture.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** The conclusions that a missing lease lock allows. */
 
@@ -128,4 +132,27 @@ it('claims are taken back only where the server has our lock, and not theirs', a
   await forgetConfirmations(fixture.db, [1006]);
   expect((await takeBack(fixture.db, [1006], SELF)).size).toBe(1);
   expect(await statusOf(id)).toBe('pending');
+});
+
+it('jobs that were taken back are delivered at once, even if the confirmations cannot be deleted', async () => {
+  await lock(SELF);
+  const id = await claimed(1007);
+  await confirmed(1007, '3 s');
+  const woken: string[] = [];
+  const { db } = fixture;
+  const liveness = { workerId: SELF, recoveringUntil: 0, wasNotSeen: () => undefined };
+  const wake = (queueId: string) => void woken.push(queueId);
+  const deadWorkers = new DeadWorkers({ db, log: pino({ enabled: false }), liveness, changes: NO_CHANGES, wake });
+  const other = await db.pool.connect();
+  await other.query('begin; lock table lease_confirmation in share mode');
+  const round = deadWorkers.round();
+  try {
+    await waitFor(() => woken.length > 0);
+  } finally {
+    await other.query('rollback');
+    other.release();
+  }
+  await round;
+  expect(await statusOf(id)).toBe('pending');
+  expect(await db.query('select from lease_confirmation where worker_id = 1007')).toEqual([]);
 });

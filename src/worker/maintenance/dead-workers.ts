@@ -37,12 +37,14 @@ export class DeadWorkers {
     if (!seen) liveness.wasNotSeen(sentAt);
     if (dead.length === 0) return;
     const queues = await takeBack(db, dead, liveness.workerId, changes);
+    // Most workers were stopped in order, and have no claims left.
+    if (queues.size > 0) {
+      log.warn({ workers: dead, queues: queues.size }, 'took back the claims of dead workers');
+      for (const queueId of queues) wake(queueId);
+      await notifyDead(db, dead);
+    }
+    // Last: if this fails, the jobs are delivered again all the same, and the next round forgets.
     await forgetConfirmations(db, dead);
     for (const id of dead) this.#watch.forget(id);
-    // Most workers were stopped in order, and have no claims left.
-    if (queues.size === 0) return;
-    log.warn({ workers: dead, queues: queues.size }, 'took back the claims of dead workers');
-    for (const queueId of queues) wake(queueId);
-    await notifyDead(db, dead);
   }
 }

@@ -9,6 +9,8 @@ const CONFIRMED_MS = 2000;
 const SLACK_MS = 1000;
 /** Between two snapshots of the locks; when the database was away there are none. */
 const SNAPSHOT_GAP_MS = 700;
+/** After so many kills of busy workers some claims must have been taken back. */
+const MANY_KILLS = 10;
 
 /** Faults that concern one worker. All others may have concerned any. */
 const OF_ONE_WORKER: readonly FaultKind[] = [
@@ -149,16 +151,23 @@ function isRightAfter(fault: FaultRecord, at: number): boolean {
   return fault.at >= at - SNAPSHOT_GAP_MS / 2 && fault.at <= at + SNAPSHOT_GAP_MS / 2;
 }
 
-/** No worker reports that it took back the claims of a worker whose lease lock the server had all the time. */
+/**
+ * No process takes back the claims of a worker whose lease lock the server had all the time. The time is that of the change
+ * in the database: the process that made it may be suspended, or wait for the reply, before it logs anything.
+ */
 function checkTakers({ run }: Facts): string[] {
   const sightings = new Sightings(run);
-  return run.takeBacks.flatMap(({ at, workerIds }) =>
-    workerIds
-      .filter((workerId) =>
-        sightings.allSay(true, workerId, { from: at - CONFIRMED_MS, past: at - SNAPSHOT_GAP_MS, to: at }),
-      )
-      .map((workerId) => `claims of worker ${workerId} were taken back while it had its lease lock`),
-  );
+  const takeBacks = run.changes.filter(({ isTakeBack, workerId }) => isTakeBack && workerId !== null);
+  const kills = run.faults.filter(({ kind, interrupted }) => kind === 'kill-worker' && interrupted.length > 0);
+  if (takeBacks.length === 0 && kills.length > MANY_KILLS) return ['no change is known as one that took a claim back'];
+  return [...groupBy(takeBacks, ({ workerId }) => String(workerId))].flatMap(([workerId, list]) => {
+    const bad = list.filter(({ at }) =>
+      sightings.allSay(true, Number(workerId), { from: at - CONFIRMED_MS, past: at - SNAPSHOT_GAP_MS, to: at }),
+    );
+    if (bad.length === 0) return [];
+    const seen = sightings.around(Number(workerId), (bad[0] as ChangeRow).at);
+    return [`${bad.length} claims of worker ${workerId} were taken back while it had its lease lock (${seen})`];
+  });
 }
 
 /** The snapshots of the locks, in the order of time. */

@@ -1,4 +1,4 @@
-import type { FaultRecord, Run } from '../records.ts';
+import type { ChangeRow, FaultRecord, Run } from '../records.ts';
 import { type Bug, changesOf, deliveryOf, first, ordinaryJob } from './bug.ts';
 
 /** Bugs in what processes know of themselves and of each other, and in what they answer and log about it. */
@@ -87,8 +87,9 @@ export const KNOWING: Bug[] = [
     id: 'I-41',
     what: 'a worker is taken for dead while it has its lease lock',
     plant(run) {
-      const seen = first(run.locks, ({ workerIds, at }) => isHeldUntil(run, workerIds[0], at), 'lock held for a while');
-      run.takeBacks.push({ at: seen.at, workerIds: seen.workerIds.slice(0, 1) });
+      const isSettled = ({ from, workerId, at }: ChangeRow) =>
+        from === 'processing' && workerId !== null && isHeldUntil(run, workerId, at);
+      first(run.changes, isSettled, 'claim of a worker that had its lock for a while').isTakeBack = true;
     },
   },
   {
@@ -148,7 +149,7 @@ function deliverTwice(run: Run, jobId: string): void {
   run.usage += 1;
 }
 
-function isHeldUntil({ locks }: Run, workerId: number | undefined, at: number): boolean {
+function isHeldUntil({ locks }: Run, workerId: number, at: number): boolean {
   const before = locks.filter((seen) => seen.at > at - 2600 && seen.at <= at);
-  return workerId !== undefined && before.length >= 8 && before.every(({ workerIds }) => workerIds.includes(workerId));
+  return before.length >= 8 && before.every(({ workerIds }) => workerIds.includes(workerId));
 }
