@@ -111,7 +111,7 @@ const OWN_HEADERS = new Set(
     'keep-alive',
     'te',
     'trailer',
-  ].concat(['transfer-encoding', 'upgrade', 'user-agent']),
+  ].concat(['traceparent', 'tracestate', 'transfer-encoding', 'upgrade', 'user-agent']),
 );
 
 const LOOPBACK = '127.0.0.0/8,::1/128';

@@ -255,6 +255,7 @@ describe('refusals', () => {
     ['PLANS', '{"team":{"queues":20}}'],
     ['SIGNATURE_HEADER', 'x signature'],
     ['SIGNATURE_HEADER', 'Content-Type'],
+    ['SIGNATURE_HEADER', 'traceparent'],
     ['TEMPLATES', '[]'],
     ['TEMPLATES', '{"a":{"mode":"other"}}'],
     ['TEMPLATES', '{"a":{"webhookUrl":"http://localhost"}}'],
