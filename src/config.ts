@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { cidrs, nameServers } from './config/addresses.ts';
 import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
+import { parseDatabaseUrl } from './domain/database-url.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
@@ -123,7 +124,10 @@ const environment = z.object({
   PORT: integer(8080, 0, 65_535),
   DATABASE_URL: z
     .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+    .superRefine((url, context) => {
+      const parsed = parseDatabaseUrl(url);
+      if (typeof parsed === 'string') context.addIssue({ code: 'custom', message: parsed });
+    })
     .optional(),
   DATA_DIR: z.string().min(1).default('.data'),
   ALLOW_UNSAFE_DURABILITY: flag(false),

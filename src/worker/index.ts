@@ -1,3 +1,4 @@
+import type { Address } from '../db/connection/address.ts';
 import type { ClockWatch } from '../db/connection/clock-watch.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Listener } from '../db/connection/notifications.ts';
@@ -17,7 +18,7 @@ import { WakeUpRunner } from './wake-ups/runner.ts';
 import { createTasks } from './wake-ups/tasks.ts';
 
 export interface WorkerOptions {
-  databaseUrl: string;
+  databaseUrl: Address;
   /** The process's listener, not yet started. */
   listener: Listener;
   capacity: number;

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { JobferryError, unavailable } from '../../domain/errors.ts';
 import { AbandonedSessions } from './abandoned-sessions.ts';
+import { type Address, createPool } from './address.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import type { OriginGuard } from './origin.ts';
@@ -33,10 +34,9 @@ export class Connections {
   readonly #timeOf = new WeakMap<pg.ClientBase, number>();
 
   /** @param usualMs default time limit of a statement */
-  constructor(url: string, max: number, log: DatabaseLog, origin: OriginGuard, usualMs = STATEMENT_TIMEOUT_MS) {
+  constructor(address: Address, max: number, log: DatabaseLog, origin: OriginGuard, usualMs = STATEMENT_TIMEOUT_MS) {
     this.#usualMs = usualMs;
-    this.pool = new pg.Pool({
-      connectionString: url,
+    this.pool = createPool(address, {
       max,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: usualMs,
@@ -49,7 +49,7 @@ export class Connections {
       types,
       verify: (client, done) => void origin.check(client).then(() => done(), done),
     });
-    this.#abandoned = new AbandonedSessions(this.pool, url, log);
+    this.#abandoned = new AbandonedSessions(this.pool, address, log);
     // Without these handlers a connection that dies while idle ends the process.
     this.pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'));
     this.pool.on('connect', (client) => {

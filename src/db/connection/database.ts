@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
 import type { SearchBudget } from '../search/budget.ts';
+import type { Address } from './address.ts';
 import { Cipher } from './cipher.ts';
 import { CANCELLED, Connections } from './connections.ts';
 import type { DatabaseLog } from './database-log.ts';
@@ -69,13 +70,16 @@ export class Database {
   readonly run: Connections['run'];
   /** Refuses connections to a server whose data is older than that of a server seen before. */
   readonly origin: OriginGuard;
+  readonly #address: Address;
 
-  constructor(url: string, log: DatabaseLog, cipher: Cipher = new Cipher()) {
+  constructor(address: Address, log: DatabaseLog, cipher: Cipher = new Cipher()) {
+    this.#address = address;
     this.log = log;
     this.cipher = cipher;
     this.origin = new OriginGuard(log);
-    this.connections = new Connections(url, MAX_CONNECTIONS, log, this.origin);
-    this.readingConnections = new Connections(url, MAX_READING_CONNECTIONS, log, this.origin, GRAPHQL_MS);
+    if (typeof address !== 'string') address.onPrimary((origin) => this.origin.advance(origin));
+    this.connections = new Connections(address, MAX_CONNECTIONS, log, this.origin);
+    this.readingConnections = new Connections(address, MAX_READING_CONNECTIONS, log, this.origin, GRAPHQL_MS);
     this.pool = this.connections.pool;
     this.readingPool = this.readingConnections.pool;
     this.run = (statement) => this.connections.run(statement);
@@ -125,6 +129,12 @@ export class Database {
 
   async one<Row extends pg.QueryResultRow>(statement: Statement | string, values: unknown[] = []): Promise<Row | null> {
     return (await this.query<Row>(statement, values))[0] ?? null;
+  }
+
+  /** Why the last connection was refused, for operators; null when it was not. */
+  get refusal(): string | null {
+    const noPrimary = typeof this.#address === 'string' ? null : this.#address.problem;
+    return noPrimary ?? this.origin.refusal;
   }
 
   async close(): Promise<void> {
