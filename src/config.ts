@@ -15,6 +15,8 @@ export interface Config {
   readonly port: number;
   /** Undefined: embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /** Address of the server itself, if `databaseUrl` is that of a pooler. */
+  readonly directDatabaseUrl: string | undefined;
   readonly dataDir: string;
   readonly allowUnsafeDurability: boolean;
   readonly bootstrapApiKey: string | undefined;
@@ -118,17 +120,20 @@ const OWN_HEADERS = new Set(
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const MAX_PERIOD = 366 * 86_400;
 
+const databaseUrl = z
+  .string()
+  .superRefine((url, context) => {
+    const parsed = parseDatabaseUrl(url);
+    if (typeof parsed === 'string') context.addIssue({ code: 'custom', message: parsed });
+  })
+  .optional();
+
 const environment = z.object({
   ROLE: z.enum(['all', 'api', 'worker']).default('all'),
   HOST: z.string().min(1).optional(),
   PORT: integer(8080, 0, 65_535),
-  DATABASE_URL: z
-    .string()
-    .superRefine((url, context) => {
-      const parsed = parseDatabaseUrl(url);
-      if (typeof parsed === 'string') context.addIssue({ code: 'custom', message: parsed });
-    })
-    .optional(),
+  DATABASE_URL: databaseUrl,
+  DIRECT_DATABASE_URL: databaseUrl,
   DATA_DIR: z.string().min(1).default('.data'),
   ALLOW_UNSAFE_DURABILITY: flag(false),
   BOOTSTRAP_API_KEY: z
@@ -190,6 +195,9 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   if (!Object.hasOwn(plans, e.BOOTSTRAP_PLAN)) {
     throw new ConfigError(`BOOTSTRAP_PLAN: must be one of ${Object.keys(plans).join(', ')}`);
   }
+  if (e.DIRECT_DATABASE_URL !== undefined && e.DATABASE_URL === undefined) {
+    throw new ConfigError('DIRECT_DATABASE_URL: needs DATABASE_URL, the address of the pooler');
+  }
   const oidc = oidcConfig(e);
   if (typeof oidc === 'string') throw new ConfigError(oidc);
   return Object.freeze({
@@ -197,6 +205,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     host: e.HOST ?? (e.DATABASE_URL === undefined ? '127.0.0.1' : '0.0.0.0'),
     port: e.PORT,
     databaseUrl: e.DATABASE_URL,
+    directDatabaseUrl: e.DIRECT_DATABASE_URL,
     dataDir: e.DATA_DIR,
     allowUnsafeDurability: e.ALLOW_UNSAFE_DURABILITY,
     bootstrapApiKey: e.BOOTSTRAP_API_KEY,

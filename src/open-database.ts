@@ -6,6 +6,7 @@ import { type Address, addressOf } from './db/connection/address.ts';
 import { Cipher } from './db/connection/cipher.ts';
 import { Database } from './db/connection/database.ts';
 import type { Hosts } from './db/connection/hosts.ts';
+import { checkPooling } from './db/connection/pooler.ts';
 import { preflight } from './db/connection/preflight.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded/server.ts';
 import { encryptStored } from './db/queues/encrypt-stored.ts';
@@ -44,8 +45,10 @@ interface OpenOptions {
 export async function openDatabase(config: Config, log: Logger, options: OpenOptions): Promise<OpenDatabase> {
   const open = options.guest ? joinEmbedded : startEmbedded;
   const embedded = config.databaseUrl === undefined ? await open({ dataDir: config.dataDir, log }) : null;
-  const url = addressOf(embedded?.url ?? config.databaseUrl ?? '', log);
-  const db = new Database(url, log, new Cipher(config.encryptionKeys));
+  const address = addressOf(embedded?.url ?? config.databaseUrl ?? '', log);
+  const direct = config.directDatabaseUrl === undefined ? null : addressOf(config.directDatabaseUrl, log);
+  const url = direct ?? address;
+  const db = new Database(address, log, new Cipher(config.encryptionKeys), direct);
   const watch = typeof url === 'string' ? null : watchPrimary(url, log);
   const close = async () => {
     try {
@@ -57,6 +60,7 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
   };
   try {
     await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability });
+    await checkPooling(db);
     let newApiKey: string | null = null;
     const { applied } = await migrate({
       url,

@@ -229,6 +229,8 @@ describe('refusals', () => {
     ['ENCRYPTION_KEY', `${'a'.repeat(42)}=`],
     ['ENCRYPTION_KEY', `${'ab'.repeat(32)},`],
     ['ENCRYPTION_KEY', `${'ab'.repeat(32)} ${'cd'.repeat(32)}`],
+    ['DATABASE_URL', 'postgres://a,/jobferry'],
+    ['DIRECT_DATABASE_URL', 'postgres://db.example/jobferry'],
     ['WEBHOOK_ALLOW_CIDRS', '127.0.0.1'],
     ['WEBHOOK_ALLOW_CIDRS', '10.0.0.0/33'],
     ['WEBHOOK_ALLOW_CIDRS', '127.0.0.0/8,localhost/8'],

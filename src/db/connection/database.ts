@@ -20,6 +20,8 @@ export interface Statement {
 const MAX_CONNECTIONS = 16;
 /** Connections per process for dashboards, lists and searches. */
 const MAX_READING_CONNECTIONS = 4;
+/** Connections per process past a pooler: graphile-worker has four tasks and listens, and one is for the sweep. */
+const MAX_DIRECT_CONNECTIONS = 6;
 
 /**
  * Limits of dashboards, lists and searches. An account's statements wait for each other, and not for those of other
@@ -57,6 +59,10 @@ export class Database {
   readonly pool: pg.Pool;
   /** For reads that may take long, so that other statements do not wait for them. */
   readonly readingPool: pg.Pool;
+  /** For work that needs the same session for several statements; behind a pooler, connections past the pooler. */
+  readonly sessionPool: pg.Pool;
+  /** Whether `pool` leads to a pooler in transaction mode. */
+  readonly isPooled: boolean;
   /** Decides which account may use the connections for reading. */
   readonly readingTurns = new FairTurns(READING);
   /** Decides which account may run a change. */
@@ -66,20 +72,29 @@ export class Database {
   readonly cipher: Cipher;
   private readonly connections: Connections;
   private readonly readingConnections: Connections;
+  private readonly directConnections: Connections | null;
   /** Sends a statement over one of the connections. */
   readonly run: Connections['run'];
   /** Refuses connections to a server whose data is older than that of a server seen before. */
   readonly origin: OriginGuard;
   readonly #address: Address;
 
-  constructor(address: Address, log: DatabaseLog, cipher: Cipher = new Cipher()) {
+  /** @param direct address of the server itself, if `address` is that of a pooler */
+  constructor(address: Address, log: DatabaseLog, cipher: Cipher = new Cipher(), direct: Address | null = null) {
     this.#address = address;
     this.log = log;
     this.cipher = cipher;
     this.origin = new OriginGuard(log);
-    if (typeof address !== 'string') address.onPrimary((origin) => this.origin.advance(origin));
-    this.connections = new Connections(address, MAX_CONNECTIONS, log, this.origin);
-    this.readingConnections = new Connections(address, MAX_READING_CONNECTIONS, log, this.origin, GRAPHQL_MS);
+    for (const one of [address, direct]) {
+      if (one !== null && typeof one !== 'string') one.onPrimary((origin) => this.origin.advance(origin));
+    }
+    const isPooled = direct !== null;
+    this.isPooled = isPooled;
+    this.connections = new Connections(address, MAX_CONNECTIONS, log, this.origin, { isPooled });
+    const reading = { usualMs: GRAPHQL_MS, isPooled };
+    this.readingConnections = new Connections(address, MAX_READING_CONNECTIONS, log, this.origin, reading);
+    this.directConnections = direct === null ? null : new Connections(direct, MAX_DIRECT_CONNECTIONS, log, this.origin);
+    this.sessionPool = (this.directConnections ?? this.connections).pool;
     this.pool = this.connections.pool;
     this.readingPool = this.readingConnections.pool;
     this.run = (statement) => this.connections.run(statement);
@@ -138,7 +153,8 @@ export class Database {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.connections.close(), this.readingConnections.close()]);
+    const all = [this.connections, this.readingConnections, this.directConnections];
+    await Promise.all(all.map((connections) => connections?.close()));
   }
 }
 

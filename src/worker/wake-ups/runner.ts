@@ -1,6 +1,7 @@
 import { Logger as GraphileLogger, type Runner, run, runMigrations } from 'graphile-worker';
 import { type Address, createPool } from '../../db/connection/address.ts';
 import type { Database } from '../../db/connection/database.ts';
+import { UNLIMITED } from '../../db/connection/keep-alive.ts';
 import type { Logger } from '../../log.ts';
 import { pause, untilSuccess } from '../../pacing/retry.ts';
 import type { Tasks } from './tasks.ts';
@@ -11,7 +12,7 @@ const RESTART_MS = 500;
 
 /** Installs graphile-worker's own schema. */
 export async function installWakeUps(url: Address): Promise<void> {
-  const pool = createPool(url, { max: 2, application_name: 'jobferry migrate' });
+  const pool = createPool(url, { max: 2, application_name: 'jobferry migrate', options: UNLIMITED });
   // The running statement fails, which is enough.
   const ignore = () => undefined;
   pool.on('error', ignore);
@@ -94,7 +95,7 @@ export class WakeUpRunner {
 
   #run(): Promise<Runner> {
     return run({
-      pgPool: this.#db.pool,
+      pgPool: this.#db.sessionPool,
       taskList: { ...this.#tasks },
       concurrency: 4,
       pollInterval: POLL_INTERVAL_MS,
