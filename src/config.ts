@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { cidrs, nameServers } from './config/addresses.ts';
 import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
+import { parseDatabaseUrl } from './domain/database-url.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
@@ -14,6 +15,8 @@ export interface Config {
   readonly port: number;
   /** Undefined: embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /** Address of the server itself, if `databaseUrl` is that of a pooler. */
+  readonly directDatabaseUrl: string | undefined;
   readonly dataDir: string;
   readonly allowUnsafeDurability: boolean;
   readonly bootstrapApiKey: string | undefined;
@@ -111,20 +114,26 @@ const OWN_HEADERS = new Set(
     'keep-alive',
     'te',
     'trailer',
-  ].concat(['transfer-encoding', 'upgrade', 'user-agent']),
+  ].concat(['traceparent', 'tracestate', 'transfer-encoding', 'upgrade', 'user-agent']),
 );
 
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const MAX_PERIOD = 366 * 86_400;
 
+const databaseUrl = z
+  .string()
+  .superRefine((url, context) => {
+    const parsed = parseDatabaseUrl(url);
+    if (typeof parsed === 'string') context.addIssue({ code: 'custom', message: parsed });
+  })
+  .optional();
+
 const environment = z.object({
   ROLE: z.enum(['all', 'api', 'worker']).default('all'),
   HOST: z.string().min(1).optional(),
   PORT: integer(8080, 0, 65_535),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
-    .optional(),
+  DATABASE_URL: databaseUrl,
+  DIRECT_DATABASE_URL: databaseUrl,
   DATA_DIR: z.string().min(1).default('.data'),
   ALLOW_UNSAFE_DURABILITY: flag(false),
   BOOTSTRAP_API_KEY: z
@@ -186,6 +195,9 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   if (!Object.hasOwn(plans, e.BOOTSTRAP_PLAN)) {
     throw new ConfigError(`BOOTSTRAP_PLAN: must be one of ${Object.keys(plans).join(', ')}`);
   }
+  if (e.DIRECT_DATABASE_URL !== undefined && e.DATABASE_URL === undefined) {
+    throw new ConfigError('DIRECT_DATABASE_URL: needs DATABASE_URL, the address of the pooler');
+  }
   const oidc = oidcConfig(e);
   if (typeof oidc === 'string') throw new ConfigError(oidc);
   return Object.freeze({
@@ -193,6 +205,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     host: e.HOST ?? (e.DATABASE_URL === undefined ? '127.0.0.1' : '0.0.0.0'),
     port: e.PORT,
     databaseUrl: e.DATABASE_URL,
+    directDatabaseUrl: e.DIRECT_DATABASE_URL,
     dataDir: e.DATA_DIR,
     allowUnsafeDurability: e.ALLOW_UNSAFE_DURABILITY,
     bootstrapApiKey: e.BOOTSTRAP_API_KEY,

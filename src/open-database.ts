@@ -2,18 +2,23 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { bootstrapAccount } from './db/accounts.ts';
+import { type Address, addressOf } from './db/connection/address.ts';
 import { Cipher } from './db/connection/cipher.ts';
 import { Database } from './db/connection/database.ts';
+import type { Hosts } from './db/connection/hosts.ts';
+import { checkPooling } from './db/connection/pooler.ts';
 import { preflight } from './db/connection/preflight.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded/server.ts';
 import { encryptStored } from './db/queues/encrypt-stored.ts';
 import { migrate } from './db/schema/migrate.ts';
 import type { Logger } from './log.ts';
+import { type Repeated, repeat } from './pacing/repeat.ts';
 import { describeApiKey, generateApiKey, isPlausibleApiKey } from './services/accounts/api-key.ts';
 import { installWakeUps } from './worker/wake-ups/runner.ts';
 
 export interface OpenDatabase {
-  url: string;
+  /** For connections that need a session. */
+  url: Address;
   db: Database;
   /** Names of the migrations that opening applied. */
   applied: string[];
@@ -22,6 +27,9 @@ export interface OpenDatabase {
 
 /** File with the first API key of an embedded database, beside the file with the database's password. */
 const KEY_FILE = 'api-key';
+
+/** How often a process with several database hosts looks which one is the primary. */
+const PRIMARY_CHECK_MS = 2000;
 
 interface OpenOptions {
   /**
@@ -37,11 +45,14 @@ interface OpenOptions {
 export async function openDatabase(config: Config, log: Logger, options: OpenOptions): Promise<OpenDatabase> {
   const open = options.guest ? joinEmbedded : startEmbedded;
   const embedded = config.databaseUrl === undefined ? await open({ dataDir: config.dataDir, log }) : null;
-  const url = embedded?.url ?? config.databaseUrl;
-  if (url === undefined) throw new Error('there is no database URL');
-  const db = new Database(url, log, new Cipher(config.encryptionKeys));
+  const address = addressOf(embedded?.url ?? config.databaseUrl ?? '', log);
+  const direct = config.directDatabaseUrl === undefined ? null : addressOf(config.directDatabaseUrl, log);
+  const url = direct ?? address;
+  const db = new Database(address, log, new Cipher(config.encryptionKeys), direct);
+  const watch = typeof url === 'string' ? null : watchPrimary(url, log);
   const close = async () => {
     try {
+      await watch?.stop();
       await db.close();
     } finally {
       await embedded?.stop();
@@ -49,6 +60,7 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
   };
   try {
     await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability });
+    await checkPooling(db);
     let newApiKey: string | null = null;
     const { applied } = await migrate({
       url,
@@ -69,6 +81,17 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
     await close();
     throw error;
   }
+}
+
+/** Otherwise a process whose connections stay open would not notice that a former primary has come back behind the present one. */
+function watchPrimary(hosts: Hosts, log: Logger): Repeated {
+  // A failure is logged by the search.
+  return repeat(PRIMARY_CHECK_MS, log, 'looking for the primary', () =>
+    hosts.primary().then(
+      () => undefined,
+      () => undefined,
+    ),
+  );
 }
 
 async function encrypt(config: Config, db: Database, log: Logger): Promise<void> {

@@ -33,6 +33,8 @@ import { createServices, type Services } from './services/services.ts';
 import { createOidcSignIn } from './services/sign-in/oidc.ts';
 import { createLink } from './services/sign-in/sessions.ts';
 import { WakeNotifier } from './services/wake-notifier.ts';
+import { openTracing } from './tracing/open-tracing.ts';
+import type { Tracing } from './tracing/tracing.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts';
 
 /** The same relative path from `src` and from `dist`. */
@@ -96,17 +98,18 @@ async function startParts(
   const { db } = database;
   const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
   warnOfShortRetention(periods, log);
+  const tracing = startTracing(foundations);
   const listener = new Listener({ url: database.url, log, origin: db.origin });
   started.add(() => listener.stop());
   const liveUpdates = createLive({ db, listener, log });
   const { changes } = liveUpdates;
   const clock = watchClock(foundations);
   const worker =
-    config.role === 'api' ? null : await startDelivering(foundations, { listener, periods, changes, clock });
+    config.role === 'api' ? null : await startDelivering(foundations, { listener, periods, changes, tracing, clock });
   const stopWorker = worker === null ? null : started.add(worker.stop);
   await listener.start();
   started.add(() => liveUpdates.stop());
-  const context = createContext(foundations, { periods, changes, worker });
+  const context = createContext(foundations, { periods, changes, tracing, worker });
   await warnOfPlans(foundations);
   const services = config.role === 'worker' ? null : createServices(context);
   const graphql = services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live);
@@ -147,7 +150,7 @@ function watchClock({ config, log, database: { db }, started }: Foundations): Cl
 /** Starts what a process that delivers has: the sender and the worker. */
 async function startDelivering(
   { config, log, database, started }: Foundations,
-  shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'clock'>,
+  shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'tracing' | 'clock'>,
 ): Promise<Worker> {
   const sender = openSender(config, started, 2 * config.workerCapacity);
   warnOfAllowedAddresses(config, log);
@@ -177,7 +180,12 @@ function openSender(config: Config, started: StartedParts, maxSockets: number): 
 /** What every use case gets. */
 function createContext(
   { config, log, database: { db }, started }: Foundations,
-  { periods, changes, worker }: Pick<Context, 'periods' | 'changes'> & { worker: Worker | null },
+  {
+    periods,
+    changes,
+    tracing,
+    worker,
+  }: Pick<WorkerOptions, 'periods' | 'changes' | 'tracing'> & { worker: Worker | null },
 ): Context {
   const prisma = createPrisma(db);
   started.add(() => prisma.$disconnect());
@@ -204,7 +212,18 @@ function createContext(
     // A sender of its own, which keeps no connection open: tests must not use the sockets of deliveries.
     sendTest: createTestSender(openSender(config, started, 0)),
     changes,
+    tracing,
   };
+}
+
+/** @returns null if no OpenTelemetry SDK is loaded */
+function startTracing({ log, started }: Foundations): Tracing | null {
+  const tracing = openTracing(VERSION);
+  if (tracing === null) return null;
+  log.info('an OpenTelemetry SDK is loaded: this process makes spans');
+  // Stopped after everything that makes spans.
+  started.add(() => tracing.flush());
+  return tracing;
 }
 
 /** Loads GraphQL only in processes with the API: it would be half of a worker's memory, and most of its start time. */

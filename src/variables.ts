@@ -6,6 +6,7 @@ type Environment = Record<string, string | undefined>;
 /** Variables that orchestrators may pass as files. */
 const SECRETS: readonly string[] = [
   'DATABASE_URL',
+  'DIRECT_DATABASE_URL',
   'BOOTSTRAP_API_KEY',
   'ENCRYPTION_KEY',
   'WEBHOOK_PROXY_URL',

@@ -24,11 +24,12 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   pacing: ['domain'],
   live: ['db', 'domain'],
   oidc: ['domain'],
-  services: ['db', 'live', 'oidc', 'pacing', 'domain'],
+  tracing: ['domain'],
+  services: ['db', 'live', 'oidc', 'pacing', 'tracing', 'domain'],
   contract: ['domain'],
   http: ['services', 'oidc', 'pacing', 'contract', 'domain', 'log'],
   graphql: ['services', 'live', 'pacing', 'contract', 'db/connection/prisma', 'db/generated', 'domain', 'log'],
-  worker: ['services', 'live', 'pacing', 'db', 'delivery', 'domain', 'log'],
+  worker: ['services', 'live', 'pacing', 'db', 'delivery', 'tracing', 'domain', 'log'],
   client: ['contract'],
   demo: ['client', 'config'],
   config: ['domain', 'log'],
@@ -53,6 +54,7 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^pg$|^@prisma\//, ['db']],
   [/^undici$|^ipaddr\.js$/, ['delivery']],
   [/^openid-client$/, ['oidc']],
+  [/^@opentelemetry\//, ['tracing']],
   [/^pino$/, ['log']],
   [/^(react|react-dom|wouter|vite|gql\.tada|graphql-sse|@tanstack|@vitejs)(\/|$)/, ['dashboard']],
 ];
@@ -73,6 +75,7 @@ const WORDS_ALLOWED: Readonly<Record<string, string>> = {
   'test/architecture.test.ts': 'has the list',
   'test/rules.test.ts': 'has the list for documents',
   'scripts/test-matrix.mjs': '`nobody` is the name of a system user',
+  'test/support/pgbouncer.ts': 'the same',
 };
 
 const SQL = /\b(select|insert into|update|delete from)\b.*\b(from|set|values)\b/is;

@@ -16,7 +16,7 @@
 --
 -- A claim reads few rows. Without the settings below, the planner may read or sort the whole table, here and in the functions
 -- that are called from here.
-create or replace function jobferry_claim(
+create or replace function jobferry_claim_2(
   p_queues text[], p_capacities integer[], p_bytes integer[], p_worker integer, p_lease interval
 )
 returns table (
@@ -26,7 +26,7 @@ returns table (
   attempts integer, max_attempts integer, defer_count integer, short_holds integer, interruptions integer,
   backoff_type text, backoff_delay float8,
   mode text, max_defers integer, ack_timeout float8, ack_timeout_action text, is_probe boolean,
-  next_signing_secret text
+  next_signing_secret text, trace_context text
 )
 language plpgsql
 set enable_seqscan = off
@@ -87,7 +87,7 @@ begin
                 job.attempts, job.max_attempts, job.defer_count, job.short_holds, job.interruptions,
                 job.backoff_type, job.backoff_delay,
                 job.mode, job.max_defers, q.ack_timeout, job.ack_timeout_action,
-                v_probes[array_position(v_queues, job.queue_id)], q.next_signing_secret;
+                v_probes[array_position(v_queues, job.queue_id)], q.next_signing_secret, job.trace_context;
   end if;
   if v_waking is not null then perform jobferry_wake_all('deliver', v_waking, v_wakes); end if;
   if v_ids is not null then
@@ -95,4 +95,29 @@ begin
     perform jobferry_count_attempts(v_accounts, v_times, v_counts);
   end if;
 end
+$$;
+
+-- For processes of the last release, which know no trace context. The next release removes it.
+create or replace function jobferry_claim(
+  p_queues text[], p_capacities integer[], p_bytes integer[], p_worker integer, p_lease interval
+)
+returns table (
+  queue_id text, claimed_at timestamptz, wait_ms float8, queue_deleted boolean,
+  id text, claim_token bigint, account_id text, queue_name text, webhook_url text, signing_secret text,
+  payload text, created_at timestamptz, scheduled_for timestamptz, deliver_by timestamptz, last_error text,
+  attempts integer, max_attempts integer, defer_count integer, short_holds integer, interruptions integer,
+  backoff_type text, backoff_delay float8,
+  mode text, max_defers integer, ack_timeout float8, ack_timeout_action text, is_probe boolean,
+  next_signing_secret text
+)
+language sql
+as $$
+  select queue_id, claimed_at, wait_ms, queue_deleted,
+         id, claim_token, account_id, queue_name, webhook_url, signing_secret,
+         payload, created_at, scheduled_for, deliver_by, last_error,
+         attempts, max_attempts, defer_count, short_holds, interruptions,
+         backoff_type, backoff_delay,
+         mode, max_defers, ack_timeout, ack_timeout_action, is_probe,
+         next_signing_secret
+    from jobferry_claim_2(p_queues, p_capacities, p_bytes, p_worker, p_lease)
 $$;

@@ -32,8 +32,8 @@ begin
       from rows from (
              json_to_recordset(p_items)
                as ("accountId" text, "queue" text, "payload" text, "key" text, "delayMs" float8, "limit" bigint,
-                   "sealedFor" text)
-           ) with ordinality as i("accountId", "queue", "payload", "key", "delayMs", "limit", "sealedFor", n)
+                   "sealedFor" text, "trace" text)
+           ) with ordinality as i("accountId", "queue", "payload", "key", "delayMs", "limit", "sealedFor", "trace", n)
       left join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
      order by i.n
   ), existing as materialized (
@@ -43,10 +43,10 @@ begin
     select n from item where "limit" is not null and queue_id is not null and jobferry_limit_reached("accountId", "limit", v_now)
   ), created as (
     insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, idempotency_key,
-                     payload, payload_key, scheduled_for, deliver_by, created_at)
+                     payload, payload_key, trace_context, scheduled_for, deliver_by, created_at)
     select id, "accountId", queue_id, max_attempts, backoff_type, backoff_delay, "key",
            "payload", case when payloads_encrypted then split_part(left("payload", 32), ':', 3) end,
-           scheduled_for, scheduled_for + p_lifetime, v_now
+           "trace", scheduled_for, scheduled_for + p_lifetime, v_now
       from item
      where queue_id is not null and n not in (select n from existing) and n not in (select n from refused)
        and has_right_form

@@ -1,4 +1,5 @@
 import { Agent, type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import { traceHeaders } from '../domain/trace.ts';
 import { createAddressGuard, createGuardedConnector } from './address-guard.ts';
 import { createDnsLookup } from './dns-lookup.ts';
 import { type ConnectionUse, Exchange, type ExchangeOptions, type SendResult } from './exchange.ts';
@@ -36,6 +37,8 @@ export interface SendRequest {
   /** Set during a rotation. It signs an extra header, because a strict receiver accepts one signature per header. */
   nextSecret?: string | null | undefined;
   body: Buffer;
+  /** Stored trace context that the request carries on. */
+  trace?: string | null | undefined;
   /**
    * Called before connecting and directly before each socket write. Returns whether this process still holds the job's
    * claim for a request that is written now and ends within `remainingMs`. `false` abandons the send.
@@ -119,7 +122,7 @@ const NOT_SENDABLE: SendResult = {
 };
 
 function buildOptions(request: SendRequest, signatureHeader: string): ExchangeOptions | null {
-  const { accountId = '', url, secret, nextSecret, body } = request;
+  const { accountId = '', url, secret, nextSecret, body, trace } = request;
   if (!URL.canParse(url)) return null;
   const { origin, pathname, search } = new URL(url);
   return {
@@ -137,6 +140,7 @@ function buildOptions(request: SendRequest, signatureHeader: string): ExchangeOp
       signatureHeader,
       sign(body, secret),
       ...(nextSecret == null ? [] : [`${signatureHeader}-next`, sign(body, nextSecret)]),
+      ...(trace == null ? [] : traceHeaders(trace)),
     ],
     body,
     accountId,

@@ -42,6 +42,7 @@ function demoConfig(config: Config, dataDir: string): Config & { bootstrapApiKey
     port: 0,
     dataDir,
     databaseUrl: undefined,
+    directDatabaseUrl: undefined,
     bootstrapApiKey: `demo-${randomBytes(16).toString('hex')}`,
     bootstrapPlan: 'pro',
     webhookAllowCidrs: ['127.0.0.0/8'],

@@ -27,6 +27,8 @@ export interface GraphQLContext extends Omit<GraphQLServices, 'services'>, Answe
   /** Aborted when the client disconnects. */
   signal: AbortSignal;
   connection: Connection;
+  /** Trace context of the request; null without one. */
+  trace: string | null;
   /** Starts the next event of a subscription: with new caches, because the old ones are out of date, and new limits. */
   renew(): void;
 }
@@ -39,7 +41,7 @@ interface Answer {
   texts: AnswerTexts;
 }
 
-type Request = SignedIn & Pick<GraphQLContext, 'signal' | 'streams' | 'connection'>;
+type Request = SignedIn & Pick<GraphQLContext, 'signal' | 'streams' | 'connection' | 'trace'>;
 
 export function createContext(shared: GraphQLServices, request: Request): GraphQLContext {
   return {

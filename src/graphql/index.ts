@@ -4,6 +4,7 @@ import { blockFieldSuggestionsPlugin } from '@escape.tech/graphql-armor-block-fi
 import { type ExecutionResult, GraphQLError, getOperationAST, NoSchemaIntrospectionCustomRule } from 'graphql';
 import { createYoga, type Plugin } from 'graphql-yoga';
 import type { SignedIn } from '../domain/session.ts';
+import { traceOf } from '../domain/trace.ts';
 import type { CredentialWatch } from '../services/accounts/credential-watch.ts';
 import { acceptable, wantsEvents } from './acceptable.ts';
 import { tooMuchText } from './answer-texts.ts';
@@ -37,8 +38,11 @@ export function createGraphQL(
   const streams = new Streams(shared.credentials);
   const yoga = createYoga<ServerContext, GraphQLContext>({
     schema,
-    context: ({ client, request, res }) =>
-      createContext(shared, { ...client, streams, signal: request.signal, connection: connectionOf(res) }),
+    context: ({ client, request: { signal }, res }) =>
+      createContext(shared, {
+        ...client,
+        ...{ streams, signal, connection: connectionOf(res), trace: traceOf(res.req.headers) },
+      }),
     graphiql: false,
     landingPage: false,
     batching: false,

@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import { initServer } from '@ts-rest/express';
 import { contract } from '../contract/index.ts';
+import { traceOf } from '../domain/trace.ts';
 import { accountOf } from './authentication.ts';
 import type { Log } from './errors.ts';
 import { pageBody } from './long-page.ts';
@@ -7,8 +9,8 @@ import type { RestServices } from './rest-services.ts';
 
 export function jobRoutes(services: Pick<RestServices, 'jobs'>, log: Log) {
   return initServer().router(contract.jobs, {
-    publish: async ({ params, body, res }) => {
-      const { created, job } = await services.jobs.publish(accountOf(res), params.queueName, body);
+    publish: async ({ params, body, req, res }) => {
+      const { created, job } = await services.jobs.publish(accountOf(res), params.queueName, traced(body, req));
       return { status: created ? 201 : 200, body: job };
     },
     list: async ({ params, query, res }) => {
@@ -16,17 +18,23 @@ export function jobRoutes(services: Pick<RestServices, 'jobs'>, log: Log) {
       return { status: 200, body: pageBody(res, log, contract.jobs.list.responses[200], page) };
     },
     get: async ({ params, res }) => ({ status: 200, body: await services.jobs.get(accountOf(res), params.id) }),
-    ack: async ({ params, body, res }) => ({
+    ack: async ({ params, body, req, res }) => ({
       status: 200,
-      body: await services.jobs.ack(accountOf(res), params.id, body),
+      body: await services.jobs.ack(accountOf(res), params.id, traced(body, req)),
     }),
-    nack: async ({ params, body: { reason = null, ...input }, res }) => ({
+    nack: async ({ params, body: { reason = null, ...input }, req, res }) => ({
       status: 200,
-      body: await services.jobs.nack(accountOf(res), params.id, { ...input, reason }),
+      body: await services.jobs.nack(accountOf(res), params.id, traced({ ...input, reason }, req)),
     }),
-    defer: async ({ params, body: { reason = null, ...input }, res }) => ({
+    defer: async ({ params, body: { reason = null, ...input }, req, res }) => ({
       status: 200,
-      body: await services.jobs.defer(accountOf(res), params.id, { ...input, reason }),
+      body: await services.jobs.defer(accountOf(res), params.id, traced({ ...input, reason }, req)),
     }),
   });
+}
+
+/** Adds the trace context of the request, if it has one. */
+function traced<T extends object>(input: T, { headers }: Pick<IncomingMessage, 'headers'>): T & { trace?: string } {
+  const trace = traceOf(headers);
+  return trace === null ? input : { ...input, trace };
 }

@@ -8,6 +8,7 @@ import { type Plan, type PlanTable, strictestPlan } from '../domain/plan.ts';
 import type { QueueSettings } from '../domain/queue.ts';
 import type { TestAnswer, TestRequest } from '../domain/receiver-check.ts';
 import type { ChangeFeed } from '../live/live.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 
 type TemplateTable = Readonly<Record<string, Partial<QueueSettings>>>;
 
@@ -51,6 +52,8 @@ export interface Context {
   sendTest(request: TestRequest): Promise<TestAnswer>;
   /** Sends changes to the live subscribers of all processes. */
   changes: ChangeFeed;
+  /** Null or undefined if this process makes no spans. */
+  tracing?: Tracing | null;
 }
 
 /**

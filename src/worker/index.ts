@@ -1,3 +1,4 @@
+import type { Address } from '../db/connection/address.ts';
 import type { ClockWatch } from '../db/connection/clock-watch.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Listener } from '../db/connection/notifications.ts';
@@ -7,6 +8,7 @@ import type { Periods } from '../domain/periods.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import type { ChangeFeed } from '../live/live.ts';
 import type { Logger } from '../log.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { BulkActions } from './bulk/actions.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { Liveness } from './lease/liveness.ts';
@@ -16,7 +18,7 @@ import { WakeUpRunner } from './wake-ups/runner.ts';
 import { createTasks } from './wake-ups/tasks.ts';
 
 export interface WorkerOptions {
-  databaseUrl: string;
+  databaseUrl: Address;
   /** The process's listener, not yet started. */
   listener: Listener;
   capacity: number;
@@ -25,6 +27,7 @@ export interface WorkerOptions {
   periods: Periods;
   plans: PlanTable;
   changes: ChangeFeed;
+  tracing: Tracing | null;
   clock: ClockWatch;
 }
 
@@ -44,7 +47,7 @@ const LEASE_MARGIN_MS = 5000;
 
 /** Starts the part of the service that delivers jobs. */
 export async function startWorker(db: Database, sender: Sender, log: Logger, options: WorkerOptions): Promise<Worker> {
-  const { webhookTimeoutMs, capacity, plans, periods, changes, listener } = options;
+  const { webhookTimeoutMs, capacity, plans, periods, changes, tracing, listener } = options;
   let dispatcher: Dispatcher | null = null;
   const liveness = await Liveness.start({
     ...{ url: options.databaseUrl, log, origin: db.origin, listener },
@@ -53,7 +56,7 @@ export async function startWorker(db: Database, sender: Sender, log: Logger, opt
   const { workerId } = liveness;
   const leaseMs = webhookTimeoutMs + LEASE_MARGIN_MS;
   const dispatching = new Dispatcher({
-    ...{ db, sender, log, changes, workerId, capacity, leaseMs },
+    ...{ db, sender, log, changes, tracing, workerId, capacity, leaseMs },
     mayClaim: () => liveness.confirmed,
     mayStart: (claimedAt) => liveness.covers(claimedAt),
     stillHolds: (claimedAt) => liveness.stillHolds(claimedAt),

@@ -37,6 +37,8 @@ interface Server {
 export interface ServerPair extends DatabaseServer {
   /** Of the server that is the primary now. */
   readonly url: string;
+  /** Of the server that follows it. */
+  readonly standbyUrl: string;
   /**
    * Makes the standby the primary. The former primary keeps running on the older timeline if it is kept. Calls `between`
    * when the old one no longer counts and the new one does not answer yet.
@@ -93,6 +95,10 @@ export async function startServerPair(): Promise<ServerPair> {
   return {
     get url() {
       return urlOf(primary);
+    },
+    get standbyUrl() {
+      if (standby === null) throw new Error('there is no standby');
+      return urlOf(standby);
     },
     get past() {
       return past === null ? null : { url: urlOf(past) };

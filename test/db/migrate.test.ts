@@ -38,6 +38,21 @@ describe('migrate', () => {
     expect(results.flatMap((result) => result.applied)).toEqual(own);
   });
 
+  it('waits for another process for longer than the time limit of a statement that the database has', async () => {
+    const { url, client, own } = await emptyDatabase();
+    await client.query('select pg_advisory_lock($1)', [0x6a666d]);
+    await client.query(`alter database ${new URL(url).pathname.slice(1)} set statement_timeout = 100`);
+    let heard = (_message: string) => {};
+    const waiting = new Promise<string>((resolve) => {
+      heard = resolve;
+    });
+    const migrating = migrate({ url, log: { ...quiet, info: (_fields: object, message: string) => heard(message) } });
+    expect(await waiting).toBe('waiting for another process that migrates the database');
+    await client.query('select pg_sleep(0.3)');
+    await client.query('select pg_advisory_unlock($1)', [0x6a666d]);
+    expect(await migrating).toEqual({ applied: own });
+  });
+
   it('refuses the database of a later version, and changes nothing', async () => {
     const { url, client } = await emptyDatabase();
     await migrate({ url, log: quiet });

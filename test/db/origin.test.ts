@@ -85,6 +85,19 @@ it('closes connections to the former server when another has taken over, also on
   await db.close();
 });
 
+it('closes connections to the former server when another primary was found without them, and never goes back', async () => {
+  const { url } = await createTestDatabase();
+  const db = new Database(url, { warn: () => undefined });
+  await db.query('select 1');
+  const { system = '', timeline = 0 } = db.origin.highest ?? {};
+  db.origin.advance({ system, timeline: timeline + 1 });
+  await waitFor(() => db.pool.totalCount === 0, { message: 'an empty pool' });
+  db.origin.advance({ system, timeline });
+  db.origin.advance({ system: 'another', timeline: timeline + 2 });
+  expect(db.origin.highest).toEqual({ system, timeline: timeline + 1 });
+  await db.close();
+});
+
 it('takes no lease lock of a server of the past, and does not listen to it', async () => {
   const { url } = await createTestDatabase();
   const { db } = await openFixture();

@@ -20,7 +20,7 @@ const PAYLOAD = '{"n":1e400}';
 function claimed(webhookUrl: string): ClaimedJob {
   return {
     ...{ id: '0'.repeat(24), token: '1', accountId: 'a', queueId: 'q', queueName: 'mails', webhookUrl },
-    ...{ signingSecret: 's', nextSigningSecret: null, payload: PAYLOAD, createdAt: new Date(0) },
+    ...{ signingSecret: 's', nextSigningSecret: null, payload: PAYLOAD, trace: null, createdAt: new Date(0) },
     ...{ scheduledFor: new Date(0), state: job(), rules: rules() },
   };
 }

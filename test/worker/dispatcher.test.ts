@@ -72,6 +72,7 @@ class FakeDatabase {
       webhook_url: 'http://127.0.0.1:9/',
       signing_secret: 'secret',
       next_signing_secret: null,
+      trace_context: null,
       payload: '{}',
       created_at: new Date(0),
       scheduled_for: new Date(0),

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { type Address, createClient } from './address.ts';
 import type { DatabaseLog } from './database-log.ts';
 
 interface Abandoned {
@@ -32,16 +33,16 @@ const END: string = `
 /** Reduces the size of a pool by its abandoned sessions, until the server has ended them. */
 export class AbandonedSessions {
   readonly #pool: pg.Pool;
-  readonly #url: string;
+  readonly #address: Address;
   readonly #log: DatabaseLog;
   readonly #connectedAt = new WeakMap<object, number>();
   #sessions: Abandoned[] = [];
   #isPolling = false;
   #stopped = false;
 
-  constructor(pool: pg.Pool, url: string, log: DatabaseLog) {
+  constructor(pool: pg.Pool, address: Address, log: DatabaseLog) {
     this.#pool = pool;
-    this.#url = url;
+    this.#address = address;
     this.#log = log;
     pool.on('connect', (client) => this.#connectedAt.set(client, performance.now()));
     pool.on('release', (error: unknown, client) => {
@@ -106,8 +107,7 @@ export class AbandonedSessions {
 
   /** @returns pids of the sessions that still existed */
   async #endAll(sessions: readonly Abandoned[]): Promise<Set<number>> {
-    const client = new pg.Client({
-      connectionString: this.#url,
+    const client = createClient(this.#address, {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: CONNECT_TIMEOUT_MS,
       application_name: 'jobferry',

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { JobferryError, unavailable } from '../../domain/errors.ts';
 import { AbandonedSessions } from './abandoned-sessions.ts';
+import { type Address, createPool } from './address.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import type { OriginGuard } from './origin.ts';
@@ -24,32 +25,51 @@ types.setTypeParser(pg.types.builtins.INT8, Number);
 const parseAnyTimestamp = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
 
+/** Settings of a session. */
+const SESSION = {
+  idle_in_transaction_session_timeout: 10_000,
+  // JIT compilation takes longer than any statement of the service, and PostgreSQL would use it for payload searches.
+  options: `${KEEP_ALIVE.options} -c jit=off`,
+};
+
+/** A pooler refuses settings of a session. It has to make them itself, which `assertSettings` checks at the start. */
+const { options: _, ...POOLED } = KEEP_ALIVE;
+
+interface ConnectionsOptions {
+  usualMs?: number;
+  isPooled?: boolean;
+}
+
 /** A pool of connections that never has more than `max` sessions on the server, including abandoned ones. */
 export class Connections {
   readonly pool: pg.Pool;
-  readonly #abandoned: AbandonedSessions;
+  /** Null behind a pooler, whose sessions are not those of this process. */
+  readonly #abandoned: AbandonedSessions | null;
+  readonly #isPooled: boolean;
   readonly #usualMs: number;
   /** Time limit of connections whose limit is not the usual one. After a statement it is never below the usual one. */
   readonly #timeOf = new WeakMap<pg.ClientBase, number>();
 
-  /** @param usualMs default time limit of a statement */
-  constructor(url: string, max: number, log: DatabaseLog, origin: OriginGuard, usualMs = STATEMENT_TIMEOUT_MS) {
+  /** @param options `usualMs`: default time limit of a statement; `isPooled`: the address is that of a pooler */
+  constructor(
+    address: Address,
+    max: number,
+    log: DatabaseLog,
+    origin: OriginGuard,
+    { usualMs = STATEMENT_TIMEOUT_MS, isPooled = false }: ConnectionsOptions = {},
+  ) {
     this.#usualMs = usualMs;
-    this.pool = new pg.Pool({
-      connectionString: url,
+    this.#isPooled = isPooled;
+    this.pool = createPool(address, {
       max,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: usualMs,
       query_timeout: REPLY_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: 10_000,
-      ...KEEP_ALIVE,
       application_name: 'jobferry',
-      // JIT compilation takes longer than any statement of the service, and PostgreSQL would use it for payload searches.
-      options: `${KEEP_ALIVE.options} -c jit=off`,
       types,
+      ...(isPooled ? POOLED : { ...KEEP_ALIVE, ...SESSION, statement_timeout: usualMs }),
       verify: (client, done) => void origin.check(client).then(() => done(), done),
     });
-    this.#abandoned = new AbandonedSessions(this.pool, url, log);
+    this.#abandoned = isPooled ? null : new AbandonedSessions(this.pool, address, log);
     // The end of the pool does not wait for the server, which may stop before it has read that a connection is to end.
     const warn = (err: Error, message: string) => {
       if (!this.pool.ending) log.warn({ err }, message);
@@ -75,6 +95,7 @@ export class Connections {
     const isShort = withinMs < this.#usualMs - NEARLY_MS;
     const wanted = isShort ? Math.max(SHORTEST_MS, withinMs) : Math.max(this.#usualMs, withinMs);
     return this.#onConnection(async (client) => {
+      if (this.#isPooled) return inOneSession<Row>(client, statement, wanted);
       await this.#giveTime(client, wanted);
       if (!isShort) return (await client.query<Row>(statement)).rows;
       const ended = await client.query<Row>(statement).then(
@@ -110,8 +131,31 @@ export class Connections {
   }
 
   async close(): Promise<void> {
-    this.#abandoned.stop();
+    this.#abandoned?.stop();
     await this.pool.end();
+  }
+}
+
+/**
+ * Runs a statement behind a pooler, where the session may be another one after each transaction. So its time limit is one
+ * of a transaction, unless it is that of all sessions, and it has no name: before version 1.21 PgBouncer does not know
+ * prepared statements.
+ */
+async function inOneSession<Row extends pg.QueryResultRow>(
+  client: pg.PoolClient,
+  { name: _name, ...statement }: pg.QueryConfig,
+  maxMs: number,
+): Promise<Row[]> {
+  if (maxMs === STATEMENT_TIMEOUT_MS) return (await client.query<Row>(statement)).rows;
+  try {
+    await client.query(`begin; set local statement_timeout = ${maxMs}`);
+    const { rows } = await client.query<Row>(statement);
+    await client.query('commit');
+    return rows;
+  } catch (error) {
+    // Without a rollback the connection cannot be used again; it is then closed.
+    if (isRefusal(error)) await client.query('rollback').catch(notAsBefore);
+    throw error;
   }
 }
 

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
 import type { SearchBudget } from '../search/budget.ts';
+import type { Address } from './address.ts';
 import { Cipher } from './cipher.ts';
 import { CANCELLED, Connections } from './connections.ts';
 import type { DatabaseLog } from './database-log.ts';
@@ -19,6 +20,8 @@ export interface Statement {
 const MAX_CONNECTIONS = 16;
 /** Connections per process for dashboards, lists and searches. */
 const MAX_READING_CONNECTIONS = 4;
+/** Connections per process past a pooler: graphile-worker has four tasks and listens, and one is for the sweep. */
+const MAX_DIRECT_CONNECTIONS = 6;
 
 /**
  * Limits of dashboards, lists and searches. An account's statements wait for each other, and not for those of other
@@ -56,6 +59,10 @@ export class Database {
   readonly pool: pg.Pool;
   /** For reads that may take long, so that other statements do not wait for them. */
   readonly readingPool: pg.Pool;
+  /** For work that needs the same session for several statements; behind a pooler, connections past the pooler. */
+  readonly sessionPool: pg.Pool;
+  /** Whether `pool` leads to a pooler in transaction mode. */
+  readonly isPooled: boolean;
   /** Decides which account may use the connections for reading. */
   readonly readingTurns = new FairTurns(READING);
   /** Decides which account may run a change. */
@@ -65,17 +72,29 @@ export class Database {
   readonly cipher: Cipher;
   private readonly connections: Connections;
   private readonly readingConnections: Connections;
+  private readonly directConnections: Connections | null;
   /** Sends a statement over one of the connections. */
   readonly run: Connections['run'];
   /** Refuses connections to a server whose data is older than that of a server seen before. */
   readonly origin: OriginGuard;
+  readonly #address: Address;
 
-  constructor(url: string, log: DatabaseLog, cipher: Cipher = new Cipher()) {
+  /** @param direct address of the server itself, if `address` is that of a pooler */
+  constructor(address: Address, log: DatabaseLog, cipher: Cipher = new Cipher(), direct: Address | null = null) {
+    this.#address = address;
     this.log = log;
     this.cipher = cipher;
     this.origin = new OriginGuard(log);
-    this.connections = new Connections(url, MAX_CONNECTIONS, log, this.origin);
-    this.readingConnections = new Connections(url, MAX_READING_CONNECTIONS, log, this.origin, GRAPHQL_MS);
+    for (const one of [address, direct]) {
+      if (one !== null && typeof one !== 'string') one.onPrimary((origin) => this.origin.advance(origin));
+    }
+    const isPooled = direct !== null;
+    this.isPooled = isPooled;
+    this.connections = new Connections(address, MAX_CONNECTIONS, log, this.origin, { isPooled });
+    const reading = { usualMs: GRAPHQL_MS, isPooled };
+    this.readingConnections = new Connections(address, MAX_READING_CONNECTIONS, log, this.origin, reading);
+    this.directConnections = direct === null ? null : new Connections(direct, MAX_DIRECT_CONNECTIONS, log, this.origin);
+    this.sessionPool = (this.directConnections ?? this.connections).pool;
     this.pool = this.connections.pool;
     this.readingPool = this.readingConnections.pool;
     this.run = (statement) => this.connections.run(statement);
@@ -127,8 +146,15 @@ export class Database {
     return (await this.query<Row>(statement, values))[0] ?? null;
   }
 
+  /** Why the last connection was refused, for operators; null when it was not. */
+  get refusal(): string | null {
+    const noPrimary = typeof this.#address === 'string' ? null : this.#address.problem;
+    return noPrimary ?? this.origin.refusal;
+  }
+
   async close(): Promise<void> {
-    await Promise.all([this.connections.close(), this.readingConnections.close()]);
+    const all = [this.connections, this.readingConnections, this.directConnections];
+    await Promise.all(all.map((connections) => connections?.close()));
   }
 }
 

@@ -8,3 +8,6 @@ export const KEEP_ALIVE = {
   keepAliveInitialDelayMillis: 10_000,
   options: '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=2',
 } as const;
+
+/** For migrations, which may take minutes: the role of an operator can have a time limit for statements. */
+export const UNLIMITED = '-c statement_timeout=0';

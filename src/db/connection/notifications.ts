@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { pause, untilSuccess } from '../../pacing/retry.ts';
+import { type Address, createClient } from './address.ts';
 import type { Database, DatabaseLog, Statement } from './database.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import type { OriginGuard } from './origin.ts';
@@ -21,7 +22,7 @@ export async function notify(db: Database, channel: string, messages: readonly s
 }
 
 export interface ListenerOptions {
-  url: string;
+  url: Address;
   log: DatabaseLog;
   /** The process's guard: a server with older data does not send the notifications of the present one. */
   origin: OriginGuard;
@@ -110,8 +111,7 @@ export class Listener {
   /** Resolves when the connection listens. `lost` resolves when the connection has ended. */
   async #connect(): Promise<{ lost: Promise<void> }> {
     const { url, log, origin, pingMs = PING_MS } = this.#options;
-    const client = new pg.Client({
-      connectionString: url,
+    const client = createClient(url, {
       application_name: 'jobferry listener',
       connectionTimeoutMillis: 3000,
       query_timeout: 4500,

@@ -83,6 +83,13 @@ export class OriginGuard {
     this.#closePast(origin.timeline);
   }
 
+  /** Takes note of a primary that was found another way, and closes connections to servers with older timelines. */
+  advance(origin: Origin): void {
+    if (this.#highest === null || stepBack(this.#highest, origin) !== null) return;
+    this.#highest = origin;
+    this.#closePast(origin.timeline);
+  }
+
   /** Closes connections to servers with older timelines, because their replies cannot be relied on. */
   #closePast(present: number): void {
     for (const [client, timeline] of this.#open) {
@@ -102,18 +109,28 @@ export class OriginGuard {
 
   async #originOf(client: Checked): Promise<OriginRow | null> {
     if (this.#isBlind) return null;
-    try {
-      const { rows } = await client.query<OriginRow>(ORIGIN);
-      return rows[0] ?? null;
-    } catch (error) {
-      if (!NOT_AVAILABLE.has((error as { code?: string }).code ?? '')) throw error;
+    return readOrigin(client, (error) => {
       this.#isBlind = true;
       this.#log.warn(
         { err: error },
         'this server does not report its timeline: a switch to older data would not be detected',
       );
-      return null;
-    }
+    });
+  }
+}
+
+/** @returns null if the server does not report it to this user; `onRefused` then gets its error */
+export async function readOrigin(
+  client: Pick<pg.Client, 'query'>,
+  onRefused: (error: unknown) => void = () => undefined,
+): Promise<OriginRow | null> {
+  try {
+    const { rows } = await client.query<OriginRow>(ORIGIN);
+    return rows[0] ?? null;
+  } catch (error) {
+    if (!NOT_AVAILABLE.has((error as { code?: string }).code ?? '')) throw error;
+    onRefused(error);
+    return null;
   }
 }
 

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { POOLER } from './pooler.ts';
 
 /** The oldest version that the migrations are tested with. */
 const OLDEST_SERVER = 15;
@@ -53,6 +54,8 @@ async function readFacts(database: Pick<pg.Pool, 'query'> | Pick<pg.Client, 'que
     if (facts === undefined) throw new Error('no row was returned');
     return facts;
   } catch (error) {
+    // Of PgBouncer, before a query could show that it is one.
+    if (describe(error).startsWith('unsupported startup parameter')) throw new Error(POOLER, { cause: error });
     throw new Error(`the database of DATABASE_URL cannot be reached: ${describe(error)}`, { cause: error });
   }
 }

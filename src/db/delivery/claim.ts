@@ -18,6 +18,8 @@ export interface ClaimedJob {
   payload: string;
   /** Id of the key that the stored payload is encrypted with; undefined without encryption. Also used for the answer. */
   encryptedWith?: string | undefined;
+  /** Trace context of the publish, and later of this attempt if the process makes spans; null without one. */
+  trace: string | null;
   createdAt: Date;
   scheduledFor: Date;
   state: JobState;
@@ -71,7 +73,7 @@ interface ClaimRow extends Omit<StoredJobRow, 'now' | 'answer_status_code' | 'st
 
 const CLAIM: Statement = {
   name: 'claim',
-  text: `select * from jobferry_claim($1, $2, $3, $4, $5 * interval '1 ms')`,
+  text: `select * from jobferry_claim_2($1, $2, $3, $4, $5 * interval '1 ms')`,
 };
 
 /**
@@ -143,6 +145,7 @@ function toClaimedJob(cipher: Cipher, row: ClaimRow): ClaimedJob {
     nextSigningSecret: next === null ? null : cipher.decryptCached(`signing-secret:${queueId}`, next),
     payload: cipher.decrypt(`payload:${queueId}`, row.payload),
     encryptedWith: keyIdOf(row.payload),
+    trace: row.trace_context,
     createdAt: row.created_at,
     scheduledFor: row.scheduled_for,
     state: toJobState({ ...row, status: 'processing', answer_status_code: null }),

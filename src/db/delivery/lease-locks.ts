@@ -1,6 +1,7 @@
 import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { type Address, createClient } from '../connection/address.ts';
 import type { Database, DatabaseLog, Statement } from '../connection/database.ts';
 import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 import { notify } from '../connection/notifications.ts';
@@ -50,7 +51,7 @@ interface Session {
 }
 
 export interface LeaseLockOptions {
-  url: string;
+  url: Address;
   log: DatabaseLog;
   /** The process's guard. Claims go to a server that it accepts, so the lock must be on such a server, too. */
   origin: OriginGuard;
@@ -68,8 +69,7 @@ export async function takeLeaseLock(
   timeoutMs: number,
 ): Promise<LeaseLock> {
   const socket = new Socket();
-  const client = new pg.Client({
-    connectionString: options.url,
+  const client = createClient(options.url, {
     application_name: 'jobferry lease lock',
     connectionTimeoutMillis: timeoutMs,
     query_timeout: timeoutMs,

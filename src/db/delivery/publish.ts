@@ -16,6 +16,8 @@ export interface PublishItem {
   limit: number | null;
   /** Id of the queue that the payload is encrypted for; undefined when it is not encrypted. */
   encryptedFor?: string | undefined;
+  /** Trace context that is stored with the job; null or undefined without one. */
+  trace?: string | null | undefined;
 }
 
 export type PublishAnswer =
@@ -122,7 +124,7 @@ export function toPublishAnswers({ createdAt, ids, queueIds, others }: StoredAns
 }
 
 /** Leaves out values that most items share, which need not be serialised and parsed. */
-function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, encryptedFor }: PublishItem) {
+function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, encryptedFor, trace }: PublishItem) {
   // Properties by name: objects from a rest pattern survive until a full garbage collection, a fortieth of all memory.
   return {
     accountId,
@@ -132,6 +134,7 @@ function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, encry
     key: key ?? undefined,
     delayMs: delayMs === 0 ? undefined : delayMs,
     limit: limit ?? undefined,
+    trace: trace ?? undefined,
   };
 }
 

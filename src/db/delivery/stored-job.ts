@@ -12,6 +12,8 @@ export interface StoredJob {
   accountId: string;
   queueId: string;
   token: string;
+  /** Trace context of the publish; null without one. */
+  trace: string | null;
   state: JobState;
   rules: DeliveryRules;
   /** Database time of the read, in milliseconds. */
@@ -39,6 +41,7 @@ export interface StoredJobRow {
   ack_timeout: number;
   ack_timeout_action: AckTimeoutAction;
   is_probe: boolean;
+  trace_context: string | null;
   now: Date;
 }
 
@@ -51,7 +54,7 @@ const COLUMNS = `
          greatest(j.deliver_by, q.lifetime_floor) + coalesce(jobferry_now() - q.paused_at, interval '0') as deliver_by,
          coalesce(j.mode, q.mode) as mode, coalesce(j.max_defers, q.max_defers) as max_defers, q.ack_timeout,
          coalesce(j.ack_timeout_action, q.ack_timeout_action) as ack_timeout_action,
-         q.probe_job_id is not distinct from j.id as is_probe, jobferry_now() as now`;
+         q.probe_job_id is not distinct from j.id as is_probe, j.trace_context, jobferry_now() as now`;
 const SELECT = `${COLUMNS} from job j join queue q on q.id = j.queue_id`;
 
 const KEPT: Statement = {
@@ -148,6 +151,7 @@ function toStoredJob(db: Database, row: StoredJobRow): StoredJob {
     accountId: row.account_id,
     queueId: row.queue_id,
     token: String(row.claim_token),
+    trace: row.trace_context,
     now: row.now.getTime(),
     state,
     rules: toRules(row),
@@ -155,7 +159,9 @@ function toStoredJob(db: Database, row: StoredJobRow): StoredJob {
 }
 
 /** Also used for claims, which return the same columns. */
-export function toJobState(row: Omit<StoredJobRow, 'account_id' | 'queue_id' | 'is_probe' | 'now' | 'mode'>): JobState {
+export function toJobState(
+  row: Omit<StoredJobRow, 'account_id' | 'queue_id' | 'is_probe' | 'trace_context' | 'now' | 'mode'>,
+): JobState {
   return {
     status: row.status,
     attempts: row.attempts,

@@ -38,7 +38,7 @@ export async function inSweepTurn(
   everyMs: number,
   work: (isAlone: () => boolean) => Promise<void>,
 ): Promise<void> {
-  const client = await db.pool.connect();
+  const client = await db.sessionPool.connect();
   let isAlone = true;
   const lost = () => {
     isAlone = false;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { repeat } from '../../pacing/repeat.ts';
+import { type Address, createClient } from '../connection/address.ts';
 import { sqlStateOf } from '../connection/database.ts';
 import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 
@@ -41,8 +42,8 @@ interface LockWaitLog {
 }
 
 /** Opens a second connection, which reads what the migration waits for. @returns null if the server has none to spare */
-export async function openWatcher(url: string): Promise<pg.Client | null> {
-  const watcher = new pg.Client({ connectionString: url, application_name: 'jobferry migrate watcher', ...KEEP_ALIVE });
+export async function openWatcher(url: Address): Promise<pg.Client | null> {
+  const watcher = createClient(url, { application_name: 'jobferry migrate watcher', ...KEEP_ALIVE });
   watcher.on('error', () => undefined);
   return watcher.connect().then(
     () => watcher,

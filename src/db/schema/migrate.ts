@@ -1,10 +1,11 @@
-import pg from 'pg';
-import { KEEP_ALIVE } from '../connection/keep-alive.ts';
+import type pg from 'pg';
+import { type Address, createClient } from '../connection/address.ts';
+import { KEEP_ALIVE, UNLIMITED } from '../connection/keep-alive.ts';
 import { applyMigrations, finishedMigrations, type MigrationLog, ownMigrations, type Queryable } from './migrations.ts';
 import { applyFunctions, ownFunctions, type StoredFunctions, storedFunctions } from './sql-functions.ts';
 
 interface MigrateOptions {
-  url: string;
+  url: Address;
   log: MigrationLog;
   /** Further migrations under the same lock: the wake-ups' schema belongs to the worker, not to this folder. */
   afterMigrations?: () => Promise<void>;
@@ -24,7 +25,11 @@ const MIGRATION_LOCK = 0x6a666d;
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   // Not the pool of the process: its statements may take seconds only, a migration minutes.
-  const lock = new pg.Client({ connectionString: options.url, application_name: 'jobferry migrate', ...KEEP_ALIVE });
+  const lock = createClient(options.url, {
+    application_name: 'jobferry migrate',
+    ...KEEP_ALIVE,
+    options: `${KEEP_ALIVE.options} ${UNLIMITED}`,
+  });
   lock.on('error', () => undefined); // the running statement fails, which is enough
   await lock.connect();
   try {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
+import type { Address } from '../connection/address.ts';
 import { limitLockWaits, openWatcher, untilLocked } from './lock-waits.ts';
 
 /**
@@ -76,7 +77,7 @@ async function hasHistory(database: Queryable): Promise<boolean> {
 
 interface ApplyOptions {
   /** Address of the client's database. */
-  url: string;
+  url: Address;
   log: MigrationLog;
   /** `prisma/migrations`, or a copy of it. */
   folder?: string;

@@ -36,7 +36,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
         const report = checked(contract.jobs.ack.body, optional(input));
-        await context.services.jobs.ack(context.account, idOf(id, 'job'), report);
+        await context.services.jobs.ack(context.account, idOf(id, 'job'), { ...report, trace: context.trace });
         return jobAfter(context, id);
       }),
   }),
@@ -57,7 +57,7 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
         const { reason = null, ...report } = checked(contract.jobs.nack.body, optional(input));
-        await context.services.jobs.nack(context.account, idOf(id, 'job'), { ...report, reason });
+        await context.services.jobs.nack(context.account, idOf(id, 'job'), { ...report, reason, trace: context.trace });
         return jobAfter(context, id);
       }),
   }),
@@ -80,7 +80,11 @@ builder.mutationFields((t) => ({
     resolve: (_root, { id, ...input }, context) =>
       refusing(async () => {
         const { reason = null, ...report } = checked(contract.jobs.defer.body, optional(input));
-        await context.services.jobs.defer(context.account, idOf(id, 'job'), { ...report, reason });
+        await context.services.jobs.defer(context.account, idOf(id, 'job'), {
+          ...report,
+          reason,
+          trace: context.trace,
+        });
         return jobAfter(context, id);
       }),
   }),

@@ -77,7 +77,7 @@ const PublishJobsPayload = builder.objectRef<{ answers: PublishAnswer[] }>('Publ
 type Given = typeof PublishInput.$inferInput;
 
 /** @throws ValidationError when not exactly one form of payload is given */
-function toPublish(queueName: string, { payload, payloadText, idempotencyKey, delay }: Given) {
+function toPublish(queueName: string, { payload, payloadText, idempotencyKey, delay }: Given, trace: string | null) {
   if ((payload == null) === (payloadText == null)) {
     const message = 'give either payload or payloadText';
     throw new ValidationError(message, [], { payload: [message] });
@@ -87,11 +87,12 @@ function toPublish(queueName: string, { payload, payloadText, idempotencyKey, de
     payload: payloadText ?? JSON.stringify(payload),
     idempotencyKey: idempotencyKey ?? undefined,
     delay: delay ?? undefined,
+    trace,
   };
 }
 
-async function publishOne({ services, account }: GraphQLContext, queue: string, input: Given) {
-  const [answer] = await services.jobs.publishMany(account, [toPublish(queue, input)]);
+async function publishOne({ services, account, trace }: GraphQLContext, queue: string, input: Given) {
+  const [answer] = await services.jobs.publishMany(account, [toPublish(queue, input, trace)]);
   if (answer === undefined) throw new Error('a publish returned no result');
   if (answer.outcome === 'refused') throw answer.error;
   return { id: answer.id, created: answer.outcome === 'created' };
@@ -111,14 +112,14 @@ function listed(error: unknown): Refused {
 }
 
 async function publishMany(
-  { services, account }: GraphQLContext,
+  { services, account, trace }: GraphQLContext,
   jobs: readonly (typeof PublishJobsInput.$inferInput)[],
 ): Promise<PublishAnswer[]> {
   const answers: PublishAnswer[] = [];
   const given: [n: number, job: ReturnType<typeof toPublish>][] = [];
   for (const [n, { queue, job }] of jobs.entries()) {
     try {
-      given.push([n, toPublish(queue, job)]);
+      given.push([n, toPublish(queue, job, trace)]);
     } catch (error) {
       answers[n] = listed(error);
     }

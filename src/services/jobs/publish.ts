@@ -4,6 +4,7 @@ import { type Account, authorOf } from '../../domain/account.ts';
 import { notFound, unavailable } from '../../domain/errors.ts';
 import type { PublishedJob } from '../../domain/job.ts';
 import { Batcher } from '../../pacing/batcher.ts';
+import type { Work } from '../../tracing/span.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
 
 export interface PublishInput {
@@ -12,6 +13,8 @@ export interface PublishInput {
   idempotencyKey?: string | undefined;
   /** Seconds until the first delivery; none when left out. */
   delay?: number | undefined;
+  /** Trace context of the request; null or undefined without one. */
+  trace?: string | null | undefined;
 }
 
 /** An input with the name of its queue. */
@@ -58,13 +61,17 @@ export function createPublish(context: Context) {
   // round, other queues cost nothing.
   const encrypting = new Map<string, string>();
 
-  const itemOf = (account: Account, queueName: string, input: PublishInput): PublishItem => ({
+  const spanOf = (account: Account, queueName: string, { trace = null }: PublishInput): Work | null =>
+    context.tracing?.startPublish(account, queueName, trace) ?? null;
+
+  const itemOf = (account: Account, queueName: string, input: PublishInput, span: Work | null): PublishItem => ({
     accountId: account.id,
     queue: queueName,
     payload: input.payload,
     key: input.idempotencyKey ?? null,
     delayMs: Math.round((input.delay ?? 0) * 1000),
     limit: planOf(context, account).monthlyAttempts,
+    trace: span === null ? input.trace : span.trace,
   });
   const placeOf = ({ accountId, queue }: PublishItem) => `${accountId}/${queue}`;
   const inForm = (plain: PublishItem) => encryptedItem(context.db.cipher, plain, encrypting.get(placeOf(plain)));
@@ -99,6 +106,19 @@ export function createPublish(context: Context) {
     }
   };
 
+  const publishItem = async (account: Account, plain: PublishItem): Promise<Published> => {
+    // One deadline for all rounds, because the client waits for the last one.
+    const giveUpAt = performance.now() + DEADLINE_MS;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const item = inForm(plain);
+      const batcher = item.payload.length > LARGE ? large : small;
+      const answer = await batcher.add(account.id, item, giveUpAt - performance.now());
+      const result = resultOf(account, plain, answer);
+      if (result !== null) return result;
+    }
+    throw unavailable(RACE, 'nothing');
+  };
+
   return {
     /**
      * Publishes a job; resolves after the commit, so a 201 means that the job is stored.
@@ -106,17 +126,9 @@ export function createPublish(context: Context) {
      * @throws JobferryError `not_found` (queue), `limit_reached`, `unavailable`
      */
     async publish(account: Account, queueName: string, input: PublishInput): Promise<Published> {
-      const plain = itemOf(account, queueName, input);
-      // One deadline for all rounds, because the client waits for the last one.
-      const giveUpAt = performance.now() + DEADLINE_MS;
-      for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        const item = inForm(plain);
-        const batcher = item.payload.length > LARGE ? large : small;
-        const answer = await batcher.add(account.id, item, giveUpAt - performance.now());
-        const result = resultOf(account, plain, answer);
-        if (result !== null) return result;
-      }
-      throw unavailable(RACE, 'nothing');
+      const span = spanOf(account, queueName, input);
+      const publishing = publishItem(account, itemOf(account, queueName, input, span));
+      return span === null ? publishing : span.until(publishing, attributesOf);
     },
 
     /**
@@ -127,7 +139,8 @@ export function createPublish(context: Context) {
      */
     async publishAudited(account: Account, inputs: readonly Given[]): Promise<(Published | Error)[]> {
       const { db, periods } = context;
-      const plain = inputs.map(({ queueName, ...input }) => itemOf(account, queueName, input));
+      const spans = inputs.map(({ queueName, ...input }) => spanOf(account, queueName, input));
+      const plain = inputs.map(({ queueName, ...input }, n) => itemOf(account, queueName, input, spans[n] ?? null));
       const results = plain.map((): Published | Error => unavailable(RACE, 'nothing'));
       const single = inputs.length === 1;
       let open = [...plain.entries()];
@@ -139,6 +152,7 @@ export function createPublish(context: Context) {
         const answers = await sending.catch((error: Error) => {
           // Some jobs are stored by now, so the call has not failed.
           if (round > 0) return error;
+          for (const span of spans) span?.end(error);
           throw error;
         });
         open = open.filter(([n, item], index) => {
@@ -150,9 +164,17 @@ export function createPublish(context: Context) {
           return result === null;
         });
       }
+      for (const [n, result] of results.entries()) {
+        spans[n]?.end(result instanceof Error ? result : attributesOf(result));
+      }
       return results;
     },
   };
+}
+
+/** Attributes of the span of a publish. */
+function attributesOf({ created, job }: Published) {
+  return { 'messaging.message.id': job.id, 'jobferry.created': created };
 }
 
 function orError<T>(work: () => T): T | Error {

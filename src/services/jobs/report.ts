@@ -3,7 +3,7 @@ import type { StoredJob } from '../../db/delivery/stored-job.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
 import { isPerson } from '../../domain/audit.ts';
 import { JobferryError } from '../../domain/errors.ts';
-import type { JobDocument } from '../../domain/job.ts';
+import type { JobDocument, JobStatus } from '../../domain/job.ts';
 import { type DeferScope, type JobEvent, type Transition, transition } from '../../domain/transition.ts';
 import type { Context } from '../context.ts';
 import { afterCommit } from '../explain-unavailable.ts';
@@ -12,7 +12,11 @@ import type { JobBatches } from './batches.ts';
 export interface ReportInput {
   /** The attempt that the report is about; refused unless it is in flight. Left out: the attempt that is in flight. */
   attempt?: number | undefined;
+  /** Trace context of the request; null or undefined without one. */
+  trace?: string | null | undefined;
 }
+
+const NAMES = { acked: 'ack', nacked: 'nack', deferred: 'defer' } as const;
 
 type ReportEvent = Extract<JobEvent, { type: 'acked' | 'nacked' | 'deferred' }>;
 
@@ -27,10 +31,18 @@ export function createReports(context: Context, jobs: JobBatches) {
   const report = async (
     account: Account,
     jobId: string,
-    attempt: number | undefined,
+    { attempt, trace = null }: ReportInput,
     event: ReportEvent,
   ): Promise<JobDocument> => {
     const job = await findReportable(jobs, account, jobId, attempt);
+    const span = context.tracing?.startReport(NAMES[event.type], job, trace) ?? null;
+    const reporting = apply(account, job, event);
+    await (span === null ? reporting : span.until(reporting, (status) => ({ 'jobferry.status': status })));
+    return jobs.document(account, jobId).catch(afterCommit);
+  };
+
+  /** @returns the status of the job after the report */
+  const apply = async (account: Account, job: StoredJob, event: ReportEvent): Promise<JobStatus> => {
     const moment = { now: job.now, random: Math.random() };
     const decided = transition(job.state, job.rules, event, moment);
     if (decided === null) throw notAwaitingAck(job.rules.mode, job.state.status);
@@ -48,23 +60,23 @@ export function createReports(context: Context, jobs: JobBatches) {
       );
     }
     context.wake(job.queueId, 'change');
-    context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId });
-    return jobs.document(account, jobId).catch(afterCommit);
+    context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId: id });
+    return decided.status;
   };
 
   return {
     /** Reports success: the job is completed. */
-    async ack(account: Account, jobId: string, { attempt }: ReportInput = {}): Promise<JobDocument> {
-      return report(account, jobId, attempt, { type: 'acked' });
+    async ack(account: Account, jobId: string, input: ReportInput = {}): Promise<JobDocument> {
+      return report(account, jobId, input, { type: 'acked' });
     },
 
     /** Reports failure: the job is retried, or dead at once when it is not `retryable`. */
     async nack(
       account: Account,
       jobId: string,
-      { attempt, ...input }: ReportInput & { retryable: boolean; reason: string | null },
+      { retryable, reason, ...input }: ReportInput & { retryable: boolean; reason: string | null },
     ): Promise<JobDocument> {
-      return report(account, jobId, attempt, { type: 'nacked', ...input });
+      return report(account, jobId, input, { type: 'nacked', retryable, reason });
     },
 
     /** Reports backpressure: the job, or its whole queue, is held for `retryAfter` seconds. */
@@ -72,14 +84,14 @@ export function createReports(context: Context, jobs: JobBatches) {
       account: Account,
       jobId: string,
       {
-        attempt,
         retryAfter,
         scope,
         reason,
+        ...input
       }: ReportInput & { retryAfter: number; scope: DeferScope; reason: string | null },
     ): Promise<JobDocument> {
       const retryAfterMs = Math.ceil(retryAfter * 1000);
-      return report(account, jobId, attempt, { type: 'deferred', retryAfterMs, scope, reason });
+      return report(account, jobId, input, { type: 'deferred', retryAfterMs, scope, reason });
     },
   };
 }

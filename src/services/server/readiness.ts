@@ -61,6 +61,6 @@ async function checkDatabase(db: Database): Promise<Record<string, string>> {
     // A newer version may already have migrated the database while it replaces this one.
     return { database: writable ? 'ok' : 'read-only', schema: state === 'behind' ? 'not migrated' : 'ok' };
   } catch {
-    return { database: db.origin.refusal ?? 'not reachable' };
+    return { database: db.refusal ?? 'not reachable' };
   }
 }

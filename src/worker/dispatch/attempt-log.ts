@@ -1,3 +1,4 @@
+import { traceIdOf } from '../../domain/trace.ts';
 import type { Logger } from '../../log.ts';
 import type { SettledDelivery } from './settle-batcher.ts';
 
@@ -21,6 +22,8 @@ export function logAttempt(log: Logger, { job, delivery }: SettledDelivery, appl
       deadReason: transition.deadReason,
       probe: job.rules.isProbe,
       applied,
+      // Left out of the line if it is undefined.
+      traceId: traceIdOf(job.trace),
     },
     'attempt',
   );

@@ -4,6 +4,7 @@ import { buildEnvelope } from '../../delivery/envelope.ts';
 import type { Sender, SendResult } from '../../delivery/send.ts';
 import { classify } from '../../domain/outcome.ts';
 import { transition } from '../../domain/transition.ts';
+import type { AttemptTrace, DeliveryEnd } from '../../tracing/attempt-trace.ts';
 import { elapsedMs, type Moment } from '../moment.ts';
 
 /** When a job was claimed, on both clocks. */
@@ -36,12 +37,14 @@ const SETTLE_MS = 1000;
 
 /**
  * Delivers a claimed job and decides its next state. Never throws because of the webhook's behaviour.
+ * @param attempt the spans of the attempt; null if this process makes none
  */
 export async function deliver(
   sender: Sender,
   job: ClaimedJob,
   claimed: ClaimTime,
   { leaseMs, isHeld }: Lease,
+  attempt: AttemptTrace | null = null,
 ): Promise<Delivery> {
   const result = await sender.send({
     accountId: job.accountId,
@@ -49,10 +52,17 @@ export async function deliver(
     secret: job.signingSecret,
     nextSecret: job.nextSigningSecret,
     body: takeEnvelope(job),
+    trace: attempt === null ? job.trace : attempt.startDelivery(job.queueName, job.webhookUrl),
     stillMine: (remainingMs) => isHeld() && elapsedMs(claimed.startedAt) + remainingMs + SETTLE_MS <= leaseMs,
   });
   // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime.
-  return decide(job, result, claimed.now + performance.now() - claimed.startedAt.monotonic);
+  const delivery = decide(job, result, claimed.now + performance.now() - claimed.startedAt.monotonic);
+  attempt?.endDelivery(endOf(delivery));
+  return delivery;
+}
+
+function endOf({ outcome, settlement: { answer, transition } }: Delivery): DeliveryEnd {
+  return { outcome, statusCode: answer?.statusCode ?? null, error: transition.entry?.error ?? null };
 }
 
 /** Builds the envelope and drops the job's payload: keeping both would double the memory of a waiting delivery. */

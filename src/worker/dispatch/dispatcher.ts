@@ -1,9 +1,11 @@
 import type { Database } from '../../db/connection/database.ts';
 import { type Claim, type ClaimedJob, claim } from '../../db/delivery/claim.ts';
 import type { Sender } from '../../delivery/send.ts';
+import { traceIdOf } from '../../domain/trace.ts';
 import type { ChangeFeed } from '../../live/live.ts';
 import type { Logger } from '../../log.ts';
 import { Starts } from '../../pacing/starts.ts';
+import type { Tracing } from '../../tracing/tracing.ts';
 import { emptyDeletedQueue } from '../maintenance/recover.ts';
 import { thisMoment } from '../moment.ts';
 import { logAttempt } from './attempt-log.ts';
@@ -27,6 +29,8 @@ export interface DispatcherOptions {
   sender: Sender;
   log: Logger;
   changes: ChangeFeed;
+  /** Null or undefined if this process makes no spans. */
+  tracing?: Tracing | null;
   workerId: number;
   /** Deliveries that may run at once in this process. */
   capacity: number;
@@ -275,7 +279,7 @@ export class Dispatcher {
   }
 
   #start(queue: OwnedQueue, job: ClaimedJob, claimed: ClaimTime, mayStart: boolean): void {
-    const { sender, log, leaseMs, stillHolds } = this.#options;
+    const { sender, log, leaseMs, stillHolds, tracing } = this.#options;
     const bytes = job.payload.length;
     this.#planner.begin(queue, bytes);
     queue.inFlight += 1;
@@ -284,17 +288,23 @@ export class Dispatcher {
     this.#deliveries.begin();
     // A delivery whose claim is not held is abandoned: the job goes back at once, and no attempt is counted.
     const isHeld = () => mayStart && stillHolds(claimed.startedAt.monotonic);
-    const start = () => deliver(sender, job, claimed, { leaseMs, isHeld });
+    const attempt = tracing?.startAttempt(job, claimed.startedAt.wall) ?? null;
+    if (attempt !== null) job.trace = attempt.trace;
+    const start = () => deliver(sender, job, claimed, { leaseMs, isHeld }, attempt);
     void new Promise<Delivery>((resolve) => this.#starts.add(queue.accountId, () => resolve(start())))
       .then(async (delivery) => {
         const giveUpAt = claimed.startedAt.monotonic + leaseMs;
-        await this.#settles.add({ job, delivery, giveUpAt });
         const { status } = delivery.settlement.transition;
+        const settling = this.#settles.add({ job, delivery, giveUpAt });
+        await (attempt === null ? settling : attempt.settle(job.queueName, status, settling));
         if (status !== 'awaiting_ack') reason = status === 'pending' ? 'change' : 'slot';
       })
       .catch((error: unknown) => {
         // When the lease ends, the job goes back and no attempt is counted.
-        log.error({ err: error, jobId: job.id }, 'the outcome of a delivery could not be written');
+        log.error(
+          { err: error, jobId: job.id, traceId: traceIdOf(job.trace) },
+          'the outcome of a delivery could not be written',
+        );
       })
       .finally(() => {
         this.#deliveries.end();

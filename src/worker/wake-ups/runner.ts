@@ -1,5 +1,7 @@
 import { Logger as GraphileLogger, type Runner, run, runMigrations } from 'graphile-worker';
+import { type Address, createPool } from '../../db/connection/address.ts';
 import type { Database } from '../../db/connection/database.ts';
+import { UNLIMITED } from '../../db/connection/keep-alive.ts';
 import type { Logger } from '../../log.ts';
 import { pause, untilSuccess } from '../../pacing/retry.ts';
 import type { Tasks } from './tasks.ts';
@@ -9,8 +11,17 @@ const POLL_INTERVAL_MS = 1000;
 const RESTART_MS = 500;
 
 /** Installs graphile-worker's own schema. */
-export async function installWakeUps(url: string): Promise<void> {
-  await runMigrations({ connectionString: url, logger: new GraphileLogger(() => () => undefined) });
+export async function installWakeUps(url: Address): Promise<void> {
+  const pool = createPool(url, { max: 2, application_name: 'jobferry migrate', options: UNLIMITED });
+  // The running statement fails, which is enough.
+  const ignore = () => undefined;
+  pool.on('error', ignore);
+  pool.on('connect', (client) => client.on('error', ignore));
+  try {
+    await runMigrations({ pgPool: pool, logger: new GraphileLogger(() => () => undefined) });
+  } finally {
+    await pool.end();
+  }
 }
 
 /**
@@ -84,7 +95,7 @@ export class WakeUpRunner {
 
   #run(): Promise<Runner> {
     return run({
-      pgPool: this.#db.pool,
+      pgPool: this.#db.sessionPool,
       taskList: { ...this.#tasks },
       concurrency: 4,
       pollInterval: POLL_INTERVAL_MS,

@@ -137,6 +137,7 @@ function toRow(
     webhook_url: queue.webhookUrl,
     signing_secret: 'secret',
     next_signing_secret: null,
+    trace_context: null,
     payload: job.payload,
     created_at: new Date(job.createdAt),
     scheduled_for: new Date(job.scheduledFor),

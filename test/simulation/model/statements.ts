@@ -215,6 +215,7 @@ function toRow(tables: Tables, job: JobRow): object {
     ack_timeout: queue.ackTimeout,
     ack_timeout_action: job.ackTimeoutAction ?? queue.ackTimeoutAction,
     is_probe: queue.probeJobId === job.id,
+    trace_context: null,
     now: new Date(now),
   };
 }
