@@ -16,12 +16,16 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('a secret in a file', () => {
-  it.each(['DATABASE_URL', 'BOOTSTRAP_API_KEY', 'ENCRYPTION_KEY', 'WEBHOOK_PROXY_URL', 'OIDC_CLIENT_SECRET'])(
-    '%s_FILE is read',
-    (name) => {
-      expect(withSecretFiles({ [`${name}_FILE`]: file, PORT: '1' })).toEqual({ [name]: 'the secret', PORT: '1' });
-    },
-  );
+  it.each([
+    'DATABASE_URL',
+    'BOOTSTRAP_API_KEY',
+    'ENCRYPTION_KEY',
+    'WEBHOOK_PROXY_URL',
+    'METRICS_TOKEN',
+    'OIDC_CLIENT_SECRET',
+  ])('%s_FILE is read', (name) => {
+    expect(withSecretFiles({ [`${name}_FILE`]: file, PORT: '1' })).toEqual({ [name]: 'the secret', PORT: '1' });
+  });
 
   it('and in the variable itself is one too many', () => {
     expect(() => withSecretFiles({ ENCRYPTION_KEY: 'x', ENCRYPTION_KEY_FILE: file })).toThrow(

@@ -8,6 +8,7 @@ import type { CredentialWatch } from '../services/accounts/credential-watch.ts';
 import { acceptable, wantsEvents } from './acceptable.ts';
 import { tooMuchText } from './answer-texts.ts';
 import { createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
+import { counted } from './counted.ts';
 import { documentLimits } from './document-limits.ts';
 import { exposed } from './errors.ts';
 import { explorerPage } from './explorer/page.ts';
@@ -50,6 +51,7 @@ export function createGraphQL(
     maskedErrors: { maskError: (error) => masked(error, log) },
     plugins: [
       acceptable(),
+      counted(),
       documentLimits,
       ...(graphiql ? [] : [blockFieldSuggestionsPlugin(), withoutIntrospection]),
       affordable,

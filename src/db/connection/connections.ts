@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { Distribution, SECONDS } from '../../counts/distribution.ts';
 import { JobferryError, unavailable } from '../../domain/errors.ts';
 import { AbandonedSessions } from './abandoned-sessions.ts';
 import type { DatabaseLog } from './database-log.ts';
@@ -27,6 +28,8 @@ types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, parseTimestamp);
 /** A pool of connections that never has more than `max` sessions on the server, including abandoned ones. */
 export class Connections {
   readonly pool: pg.Pool;
+  /** Time in seconds that statements have waited for a connection. */
+  readonly waits = new Distribution(SECONDS);
   readonly #abandoned: AbandonedSessions;
   readonly #usualMs: number;
   /** Time limit of connections whose limit is not the usual one. After a statement it is never below the usual one. */
@@ -90,9 +93,12 @@ export class Connections {
   }
 
   async #onConnection<T>(work: (client: pg.PoolClient) => Promise<T>, assertMaySend?: () => void): Promise<T> {
+    const since = performance.now();
     const client = await this.pool.connect().catch((error: unknown) => {
+      this.waits.observe((performance.now() - since) / 1000);
       throw unavailable('the database is not available', 'nothing', error);
     });
+    this.waits.observe((performance.now() - since) / 1000);
     let broken: unknown;
     try {
       assertMaySend?.();

@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import type { Cipher } from '../../db/connection/cipher.ts';
 import { type PublishAnswer, type PublishItem, publish, publishAudited } from '../../db/delivery/publish.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
@@ -39,7 +40,7 @@ const MAX_ENCRYPTING = 10_000;
 
 export function createPublish(context: Context) {
   const createBatcher = () =>
-    new Batcher<PublishItem, PublishAnswer>((items) => publish(context.db, items, context.periods), {
+    new Batcher<PublishItem, PublishAnswer>((items) => counted(items, publish(context.db, items, context.periods)), {
       maxItems: 200,
       // Publishes of all accounts wait for a running statement, so it must be short.
       maxBytes: MIB,
@@ -99,6 +100,20 @@ export function createPublish(context: Context) {
     }
   };
 
+  const publishOne = async (account: Account, queueName: string, input: PublishInput): Promise<Published> => {
+    const plain = itemOf(account, queueName, input);
+    // One deadline for all rounds, because the client waits for the last one.
+    const giveUpAt = performance.now() + DEADLINE_MS;
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const item = inForm(plain);
+      const batcher = item.payload.length > LARGE ? large : small;
+      const answer = await batcher.add(account.id, item, giveUpAt - performance.now());
+      const result = resultOf(account, plain, answer);
+      if (result !== null) return result;
+    }
+    throw unavailable(RACE, 'nothing');
+  };
+
   return {
     /**
      * Publishes a job; resolves after the commit, so a 201 means that the job is stored.
@@ -106,17 +121,12 @@ export function createPublish(context: Context) {
      * @throws JobferryError `not_found` (queue), `limit_reached`, `unavailable`
      */
     async publish(account: Account, queueName: string, input: PublishInput): Promise<Published> {
-      const plain = itemOf(account, queueName, input);
-      // One deadline for all rounds, because the client waits for the last one.
-      const giveUpAt = performance.now() + DEADLINE_MS;
-      for (let round = 0; round < MAX_ROUNDS; round += 1) {
-        const item = inForm(plain);
-        const batcher = item.payload.length > LARGE ? large : small;
-        const answer = await batcher.add(account.id, item, giveUpAt - performance.now());
-        const result = resultOf(account, plain, answer);
-        if (result !== null) return result;
+      try {
+        return await publishOne(account, queueName, input);
+      } catch (error) {
+        counts.refused(error);
+        throw error;
       }
-      throw unavailable(RACE, 'nothing');
     },
 
     /**
@@ -134,11 +144,12 @@ export function createPublish(context: Context) {
       for (let round = 0; round < MAX_ROUNDS && open.length > 0; round += 1) {
         const items = open.map(([, item]) => inForm(item));
         const sending = db.changingTurns.run(account.id, () =>
-          publishAudited(db, authorOf(account), items, { periods, single }),
+          counted(items, publishAudited(db, authorOf(account), items, { periods, single })),
         );
         const answers = await sending.catch((error: Error) => {
           // Some jobs are stored by now, so the call has not failed.
           if (round > 0) return error;
+          for (const _ of open) counts.refused(error);
           throw error;
         });
         open = open.filter(([n, item], index) => {
@@ -147,12 +158,31 @@ export function createPublish(context: Context) {
             return resultOf(account, item, answers[index] as PublishAnswer);
           });
           if (result !== null) results[n] = result;
+          if (result instanceof Error) counts.refused(result);
           return result === null;
         });
       }
       return results;
     },
   };
+}
+
+/** Counts a batch when it is committed: jobs are also stored if their clients have stopped waiting. */
+async function counted(items: readonly PublishItem[], publishing: Promise<PublishAnswer[]>): Promise<PublishAnswer[]> {
+  const startedAt = performance.now();
+  try {
+    const answers = await publishing;
+    counts.publishes.done('ok', startedAt, items.length);
+    for (const answer of answers) {
+      if (answer.outcome === 'created' || answer.outcome === 'existing') {
+        counts.published(answer.queueId, answer.outcome);
+      }
+    }
+    return answers;
+  } catch (error) {
+    counts.publishes.done('error', startedAt, items.length);
+    throw error;
+  }
 }
 
 function orError<T>(work: () => T): T | Error {

@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import type { Settlement } from '../../db/delivery/settle.ts';
 import { buildEnvelope } from '../../delivery/envelope.ts';
@@ -52,7 +53,12 @@ export async function deliver(
     stillMine: (remainingMs) => isHeld() && elapsedMs(claimed.startedAt) + remainingMs + SETTLE_MS <= leaseMs,
   });
   // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime.
-  return decide(job, result, claimed.now + performance.now() - claimed.startedAt.monotonic);
+  const delivery = decide(job, result, claimed.now + performance.now() - claimed.startedAt.monotonic);
+  const { outcome, durationMs } = delivery;
+  const statusCode = delivery.settlement.answer?.statusCode ?? null;
+  const waitedMs = claimed.now - job.scheduledFor.getTime();
+  counts.delivered(job.queueId, { outcome, statusCode, durationMs, waitedMs });
+  return delivery;
 }
 
 /** Builds the envelope and drops the job's payload: keeping both would double the memory of a waiting delivery. */
