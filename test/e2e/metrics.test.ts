@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../support/account.ts';
@@ -7,6 +7,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { type Family, parsePage, samplesOf, sumOf } from '../support/metrics-page.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
+import { hasPrometheus, promtool, startPrometheus } from '../support/prometheus.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
@@ -168,6 +169,28 @@ describe('counters', () => {
     expect(operations({ type: 'mutation', result: 'ok' })).toBe(2);
     expect(operations({ result: 'refused' })).toBe(1);
   });
+
+  it.skipIf(!hasPrometheus)('are the same in a real Prometheus, which evaluates all rules', async () => {
+    const files = ['jobferry.rules.yml', 'jobferry.alerts.yml'].map((name) => join(ROOT, 'deploy/prometheus', name));
+    const targets = [{ url: workerPages }, { url: apiProcess.baseUrl, token: TOKEN }];
+    const prometheus = await startPrometheus(targets, files);
+    const message = 'the counters in Prometheus';
+    await waitFor(async () => (await prometheus.query('sum(up)'))[0] === 2, { message });
+    expect(await prometheus.query('sum(jobferry_deliveries_total)')).toEqual([receiver.requests.length]);
+    expect(await prometheus.query('sum(jobferry_deliveries_total{queue="dead",status_class="4xx"})')).toEqual([3]);
+    expect(await prometheus.query('sum(jobferry_jobs_completed_total)')).toEqual([13]);
+    expect(await prometheus.query('count(count by (instance) (jobferry_queue_jobs))')).toEqual([1]);
+    type Rules = { groups: { rules: { name: string; health: string }[] }[] };
+    const rules = await waitFor(
+      async () => {
+        const all = (await prometheus.get<Rules>('rules')).groups.flatMap((group) => group.rules);
+        return all.every(({ health }) => health !== 'unknown') ? all : null;
+      },
+      { message: 'all rules evaluated' },
+    );
+    expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
+    expect(rules.length).toBeGreaterThan(30);
+  });
 });
 
 describe('a page', () => {
@@ -198,6 +221,53 @@ describe('a page', () => {
     );
     const shown = (await scrapeBoth()).flatMap((page) => [...page.keys()]);
     expect(documented).toEqual(new Set(shown.filter((name) => name.startsWith('jobferry_'))));
+  });
+
+  it('has each metric that rules and dashboards of deploy/ name, with the labels that they select by', async () => {
+    const deploy = join(ROOT, 'deploy');
+    const files = (await readdir(deploy, { recursive: true })).filter((name) =>
+      /^(prometheus|grafana)\/jobferry/.test(name),
+    );
+    expect(files).toHaveLength(5);
+    const texts = await Promise.all(files.map((name) => readFile(join(deploy, name), 'utf8')));
+    const missing = async () => {
+      const labelsOf = new Map<string, Set<string>>();
+      for (const page of await scrapeBoth()) {
+        for (const { name, labels } of [...page.values()].flatMap(({ samples }) => samples)) {
+          labelsOf.set(name, new Set([...(labelsOf.get(name) ?? BY_PROMETHEUS), ...Object.keys(labels)]));
+        }
+      }
+      const used = texts.flatMap((text) => [...text.replaceAll('\\"', '"').matchAll(METRIC_IN_QUERY)]);
+      expect(used.length).toBeGreaterThan(150);
+      return used
+        .filter(([, name = '', selector = '']) => {
+          const selected = [...selector.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label);
+          return !selected.every((label) => labelsOf.get(name)?.has(label)) || !labelsOf.has(name);
+        })
+        .map(([text]) => text);
+    };
+    // The first sweep and the like may still be running.
+    await waitFor(async () => (await missing()).length === 0, { message: 'all metrics' }).catch(() => undefined);
+    expect(await missing()).toEqual([]);
+  });
+});
+
+/** A metric of Jobferry or of its process, and not the name of a recording rule, with its selector. */
+const METRIC_IN_QUERY = /(?<![\w:])((?:jobferry|process|nodejs)_\w+)(?:\{([^}]*)\})?/g;
+/** Labels that Prometheus adds to everything. */
+const BY_PROMETHEUS = ['job', 'instance'];
+
+describe.skipIf(!hasPrometheus)('promtool', () => {
+  it('finds nothing to correct in the names and types of our metrics', async () => {
+    const pages = [await fetchPage(workerPages), await fetchPage(apiProcess.baseUrl)];
+    for (const page of pages) {
+      const found = promtool(['check', 'metrics'], { input: await page.text() });
+      expect(found.split('\n').filter((line) => line.startsWith('jobferry_'))).toEqual([]);
+    }
+  });
+
+  it('passes the tests of the rules', () => {
+    promtool(['test', 'rules', 'jobferry.test.yml'], { cwd: join(ROOT, 'deploy/prometheus') });
   });
 });
 
