@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cidrs, nameServers } from './config/addresses.ts';
+import { METRICS_VARIABLES, type MetricsConfig, metricsConfig } from './config/metrics.ts';
 import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
 import { parseDatabaseUrl } from './domain/database-url.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
@@ -40,6 +41,7 @@ export interface Config {
   readonly maxBodyBytes: number;
   readonly workerCapacity: number;
   readonly logLevel: LogLevel;
+  readonly metrics: MetricsConfig;
   readonly graphiql: boolean;
   readonly dashboard: boolean;
   /** Address of the dashboard in browsers, with a slash at its end; null if it is not known. */
@@ -174,6 +176,7 @@ const environment = z.object({
   DASHBOARD: flag(true),
   SESSION_MAX_SECONDS: seconds(43_200, 60, MAX_PERIOD),
   OIDC_ONLY: flag(false),
+  ...METRICS_VARIABLES,
   ...SIGN_IN_VARIABLES,
   NODE_ENV: z.string().optional(),
 });
@@ -225,6 +228,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     maxBodyBytes: e.MAX_BODY_BYTES,
     workerCapacity: e.WORKER_CAPACITY,
     logLevel: e.LOG_LEVEL,
+    metrics: metricsConfig(e),
     graphiql: e.GRAPHIQL ?? !production,
     dashboard: e.DASHBOARD,
     publicUrl: e.PUBLIC_URL,

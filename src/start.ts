@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { ClockWatch, checkClock, useClockWatch } from './db/connection/clock-watch.ts';
@@ -20,6 +21,7 @@ import {
 import { createLive } from './live/hub.ts';
 import type { Live } from './live/live.ts';
 import type { Logger } from './log.ts';
+import { openMetrics } from './metrics/index.ts';
 import { OidcProvider } from './oidc/provider.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { repeat } from './pacing/repeat.ts';
@@ -69,11 +71,12 @@ export async function startService(config: Config, log: Logger, options: StartOp
   try {
     const front = await bind({ host: config.host, port: config.port });
     const closeFront = started.add(() => front.close());
+    const metricsFront = await bindMetrics(config, started);
     const onNewApiKey = (key: string) => options.onNewApiKey?.(key, front.url);
     const database = await openDatabase(config, log, { guest: false, onNewApiKey });
     started.add(() => database.close());
-    const service = await startParts({ config, log, database, started }, { front, closeFront });
-    log.info({ url: front.url, role: config.role }, 'listening');
+    const service = await startParts({ config, log, database, started }, { front, closeFront, metricsFront });
+    log.info({ url: front.url, role: config.role, metricsUrl: metricsFront?.url }, 'listening');
     return service;
   } catch (error) {
     await started
@@ -90,10 +93,14 @@ interface Foundations {
   started: StartedParts;
 }
 
-async function startParts(
-  foundations: Foundations,
-  { front, closeFront }: { front: Bound; closeFront: () => Promise<unknown> },
-): Promise<Service> {
+interface Fronts {
+  front: Bound;
+  closeFront: () => Promise<unknown>;
+  /** Null if metrics have no port of their own. */
+  metricsFront: Bound | null;
+}
+
+async function startParts(foundations: Foundations, { front, closeFront, metricsFront }: Fronts): Promise<Service> {
   const { config, log, database, started } = foundations;
   const { db } = database;
   const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
@@ -116,7 +123,9 @@ async function startParts(
   const readiness = createReadiness({ db, log, workerProblem: () => worker?.problem() });
   const dashboard = services === null ? null : openDashboard(config, log);
   const signIn = services === null ? null : signInOf(foundations, context, services);
-  const app = createApp({ services, config, log, readiness, graphql, signIn, dashboard });
+  const metrics = startMetrics(foundations, { listener, worker, retentionMs: periods.retentionMs });
+  const onFront = metricsFront === null ? metrics : null;
+  const app = createApp({ services, config, log, readiness, graphql, signIn, dashboard, metrics: onFront });
   const stopHeartbeat = startHeartbeat(db, log, () => ({
     role: config.role,
     version: VERSION,
@@ -125,6 +134,7 @@ async function startParts(
   }));
   started.add(stopHeartbeat);
   front.serve(app);
+  metricsFront?.serve(createApp({ services: null, config, log, readiness, metrics }));
 
   return {
     url: front.url,
@@ -137,6 +147,26 @@ async function startParts(
       await started.stop();
     },
   };
+}
+
+/** The port of the metrics stays open until the process has stopped everything else. */
+async function bindMetrics({ host, metrics }: Config, started: StartedParts): Promise<Bound | null> {
+  if (metrics.port === null) return null;
+  const bound = await bind({ host, port: metrics.port, variable: 'METRICS_PORT' });
+  started.add(() => bound.close());
+  return bound;
+}
+
+function startMetrics(
+  { config, log, database: { db }, started }: Foundations,
+  { listener, worker, retentionMs }: { listener: Listener; worker: Worker | null; retentionMs: number },
+): RequestListener {
+  const { role, workerCapacity: capacity } = config;
+  const stateOf = (of: Worker) => ({ inFlight: of.inFlight(), capacity, delivers: of.problem() === null });
+  const process = { version: VERSION, role, worker: () => (worker === null ? null : stateOf(worker)) };
+  const metrics = openMetrics({ ...config.metrics, db, log, listener, retentionMs, process });
+  started.add(async () => metrics.stop());
+  return metrics.answer;
 }
 
 function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {

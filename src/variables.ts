@@ -10,6 +10,7 @@ const SECRETS: readonly string[] = [
   'BOOTSTRAP_API_KEY',
   'ENCRYPTION_KEY',
   'WEBHOOK_PROXY_URL',
+  'METRICS_TOKEN',
   'OIDC_CLIENT_SECRET',
 ];
 

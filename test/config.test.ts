@@ -42,6 +42,7 @@ describe('defaults (README, "Variables")', () => {
       maxBodyBytes: 1_048_576,
       workerCapacity: 1000,
       logLevel: 'info',
+      metrics: { port: null, token: null, maxQueues: 0 },
       graphiql: true,
       dashboard: true,
       publicUrl: null,
@@ -69,6 +70,29 @@ describe('defaults (README, "Variables")', () => {
 
   it('closes loopback everywhere when the list is set to nothing', () => {
     expect(parseConfig({ WEBHOOK_ALLOW_CIDRS: '' }).webhookAllowCidrs).toEqual([]);
+  });
+});
+
+describe('metrics', () => {
+  it('name queues only if they have a port of their own or need a token', () => {
+    const token = 'token-of-the-metrics';
+    expect(parseConfig({ METRICS_TOKEN: token }).metrics).toEqual({ port: null, token, maxQueues: 100 });
+    expect(parseConfig({ METRICS_PORT: '9464' }).metrics).toEqual({ port: 9464, token: null, maxQueues: 100 });
+    expect(parseConfig({ METRICS_PORT: '0', METRICS_MAX_QUEUES: '7' }).metrics).toMatchObject({
+      port: 0,
+      maxQueues: 7,
+    });
+    expect(parseConfig({ METRICS_MAX_QUEUES: '7' }).metrics.maxQueues).toBe(0);
+  });
+
+  it.each([
+    ['METRICS_PORT', '70000'],
+    ['METRICS_TOKEN', 'short'],
+    ['METRICS_MAX_QUEUES', '1001'],
+  ])('%s: %s is refused, without its value', (name, value) => {
+    const refused = complaintOf({ [name]: value });
+    expect(refused).toContain(name);
+    expect(refused).not.toContain(value);
   });
 });
 

@@ -22,6 +22,7 @@ describe('a secret in a file', () => {
     'BOOTSTRAP_API_KEY',
     'ENCRYPTION_KEY',
     'WEBHOOK_PROXY_URL',
+    'METRICS_TOKEN',
     'OIDC_CLIENT_SECRET',
   ])('%s_FILE is read', (name) => {
     expect(withSecretFiles({ [`${name}_FILE`]: file, PORT: '1' })).toEqual({ [name]: 'the secret', PORT: '1' });

@@ -9,6 +9,7 @@ import type { CredentialWatch } from '../services/accounts/credential-watch.ts';
 import { acceptable, wantsEvents } from './acceptable.ts';
 import { tooMuchText } from './answer-texts.ts';
 import { createContext, type GraphQLContext, type GraphQLServices } from './context.ts';
+import { counted } from './counted.ts';
 import { documentLimits } from './document-limits.ts';
 import { exposed } from './errors.ts';
 import { explorerPage } from './explorer/page.ts';
@@ -54,6 +55,7 @@ export function createGraphQL(
     maskedErrors: { maskError: (error) => masked(error, log) },
     plugins: [
       acceptable(),
+      counted(),
       documentLimits,
       ...(graphiql ? [] : [blockFieldSuggestionsPlugin(), withoutIntrospection]),
       affordable,

@@ -6,6 +6,7 @@ import { contract, writeJson } from '../contract/index.ts';
 import type { Account } from '../domain/account.ts';
 import { accountOf, authentication, keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './authentication.ts';
 import { bodyReader } from './body.ts';
+import { counted } from './counted.ts';
 import { type Dashboard, mountDashboard } from './dashboard.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { mountDocumentation } from './docs.ts';
@@ -42,11 +43,13 @@ export interface AppOptions {
   signIn?: SignIn | null;
   /** Null if the process does not serve the dashboard. */
   dashboard?: Dashboard | null;
+  /** Serves `/metrics`; null if these are on another port. */
+  metrics?: RequestListener | null;
 }
 
 /** The whole HTTP surface. Every answer is JSON, also after errors (D22), except the pages for people. */
 export function createApp(options: AppOptions): Express {
-  const { services, config, log, readiness, graphql = null, signIn = null, dashboard = null } = options;
+  const { services, config, log, readiness, graphql = null, signIn = null, dashboard = null, metrics = null } = options;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -65,16 +68,16 @@ export function createApp(options: AppOptions): Express {
     res.json({ status: 'ok' });
   });
   app.get('/readyz', readyz(readiness));
+  if (metrics !== null) app.get('/metrics', metrics);
   if (signIn !== null) mountSignIn(app, signIn);
   if (byKey !== null && graphql !== null) {
     const authenticated = signIn === null ? byKey : sessionAuthentication(signIn, unread, byKey);
     mountGraphQL(app, authenticated, graphql, { maxBodyBytes: config.maxBodyBytes, unread });
   }
   if (dashboard !== null) mountDashboard(app, dashboard);
-  if (signIn !== null) {
-    const listener = app as unknown as { handle: RequestListener };
-    listener.handle = withoutPrefix(basePathOf(signIn.address), listener.handle.bind(app));
-  }
+  const listener = app as unknown as { handle: RequestListener };
+  if (signIn !== null) listener.handle = withoutPrefix(basePathOf(signIn.address), listener.handle.bind(app));
+  listener.handle = counted(listener.handle.bind(app));
 
   app.use((_req, _res, next) => next(new HttpRefusal(404, 'not found')));
   app.use(errorHandler(log));

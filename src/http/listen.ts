@@ -24,6 +24,8 @@ const TIMEOUTS = {
 export interface ListenOptions {
   host: string;
   port: number;
+  /** The variable that names the port, for messages; `PORT` if undefined. */
+  variable?: string;
   timeouts?: Partial<typeof TIMEOUTS>;
   slowest?: typeof SLOWEST;
   /** Most connections at once. Tests set a smaller number. */
@@ -114,13 +116,13 @@ const answerWhileStarting: RequestListener = (req, res) => {
   }
 };
 
-function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOptions): Error {
+function cannotListen(error: NodeJS.ErrnoException, { host, port, variable = 'PORT' }: ListenOptions): Error {
   const because = (message: string) => new Error(message, { cause: error });
   switch (error.code) {
     case 'EADDRINUSE':
-      return because(`port ${port} of ${host} is in use: stop the program that listens there, or set PORT`);
+      return because(`port ${port} of ${host} is in use: stop the program that listens there, or set ${variable}`);
     case 'EACCES':
-      return because(`this user may not listen on port ${port} of ${host}: set PORT to 1024 or above`);
+      return because(`this user may not listen on port ${port} of ${host}: set ${variable} to 1024 or above`);
     case 'EADDRNOTAVAIL':
       return because(`${host} is not an address of this machine: set HOST`);
     case 'ENOTFOUND':

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { contract } from '../contract/index.ts';
+import { counts } from '../counts/counts.ts';
 import { Admission, type Publish } from './admission.ts';
 import { accountOf, keyIn } from './authentication.ts';
 import { belongsTo } from './open-connections.ts';
@@ -80,13 +81,15 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
   };
 }
 
-function isPublishPath({ method, url }: IncomingMessage): boolean {
+/** Whether it is a publish, for requests that are refused before their route is known. */
+export function isPublishPath({ method, url }: Pick<IncomingMessage, 'method' | 'url'>): boolean {
   return method === 'POST' && PUBLISH.test(url ?? '');
 }
 
 /** As cheap as possible: an overloaded process refuses most of the time. */
 function refuse(res: ServerResponse): void {
   if (res.destroyed) return;
+  counts.refusedPublishes.add('busy');
   res.writeHead(503, REFUSAL_HEADERS);
   res.end(REFUSAL);
 }

@@ -11,6 +11,12 @@ import {
 } from '../../src/db/delivery/stored-job.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { dismissCause } from '../../src/db/dismissals.ts';
+import {
+  measuredQueues,
+  measuresOfOthers,
+  measuresOfQueues,
+  measuresOfService,
+} from '../../src/db/insight/measures.ts';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { waitingJobs } from '../../src/db/insight/queues.ts';
 import { rollUp, totalStats } from '../../src/db/insight/statistics.ts';
@@ -132,6 +138,15 @@ const CASES: [string, () => Promise<unknown>][] = [
   ['the depth of a queue', () => stateOf('depth')],
   ['the use of a queue', () => stateOf('use')],
   ['what a page shows of a queue', () => stateOf('row', 'depth', 'use', 'attempts', 'published')],
+  [
+    'the facts of the metrics',
+    async () => {
+      const queues = (await measuredQueues(fixture.db, 5)).map(({ id }) => id);
+      await measuresOfQueues(fixture.db, queues);
+      await measuresOfOthers(fixture.db, queues);
+      await measuresOfService(fixture.db, RETENTION_MS);
+    },
+  ],
   ['why a job waits', () => waitingJobs(fixture.db, fixture.accountId, [anyJob])],
   [
     'a job with what belongs to it',

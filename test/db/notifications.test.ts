@@ -72,6 +72,20 @@ it('listens again after its connection was cut, and reports it each time', async
   await waitFor(() => heard.includes('other: after'), { message: 'a message after the cut' });
 });
 
+it('holds a lock that no other process can take, until it gives it up or its connection ends', async () => {
+  const { listener: one } = await listen({ channels: ['one'] });
+  const { listener: other } = await listen({ channels: ['one'] });
+  expect([await one.lock('a'), await one.lock('a'), await other.lock('a')]).toEqual([true, true, false]);
+  expect([one.holds('a'), other.holds('a'), one.holds('b')]).toEqual([true, false, false]);
+  await one.unlock('a');
+  expect([one.holds('a'), await other.lock('a'), await one.lock('a')]).toEqual([false, true, false]);
+  await other.stop();
+  expect(other.holds('a')).toBe(false);
+  await waitFor(() => one.lock('a'), { message: 'the lock of a connection that has ended' });
+  await db.query(`select pg_terminate_backend(pid) from (${CONNECTIONS}) as listeners`);
+  await waitFor(() => !one.holds('a'), { message: 'the lock lost with its connection' });
+});
+
 it('starts without a database, and listens when there is one', async () => {
   const { relay, url: relayed } = await relayDatabase(url);
   await relay.cut();

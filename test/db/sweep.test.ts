@@ -1,6 +1,8 @@
 import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { counts } from '../../src/counts/counts.ts';
 import { createLog } from '../../src/log.ts';
 import { Sweeper } from '../../src/worker/maintenance/sweeper.ts';
+import { countedSince } from '../support/counted.ts';
 import {
   type Fixture,
   LIFETIME_MS,
@@ -79,7 +81,9 @@ it('removes all that is past retention, batch after batch, and leaves locked row
   await holder.query('begin');
   await holder.query('select from job where id = any ($1) for update', [held]);
   const { sweeper, reports } = createSweeper();
+  const counted = countedSince(counts.removed, 'jobs');
   await sweeper.run();
+  expect(counted()).toBe(OLD - 2);
   expect(reports).toEqual([{ removed: expect.objectContaining({ jobs: OLD - 2 }), ms: expect.any(Number) }]);
   await holder.query('rollback');
   holder.release();

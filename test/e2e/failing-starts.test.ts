@@ -42,15 +42,18 @@ function expectOneLine({ code, stdout, stderr }: CommandResult, line: string | R
 }
 
 describe.concurrent('a start', () => {
-  it('on a taken port ends with one line, and starts no database of its own', async () => {
-    const dataDir = await emptyFolder();
-    const result = await runJobferry(['serve'], { DATA_DIR: dataDir, PORT: String(port) });
-    expectOneLine(
-      result,
-      `jobferry: port ${port} of 127.0.0.1 is in use: stop the program that listens there, or set PORT`,
-    );
-    expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
-  });
+  it.each(['PORT', 'METRICS_PORT'])(
+    'on a taken %s ends with one line, and starts no database of its own',
+    async (variable) => {
+      const dataDir = await emptyFolder();
+      const result = await runJobferry(['serve'], { DATA_DIR: dataDir, PORT: '0', [variable]: String(port) });
+      expectOneLine(
+        result,
+        `jobferry: port ${port} of 127.0.0.1 is in use: stop the program that listens there, or set ${variable}`,
+      );
+      expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
+    },
+  );
 
   it.each([
     ['192.0.2.1', 'jobferry: 192.0.2.1 is not an address of this machine: set HOST'],

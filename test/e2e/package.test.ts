@@ -48,7 +48,7 @@ describe("the server's package", () => {
       .split('\n')
       .map((file) => file.replace(/^package\//, ''));
     const named =
-      /^(dist\/.+|demo\/payloads\/.+|prisma\/functions\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
+      /^(dist\/.+|demo\/payloads\/.+|deploy\/.+|prisma\/functions\/.+|prisma\/migrations\/.+|prisma\/schema\.prisma|schema\.graphql|package\.json)$/;
     const forPeople = /^(README\.md|CHANGELOG\.md|LICEN[CS]E(\.md)?)$/;
     expect(files.filter((file) => !named.test(file) && !forPeople.test(file))).toEqual([]);
     expect(files.filter((file) => file.startsWith('dist/client/'))).toEqual([]);

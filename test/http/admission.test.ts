@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { counts } from '../../src/counts/counts.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
 import { Admission, type Publish } from '../../src/http/admission.ts';
+import { countedSince } from '../support/counted.ts';
 import { testApi } from '../support/fake-api.ts';
 import { CREATED_AT, ID } from '../support/fake-services.ts';
 
@@ -202,6 +204,7 @@ it('what has waited too long is refused before anything is done for it, and the 
   };
   const api = await testApi({ services: { jobs: { publish: publishJob } } });
   const publish = () => api.send('POST', '/v1/queues/mails/jobs', { body: '{"payload":{}}' });
+  const refused = countedSince(counts.refusedPublishes, 'busy');
   const answers = Array.from({ length: 280 }, publish);
   const done = await Promise.race([Promise.any(answers), written]);
   expect(done).toMatchObject({
@@ -214,5 +217,6 @@ it('what has waited too long is refused before anything is done for it, and the 
   const begun = api.calls.filter(({ method }) => method === 'jobs.publish').length;
   expect(statuses.filter((status) => status === 201)).toHaveLength(begun);
   expect(statuses.filter((status) => status === 503).length).toBe(280 - begun);
+  expect(refused()).toBe(280 - begun);
   expect((await publish()).status).toBe(201);
 });

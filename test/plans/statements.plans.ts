@@ -22,6 +22,12 @@ import { accountMarks, WATCHED_LISTS } from '../../src/db/insight/account-marks.
 import { removeInstance, reportInstance } from '../../src/db/insight/instances.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
 import { lastAttempts } from '../../src/db/insight/last-attempts.ts';
+import {
+  measuredQueues,
+  measuresOfOthers,
+  measuresOfQueues,
+  measuresOfService,
+} from '../../src/db/insight/measures.ts';
 import { type QueuePart, queueNow } from '../../src/db/insight/queue-now.ts';
 import { jobsAhead, liveQueueIds, waitingJobs } from '../../src/db/insight/queues.ts';
 import { indexAttempts, rollUp, totalStats } from '../../src/db/insight/statistics.ts';
@@ -280,6 +286,10 @@ const CASES: Case[] = [
   ['jobs ahead', 5000, () => jobsAhead(db, by().accountId, [job.id])],
   ['marks of lists', 2000, () => accountMarks(db, by().accountId, new Set(WATCHED_LISTS))],
   ['lags', 500, () => serviceLags(db, by().accountId, RETENTION_MS)],
+  ['measured queues', 500, () => measuredQueues(db, 100)],
+  ['measures of queues', 60_000, () => measuresOfQueues(db, [q.completed.id, q.dead.id, q.small.id])],
+  ['measures of other queues', 60_000, () => measuresOfOthers(db, [q.small.id])],
+  ['measures of the service', 500, () => measuresOfService(db, RETENTION_MS)],
   ['why a job waits', 2000, () => waitingJobs(db, by().accountId, [job.id])],
   ['statistics', 60_000, () => stateOf(q.completed.id, 'attempts')],
   ['roll up', 400_000, () => rollUp(db, RETENTION_MS)],

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
+import { counts } from '../../src/counts/counts.ts';
 import type { Database, Statement } from '../../src/db/connection/database.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
-import { emptyDeletedQueue } from '../../src/worker/maintenance/recover.ts';
+import { emptyDeletedQueue, expireDeadlines } from '../../src/worker/maintenance/recover.ts';
+import { countedSince } from '../support/counted.ts';
 import { openFixture } from '../support/database-fixture.ts';
 
 it('a job that cannot be settled stops no other of its batch', async () => {
@@ -20,4 +22,21 @@ it('a job that cannot be settled stops no other of its batch', async () => {
   const rows = await fixture.db.query<{ id: string }>(`select id from job where status = 'pending'`);
   expect(rows).toEqual([{ id: poisoned }]);
   expect(warnings).toEqual([{ err: expect.any(Error), jobId: poisoned }]);
+});
+
+it('claims that are taken back are counted, and jobs that died', async () => {
+  const fixture = await openFixture();
+  const queue = await fixture.createQueue();
+  await fixture.publishJobs(queue, 5);
+  await fixture.claim(queue, 3);
+  await fixture.db.query(`update job set deadline = jobferry_now() - interval '1 s' where status = 'processing'`);
+  const takenBack = countedSince(counts.takebacks, 'expired_lease');
+  await expireDeadlines(fixture.db, queue.id);
+  expect(takenBack()).toBe(3);
+  await emptyDeletedQueue(fixture.db, queue.id, NO_CHANGES);
+  const died = counts.queues
+    .take((id) => id === queue.id)
+    .queues.get(queue.id)
+    ?.entries();
+  expect(died).toEqual([{ values: ['dead', 'queue_deleted'], count: 5 }]);
 });

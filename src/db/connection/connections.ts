@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { Distribution, SECONDS } from '../../counts/distribution.ts';
 import { JobferryError, unavailable } from '../../domain/errors.ts';
 import { AbandonedSessions } from './abandoned-sessions.ts';
 import { type Address, createPool } from './address.ts';
@@ -43,6 +44,8 @@ interface ConnectionsOptions {
 /** A pool of connections that never has more than `max` sessions on the server, including abandoned ones. */
 export class Connections {
   readonly pool: pg.Pool;
+  /** Time in seconds that statements have waited for a connection. */
+  readonly waits = new Distribution(SECONDS);
   /** Null behind a pooler, whose sessions are not those of this process. */
   readonly #abandoned: AbandonedSessions | null;
   readonly #isPooled: boolean;
@@ -115,9 +118,12 @@ export class Connections {
   }
 
   async #onConnection<T>(work: (client: pg.PoolClient) => Promise<T>, assertMaySend?: () => void): Promise<T> {
+    const since = performance.now();
     const client = await this.pool.connect().catch((error: unknown) => {
+      this.waits.observe((performance.now() - since) / 1000);
       throw unavailable('the database is not available', 'nothing', error);
     });
+    this.waits.observe((performance.now() - since) / 1000);
     let broken: unknown;
     try {
       assertMaySend?.();

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Distribution } from '../../counts/distribution.ts';
 import { JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
 import type { SearchBudget } from '../search/budget.ts';
 import type { Address } from './address.ts';
@@ -52,6 +53,18 @@ interface ReadingOptions {
   maxMs?: number | undefined;
   /** Whether the client has gone. A statement whose turn comes after that is refused. */
   isGone?: (() => boolean) | undefined;
+}
+
+/** How the connections of a pool are used. */
+export interface PoolUse {
+  pool: 'main' | 'reading' | 'direct';
+  max: number;
+  used: number;
+  idle: number;
+  /** Statements that wait for a connection. */
+  waiting: number;
+  /** Time in seconds that statements have waited for a connection since the start. */
+  waits: Distribution;
 }
 
 /** The pools of the process, shared by the hand-written SQL, Prisma and graphile-worker. */
@@ -152,10 +165,20 @@ export class Database {
     return noPrimary ?? this.origin.refusal;
   }
 
+  poolUse(): PoolUse[] {
+    const uses = [useOf('main', this.connections), useOf('reading', this.readingConnections)];
+    return this.directConnections === null ? uses : [...uses, useOf('direct', this.directConnections)];
+  }
+
   async close(): Promise<void> {
     const all = [this.connections, this.readingConnections, this.directConnections];
     await Promise.all(all.map((connections) => connections?.close()));
   }
+}
+
+function useOf(name: PoolUse['pool'], { pool, waits }: Connections): PoolUse {
+  const { totalCount: total, idleCount: idle, waitingCount: waiting } = pool;
+  return { pool: name, max: pool.options.max, used: total - idle, idle, waiting, waits };
 }
 
 /**

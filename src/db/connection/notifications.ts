@@ -40,6 +40,9 @@ export interface Subscription {
   onListening?(): void;
 }
 
+const TAKE_LOCK = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as taken';
+const RELEASE_LOCK = 'select pg_advisory_unlock(hashtextextended($1, 0))';
+
 const PING_MS = 1000;
 /** Time limit of a ping. */
 const PONG_MS = 1500;
@@ -53,6 +56,10 @@ export class Listener {
   readonly #subscriptions: Subscription[] = [];
   readonly #stopping = new AbortController();
   #client: pg.Client | null = null;
+  /** The connection while it listens. */
+  #listening: pg.Client | null = null;
+  /** The connection that took a lock, by the name of the lock. A lock ends with its connection. */
+  readonly #locks = new Map<string, pg.Client>();
   #done: Promise<void> = Promise.resolve();
 
   constructor(options: ListenerOptions) {
@@ -75,6 +82,30 @@ export class Listener {
     this.#stopping.abort();
     const gone = Promise.all([this.#client?.end().catch(() => undefined), this.#done]);
     await Promise.race([gone, sleep(GOODBYE_MS, undefined, { ref: false })]);
+  }
+
+  /**
+   * Takes an advisory lock on this connection unless another process holds it; keeps it if this one holds it already. The
+   * server releases it when the process ends or the connection is lost. One call at a time.
+   * @returns whether this process holds the lock
+   */
+  async lock(name: string): Promise<boolean> {
+    const client = this.#listening;
+    if (client === null || this.holds(name)) return client !== null;
+    const { rows } = await client.query<{ taken: boolean }>(TAKE_LOCK, [name]);
+    if (rows[0]?.taken === true) this.#locks.set(name, client);
+    return this.holds(name);
+  }
+
+  holds(name: string): boolean {
+    return this.#listening !== null && this.#locks.get(name) === this.#listening;
+  }
+
+  async unlock(name: string): Promise<void> {
+    const client = this.#locks.get(name);
+    if (client === undefined) return;
+    this.#locks.delete(name);
+    if (client === this.#listening) await client.query(RELEASE_LOCK, [name]);
   }
 
   async #keepUp(tried: () => void): Promise<void> {
@@ -119,7 +150,10 @@ export class Listener {
     });
     this.#client = client;
     const lost = new Promise<void>((resolve) => client.once('end', resolve));
-    const end = () => void client.end().catch(() => undefined);
+    const end = () => {
+      if (this.#listening === client) this.#listening = null;
+      void client.end().catch(() => undefined);
+    };
     client.on('error', (error) => {
       log.warn({ err: error }, 'notifications: connection lost');
       end();
@@ -141,7 +175,12 @@ export class Listener {
     }
     const pinging = new AbortController();
     void ping(client, pingMs, pinging.signal).catch(end);
-    return { lost: lost.finally(() => pinging.abort()) };
+    this.#listening = client;
+    const ended = lost.finally(() => {
+      pinging.abort();
+      if (this.#listening === client) this.#listening = null;
+    });
+    return { lost: ended };
   }
 }
 

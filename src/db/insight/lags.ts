@@ -10,17 +10,23 @@ export interface ServiceLags {
   wakeUpSeconds: number | null;
 }
 
-// Reads one row of each index. Returns nothing to an account that is not the first.
+/** @param retention SQL: the retention as an interval @returns SQL: the lags at `clock.now`. Reads one row of each index. */
+export function lagColumns(retention: string): string {
+  return `
+    (select extract(epoch from now - jobferry_created_at(j.id)) from job j
+      where j.id > (select coalesce(max(position), '') from follower where name = 'search')
+      order by j.id limit 1)::float8 as "searchSeconds",
+    extract(epoch from now - jobferry_stats_until(${retention}))::float8 as "statisticsSeconds",
+    (select extract(epoch from now - w.run_at) from graphile_worker.jobs w
+      where w.run_at < now and w.locked_at is null order by w.run_at limit 1)::float8 as "wakeUpSeconds"`;
+}
+
+// Returns nothing to an account that is not the first.
 const LAGS: Statement = {
   name: 'service-lags',
   text: `
     with clock as materialized (select jobferry_now() as now)
-    select (select extract(epoch from now - jobferry_created_at(j.id)) from job j
-             where j.id > (select coalesce(max(position), '') from follower where name = 'search')
-             order by j.id limit 1)::float8 as "searchSeconds",
-           extract(epoch from now - jobferry_stats_until($1 * interval '1 ms'))::float8 as "statisticsSeconds",
-           (select extract(epoch from now - w.run_at) from graphile_worker.jobs w
-             where w.run_at < now and w.locked_at is null order by w.run_at limit 1)::float8 as "wakeUpSeconds"
+    select ${lagColumns(`$1 * interval '1 ms'`)}
       from clock where $2 = (select id from account order by id limit 1)`,
 };
 

@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import { settleCancelled } from '../../db/delivery/settle.ts';
 import { findJob, type StoredJob } from '../../db/delivery/stored-job.ts';
 import { runJobNow } from '../../db/jobs/operations.ts';
@@ -44,7 +45,9 @@ export function createJobChanges(context: Context) {
         if (decided === null) throw notCancellable(job);
         const { id, token } = job;
         const settlement = { id, expected: job.state.status, token, transition: decided, answer: null };
-        return settleCancelled(context.db, authorOf(account), settlement);
+        const applied = await settleCancelled(context.db, authorOf(account), settlement);
+        if (applied) counts.settled(job.queueId, decided);
+        return applied;
       });
     },
 

@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import type { Cipher } from '../../db/connection/cipher.ts';
 import { type PublishAnswer, type PublishItem, publish, publishAudited } from '../../db/delivery/publish.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
@@ -42,7 +43,7 @@ const MAX_ENCRYPTING = 10_000;
 
 export function createPublish(context: Context) {
   const createBatcher = () =>
-    new Batcher<PublishItem, PublishAnswer>((items) => publish(context.db, items, context.periods), {
+    new Batcher<PublishItem, PublishAnswer>((items) => counted(items, publish(context.db, items, context.periods)), {
       maxItems: 200,
       // Publishes of all accounts wait for a running statement, so it must be short.
       maxBytes: MIB,
@@ -106,7 +107,12 @@ export function createPublish(context: Context) {
     }
   };
 
-  const publishItem = async (account: Account, plain: PublishItem): Promise<Published> => {
+  const publishOne = async (
+    account: Account,
+    { queueName, ...input }: Given,
+    span: Work | null,
+  ): Promise<Published> => {
+    const plain = itemOf(account, queueName, input, span);
     // One deadline for all rounds, because the client waits for the last one.
     const giveUpAt = performance.now() + DEADLINE_MS;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -127,8 +133,13 @@ export function createPublish(context: Context) {
      */
     async publish(account: Account, queueName: string, input: PublishInput): Promise<Published> {
       const span = spanOf(account, queueName, input);
-      const publishing = publishItem(account, itemOf(account, queueName, input, span));
-      return span === null ? publishing : span.until(publishing, attributesOf);
+      const publishing = publishOne(account, { queueName, ...input }, span);
+      try {
+        return await (span === null ? publishing : span.until(publishing, attributesOf));
+      } catch (error) {
+        counts.refused(error);
+        throw error;
+      }
     },
 
     /**
@@ -147,12 +158,15 @@ export function createPublish(context: Context) {
       for (let round = 0; round < MAX_ROUNDS && open.length > 0; round += 1) {
         const items = open.map(([, item]) => inForm(item));
         const sending = db.changingTurns.run(account.id, () =>
-          publishAudited(db, authorOf(account), items, { periods, single }),
+          counted(items, publishAudited(db, authorOf(account), items, { periods, single })),
         );
         const answers = await sending.catch((error: Error) => {
           // Some jobs are stored by now, so the call has not failed.
           if (round > 0) return error;
-          for (const span of spans) span?.end(error);
+          for (const span of spans) {
+            span?.end(error);
+            counts.refused(error);
+          }
           throw error;
         });
         open = open.filter(([n, item], index) => {
@@ -161,6 +175,7 @@ export function createPublish(context: Context) {
             return resultOf(account, item, answers[index] as PublishAnswer);
           });
           if (result !== null) results[n] = result;
+          if (result instanceof Error) counts.refused(result);
           return result === null;
         });
       }
@@ -175,6 +190,24 @@ export function createPublish(context: Context) {
 /** Attributes of the span of a publish. */
 function attributesOf({ created, job }: Published) {
   return { 'messaging.message.id': job.id, 'jobferry.created': created };
+}
+
+/** Counts a batch when it is committed: jobs are also stored if their clients have stopped waiting. */
+async function counted(items: readonly PublishItem[], publishing: Promise<PublishAnswer[]>): Promise<PublishAnswer[]> {
+  const startedAt = performance.now();
+  try {
+    const answers = await publishing;
+    counts.publishes.done('ok', startedAt, items.length);
+    for (const answer of answers) {
+      if (answer.outcome === 'created' || answer.outcome === 'existing') {
+        counts.published(answer.queueId, answer.outcome);
+      }
+    }
+    return answers;
+  } catch (error) {
+    counts.publishes.done('error', startedAt, items.length);
+    throw error;
+  }
 }
 
 function orError<T>(work: () => T): T | Error {

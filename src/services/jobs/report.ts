@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import { settleAudited } from '../../db/delivery/settle.ts';
 import type { StoredJob } from '../../db/delivery/stored-job.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
@@ -59,6 +60,7 @@ export function createReports(context: Context, jobs: JobBatches) {
         'the job is no longer awaiting_ack: another report or its timeout came first',
       );
     }
+    counts.settled(job.queueId, decided);
     context.wake(job.queueId, 'change');
     context.changes.changed({ accountId: account.id, queueId: job.queueId, jobId: id });
     return decided.status;

@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import * as actions from '../../db/bulk/actions.ts';
 import { replayBatch, runBatchNow, settleBatch } from '../../db/bulk/batches.ts';
 import { nextCancellable, nextPending, nextPostponed, nextReplayable } from '../../db/bulk/selection.ts';
@@ -120,9 +121,11 @@ async function cancelNext(context: BulkContext, action: Action, share: number): 
   const ids = await nextToCancel(context, action, Math.max(1, Math.floor(BULK_BATCH * share)));
   if (ids.length === 0) return finish(context, action, null);
   const jobs = await jobsByIds(db, ids);
-  const result = await settleBatch(db, action, ids, jobs.flatMap(cancellation));
+  const settlements = jobs.flatMap(cancellation);
+  const result = await settleBatch(db, action, ids, settlements);
   if (result.outcome !== 'done') return null;
   const applied = new Set(result.applied);
+  countCancelled(jobs, settlements, applied);
   const queues = new Set(jobs.filter((job) => applied.has(job.id)).map((job) => job.queueId));
   wakeQueues(context, action, [...queues]);
   // A purge may read the same jobs again if other processes keep settling them first.
@@ -142,6 +145,14 @@ function cancellation(job: StoredJob): Settlement[] {
   const decided = transition(job.state, job.rules, { type: 'cancelled' }, { now: job.now, random: 0 });
   if (decided === null) return [];
   return [{ id: job.id, expected: job.state.status, token: job.token, transition: decided, answer: null }];
+}
+
+function countCancelled(jobs: readonly StoredJob[], settlements: readonly Settlement[], applied: Set<string>): void {
+  const queues = new Map(jobs.map((job) => [job.id, job.queueId]));
+  for (const { id, transition: decided } of settlements) {
+    const queueId = queues.get(id);
+    if (queueId !== undefined && applied.has(id)) counts.settled(queueId, decided);
+  }
 }
 
 /** @param error null when the action is complete */

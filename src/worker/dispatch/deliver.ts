@@ -1,10 +1,11 @@
+import { counts } from '../../counts/counts.ts';
 import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import type { Settlement } from '../../db/delivery/settle.ts';
 import { buildEnvelope } from '../../delivery/envelope.ts';
 import type { Sender, SendResult } from '../../delivery/send.ts';
 import { classify } from '../../domain/outcome.ts';
 import { transition } from '../../domain/transition.ts';
-import type { AttemptTrace, DeliveryEnd } from '../../tracing/attempt-trace.ts';
+import type { AttemptTrace } from '../../tracing/attempt-trace.ts';
 import { elapsedMs, type Moment } from '../moment.ts';
 
 /** When a job was claimed, on both clocks. */
@@ -57,12 +58,12 @@ export async function deliver(
   });
   // Not by the wall clock of this machine: a wrong clock must not end a job's lifetime.
   const delivery = decide(job, result, claimed.now + performance.now() - claimed.startedAt.monotonic);
-  attempt?.endDelivery(endOf(delivery));
+  const { outcome, durationMs, settlement } = delivery;
+  const statusCode = settlement.answer?.statusCode ?? null;
+  const waitedMs = claimed.now - job.scheduledFor.getTime();
+  counts.delivered(job.queueId, { outcome, statusCode, durationMs, waitedMs });
+  attempt?.endDelivery({ outcome, statusCode, error: settlement.transition.entry?.error ?? null });
   return delivery;
-}
-
-function endOf({ outcome, settlement: { answer, transition } }: Delivery): DeliveryEnd {
-  return { outcome, statusCode: answer?.statusCode ?? null, error: transition.entry?.error ?? null };
 }
 
 /** Builds the envelope and drops the job's payload: keeping both would double the memory of a waiting delivery. */

@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { type Claim, type ClaimedJob, claim } from '../../db/delivery/claim.ts';
 import type { Sender } from '../../delivery/send.ts';
@@ -213,12 +214,17 @@ export class Dispatcher {
     const { log, workerId, leaseMs } = this.#options;
     const limits = plans.map(({ queue, jobs, bytes }) => ({ queueId: queue.id, jobs, bytes }));
     this.#runningClaims += 1;
+    const startedAt = performance.now();
     try {
       const claims = await claim(this.#claiming, { limits, workerId, leaseMs });
       this.#claimFailure.clear();
+      let jobs = 0;
+      for (const claimed of claims.values()) jobs += claimed.jobs.length;
+      counts.claims.done(jobs > 0 ? 'ok' : 'empty', startedAt, jobs);
       return claims;
     } catch (error) {
       this.#claimFailure.record();
+      counts.claims.done('error', startedAt, 0);
       log.warn({ err: error, queueIds: limits.map(({ queueId }) => queueId) }, 'a claim failed and will be retried');
       return new Map();
     } finally {
@@ -321,8 +327,13 @@ export class Dispatcher {
   }
 
   #settled(settled: SettledDelivery, applied: boolean): void {
-    if (applied) this.#changed(settled.job);
-    else this.#refused(settled);
+    if (applied) {
+      counts.settled(settled.job.queueId, settled.delivery.settlement.transition);
+      this.#changed(settled.job);
+    } else {
+      counts.droppedOutcomes += 1;
+      this.#refused(settled);
+    }
     logAttempt(this.#options.log, settled, applied);
   }
 

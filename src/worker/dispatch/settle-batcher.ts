@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import type { Database } from '../../db/connection/database.ts';
 import type { ClaimedJob } from '../../db/delivery/claim.ts';
 import { settle } from '../../db/delivery/settle.ts';
@@ -65,18 +66,21 @@ export class SettleBatcher {
   }
 
   async #flush(batch: Waiting[]): Promise<void> {
+    const startedAt = performance.now();
     try {
       const applied = await settle(
         this.#db,
         batch.map(({ settled }) => settled.delivery.settlement),
       );
       this.failure.clear();
+      counts.settles.done('ok', startedAt, batch.length);
       for (const { settled, resolve } of batch) {
         this.#onSettled(settled, applied.has(settled.job.id));
         resolve();
       }
     } catch (error) {
       this.failure.record();
+      counts.settles.done('error', startedAt, batch.length);
       for (const { settled } of batch) settled.wasTried = true;
       await this.#retry(batch, error);
     }

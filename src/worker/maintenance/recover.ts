@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import { isClockTrusted } from '../../db/connection/clock-watch.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { type Settlement, settle, settleLost, settleOverdue } from '../../db/delivery/settle.ts';
@@ -31,13 +32,12 @@ export async function expireDeadlines(
   queueId: string,
   changes: ChangeFeed = NO_CHANGES,
 ): Promise<{ queues: Set<string>; nextMs: number | null }> {
-  const queues = await inBatches(
-    db,
-    changes,
-    () => overdueJobs(db, queueId, BATCH),
-    (job) => (job.state.status === 'processing' ? { type: 'interrupted' } : { type: 'ack_timed_out' }),
-    settleOverdue,
-  );
+  const queues = await inBatches(db, changes, {
+    next: () => overdueJobs(db, queueId, BATCH),
+    eventFor: (job) => (job.state.status === 'processing' ? { type: 'interrupted' } : { type: 'ack_timed_out' }),
+    write: settleOverdue,
+    interruption: 'expired_lease',
+  });
   return { queues, nextMs: await nextDeadlineMs(db, queueId) };
 }
 
@@ -48,13 +48,12 @@ export async function takeBack(
   self: number,
   changes: ChangeFeed = NO_CHANGES,
 ): Promise<Set<string>> {
-  return inBatches(
-    db,
-    changes,
-    () => jobsOfWorkers(db, workerIds, BATCH),
-    () => ({ type: 'interrupted' }),
-    (_db, settlements) => settleLost(db, self, settlements),
-  );
+  return inBatches(db, changes, {
+    next: () => jobsOfWorkers(db, workerIds, BATCH),
+    eventFor: () => ({ type: 'interrupted' }),
+    write: (_db, settlements) => settleLost(db, self, settlements),
+    interruption: 'dead_worker',
+  });
 }
 
 /**
@@ -68,14 +67,11 @@ export async function endLifetimes(
   goesOn: () => boolean = () => true,
 ): Promise<Set<string>> {
   if (!isClockTrusted(db)) return new Set();
-  return inBatches(
-    db,
-    changes,
-    () => jobsPastLifetime(db, queueIds, BATCH),
-    () => ({ type: 'lifetime_ended' }),
-    settle,
+  return inBatches(db, changes, {
+    next: () => jobsPastLifetime(db, queueIds, BATCH),
+    eventFor: () => ({ type: 'lifetime_ended' }),
     goesOn,
-  );
+  });
 }
 
 /** Ends the pending jobs of a deleted queue, and deletes its dead letters (D17). */
@@ -84,12 +80,10 @@ export async function emptyDeletedQueue(
   queueId: string,
   changes: ChangeFeed = NO_CHANGES,
 ): Promise<void> {
-  await inBatches(
-    db,
-    changes,
-    () => pendingJobs(db, queueId, BATCH),
-    () => ({ type: 'queue_deleted' }),
-  );
+  await inBatches(db, changes, {
+    next: () => pendingJobs(db, queueId, BATCH),
+    eventFor: () => ({ type: 'queue_deleted' }),
+  });
   while (await sweepDeadLetters(db, queueId)) {
     // Batch by batch, so that no statement takes long.
   }
@@ -118,27 +112,40 @@ async function writeEach(db: Database, settlements: Settlement[], write: Write):
   return applied;
 }
 
+interface Recovery {
+  next: () => Promise<StoredJob[]>;
+  eventFor: (job: StoredJob) => JobEvent;
+  write?: Write;
+  /** Called before each further batch; false stops. */
+  goesOn?: () => boolean;
+  /** Why claims are taken back, for the metrics. */
+  interruption?: 'dead_worker' | 'expired_lease';
+}
+
 async function inBatches(
   db: Database,
   changes: ChangeFeed,
-  next: () => Promise<StoredJob[]>,
-  eventFor: (job: StoredJob) => JobEvent,
-  write: Write = settle,
-  goesOn: () => boolean = () => true,
+  { next, eventFor, write = settle, goesOn = () => true, interruption }: Recovery,
 ): Promise<Set<string>> {
   const touched = new Set<string>();
   for (;;) {
     const jobs = await next();
-    const settlements = jobs.flatMap((job): Settlement[] => {
-      const decided = transition(job.state, job.rules, eventFor(job), { now: job.now, random: Math.random() });
-      if (decided === null) return [];
-      return [{ id: job.id, expected: job.state.status, token: job.token, transition: decided, answer: null }];
+    const decided = jobs.flatMap((job) => {
+      const event = eventFor(job);
+      const result = transition(job.state, job.rules, event, { now: job.now, random: Math.random() });
+      return result === null ? [] : [{ job, event, transition: result }];
+    });
+    const settlements = decided.map(({ job, transition: result }): Settlement => {
+      return { id: job.id, expected: job.state.status, token: job.token, transition: result, answer: null };
     });
     const applied = await writeEach(db, settlements, write);
-    for (const { id: jobId, accountId, queueId } of jobs) {
+    for (const { job, event, transition: result } of decided) {
+      const { id: jobId, accountId, queueId } = job;
       if (!applied.has(jobId)) continue;
       touched.add(queueId);
       changes.changed({ accountId, queueId, jobId });
+      counts.settled(queueId, result);
+      if (event.type === 'interrupted' && interruption !== undefined) counts.takebacks.add(interruption);
     }
     // If nothing was applied, another process is settling these jobs; reading them again could loop for ever.
     if (jobs.length < BATCH || applied.size === 0 || !goesOn()) return touched;

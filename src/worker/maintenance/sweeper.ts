@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import type { ClockWatch } from '../../db/connection/clock-watch.ts';
 import type { Database } from '../../db/connection/database.ts';
 import {
@@ -59,6 +60,7 @@ export class Sweeper {
       this.#isAlone = isAlone;
       const startedAt = performance.now();
       const removed = await this.#sweep();
+      for (const [what, count] of Object.entries(removed)) counts.removed.add(what, count);
       if (Object.values(removed).every((count) => count === 0)) return;
       this.#log.info({ removed, ms: Math.round(performance.now() - startedAt) }, 'removed rows past retention');
     });

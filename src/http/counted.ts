@@ -1,0 +1,31 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { contract } from '../contract/index.ts';
+import { counts } from '../counts/counts.ts';
+import { isPublishPath } from './publish-turns.ts';
+
+/** Methods that have series of their own: clients could invent others. */
+const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
+
+/** Counts the requests that `answer` gets, by the route that it finds for them. */
+export function counted(answer: RequestListener): RequestListener {
+  return (req, res) => {
+    const since = performance.now();
+    res.once('close', () => count(req, res, since));
+    answer(req, res);
+  };
+}
+
+function count(req: IncomingMessage, res: ServerResponse, since: number): void {
+  const method = METHODS.has(req.method ?? '') ? (req.method as string) : 'other';
+  const code = res.writableFinished ? String(res.statusCode) : 'aborted';
+  // A stream of events lasts until its client leaves.
+  const isStream = String(res.getHeader('content-type')).startsWith('text/event-stream');
+  counts.answered(method, routeOf(req), code, isStream ? null : performance.now() - since);
+}
+
+/** @returns the pattern of the route, never the path of the request; `other` for everything without one */
+function routeOf(req: IncomingMessage): string {
+  const { route } = req as { route?: { path?: unknown } };
+  if (typeof route?.path === 'string') return route.path;
+  return isPublishPath(req) ? contract.jobs.publish.path : 'other';
+}

@@ -1,0 +1,131 @@
+import type { Facts } from './database-facts.ts';
+import { OTHER } from './queue-series.ts';
+import type { Definition, Sample } from './registry.ts';
+
+const QUEUE = ['account', 'queue'];
+
+interface QueueFacts {
+  due: number;
+  scheduled: number;
+  processing: number;
+  awaitingAck: number;
+  oldestSeconds: number;
+  holdSeconds: number;
+}
+
+/** @param isUp whether the database answered in time for this page @param facts null in all processes but one */
+export function databaseMetrics(isUp: () => boolean, facts: () => Facts | null): Definition[] {
+  return [
+    {
+      name: 'jobferry_database_up',
+      help: 'Whether the database answered this process in time for this page (1) or not (0).',
+      type: 'gauge',
+      read: () => [[[], Number(isUp())]],
+    },
+    ...queueMetrics(facts),
+    ...lagMetrics(facts),
+    {
+      name: 'jobferry_schema_info',
+      help: 'Always 1. The label is the last migration of the database. Shown by one process.',
+      type: 'gauge',
+      labels: ['migration'],
+      read: () => of(facts, ({ service }) => [[[service.migration], 1]]),
+    },
+  ];
+}
+
+function queueMetrics(facts: () => Facts | null): Definition[] {
+  const byQueue = (read: (queue: QueueFacts) => readonly Sample[]) => () =>
+    of(facts, (known) =>
+      queuesOf(known).flatMap(([labels, queue]) =>
+        read(queue).map(([more, value]): Sample => [[...labels, ...more], value]),
+      ),
+    );
+  return [
+    {
+      name: 'jobferry_queue_jobs',
+      help: 'Jobs that have not ended, by state; counted to 10000 in each state of a queue. Shown by one process.',
+      type: 'gauge',
+      labels: [...QUEUE, 'state'],
+      read: byQueue(({ due, scheduled, processing, awaitingAck }) => [
+        [['due'], due],
+        [['scheduled'], scheduled],
+        [['processing'], processing],
+        [['awaiting_ack'], awaitingAck],
+      ]),
+    },
+    {
+      name: 'jobferry_queue_oldest_due_age_seconds',
+      help: 'Age of the oldest due job; 0 without one, and while the queue is paused or held. Shown by one process.',
+      type: 'gauge',
+      labels: QUEUE,
+      read: byQueue(({ oldestSeconds }) => [[[], oldestSeconds]]),
+    },
+    {
+      name: 'jobferry_queue_hold_seconds',
+      help: 'Time since the start of the present hold of the queue; 0 without a hold. Shown by one process.',
+      type: 'gauge',
+      labels: QUEUE,
+      read: byQueue(({ holdSeconds }) => [[[], holdSeconds]]),
+    },
+    {
+      name: 'jobferry_queue_paused',
+      help: 'Whether the queue is paused (1). Not for other queues together. Shown by one process.',
+      type: 'gauge',
+      labels: QUEUE,
+      read: () => of(facts, (known) => ownOf(known).map(([labels, { paused }]): Sample => [labels, Number(paused)])),
+    },
+    {
+      name: 'jobferry_queue_concurrency',
+      help: 'Jobs of the queue that can be in flight at once. Not for other queues together. Shown by one process.',
+      type: 'gauge',
+      labels: QUEUE,
+      read: () => of(facts, (known) => ownOf(known).map(([labels, { concurrency }]): Sample => [labels, concurrency])),
+    },
+  ];
+}
+
+function lagMetrics(facts: () => Facts | null): Definition[] {
+  const lag = (name: string, help: string, read: (service: Facts['service']) => number | null): Definition => ({
+    name,
+    help: `${help}; 0 if there is none. Shown by one process.`,
+    type: 'gauge',
+    read: () => of(facts, ({ service }) => [[[], Math.max(read(service) ?? 0, 0)]]),
+  });
+  return [
+    lag(
+      'jobferry_wakeup_lag_seconds',
+      'Time since the oldest wake-up that no process has taken was due',
+      (service) => service.wakeUpSeconds,
+    ),
+    lag(
+      'jobferry_retention_lag_seconds',
+      'Time since the end of retention of the oldest job that no sweep has examined',
+      (service) => service.retentionSeconds,
+    ),
+    lag(
+      'jobferry_search_lag_seconds',
+      'Age of the oldest job whose payload is not in the search index yet',
+      (service) => service.searchSeconds,
+    ),
+    lag(
+      'jobferry_statistics_lag_seconds',
+      'Time since which attempts are not in the statistics yet',
+      (service) => service.statisticsSeconds,
+    ),
+  ];
+}
+
+function of(facts: () => Facts | null, read: (known: Facts) => readonly Sample[]): readonly Sample[] {
+  const known = facts();
+  return known === null ? [] : read(known);
+}
+
+function queuesOf(known: Facts): [labels: readonly string[], queue: QueueFacts][] {
+  return [...ownOf(known), [OTHER, known.others]];
+}
+
+function ownOf({ named, own }: Facts): [labels: readonly string[], queue: Facts['own'][number]][] {
+  const labels = new Map(named.map(({ id, accountId, name }) => [id, [accountId, name]]));
+  return own.map((queue) => [labels.get(queue.id) ?? OTHER, queue]);
+}

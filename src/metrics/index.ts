@@ -1,0 +1,30 @@
+import type { RequestListener } from 'node:http';
+import { counts } from '../counts/counts.ts';
+import type { Database } from '../db/connection/database.ts';
+import type { Listener } from '../db/connection/notifications.ts';
+import type { Logger } from '../log.ts';
+import { DatabaseFacts } from './database-facts.ts';
+import { metricsEndpoint } from './endpoint.ts';
+import { Pages } from './page.ts';
+import type { ProcessFacts } from './process-metrics.ts';
+
+interface MetricsOptions {
+  db: Database;
+  listener: Listener;
+  log: Logger;
+  retentionMs: number;
+  /** Queues with series of their own. */
+  maxQueues: number;
+  token: string | null;
+  process: ProcessFacts;
+}
+
+/** Serves the metrics of this process. Until the first request they cost nothing but the counts themselves. */
+export function openMetrics({ db, listener, log, retentionMs, maxQueues, token, process }: MetricsOptions): {
+  answer: RequestListener;
+  stop(): void;
+} {
+  const facts = new DatabaseFacts({ db, listener, retentionMs, maxQueues });
+  const pages = new Pages({ counts, process, facts, poolUse: () => db.poolUse() });
+  return { answer: metricsEndpoint(pages, token, log), stop: () => facts.stop() };
+}

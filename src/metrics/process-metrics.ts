@@ -1,0 +1,232 @@
+import type { Counts } from '../counts/counts.ts';
+import type { Distributions } from '../counts/distribution.ts';
+import type { Tally } from '../counts/tally.ts';
+import type { PoolUse } from '../db/connection/database.ts';
+import type { QueueSeries } from './queue-series.ts';
+import type { Buckets, Definition, Sample } from './registry.ts';
+
+/** What a page shows of its process. */
+export interface ProcessFacts {
+  version: string;
+  role: string;
+  /** Null for a process that does not deliver. */
+  worker: () => { inFlight: number; capacity: number; delivers: boolean } | null;
+}
+
+const QUEUE = ['account', 'queue'];
+
+/** Counts of events since the start of the process. Their sums over all processes are right. */
+export function countMetrics(counts: Counts, series: QueueSeries): Definition[] {
+  return [
+    {
+      name: 'jobferry_publishes_total',
+      help: 'Publishes that were stored (created), or that matched a job with the same idempotency key (existing).',
+      type: 'counter',
+      labels: [...QUEUE, 'result'],
+      read: () => series.read('publishes'),
+    },
+    {
+      name: 'jobferry_publish_refusals_total',
+      help: 'Publishes that were refused after their key and body were found correct, by reason.',
+      type: 'counter',
+      labels: ['reason'],
+      read: () => samples(counts.refusedPublishes),
+    },
+    ...batches('jobferry_publish_batch', 'publish', counts.publishes),
+    {
+      name: 'jobferry_deliveries_total',
+      help: 'Deliveries that have ended, by outcome and by the class of the status code of the webhook.',
+      type: 'counter',
+      labels: [...QUEUE, 'outcome', 'status_class'],
+      read: () => series.read('deliveries'),
+    },
+    {
+      name: 'jobferry_delivery_duration_seconds',
+      help: 'Duration of a delivery, from its start to the end of the answer.',
+      type: 'histogram',
+      labels: ['outcome'],
+      read: () => distributions(counts.deliverySeconds),
+    },
+    {
+      name: 'jobferry_delivery_wait_seconds',
+      help: 'Time from the moment at which a job was due to its claim.',
+      type: 'histogram',
+      read: () => [[[], counts.waitSeconds]],
+    },
+    {
+      name: 'jobferry_jobs_completed_total',
+      help: 'Jobs that were completed.',
+      type: 'counter',
+      labels: QUEUE,
+      read: () => series.read('completed'),
+    },
+    {
+      name: 'jobferry_job_retries_total',
+      help: 'Failed attempts after which the job is delivered again, by reason.',
+      type: 'counter',
+      labels: [...QUEUE, 'reason'],
+      read: () => series.read('retries'),
+    },
+    {
+      name: 'jobferry_job_holds_total',
+      help: 'Jobs that were held because the webhook or a report asked for it, by reason.',
+      type: 'counter',
+      labels: [...QUEUE, 'reason'],
+      read: () => series.read('holds'),
+    },
+    {
+      name: 'jobferry_jobs_dead_total',
+      help: 'Jobs that died, by reason.',
+      type: 'counter',
+      labels: [...QUEUE, 'reason'],
+      read: () => series.read('dead'),
+    },
+    ...batches('jobferry_claim', 'claim', counts.claims),
+    ...batches('jobferry_settle', 'settle', counts.settles),
+    {
+      name: 'jobferry_outcomes_dropped_total',
+      help: 'Outcomes of deliveries that were not written, because another process had settled or taken back the job.',
+      type: 'counter',
+      read: () => [[[], counts.droppedOutcomes]],
+    },
+    {
+      name: 'jobferry_lease_takebacks_total',
+      help: 'Claims that were taken back, by reason.',
+      type: 'counter',
+      labels: ['reason'],
+      read: () => samples(counts.takebacks),
+    },
+    {
+      name: 'jobferry_retention_removed_total',
+      help: 'Rows that the retention sweep of this process has removed, by kind.',
+      type: 'counter',
+      labels: ['kind'],
+      read: () => samples(counts.removed).map(([[kind = ''], count]): Sample => [[snakeCase(kind)], count]),
+    },
+    {
+      name: 'jobferry_http_requests_total',
+      help: 'Requests that were answered, by method, route and status code; the code is aborted without a whole answer.',
+      type: 'counter',
+      labels: ['method', 'route', 'code'],
+      read: () => samples(counts.requests),
+    },
+    {
+      name: 'jobferry_http_request_duration_seconds',
+      help: 'Time from the headers of a request to the end of its answer, without streams of events.',
+      type: 'histogram',
+      labels: ['route'],
+      read: () => distributions(counts.requestSeconds),
+    },
+    {
+      name: 'jobferry_graphql_operations_total',
+      help: 'GraphQL operations by type and result; refused ones did not run.',
+      type: 'counter',
+      labels: ['type', 'result'],
+      read: () => samples(counts.operations),
+    },
+  ];
+}
+
+/** The present state of the process. Its sums over all processes are right. */
+export function stateMetrics({ version, role, worker }: ProcessFacts, poolUse: () => readonly PoolUse[]): Definition[] {
+  const ofWorker = (read: (facts: { inFlight: number; capacity: number; delivers: boolean }) => number): Sample[] => {
+    const facts = worker();
+    return facts === null ? [] : [[[], read(facts)]];
+  };
+  return [
+    {
+      name: 'jobferry_build_info',
+      help: 'Always 1. The labels are the version of Jobferry, the version of Node and the role of the process.',
+      type: 'gauge',
+      labels: ['version', 'node', 'role'],
+      read: () => [[[version, process.version, role], 1]],
+    },
+    {
+      name: 'jobferry_worker_delivers',
+      help: 'Whether this worker can claim and settle jobs (1) or has a problem (0).',
+      type: 'gauge',
+      read: () => ofWorker(({ delivers }) => Number(delivers)),
+    },
+    {
+      name: 'jobferry_deliveries_in_flight',
+      help: 'Deliveries of this worker that have not been settled.',
+      type: 'gauge',
+      read: () => ofWorker(({ inFlight }) => inFlight),
+    },
+    {
+      name: 'jobferry_delivery_slots',
+      help: 'Deliveries that this worker can have in flight at once.',
+      type: 'gauge',
+      read: () => ofWorker(({ capacity }) => capacity),
+    },
+    {
+      name: 'jobferry_database_connections',
+      help: 'Connections of the pools of this process, by state.',
+      type: 'gauge',
+      labels: ['pool', 'state'],
+      read: () =>
+        poolUse().flatMap(({ pool, used, idle }): Sample[] => [
+          [[pool, 'used'], used],
+          [[pool, 'idle'], idle],
+        ]),
+    },
+    {
+      name: 'jobferry_database_connections_max',
+      help: 'Connections that a pool of this process can have.',
+      type: 'gauge',
+      labels: ['pool'],
+      read: () => poolUse().map(({ pool, max }): Sample => [[pool], max]),
+    },
+    {
+      name: 'jobferry_database_waiting',
+      help: 'Statements of this process that wait for a connection.',
+      type: 'gauge',
+      labels: ['pool'],
+      read: () => poolUse().map(({ pool, waiting }): Sample => [[pool], waiting]),
+    },
+    {
+      name: 'jobferry_database_connection_wait_seconds',
+      help: 'Time that statements have waited for a connection.',
+      type: 'histogram',
+      labels: ['pool'],
+      read: () => poolUse().map(({ pool, waits }): Buckets => [[pool], waits]),
+    },
+  ];
+}
+
+function batches(prefix: string, what: string, { results, seconds, jobs }: Counts['claims']): Definition[] {
+  return [
+    {
+      name: `${prefix}_statements_total`,
+      help: `Statements that ${what} jobs, by result.`,
+      type: 'counter',
+      labels: ['result'],
+      read: () => samples(results),
+    },
+    {
+      name: `${prefix}_duration_seconds`,
+      help: `Duration of the statements that ${what} jobs, with the wait for a connection.`,
+      type: 'histogram',
+      read: () => [[[], seconds]],
+    },
+    {
+      name: `${prefix}_jobs`,
+      help: `Jobs in a statement to ${what} jobs, without statements that failed.`,
+      type: 'histogram',
+      read: () => [[[], jobs]],
+    },
+  ];
+}
+
+function samples(tally: Tally): Sample[] {
+  return tally.entries().map(({ values, count }): Sample => [values, count]);
+}
+
+function distributions(by: Distributions): Buckets[] {
+  return Array.from(by.entries(), ([value, distribution]): Buckets => [[value], distribution]);
+}
+
+/** The usual spelling of values in Prometheus. */
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
