@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { ClockWatch, checkClock, useClockWatch } from './db/connection/clock-watch.ts';
@@ -33,11 +32,8 @@ import { createServices, type Services } from './services/services.ts';
 import { createOidcSignIn } from './services/sign-in/oidc.ts';
 import { createLink } from './services/sign-in/sessions.ts';
 import { WakeNotifier } from './services/wake-notifier.ts';
+import { VERSION } from './version.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts';
-
-/** The same relative path from `src` and from `dist`. */
-const PACKAGE = new URL('../package.json', import.meta.url);
-const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
 
 /** Where the build puts the dashboard; the same relative path from `src` and from `dist`. */
 const DASHBOARD = fileURLToPath(new URL('../dist/dashboard', import.meta.url));

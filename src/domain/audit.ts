@@ -35,6 +35,7 @@ export function labelOfKey({ name, prefix, lastFour }: { name: string | null; pr
 
 const AUDIT_ACTIONS = [
   'account.create',
+  'account.set_plan',
   'api_key.create',
   'api_key.revoke',
   'member.create',

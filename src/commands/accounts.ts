@@ -1,0 +1,132 @@
+import { createAccount } from '../db/accounts.ts';
+import { createPrisma } from '../db/connection/prisma.ts';
+import { accountUsage } from '../db/insight/usage.ts';
+import { type AccountSummary, findAccount, listAccounts, setPlan, usageByMonth } from '../db/operator/accounts.ts';
+import { OPERATOR } from '../domain/audit.ts';
+import type { PlanTable } from '../domain/plan.ts';
+import { command, UsageError } from './command.ts';
+import { found, idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
+import { type Column, facts, table } from './output.ts';
+
+const ID = { name: 'ID', what: 'the id of the account' };
+
+const COLUMNS: readonly Column<AccountSummary>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'PLAN', of: ({ plan }) => plan },
+  { title: 'QUEUES', of: ({ queues }) => queues, isNumber: true },
+  { title: 'KEYS', of: ({ keys }) => keys, isNumber: true },
+  { title: 'ATTEMPTS THIS MONTH', of: ({ attempts }) => attempts, isNumber: true },
+  { title: 'CREATED', of: ({ createdAt }) => createdAt },
+];
+
+const list = command({
+  name: 'account list',
+  summary: 'List the accounts, oldest first.',
+  options: PAGE,
+  run: ({ options }, environment) =>
+    withDatabase(environment, async ({ db }) => {
+      const page = pageOf(options);
+      const accounts = await listAccounts(db, page);
+      return { json: accounts, text: table(COLUMNS, accounts, 'No accounts.') + nextPage(accounts, page) };
+    }),
+});
+
+const show = command({
+  name: 'account show',
+  summary: 'Show an account, its plan, and what it uses now.',
+  options: {},
+  argument: ID,
+  run: ({ argument }, environment) =>
+    withDatabase(environment, async ({ db }, { plans }) => {
+      const id = idOf(argument, 'account');
+      const account = found(await findAccount(db, id), 'account', id);
+      const { in_flight: inFlight, concurrency } = await accountUsage(db, id);
+      const limit = monthlyLimit(plans, account.plan);
+      return {
+        json: { ...account, monthlyAttempts: limit ?? null, inFlight, concurrency },
+        text: facts([
+          ['id', account.id],
+          ['name', account.name],
+          ['plan', limit === undefined ? `${account.plan} (not in PLANS: the strictest limits hold)` : account.plan],
+          ['created', account.createdAt],
+          ['API keys', account.keys],
+          ['queues', account.queues],
+          ['attempts this month', account.attempts],
+          ['attempts allowed', limit === null ? 'no limit' : limit],
+          ['jobs in flight', inFlight],
+          ['concurrency of its queues', concurrency],
+        ]),
+      };
+    }),
+});
+
+const create = command({
+  name: 'account create',
+  summary: 'Create an account.',
+  options: {
+    name: { value: 'N', required: true, help: 'name for people' },
+    plan: { value: 'P', required: true, help: 'a plan of PLANS' },
+  },
+  run: ({ options: { name, plan } }, environment) => {
+    assertPlan(environment.settings().config.plans, plan);
+    return withDatabase(environment, async ({ db }) => {
+      const account = await createAccount(createPrisma(db), { name, plan }, OPERATOR);
+      return {
+        json: account,
+        text: facts([
+          ['id', account.id],
+          ['name', account.name],
+          ['plan', account.plan],
+        ]),
+      };
+    });
+  },
+});
+
+const changePlan = command({
+  name: 'account set-plan',
+  summary: 'Give an account another plan. Every process follows it within a second.',
+  options: { plan: { value: 'P', required: true, help: 'a plan of PLANS' } },
+  argument: ID,
+  run: ({ argument, options: { plan } }, environment) => {
+    assertPlan(environment.settings().config.plans, plan);
+    return withDatabase(environment, async ({ db }) => {
+      const id = idOf(argument, 'account');
+      const before = found(await setPlan(db, OPERATOR, id, plan), 'account', id);
+      return {
+        json: { id, plan, before },
+        text: before === plan ? `Account ${id} has the plan ${plan} already.` : `Account ${id}: ${before} → ${plan}`,
+      };
+    });
+  },
+});
+
+const usage = command({
+  name: 'account usage',
+  summary: 'Show the delivery attempts of an account by month (UTC), the newest first.',
+  options: {},
+  argument: ID,
+  run: ({ argument }, environment) =>
+    withDatabase(environment, async ({ db }) => {
+      const id = idOf(argument, 'account');
+      found(await findAccount(db, id), 'account', id);
+      const months = await usageByMonth(db, id);
+      const columns: Column<(typeof months)[number]>[] = [
+        { title: 'MONTH', of: ({ month }) => month },
+        { title: 'ATTEMPTS', of: ({ attempts }) => attempts, isNumber: true },
+      ];
+      return { json: months, text: table(columns, months, 'No delivery attempts yet.') };
+    }),
+});
+
+/** Returns the plan's attempts of a month; null for no limit, undefined if PLANS does not name the plan. */
+function monthlyLimit(plans: PlanTable, plan: string): number | null | undefined {
+  return Object.hasOwn(plans, plan) ? plans[plan]?.monthlyAttempts : undefined;
+}
+
+function assertPlan(plans: PlanTable, plan: string): void {
+  if (!Object.hasOwn(plans, plan)) throw new UsageError(`--plan must be one of ${Object.keys(plans).join(', ')}`);
+}
+
+export const ACCOUNT_COMMANDS = [list, show, create, changePlan, usage];
