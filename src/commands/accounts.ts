@@ -2,6 +2,7 @@ import { createAccount } from '../db/accounts.ts';
 import { createPrisma } from '../db/connection/prisma.ts';
 import { accountUsage } from '../db/insight/usage.ts';
 import { type AccountSummary, findAccount, listAccounts, setPlan, usageByMonth } from '../db/operator/accounts.ts';
+import { resumeAccount, type SuspensionChange, suspendAccount } from '../db/operator/suspension.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import { command, UsageError } from './command.ts';
@@ -14,6 +15,7 @@ const COLUMNS: readonly Column<AccountSummary>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'NAME', of: ({ name }) => name },
   { title: 'PLAN', of: ({ plan }) => plan },
+  { title: 'STATE', of: ({ suspendedAt }) => (suspendedAt === null ? 'active' : 'suspended') },
   { title: 'QUEUES', of: ({ queues }) => queues, isNumber: true },
   { title: 'KEYS', of: ({ keys }) => keys, isNumber: true },
   { title: 'ATTEMPTS THIS MONTH', of: ({ attempts }) => attempts, isNumber: true },
@@ -50,6 +52,8 @@ const show = command({
           ['name', account.name],
           ['plan', limit === undefined ? `${account.plan} (not in PLANS: the strictest limits hold)` : account.plan],
           ['created', account.createdAt],
+          ['suspended since', account.suspendedAt ?? undefined],
+          ['suspended by', account.suspendedBy ?? undefined],
           ['API keys', account.keys],
           ['queues', account.queues],
           ['attempts this month', account.attempts],
@@ -120,6 +124,36 @@ const usage = command({
     }),
 });
 
+const suspend = command({
+  name: 'account suspend',
+  summary: 'Refuse publishes of an account within a second, and pause its queues. Reads and reports go on.',
+  options: {},
+  argument: ID,
+  run: ({ argument }, environment) =>
+    withDatabase(environment, async ({ db }) => {
+      const id = idOf(argument, 'account');
+      const done = found(await suspendAccount(db, OPERATOR, id), 'account', id);
+      return { json: { id, ...done }, text: `${stateAfter(id, 'suspended', done)} Queues paused: ${done.queues}.` };
+    }),
+});
+
+const resume = command({
+  name: 'account resume',
+  summary: 'End the suspension of an account. Its waiting jobs get their full delivery lifetime again.',
+  options: {},
+  argument: ID,
+  run: ({ argument }, environment) =>
+    withDatabase(environment, async ({ db }, { jobLifetimeMs }) => {
+      const id = idOf(argument, 'account');
+      const done = found(await resumeAccount(db, OPERATOR, id, jobLifetimeMs), 'account', id);
+      return { json: { id, ...done }, text: `${stateAfter(id, 'active', done)} Queues resumed: ${done.queues}.` };
+    }),
+});
+
+function stateAfter(id: string, state: string, { changed }: SuspensionChange): string {
+  return changed ? `Account ${id} is ${state}.` : `Account ${id} was ${state} already.`;
+}
+
 /** Returns the plan's attempts of a month; null for no limit, undefined if PLANS does not name the plan. */
 function monthlyLimit(plans: PlanTable, plan: string): number | null | undefined {
   return Object.hasOwn(plans, plan) ? plans[plan]?.monthlyAttempts : undefined;
@@ -129,4 +163,4 @@ function assertPlan(plans: PlanTable, plan: string): void {
   if (!Object.hasOwn(plans, plan)) throw new UsageError(`--plan must be one of ${Object.keys(plans).join(', ')}`);
 }
 
-export const ACCOUNT_COMMANDS = [list, show, create, changePlan, usage];
+export const ACCOUNT_COMMANDS = [list, show, create, changePlan, suspend, resume, usage];

@@ -1,3 +1,4 @@
+import { findAccount } from '../db/operator/accounts.ts';
 import {
   findQueue,
   listQueues,
@@ -57,6 +58,9 @@ const resume = command({
   run: ({ argument }, environment) =>
     withDatabase(environment, async ({ db }, { jobLifetimeMs }) => {
       const { id, by, name } = await liveQueue(db, argument);
+      const account = await findAccount(db, by.accountId);
+      if (account?.suspendedAt != null)
+        throw new UsageError(`account ${by.accountId} is suspended, so its queues stay paused: use account resume`);
       const changed = await resumeQueue(db, by, id, jobLifetimeMs);
       return { json: { id, changed }, text: changed ? `Queue ${name} is resumed.` : `Queue ${name} is not paused.` };
     }),

@@ -45,6 +45,7 @@ export const errorFields = named(
 export const commonResponses = {
   400: answer(errorMessage, 'The path or the query is not valid.'),
   401: answer(errorMessage, 'The API key is missing, unknown or revoked.'),
+  403: answer(errorMessage, 'The operator has suspended the account, so it can neither publish nor replay jobs.'),
   413: answer(errorMessage, 'The body is larger than the server accepts.'),
   415: answer(errorMessage, 'The content type is not plain JSON in UTF-8.'),
   500: answer(errorMessage, 'An internal error of the service.'),

@@ -168,7 +168,7 @@ export const queues = c.router({
       403: answer(
         errorMessage,
         "The queue would exceed the plan's ceiling of `maxAttempts` or `maxDefers`, its number of queues, or the limit " +
-          "of the account's sum of `concurrency`.",
+          "of the account's sum of `concurrency`; or the operator has suspended the account.",
       ),
     },
     summary: 'Create a queue',

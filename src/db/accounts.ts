@@ -20,7 +20,7 @@ interface NewApiKey {
 const BY_KEY: Statement = {
   name: 'account-by-key',
   text: `
-    select account.id, account.name, account.plan, key.id as key_id, key.name as key_name, key.prefix, key.last_four,
+    select account.id, account.name, account.plan, account.suspended_at is not null as is_suspended, key.id as key_id, key.name as key_name, key.prefix, key.last_four,
            key.last_used_at is null or key.last_used_at < jobferry_now() - interval '1 minute' as is_use_unnoted
       from api_key key join account on account.id = key.account_id
      where key.hash = $1 and key.revoked_at is null`,
@@ -28,6 +28,7 @@ const BY_KEY: Statement = {
 
 /** An account with the API key that identified it. */
 export interface KeyHolder extends AccountRow {
+  isSuspended: boolean;
   key: { id: string; name: string | null; prefix: string; lastFour: string };
   /** True when the last recorded use of the key is more than a minute old. */
   isUseUnnoted: boolean;
@@ -36,11 +37,20 @@ export interface KeyHolder extends AccountRow {
 export async function accountByKeyHash(db: Database, hash: string): Promise<KeyHolder | null> {
   const row = await db.one<HolderRow>(BY_KEY, [hash]);
   if (row === null) return null;
-  const { key_id: id, key_name, prefix, last_four: lastFour, is_use_unnoted: isUseUnnoted, ...account } = row;
-  return { ...account, key: { id, name: key_name, prefix, lastFour }, isUseUnnoted };
+  const {
+    key_id: id,
+    key_name,
+    prefix,
+    last_four: lastFour,
+    is_use_unnoted: isUseUnnoted,
+    is_suspended: isSuspended,
+    ...account
+  } = row;
+  return { ...account, isSuspended, key: { id, name: key_name, prefix, lastFour }, isUseUnnoted };
 }
 
 type HolderRow = AccountRow & {
+  is_suspended: boolean;
   key_id: string;
   key_name: string | null;
   prefix: string;

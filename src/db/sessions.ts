@@ -10,7 +10,7 @@ import type { Prisma } from './generated/client.ts';
 export interface FoundSession {
   id: string;
   expiresAt: Date;
-  account: { id: string; name: string; plan: string };
+  account: { id: string; name: string; plan: string; isSuspended: boolean };
   key: { id: string; name: string | null; prefix: string; lastFour: string } | null;
   member: MemberFacts | null;
   /** True when the last recorded use of the session is more than a minute old. */
@@ -34,7 +34,8 @@ const BY_HASH: Statement = {
   name: 'session-by-hash',
   text: `
     select s.id, s.expires_at as "expiresAt",
-           json_build_object('id', account.id, 'name', account.name, 'plan', account.plan) as account,
+           json_build_object('id', account.id, 'name', account.name, 'plan', account.plan,
+                             'isSuspended', account.suspended_at is not null) as account,
            case when key.id is not null
                 then json_build_object('id', key.id, 'name', key.name, 'prefix', key.prefix, 'lastFour', key.last_four)
            end as key,

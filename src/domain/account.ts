@@ -1,4 +1,5 @@
 import type { Actor, Author } from './audit.ts';
+import { JobferryError } from './errors.ts';
 
 /** The account of a client, found by one of its API keys or by a session. */
 export interface Account {
@@ -8,6 +9,15 @@ export interface Account {
   plan: string;
   /** The API key or the person that makes the requests, for the audit log. */
   actor: Actor;
+  /** True while the operator has suspended the account. */
+  isSuspended?: boolean;
+}
+
+/** @throws JobferryError `forbidden` while the account is suspended: it gets no new jobs, and its queues stay paused */
+export function assertNotSuspended({ isSuspended }: Pick<Account, 'isSuspended'>): void {
+  if (isSuspended === true) {
+    throw new JobferryError('forbidden', 'this account is suspended: ask the operator of this service to resume it');
+  }
 }
 
 /** Returns the author of a change that the client requests. */

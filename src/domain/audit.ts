@@ -36,6 +36,8 @@ export function labelOfKey({ name, prefix, lastFour }: { name: string | null; pr
 const AUDIT_ACTIONS = [
   'account.create',
   'account.set_plan',
+  'account.suspend',
+  'account.resume',
   'api_key.create',
   'api_key.revoke',
   'member.create',

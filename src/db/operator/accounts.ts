@@ -9,6 +9,9 @@ export interface AccountSummary {
   name: string;
   plan: string;
   createdAt: Date;
+  /** Time and actor of the suspension; null while the account is not suspended. */
+  suspendedAt: Date | null;
+  suspendedBy: string | null;
   /** API keys that are in force. */
   keys: number;
   /** Live queues. */
@@ -18,7 +21,8 @@ export interface AccountSummary {
 }
 
 const SUMMARY = `
-    select a.id, a.name, a.plan, a.created_at as "createdAt",
+    select a.id, a.name, a.plan, a.created_at as "createdAt", a.suspended_at as "suspendedAt",
+           a.suspended_by as "suspendedBy",
            (select count(*) from api_key k where k.account_id = a.id and k.revoked_at is null) as keys,
            (select count(*) from queue q where q.account_id = a.id and q.deleted_at is null) as queues,
            coalesce(u.attempts, 0) as attempts

@@ -14,6 +14,7 @@ interface QueueTotals {
   concurrency: number;
   /** Number of deleted queues that still have jobs, so that the sweep has not removed them. */
   tombstones: number;
+  isSuspended: boolean;
 }
 
 /** All columns except the secret, so that no read can leak it. */
@@ -158,7 +159,12 @@ async function totals(tx: Prisma.TransactionClient, accountId: string, except: s
     _count: true,
     _sum: { concurrency: true },
   });
-  return { count: others._count, concurrency: others._sum.concurrency ?? 0, tombstones };
+  const { suspendedAt } = await tx.account.findUniqueOrThrow({
+    where: { id: accountId },
+    select: { suspendedAt: true },
+  });
+  const { _count: count, _sum: sum } = others;
+  return { count, concurrency: sum.concurrency ?? 0, tombstones, isSuspended: suspendedAt !== null };
 }
 
 /** The casts are safe: CHECK constraints restrict these columns to the domain's values. */

@@ -56,6 +56,11 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the account, 24 hexadecimal digits.' }),
     name: t.exposeString('name', { description: 'Name given when the account was created.' }),
+    isSuspended: t.boolean({
+      description:
+        'Whether the operator has suspended the account: publishes, replays and new queues are refused, and its queues are paused.',
+      resolve: ({ isSuspended }) => isSuspended === true,
+    }),
     plan: t.field({
       type: Plan,
       description: 'The plan of the account, with its limits.',

@@ -53,6 +53,6 @@ function createForeignKeys(db: Context['db']): (apiKey: string) => Promise<boole
   };
 }
 
-function toAccount({ id, name, plan, key }: KeyHolder): Account {
-  return { id, name, plan, actor: { type: 'api_key', id: key.id, label: labelOfKey(key) } };
+function toAccount({ id, name, plan, isSuspended, key }: KeyHolder): Account {
+  return { id, name, plan, isSuspended, actor: { type: 'api_key', id: key.id, label: labelOfKey(key) } };
 }

@@ -1,6 +1,6 @@
 import type { Cipher } from '../../db/connection/cipher.ts';
 import { type PublishAnswer, type PublishItem, publish, publishAudited } from '../../db/delivery/publish.ts';
-import { type Account, authorOf } from '../../domain/account.ts';
+import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { notFound, unavailable } from '../../domain/errors.ts';
 import type { PublishedJob } from '../../domain/job.ts';
 import { Batcher } from '../../pacing/batcher.ts';
@@ -58,14 +58,17 @@ export function createPublish(context: Context) {
   // round, other queues cost nothing.
   const encrypting = new Map<string, string>();
 
-  const itemOf = (account: Account, queueName: string, input: PublishInput): PublishItem => ({
-    accountId: account.id,
-    queue: queueName,
-    payload: input.payload,
-    key: input.idempotencyKey ?? null,
-    delayMs: Math.round((input.delay ?? 0) * 1000),
-    limit: planOf(context, account).monthlyAttempts,
-  });
+  const itemOf = (account: Account, queueName: string, input: PublishInput): PublishItem => {
+    assertNotSuspended(account);
+    return {
+      accountId: account.id,
+      queue: queueName,
+      payload: input.payload,
+      key: input.idempotencyKey ?? null,
+      delayMs: Math.round((input.delay ?? 0) * 1000),
+      limit: planOf(context, account).monthlyAttempts,
+    };
+  };
   const placeOf = ({ accountId, queue }: PublishItem) => `${accountId}/${queue}`;
   const inForm = (plain: PublishItem) => encryptedItem(context.db.cipher, plain, encrypting.get(placeOf(plain)));
 
@@ -103,7 +106,7 @@ export function createPublish(context: Context) {
     /**
      * Publishes a job; resolves after the commit, so a 201 means that the job is stored.
      * @returns the job; `created` is false when the idempotency key matched an earlier job, which is returned instead
-     * @throws JobferryError `not_found` (queue), `limit_reached`, `unavailable`
+     * @throws JobferryError `not_found` (queue), `limit_reached`, `forbidden` (suspended account), `unavailable`
      */
     async publish(account: Account, queueName: string, input: PublishInput): Promise<Published> {
       const plain = itemOf(account, queueName, input);
