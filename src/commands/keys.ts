@@ -1,11 +1,16 @@
 import { createApiKey, revokeApiKey } from '../db/accounts.ts';
+import { databaseTime } from '../db/connection/clock.ts';
 import { createPrisma } from '../db/connection/prisma.ts';
 import { type KeySummary, listKeys } from '../db/operator/keys.ts';
 import { OPERATOR } from '../domain/audit.ts';
+import { KEY_SCOPES } from '../domain/key-rights.ts';
+import { LIMITS } from '../domain/queue.ts';
 import { describeApiKey, generateApiKey } from '../services/accounts/api-key.ts';
+import { isKeyName } from '../services/accounts/keys.ts';
 import { createLink } from '../services/sign-in/sessions.ts';
 import { command, UsageError } from './command.ts';
 import { idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
+import { requestedRights } from './key-limits.ts';
 import { type Column, facts, table } from './output.ts';
 
 const COLUMNS: readonly Column<KeySummary>[] = [
@@ -15,6 +20,9 @@ const COLUMNS: readonly Column<KeySummary>[] = [
   { title: 'KEY', of: ({ prefix, lastFour }) => `${prefix}…${lastFour}` },
   { title: 'CREATED', of: ({ createdAt }) => createdAt },
   { title: 'LAST USED', of: ({ lastUsedAt }) => lastUsedAt },
+  { title: 'MAY', of: ({ scopes }) => (scopes.length === 0 ? 'everything' : scopes.join(' ')) },
+  { title: 'QUEUES', of: ({ queues }) => (queues.length === 0 ? 'all' : queues.join(' ')) },
+  { title: 'EXPIRES', of: ({ expiresAt }) => expiresAt },
   { title: 'REVOKED', of: ({ revokedAt }) => revokedAt },
 ];
 
@@ -23,7 +31,7 @@ const list = command({
   summary: 'List API keys, oldest first.',
   options: {
     account: { value: 'ID', help: 'only those of this account' },
-    revoked: { help: 'also those that were revoked' },
+    revoked: { help: 'also those that were revoked or have expired' },
     ...PAGE,
   },
   run: ({ options }, environment) =>
@@ -38,19 +46,32 @@ const list = command({
 const create = command({
   name: 'key create',
   summary: 'Create an API key. It is shown once.',
-  options: { account: { value: 'ID', required: true, help: 'the account of the key' } },
-  run: ({ options: { account } }, environment) =>
+  options: {
+    account: { value: 'ID', required: true, help: 'the account of the key' },
+    name: { value: 'N', help: 'name for people, such as the purpose of the key' },
+    scopes: { value: 'LIST', help: `what the key may do, of ${KEY_SCOPES.join(',')}; everything if left out` },
+    queues: { value: 'LIST', help: 'names of the queues that the key is limited to; all if left out' },
+    expires: { value: 'TIME', help: 'end of the key, as 90d, 12h or 2027-01-31T12:00:00Z; none if left out' },
+  },
+  run: ({ options: { account, name = null, ...limits } }, environment) =>
     withDatabase(environment, async ({ db }) => {
       const accountId = idOf(account, 'account');
+      if (name !== null && !isKeyName(name))
+        throw new UsageError(`--name must have 1 to ${LIMITS.apiKeyNameLength} characters`);
+      const rights = requestedRights(limits, new Date(await databaseTime(db)));
       const key = generateApiKey();
       const by = { accountId, actor: OPERATOR };
       // The limit on the number of keys holds for API clients, not for the operator.
-      const { id } = await createApiKey(createPrisma(db), by, { name: null, ...describeApiKey(key) }, () => undefined);
+      const stored = { name, ...describeApiKey(key, { hasLimits: rights !== null }) };
+      const { id } = await createApiKey(createPrisma(db), by, stored, rights, () => undefined);
       return {
-        json: { id, accountId, key },
+        json: { id, accountId, key, ...rights },
         text: facts([
           ['id', id],
           ['account', accountId],
+          ['may', rights?.scopes.join(' ') ?? 'everything'],
+          ['queues', rights === null || rights.queues.length === 0 ? 'all' : rights.queues.join(' ')],
+          ['expires', rights?.expiresAt ?? undefined],
           ['key (shown once)', key],
         ]),
       };

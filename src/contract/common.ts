@@ -44,8 +44,12 @@ export const errorFields = named(
 /** Answers that every route may send (D22). */
 export const commonResponses = {
   400: answer(errorMessage, 'The path or the query is not valid.'),
-  401: answer(errorMessage, 'The API key is missing, unknown or revoked.'),
-  403: answer(errorMessage, 'The operator has suspended the account, so it can neither publish nor replay jobs.'),
+  401: answer(errorMessage, 'The API key is missing, unknown, revoked or expired.'),
+  403: answer(
+    errorMessage,
+    'The API key is limited, and has no right to this; or the operator has suspended the account, so it can neither ' +
+      'publish nor replay jobs.',
+  ),
   413: answer(errorMessage, 'The body is larger than the server accepts.'),
   415: answer(errorMessage, 'The content type is not plain JSON in UTF-8.'),
   500: answer(errorMessage, 'An internal error of the service.'),

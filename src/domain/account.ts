@@ -1,5 +1,6 @@
 import type { Actor, Author } from './audit.ts';
 import { JobferryError } from './errors.ts';
+import type { KeyRights } from './key-rights.ts';
 
 /** The account of a client, found by one of its API keys or by a session. */
 export interface Account {
@@ -11,6 +12,8 @@ export interface Account {
   actor: Actor;
   /** True while the operator has suspended the account. */
   isSuspended?: boolean;
+  /** The limits of the API key that makes the requests; missing if it has none, or the client is a person. */
+  rights?: KeyRights;
 }
 
 /** @throws JobferryError `forbidden` while the account is suspended: it gets no new jobs, and its queues stay paused */

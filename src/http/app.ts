@@ -18,6 +18,7 @@ import { createPublishTurns } from './publish-turns.ts';
 import { parseQuery } from './query.ts';
 import { queueRoutes } from './queues.ts';
 import type { RestServices } from './rest-services.ts';
+import { keyRights } from './route-scopes.ts';
 import { basePathOf } from './sign-in/public-address.ts';
 import { mountSignIn } from './sign-in/routes.ts';
 import { sessionAuthentication } from './sign-in/session-authentication.ts';
@@ -105,7 +106,13 @@ function mountApi(app: Express, { services, log, authenticated, unread, maxBodyB
     {
       logInitialization: false,
       responseValidation: true,
-      globalMiddleware: [authenticated, watched, turns.admission, bodyReader(maxBodyBytes, turns.bodyRead)],
+      globalMiddleware: [
+        authenticated,
+        keyRights(services),
+        watched,
+        turns.admission,
+        bodyReader(maxBodyBytes, turns.bodyRead),
+      ],
       requestValidationErrorHandler: refuseInvalidRequest,
     },
   );

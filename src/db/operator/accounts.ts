@@ -1,4 +1,5 @@
 import type { Actor } from '../../domain/audit.ts';
+import { isUnexpired } from '../accounts.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
@@ -23,7 +24,8 @@ export interface AccountSummary {
 const SUMMARY = `
     select a.id, a.name, a.plan, a.created_at as "createdAt", a.suspended_at as "suspendedAt",
            a.suspended_by as "suspendedBy",
-           (select count(*) from api_key k where k.account_id = a.id and k.revoked_at is null) as keys,
+           (select count(*) from api_key k where k.account_id = a.id and k.revoked_at is null
+               and ${isUnexpired('k')}) as keys,
            (select count(*) from queue q where q.account_id = a.id and q.deleted_at is null) as queues,
            coalesce(u.attempts, 0) as attempts
       from account a left join usage u on u.account_id = a.id and u.month = jobferry_month(jobferry_now())`;

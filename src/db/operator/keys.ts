@@ -1,3 +1,4 @@
+import { isUnexpired } from '../accounts.ts';
 import type { Database, Statement } from '../connection/database.ts';
 
 export interface KeySummary {
@@ -9,16 +10,22 @@ export interface KeySummary {
   createdAt: Date;
   lastUsedAt: Date | null;
   revokedAt: Date | null;
+  /** Empty for a key without limits. */
+  scopes: string[];
+  /** Empty for all. */
+  queues: string[];
+  expiresAt: Date | null;
 }
 
 const LIST: Statement = {
   name: 'operator-keys',
   text: `
     select id, account_id as "accountId", name, prefix, last_four as "lastFour", created_at as "createdAt",
-           last_used_at as "lastUsedAt", revoked_at as "revokedAt"
+           last_used_at as "lastUsedAt", revoked_at as "revokedAt", scopes, queues,
+           expires_at as "expiresAt"
       from api_key
      where ($1::text is null or account_id = $1) and ($2::text is null or id > $2)
-       and ($3::boolean or revoked_at is null)
+       and ($3::boolean or revoked_at is null and ${isUnexpired('api_key')})
      order by id limit $4`,
 };
 

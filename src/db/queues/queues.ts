@@ -146,6 +146,26 @@ export async function queueState(
   return row.deleted ? 'deleted' : 'live';
 }
 
+const NAME: Statement = {
+  name: 'queue-name',
+  text: 'select name from queue where id = $1 and account_id = $2',
+};
+
+const NAME_OF_JOB: Statement = {
+  name: 'queue-name-of-job',
+  text: 'select q.name from job j join queue q on q.id = j.queue_id where j.id = $1 and j.account_id = $2',
+};
+
+/** @returns the name of the account's queue, also of a deleted one; null if there is none */
+export async function queueName(
+  db: Database,
+  accountId: string,
+  of: { queueId: string } | { jobId: string },
+): Promise<string | null> {
+  const [statement, id] = 'jobId' in of ? [NAME_OF_JOB, of.jobId] : [NAME, of.queueId];
+  return (await db.one<{ name: string }>(statement, [id, accountId]))?.name ?? null;
+}
+
 async function newId(tx: Prisma.TransactionClient): Promise<string> {
   const [row] = await tx.$queryRaw<{ id: string }[]>`select jobferry_id() as id`;
   if (row === undefined) throw new Error('jobferry_id returned no row');

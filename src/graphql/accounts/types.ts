@@ -146,7 +146,7 @@ const Me = builder.objectRef<SignedIn>('Me').implement({
     }),
     role: t.field({
       type: MemberRole,
-      description: 'Role of the client. An API key has the role `ADMIN`.',
+      description: 'Role of the client. An API key without limits has the role `ADMIN`.',
       resolve: ({ access }) => access.role,
     }),
     mayViewPayloads: t.boolean({
