@@ -1,13 +1,16 @@
 import { createAccount } from '../db/accounts.ts';
+import type { Database } from '../db/connection/database.ts';
 import { createPrisma } from '../db/connection/prisma.ts';
 import { accountUsage } from '../db/insight/usage.ts';
 import { type AccountSummary, findAccount, listAccounts, setPlan, usageByMonth } from '../db/operator/accounts.ts';
+import { findReceipt, isFirstAccount } from '../db/operator/deletion.ts';
 import { resumeAccount, type SuspensionChange, suspendAccount } from '../db/operator/suspension.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import type { PlanTable } from '../domain/plan.ts';
-import { command, UsageError } from './command.ts';
+import { deleteAccount } from '../services/operator/delete-account.ts';
+import { command, type Environment, UsageError } from './command.ts';
 import { found, idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
-import { type Column, facts, table } from './output.ts';
+import { type Column, facts, printable, table } from './output.ts';
 
 const ID = { name: 'ID', what: 'the id of the account' };
 
@@ -145,10 +148,56 @@ const resume = command({
   run: ({ argument }, environment) =>
     withDatabase(environment, async ({ db }, { jobLifetimeMs }) => {
       const id = idOf(argument, 'account');
+      if ((await findReceipt(db, id)) !== null) throw new UsageError(`account ${id} is being deleted`);
       const done = found(await resumeAccount(db, OPERATOR, id, jobLifetimeMs), 'account', id);
       return { json: { id, ...done }, text: `${stateAfter(id, 'active', done)} Queues resumed: ${done.queues}.` };
     }),
 });
+
+const remove = command({
+  name: 'account delete',
+  summary: 'Delete an account with everything that belongs to it, for good. If interrupted, run it again.',
+  options: { confirm: { value: 'NAME', required: true, help: 'the name of the account, to confirm' } },
+  argument: ID,
+  run: ({ argument, options: { confirm } }, environment) =>
+    withDatabase(environment, async ({ db }) => {
+      const id = idOf(argument, 'account');
+      const account = await findAccount(db, id);
+      if (account !== null && account.name !== confirm)
+        throw new UsageError(`--confirm must be the name of the account, which is "${printable(account.name)}"`);
+      if (await isFirstAccount(db, id))
+        throw new UsageError('the first account cannot be deleted: it is the one of the operator');
+      const receipt = found(
+        await deleteAccount(db, OPERATOR, id, { progress: progressOf(db, id, environment) }),
+        'account',
+        id,
+      );
+      const removed = Object.entries(receipt.removed).map(([kind, rows]) => [`removed: ${kind}`, rows] as const);
+      return {
+        json: receipt,
+        text: facts([
+          ['account', receipt.accountId],
+          ['name', receipt.name],
+          ['requested', receipt.requestedAt],
+          ['finished', receipt.finishedAt],
+          ...removed,
+        ]),
+      };
+    }),
+});
+
+const PROGRESS_MS = 5000;
+
+/** Logs the receipt so far, every five seconds. */
+function progressOf(db: Database, id: string, { settings }: Environment): () => Promise<void> {
+  const { log } = settings();
+  let loggedAt = performance.now();
+  return async () => {
+    if (performance.now() - loggedAt < PROGRESS_MS) return;
+    loggedAt = performance.now();
+    log.info({ removed: (await findReceipt(db, id))?.removed }, 'deleting the account');
+  };
+}
 
 function stateAfter(id: string, state: string, { changed }: SuspensionChange): string {
   return changed ? `Account ${id} is ${state}.` : `Account ${id} was ${state} already.`;
@@ -163,4 +212,4 @@ function assertPlan(plans: PlanTable, plan: string): void {
   if (!Object.hasOwn(plans, plan)) throw new UsageError(`--plan must be one of ${Object.keys(plans).join(', ')}`);
 }
 
-export const ACCOUNT_COMMANDS = [list, show, create, changePlan, suspend, resume, usage];
+export const ACCOUNT_COMMANDS = [list, show, create, changePlan, suspend, resume, remove, usage];

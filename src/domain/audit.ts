@@ -38,6 +38,7 @@ const AUDIT_ACTIONS = [
   'account.set_plan',
   'account.suspend',
   'account.resume',
+  'account.delete',
   'api_key.create',
   'api_key.revoke',
   'member.create',
