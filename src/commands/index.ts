@@ -1,6 +1,7 @@
 import { ACCOUNT_COMMANDS } from './accounts.ts';
 import type { Command } from './command.ts';
 import { CONFIG_COMMANDS } from './config.ts';
+import { DOCTOR_COMMANDS } from './doctor.ts';
 import { JOB_COMMANDS } from './job.ts';
 import { KEY_COMMANDS } from './keys.ts';
 import { QUEUE_COMMANDS } from './queues.ts';
@@ -14,4 +15,5 @@ export const COMMANDS: readonly Command[] = [
   ...QUEUE_COMMANDS,
   ...JOB_COMMANDS,
   ...CONFIG_COMMANDS,
+  ...DOCTOR_COMMANDS,
 ];
