@@ -52,6 +52,11 @@ export const commonResponses = {
   ),
   413: answer(errorMessage, 'The body is larger than the server accepts.'),
   415: answer(errorMessage, 'The content type is not plain JSON in UTF-8.'),
+  429: answer(
+    errorMessage,
+    'The API key or the account has sent too many requests, if the operator limits them. Retry after `Retry-After` seconds. ' +
+      'Nothing was stored.',
+  ),
   500: answer(errorMessage, 'An internal error of the service.'),
   503: answer(
     errorMessage,

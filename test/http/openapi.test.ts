@@ -106,9 +106,10 @@ describe('the operations', () => {
     expect(operation.security).toEqual([{ apiKey: [] }]);
     expect(operation.responses['401']?.headers).toHaveProperty('WWW-Authenticate');
     expect(operation.responses['503']?.headers).toHaveProperty('Retry-After');
+    expect(operation.responses['429']?.headers).toHaveProperty('Retry-After');
   });
 
-  const every = ['401', '403', '500', '503'];
+  const every = ['401', '403', '429', '500', '503'];
   const body = ['413', '415'];
   it.each<[id: string, statuses: string[], shapeOf400: string]>([
     ['queues.list', ['200', '400', ...every], 'ErrorMessage'],

@@ -100,6 +100,7 @@ export const COMMON_ANSWERS: Examples['answers'] = {
   403: message('this account is suspended: ask the operator of this service to resume it'),
   413: message('the body is larger than 1048576 bytes'),
   415: message('content-type must be application/json'),
+  429: message('too many requests: nothing was stored, try again in 1 s'),
   500: message('internal error'),
   503: message('the database is not available; nothing was stored, try again'),
 };
