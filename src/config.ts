@@ -40,6 +40,8 @@ export interface Config {
   readonly templates: Readonly<Record<string, Partial<QueueSettings>>>;
   readonly maxBodyBytes: number;
   readonly workerCapacity: number;
+  /** Requests per second in this process; null for no limit. */
+  readonly requestRates: { readonly ofKey: number | null; readonly ofAccount: number | null };
   readonly logLevel: LogLevel;
   readonly metrics: MetricsConfig;
   readonly graphiql: boolean;
@@ -171,6 +173,8 @@ const environment = z.object({
   TEMPLATES: json(z.record(template)),
   MAX_BODY_BYTES: integer(1_048_576, 1024, 64 * 1_048_576),
   WORKER_CAPACITY: integer(1000, 1, 100_000),
+  REQUESTS_PER_SECOND_OF_KEY: integer(0, 0, 1_000_000),
+  REQUESTS_PER_SECOND_OF_ACCOUNT: integer(0, 0, 1_000_000),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   GRAPHIQL: flag(true).optional(),
   DASHBOARD: flag(true),
@@ -227,6 +231,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     templates: table((e.TEMPLATES ?? DEFAULT_TEMPLATES) as Config['templates']),
     maxBodyBytes: e.MAX_BODY_BYTES,
     workerCapacity: e.WORKER_CAPACITY,
+    requestRates: { ofKey: e.REQUESTS_PER_SECOND_OF_KEY || null, ofAccount: e.REQUESTS_PER_SECOND_OF_ACCOUNT || null },
     logLevel: e.LOG_LEVEL,
     metrics: metricsConfig(e),
     graphiql: e.GRAPHIQL ?? !production,

@@ -37,6 +37,8 @@ interface OpenOptions {
    * start of the service does that and shows its key.
    */
   guest: boolean;
+  /** For `doctor`: opens any database that answers, and neither refuses nor migrates it. */
+  asItIs?: boolean;
   /** Called with the first account's key if opening creates it; the database does not store the key. */
   onNewApiKey?: (key: string) => void;
 }
@@ -58,6 +60,7 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
       await embedded?.stop();
     }
   };
+  if (options.asItIs === true) return { url, db, applied: [], close };
   try {
     await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability });
     await checkPooling(db);

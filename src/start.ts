@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
@@ -37,11 +36,8 @@ import { createLink } from './services/sign-in/sessions.ts';
 import { WakeNotifier } from './services/wake-notifier.ts';
 import { openTracing } from './tracing/open-tracing.ts';
 import type { Tracing } from './tracing/tracing.ts';
+import { VERSION } from './version.ts';
 import { startWorker, type Worker, type WorkerOptions } from './worker/index.ts';
-
-/** The same relative path from `src` and from `dist`. */
-const PACKAGE = new URL('../package.json', import.meta.url);
-const { version: VERSION } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
 
 /** Where the build puts the dashboard; the same relative path from `src` and from `dist`. */
 const DASHBOARD = fileURLToPath(new URL('../dist/dashboard', import.meta.url));

@@ -3,8 +3,8 @@ import { ConfigError, VARIABLES } from './config.ts';
 
 type Environment = Record<string, string | undefined>;
 
-/** Variables that orchestrators may pass as files. */
-const SECRETS: readonly string[] = [
+/** Variables with secrets, which orchestrators may pass as files. */
+export const SECRETS: readonly string[] = [
   'DATABASE_URL',
   'DIRECT_DATABASE_URL',
   'BOOTSTRAP_API_KEY',

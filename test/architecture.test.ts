@@ -48,9 +48,11 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   variables: ['config'],
   log: ['log-repeats'],
   'log-repeats': [],
+  version: [],
   start: ['*'],
   'open-database': ['*'],
-  main: ['*'],
+  commands: ['*'],
+  main: ['commands'],
   // Knows the service only by schema.graphql, and nothing of the service knows it.
   dashboard: [],
 };

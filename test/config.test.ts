@@ -14,6 +14,11 @@ function complaintOf(env: Record<string, string>): string {
 }
 
 describe('defaults (README, "Variables")', () => {
+  it('limits requests if it is told to', () => {
+    const variables = { REQUESTS_PER_SECOND_OF_KEY: '5', REQUESTS_PER_SECOND_OF_ACCOUNT: '9' };
+    expect(parseConfig(variables).requestRates).toEqual({ ofKey: 5, ofAccount: 9 });
+  });
+
   it('needs no variable at all', () => {
     expect(parseConfig({})).toEqual({
       role: 'all',
@@ -41,6 +46,7 @@ describe('defaults (README, "Variables")', () => {
       },
       maxBodyBytes: 1_048_576,
       workerCapacity: 1000,
+      requestRates: { ofKey: null, ofAccount: null },
       logLevel: 'info',
       metrics: { port: null, token: null, maxQueues: 0 },
       graphiql: true,
@@ -287,6 +293,8 @@ describe('refusals', () => {
     ['TEMPLATES', '{"a":{"webhookUrl":"http://localhost"}}'],
     ['MAX_BODY_BYTES', '0'],
     ['WORKER_CAPACITY', '0'],
+    ['REQUESTS_PER_SECOND_OF_KEY', '-1'],
+    ['REQUESTS_PER_SECOND_OF_ACCOUNT', '0.5'],
     ['LOG_LEVEL', 'loud'],
     ['GRAPHIQL', 'perhaps'],
   ])('%s=%s is refused by name', (name, value) => {

@@ -17,7 +17,7 @@ export interface Received {
   headers: Headers;
 }
 
-/** Statuses of temporary failures. 429 comes from a proxy only; the service itself sends 503. */
+/** Statuses of temporary failures. 429: the operator limits requests, or a proxy does. */
 export const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 5000;

@@ -44,9 +44,19 @@ export const errorFields = named(
 /** Answers that every route may send (D22). */
 export const commonResponses = {
   400: answer(errorMessage, 'The path or the query is not valid.'),
-  401: answer(errorMessage, 'The API key is missing, unknown or revoked.'),
+  401: answer(errorMessage, 'The API key is missing, unknown, revoked or expired.'),
+  403: answer(
+    errorMessage,
+    'The API key is limited, and has no right to this; or the operator has suspended the account, so it can neither ' +
+      'publish nor replay jobs.',
+  ),
   413: answer(errorMessage, 'The body is larger than the server accepts.'),
   415: answer(errorMessage, 'The content type is not plain JSON in UTF-8.'),
+  429: answer(
+    errorMessage,
+    'The API key or the account has sent too many requests, if the operator limits them. Retry after `Retry-After` seconds. ' +
+      'Nothing was stored.',
+  ),
   500: answer(errorMessage, 'An internal error of the service.'),
   503: answer(
     errorMessage,

@@ -168,7 +168,8 @@ export const queues = c.router({
       403: answer(
         errorMessage,
         "The queue would exceed the plan's ceiling of `maxAttempts` or `maxDefers`, its number of queues, or the limit " +
-          "of the account's sum of `concurrency`.",
+          "of the account's sum of `concurrency`; or the operator has suspended the account, or the API " +
+          'key is limited and has no right to this.',
       ),
     },
     summary: 'Create a queue',
@@ -193,7 +194,7 @@ export const queues = c.router({
       403: answer(
         errorMessage,
         "The change would exceed the plan's ceiling of `maxAttempts` or `maxDefers`, or the limit of the account's sum " +
-          'of `concurrency`.',
+          'of `concurrency`; or the API key is limited and has no right to this.',
       ),
       404: unknownQueue,
     },

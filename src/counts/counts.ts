@@ -41,7 +41,7 @@ interface EndedDelivery {
  */
 export class Counts {
   readonly queues = new QueueCounts();
-  readonly refusedPublishes = new Tally(['limit_reached', 'not_found', 'unavailable', 'unknown', 'busy']);
+  readonly refusedPublishes = new Tally(['limit_reached', 'forbidden', 'not_found', 'unavailable', 'unknown', 'busy']);
   readonly publishes = new Batches(['ok', 'error']);
   readonly claims = new Batches(['ok', 'empty', 'error']);
   readonly settles = new Batches(['ok', 'error']);

@@ -1,4 +1,5 @@
 import { type Actor, type Author, OPERATOR } from '../domain/audit.ts';
+import type { KeyRights } from '../domain/key-rights.ts';
 import { actorJson, audit } from './audit.ts';
 import type { Database, Statement } from './connection/database.ts';
 import type { PrismaClient } from './connection/prisma.ts';
@@ -16,37 +17,40 @@ interface NewApiKey {
   lastFour: string;
 }
 
+/** @returns SQL: whether the API key `alias`, which may be absent, has not expired */
+export function isUnexpired(alias: string): string {
+  return `(${alias}.expires_at is null or ${alias}.expires_at > jobferry_now())`;
+}
+
 // A separate statement from NOTE_USE: a read-only database would refuse a statement that can write.
 const BY_KEY: Statement = {
   name: 'account-by-key',
   text: `
-    select account.id, account.name, account.plan, key.id as key_id, key.name as key_name, key.prefix, key.last_four,
-           key.last_used_at is null or key.last_used_at < jobferry_now() - interval '1 minute' as is_use_unnoted
+    select account.id, account.name, account.plan, account.suspended_at is not null as "isSuspended",
+           json_build_object('id', key.id, 'name', key.name, 'prefix', key.prefix, 'lastFour', key.last_four) as key,
+           key.scopes, key.queues, key.expires_at as "expiresAt",
+           key.last_used_at is null or key.last_used_at < jobferry_now() - interval '1 minute' as "isUseUnnoted"
       from api_key key join account on account.id = key.account_id
-     where key.hash = $1 and key.revoked_at is null`,
+     where key.hash in ($1, $2) and key.revoked_at is null and ${isUnexpired('key')}`,
 };
 
 /** An account with the API key that identified it. */
 export interface KeyHolder extends AccountRow {
+  isSuspended: boolean;
   key: { id: string; name: string | null; prefix: string; lastFour: string };
+  /** Null for a key without limits. */
+  rights: KeyRights | null;
   /** True when the last recorded use of the key is more than a minute old. */
   isUseUnnoted: boolean;
 }
 
-export async function accountByKeyHash(db: Database, hash: string): Promise<KeyHolder | null> {
-  const row = await db.one<HolderRow>(BY_KEY, [hash]);
+/** @param hashes of the key: of one without limits, and of one with limits */
+export async function accountByKeyHash(db: Database, hashes: readonly [string, string]): Promise<KeyHolder | null> {
+  const row = await db.one<Omit<KeyHolder, 'rights'> & KeyRights>(BY_KEY, [...hashes]);
   if (row === null) return null;
-  const { key_id: id, key_name, prefix, last_four: lastFour, is_use_unnoted: isUseUnnoted, ...account } = row;
-  return { ...account, key: { id, name: key_name, prefix, lastFour }, isUseUnnoted };
+  const { scopes, queues, expiresAt, ...holder } = row;
+  return { ...holder, rights: scopes.length === 0 ? null : { scopes, queues, expiresAt } };
 }
-
-type HolderRow = AccountRow & {
-  key_id: string;
-  key_name: string | null;
-  prefix: string;
-  last_four: string;
-  is_use_unnoted: boolean;
-};
 
 const NOTE_USE: Statement = {
   name: 'note-key-use',
@@ -100,32 +104,42 @@ export async function createAccount(
 
 /**
  * Stores a new key.
- * @param check receives the number of the account's keys that are not revoked, and throws to refuse
+ * @param rights its limits; null for none
+ * @param check receives the number of the account's keys that are neither revoked nor expired, and throws to refuse
  * @throws JobferryError `not_found` when there is no such account
  */
 export async function createApiKey(
   prisma: PrismaClient,
   by: Author,
   key: NewApiKey & { name: string | null },
+  rights: KeyRights | null,
   check: (present: number) => void,
 ): Promise<{ id: string }> {
   return exclusively(prisma, by.accountId, async (tx) => {
-    check(await tx.apiKey.count({ where: { accountId: by.accountId, revokedAt: null } }));
-    const created = await tx.apiKey.create({ data: { accountId: by.accountId, ...key }, select: { id: true } });
+    const [present] = await tx.$queryRaw<{ keys: number }[]>`
+      select count(*)::integer as keys from api_key
+       where account_id = ${by.accountId} and revoked_at is null and (expires_at is null or expires_at > jobferry_now())`;
+    check(present?.keys ?? 0);
+    const limits = rights === null ? {} : { ...rights, scopes: [...rights.scopes], queues: [...rights.queues] };
+    const data = { accountId: by.accountId, ...key, ...limits };
+    const created = await tx.apiKey.create({ data, select: { id: true } });
     const { name, prefix, lastFour } = key;
     await audit(tx, by, {
       action: 'api_key.create',
       targetType: 'api_key',
       targetId: created.id,
       targetName: name,
-      after: { name, prefix, lastFour },
+      after: { name, prefix, lastFour, ...limits },
     });
     return created;
   });
 }
 
 // The audit log's facts about a key of the surrounding query.
-const KEY_FACTS = `jsonb_build_object('name', name, 'prefix', prefix, 'lastFour', last_four)`;
+const KEY_FACTS = `
+  jsonb_build_object('name', name, 'prefix', prefix, 'lastFour', last_four)
+    || case when cardinality(scopes) = 0 then '{}'
+            else jsonb_build_object('scopes', scopes, 'queues', queues, 'expiresAt', jobferry_iso(expires_at)) end`;
 
 const REVOKE: Statement = {
   name: 'revoke-api-key',
@@ -133,7 +147,7 @@ const REVOKE: Statement = {
     with revoked as (
       update api_key set revoked_at = jobferry_now()
        where id = $1 and ($2::text is null or account_id = $2) and revoked_at is null
-      returning id, account_id, name, prefix, last_four
+      returning id, account_id, name, prefix, last_four, scopes, queues, expires_at
     )
     select id, jobferry_audit(account_id, $3::json, 'api_key.revoke', 'api_key', id, name, ${KEY_FACTS}) from revoked`,
 };
@@ -185,7 +199,7 @@ async function insertKey(db: Database, accountId: string, key: NewApiKey): Promi
   await db.query(
     `with made as (
        insert into api_key (account_id, hash, prefix, last_four) values ($1, $2, $3, $4) on conflict (hash) do nothing
-       returning id, account_id, name, prefix, last_four
+       returning id, account_id, name, prefix, last_four, scopes, queues, expires_at
      )
      select jobferry_audit(account_id, $5, 'api_key.create', 'api_key', id, name, null, ${KEY_FACTS}) from made`,
     [accountId, key.hash, key.prefix, key.lastFour, actorJson(OPERATOR)],

@@ -1,5 +1,6 @@
 import type { Author } from '../domain/audit.ts';
 import { SESSION_LIMITS, type SessionHolder, TooManySignIns } from '../domain/session.ts';
+import { isUnexpired } from './accounts.ts';
 import { actorJson, audit } from './audit.ts';
 import type { Database, Statement } from './connection/database.ts';
 import type { PrismaClient } from './connection/prisma.ts';
@@ -10,7 +11,7 @@ import type { Prisma } from './generated/client.ts';
 export interface FoundSession {
   id: string;
   expiresAt: Date;
-  account: { id: string; name: string; plan: string };
+  account: { id: string; name: string; plan: string; isSuspended: boolean };
   key: { id: string; name: string | null; prefix: string; lastFour: string } | null;
   member: MemberFacts | null;
   /** True when the last recorded use of the session is more than a minute old. */
@@ -28,13 +29,14 @@ interface MemberFacts {
 }
 
 /** @returns SQL: whether the session `s` with the key `key` of a left join is in force */
-const IS_IN_FORCE = `s.expires_at > jobferry_now() and (s.api_key_id is null or key.revoked_at is null)`;
+const IS_IN_FORCE = `s.expires_at > jobferry_now() and (s.api_key_id is null or key.revoked_at is null and ${isUnexpired('key')})`;
 
 const BY_HASH: Statement = {
   name: 'session-by-hash',
   text: `
     select s.id, s.expires_at as "expiresAt",
-           json_build_object('id', account.id, 'name', account.name, 'plan', account.plan) as account,
+           json_build_object('id', account.id, 'name', account.name, 'plan', account.plan,
+                             'isSuspended', account.suspended_at is not null) as account,
            case when key.id is not null
                 then json_build_object('id', key.id, 'name', key.name, 'prefix', key.prefix, 'lastFour', key.last_four)
            end as key,
@@ -77,7 +79,7 @@ export async function noteSessionUse(db: Database, sessionId: string): Promise<v
 const IN_FORCE: Statement = {
   name: 'credentials-in-force',
   text: `
-    select id from api_key where id = any ($1) and revoked_at is null
+    select id from api_key where id = any ($1) and revoked_at is null and ${isUnexpired('api_key')}
     union all
     select s.id from session s left join api_key key on key.id = s.api_key_id
      where s.id = any ($1) and ${IS_IN_FORCE}`,

@@ -48,6 +48,10 @@ export function labelOfMember({
 
 const AUDIT_ACTIONS = [
   'account.create',
+  'account.set_plan',
+  'account.suspend',
+  'account.resume',
+  'account.delete',
   'api_key.create',
   'api_key.revoke',
   'member.create',

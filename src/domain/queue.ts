@@ -83,6 +83,8 @@ export const LIMITS = {
   ackExtension: { min: 0.001, max: 86_400 },
   progressLength: 1000,
   apiKeyNameLength: 64,
-  /** Keys of one account that are not revoked. */
+  /** Names of queues that one API key is limited to. */
+  queuesOfKey: 100,
+  /** Keys of one account that are neither revoked nor expired. */
   apiKeys: 100,
 } as const;

@@ -3,6 +3,7 @@ import { MEMBER_ROLES } from '../domain/access.ts';
 import { QUEUE_WARNINGS } from '../domain/health.ts';
 import { ATTEMPT_STATUSES, DEAD_REASONS, JOB_STATUSES } from '../domain/job.ts';
 import { JOB_ORDER_FIELDS, JOB_STATES, PAYLOAD_OPERATORS } from '../domain/job-filter.ts';
+import { KEY_SCOPES } from '../domain/key-rights.ts';
 import { ACK_TIMEOUT_ACTIONS, BACKOFF_TYPES, QUEUE_MODES } from '../domain/queue.ts';
 import { WAIT_REASONS } from '../domain/waiting.ts';
 import { builder } from './builder.ts';
@@ -20,6 +21,11 @@ export const MemberRole = enumOf(
   'MemberRole',
   'What a person may do. `VIEWER`: read. `OPERATOR`: also change the state of jobs and queues. `ADMIN`: everything, also settings, secrets, API keys and sessions.',
   MEMBER_ROLES,
+);
+export const ApiKeyScope = enumOf(
+  'ApiKeyScope',
+  'What an API key may do. `PUBLISH`: publish jobs. `READ`: read everything, payloads included; GraphQL needs it. `REPORT`: ack, nack and defer jobs, and extend their ack deadline. `MANAGE`: create and change queues, and change the state of queues, jobs and dead letters. `ADMIN`: all of these, and API keys, members and sessions.',
+  KEY_SCOPES,
 );
 export const JobStatus = enumOf('JobStatus', 'Status of a job, the same as in REST.', JOB_STATUSES);
 export const JobStateName = enumOf(

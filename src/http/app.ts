@@ -18,7 +18,9 @@ import { withoutPrefix } from './path-prefix.ts';
 import { createPublishTurns } from './publish-turns.ts';
 import { parseQuery } from './query.ts';
 import { queueRoutes } from './queues.ts';
+import { limiting, type RequestRates } from './request-limits.ts';
 import type { RestServices } from './rest-services.ts';
+import { keyRights } from './route-scopes.ts';
 import { basePathOf } from './sign-in/public-address.ts';
 import { mountSignIn } from './sign-in/routes.ts';
 import { sessionAuthentication } from './sign-in/session-authentication.ts';
@@ -34,7 +36,7 @@ interface Readiness {
 export interface AppOptions {
   /** Null for a process without the API, which serves only `/healthz` and `/readyz`. */
   services: RestServices | null;
-  config: { maxBodyBytes: number } & OpenApiOptions;
+  config: { maxBodyBytes: number; requestRates?: RequestRates } & OpenApiOptions;
   log: Log;
   readiness: () => Promise<Readiness>;
   /** Null for a process without the API. */
@@ -60,8 +62,9 @@ export function createApp(options: AppOptions): Express {
 
   app.use(commonHeaders);
   const byKey = services === null ? null : authentication(services, unread);
+  const limited = limiting(config.requestRates ?? { ofKey: null, ofAccount: null });
   if (services !== null && byKey !== null) {
-    mountApi(app, { services, log, authenticated: byKey, unread, maxBodyBytes: config.maxBodyBytes });
+    mountApi(app, { services, log, authenticated: limited(byKey), unread, maxBodyBytes: config.maxBodyBytes });
     mountDocumentation(app, config);
   }
   app.get('/healthz', (_req, res) => {
@@ -72,7 +75,7 @@ export function createApp(options: AppOptions): Express {
   if (signIn !== null) mountSignIn(app, signIn);
   if (byKey !== null && graphql !== null) {
     const authenticated = signIn === null ? byKey : sessionAuthentication(signIn, unread, byKey);
-    mountGraphQL(app, authenticated, graphql, { maxBodyBytes: config.maxBodyBytes, unread });
+    mountGraphQL(app, limited(authenticated), graphql, { maxBodyBytes: config.maxBodyBytes, unread });
   }
   if (dashboard !== null) mountDashboard(app, dashboard);
   const listener = app as unknown as { handle: RequestListener };
@@ -108,7 +111,13 @@ function mountApi(app: Express, { services, log, authenticated, unread, maxBodyB
     {
       logInitialization: false,
       responseValidation: true,
-      globalMiddleware: [authenticated, watched, turns.admission, bodyReader(maxBodyBytes, turns.bodyRead)],
+      globalMiddleware: [
+        authenticated,
+        keyRights(services),
+        watched,
+        turns.admission,
+        bodyReader(maxBodyBytes, turns.bodyRead),
+      ],
       requestValidationErrorHandler: refuseInvalidRequest,
     },
   );

@@ -3,6 +3,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { FULL_ACCESS } from '../domain/access.ts';
 import type { Account } from '../domain/account.ts';
 import { isUnavailable, unavailable } from '../domain/errors.ts';
+import { accessOfKey } from '../domain/key-rights.ts';
 import type { SignedIn } from '../domain/session.ts';
 import { HttpRefusal } from './errors.ts';
 import { belongsTo } from './open-connections.ts';
@@ -85,8 +86,11 @@ export function accountOf(res: Response): Account {
   return res.locals.account as Account;
 }
 
-/** Returns the client: the one of a session, or that of an API key, which may do everything. */
+/** Returns the client: the one of a session, or that of an API key, which may do everything unless it has limits. */
 export function clientOf(res: Response): SignedIn {
   const { signedIn } = res.locals as { signedIn?: SignedIn };
-  return signedIn ?? { account: accountOf(res), access: FULL_ACCESS, person: null, session: null };
+  if (signedIn !== undefined) return signedIn;
+  const account = accountOf(res);
+  const access = account.rights == null ? FULL_ACCESS : accessOfKey(account.rights);
+  return { account, access, person: null, session: null };
 }

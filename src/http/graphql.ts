@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, RequestHandler } from 'express';
+import { assertGraphQL } from '../domain/key-rights.ts';
 import type { SignedIn } from '../domain/session.ts';
 import { Starts } from '../pacing/starts.ts';
 import { accountOf, clientOf } from './authentication.ts';
@@ -22,6 +23,12 @@ export interface GraphQLEndpoint {
   page: ((req: IncomingMessage, res: ServerResponse) => Promise<void>) | null;
 }
 
+/** Before the body is read. A person, and a key without limits, may use GraphQL. */
+const mayUseGraphQL: RequestHandler = (_req, res, next) => {
+  assertGraphQL(accountOf(res).rights);
+  next();
+};
+
 /**
  * Accepts JSON by POST only, so that forms and GET requests, which other sites can make a browser send, never
  * reach GraphQL. Keys, body limits and refusals are the same as for REST.
@@ -40,7 +47,7 @@ export function mountGraphQL(
       else next();
     });
   }
-  app.post('/graphql', authenticated, jsonBodyReader(maxBodyBytes), (req, res, next) => {
+  app.post('/graphql', authenticated, mayUseGraphQL, jsonBodyReader(maxBodyBytes), (req, res, next) => {
     const body: unknown = req.body;
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       next(new HttpRefusal(400, 'the body must be a JSON object; batches are not supported'));

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { openServices } from '../support/services.ts';
 import { ID, UNKNOWN_ID } from '../support/shapes.ts';
 
-/** The commands beside `serve`: one JSON object on stdout, or one line on stderr with the error. */
+/** The commands beside `serve` as processes: a result on stdout, or one line on stderr with the error. */
 
 let databaseUrl: string;
 
@@ -27,6 +27,8 @@ describe.concurrent('the admin commands', () => {
     expect(revoked).toEqual({ id: key.id, revoked: true });
     const again = await run('key', 'revoke', key.id);
     expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(key.id) });
+    const listed = await run('account', 'list');
+    expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/Zoë & Co +free/) });
   });
 
   it('are in the audit log', async () => {
@@ -56,12 +58,12 @@ describe.concurrent('the admin commands', () => {
 describe.concurrent('a command that cannot be done', () => {
   it.each<[args: string[], said: RegExp]>([
     [['frobnicate'], /unknown command "frobnicate"[\s\S]*serve/],
-    [['account', 'delete'], /unknown command "account delete"/],
+    [['account', 'frobnicate'], /unknown command "account frobnicate"[\s\S]*account create/],
     [['serve', '--role', 'boss'], /--role must be all, api or worker/],
     [['serve', '--rule', 'api'], /unknown option --rule: the command takes --role$/m],
     [['serve', 'api'], /unexpected argument "api"/],
-    [['migrate', '--dry-run'], /unknown option --dry-run: the command takes no options$/m],
-    [['migrate', '-n'], /unknown option -n: the command takes no options$/m],
+    [['migrate', '--dry-run'], /unknown option --dry-run: the command takes --json$/m],
+    [['migrate', '-n'], /unknown option -n: the command takes --json$/m],
     [['migrate', 'now'], /unexpected argument "now"/],
     [['demo', '--quick'], /unknown option --quick: the command takes no options$/m],
     [['account', 'create', '--name', 'x', '--plan', 'free', 'y'], /unexpected argument "y"/],
@@ -90,11 +92,30 @@ describe.concurrent('a command that cannot be done', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) });
   });
 
-  it.each([[['--help']], [[]]])('%j shows how to use it', async (args) => {
+  it('is told by `config check` of every wrong variable', async () => {
+    const { code, stdout } = await runJobferry(['config', 'check'], { PORT: 'x', WORKER_CAPACITY: '0' });
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: expect.stringMatching(/^wrong: PORT: .*\nwrong: WORKER_CAPACITY/),
+    });
+  });
+});
+
+describe.concurrent('without a database', () => {
+  it.each([[['--help']], [[]], [['help']]])('%j shows how to use it', async (args) => {
     const { code, stdout } = await run(...args);
     expect(code).toBe(0);
     for (const command of ['serve', 'migrate', 'account create', 'key create', 'key revoke']) {
       expect(stdout).toContain(command);
     }
+  });
+
+  it.each<[string[], RegExp]>([
+    [['key', 'create', '--help'], /^jobferry key create --account ID[\s\S]*--json/],
+    [['key', '--help'], /key list[\s\S]*key create/],
+    [['--version'], /^jobferry \d+\.\d+\.\d+$/],
+  ])('%j prints', async (args, said) => {
+    const { code, stdout } = await runJobferry(args, { DATABASE_URL: 'wrong' });
+    expect({ code, stdout: stdout.trim() }).toEqual({ code: 0, stdout: expect.stringMatching(said) });
   });
 });

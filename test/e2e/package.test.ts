@@ -73,7 +73,7 @@ describe("the server's package", () => {
   it('can run the service', async () => {
     const { url } = await createTestDatabase({ empty: true });
     const env = { PATH: process.env.PATH, DATABASE_URL: url };
-    const { stdout } = await run(process.execPath, [join(installed, 'dist/main.js'), 'migrate'], { env });
+    const { stdout } = await run(process.execPath, [join(installed, 'dist/main.js'), 'migrate', '--json'], { env });
     expect(JSON.parse(stdout)).toBeTypeOf('object');
   });
 });

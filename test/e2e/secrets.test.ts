@@ -75,7 +75,7 @@ const LOOK = `{
 /** Keys by every way there is; each works, and two are revoked. */
 async function makeKeys({ databaseUrl, env, baseUrl, graphql, made }: Service): Promise<void> {
   const admin = async (...args: string[]) => {
-    const result = await runJobferry(args, { DATABASE_URL: databaseUrl, LOG_LEVEL: 'trace', ...env });
+    const result = await runJobferry([...args, '--json'], { DATABASE_URL: databaseUrl, LOG_LEVEL: 'trace', ...env });
     if (result.code !== 0) throw new Error(result.stderr);
     return { answer: JSON.parse(result.stdout) as { id: string; key: string }, stderr: result.stderr };
   };

@@ -72,7 +72,7 @@ it('ends when its API key is revoked', async () => {
 });
 
 it('starts from a link of the command line, as the operator', async () => {
-  const { code, stdout } = await runJobferry(['sign-in-link'], {
+  const { code, stdout } = await runJobferry(['sign-in-link', '--json'], {
     DATABASE_URL: databaseUrl,
     PUBLIC_URL: 'https://jobs.example.com',
   });

@@ -8,7 +8,7 @@ import {
   PLAIN_FIELDS,
   PLAIN_INPUTS,
 } from '../../src/graphql/access/payload-texts.ts';
-import { FIELD_ROLES, MUTATION_ROLES } from '../../src/graphql/access/roles.ts';
+import { FIELD_ROLES, MUTATION_ROLES, MUTATION_SCOPES } from '../../src/graphql/access/roles.ts';
 import { schema } from '../../src/graphql/schema.ts';
 
 /** The tables of access name the whole schema: what is new is refused or hidden until it was decided on. */
@@ -27,6 +27,10 @@ const named = (table: Readonly<Record<string, readonly string[]>>) =>
 
 it('every mutation has a role', () => {
   expect(Object.keys(MUTATION_ROLES).sort()).toEqual(Object.keys(schema.getMutationType()?.getFields() ?? {}).sort());
+});
+
+it('every mutation has a scope for API keys with limits', () => {
+  expect(Object.keys(MUTATION_SCOPES).sort()).toEqual(Object.keys(MUTATION_ROLES).sort());
 });
 
 it('every text is plain, or hidden on purpose', () => {

@@ -106,15 +106,16 @@ describe('the operations', () => {
     expect(operation.security).toEqual([{ apiKey: [] }]);
     expect(operation.responses['401']?.headers).toHaveProperty('WWW-Authenticate');
     expect(operation.responses['503']?.headers).toHaveProperty('Retry-After');
+    expect(operation.responses['429']?.headers).toHaveProperty('Retry-After');
   });
 
-  const every = ['401', '500', '503'];
+  const every = ['401', '403', '429', '500', '503'];
   const body = ['413', '415'];
   it.each<[id: string, statuses: string[], shapeOf400: string]>([
     ['queues.list', ['200', '400', ...every], 'ErrorMessage'],
-    ['queues.create', ['201', '400', '403', ...body, ...every], 'ErrorFields'],
+    ['queues.create', ['201', '400', ...body, ...every], 'ErrorFields'],
     ['queues.get', ['200', '400', '404', ...every], 'ErrorMessage'],
-    ['queues.update', ['200', '400', '403', '404', ...body, ...every], 'ErrorFields'],
+    ['queues.update', ['200', '400', '404', ...body, ...every], 'ErrorFields'],
     ['queues.delete', ['204', '400', '404', ...every], 'ErrorMessage'],
     ['jobs.publish', ['200', '201', '400', '402', '404', ...body, ...every], 'ErrorFields'],
     ['jobs.list', ['200', '400', '404', ...every], 'ErrorMessage'],

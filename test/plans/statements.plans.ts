@@ -40,7 +40,7 @@ import { jobRows, lastAttemptsOfJobs } from '../../src/db/jobs/rows.ts';
 import { firstAccountId } from '../../src/db/members.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import * as operations from '../../src/db/queues/operations.ts';
-import { deleteQueue, queueState } from '../../src/db/queues/queues.ts';
+import { deleteQueue, queueName, queueState } from '../../src/db/queues/queues.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
 import { searchAttempts } from '../../src/db/search/attempts.ts';
@@ -147,7 +147,9 @@ const CASES: Case[] = [
   ['publish, audited', 3000, () => publishAudited(db, by(), [published()], { periods, single: true })],
   ['claim from a backlog and settle', 6000, claimAndSettle],
   ['the clock', 0, () => databaseTime(db)],
-  ['an account by its key', 20, () => accountByKeyHash(db, 'f'.repeat(64))],
+  ['an account by its key', 20, () => accountByKeyHash(db, ['f'.repeat(64), 'e'.repeat(64)])],
+  ['the queue of a job', 40, () => queueName(db, by().accountId, { jobId: job.id })],
+  ['the name of a queue', 20, () => queueName(db, by().accountId, { queueId: q.small.id })],
   ['note the use of a key', 20, () => noteKeyUse(db, NONE)],
   ['a session by its token', 20, () => sessionByHash(db, 'f'.repeat(64))],
   ['note the use of a session', 20, () => noteSessionUse(db, NONE)],

@@ -32,9 +32,9 @@ export async function runJobferry(
   return { code, stdout, stderr };
 }
 
-/** Runs an admin command, which prints one JSON object on stdout. */
+/** Runs an admin command, and returns its result. */
 export async function runAdmin<Result>(databaseUrl: string, ...args: string[]): Promise<Result> {
-  const { code, stdout, stderr } = await runJobferry(args, { DATABASE_URL: databaseUrl });
+  const { code, stdout, stderr } = await runJobferry([...args, '--json'], { DATABASE_URL: databaseUrl });
   if (code !== 0) throw new Error(`jobferry ${args.join(' ')} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout) as Result;
 }

@@ -61,6 +61,7 @@ export function fakeServices(overrides: Overrides): { services: RestServices; ca
     accounts: {
       authenticate: async (key) => (key === KEY ? account : null),
       knownAccount: (key) => (key === KEY ? account : null),
+      queueName: async () => 'mails',
       ...overrides.accounts,
     },
     jobs: {

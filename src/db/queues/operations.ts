@@ -32,7 +32,8 @@ const RESUME: Statement = {
   text: `
     with present as materialized (
       select id, paused_at, paused_by from queue
-       where id = $1 and account_id = $2 and deleted_at is null and paused_at is not null for no key update
+       where id = $1 and account_id = $2 and deleted_at is null and paused_at is not null
+         and not exists (select from account where account.id = $2 and suspended_at is not null) for no key update
     ), resumed as (
       update queue set paused_at = null, paused_by = null, lifetime_floor = jobferry_now() + $4 * interval '1 ms'
         from present where queue.id = present.id

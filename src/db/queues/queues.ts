@@ -14,6 +14,7 @@ interface QueueTotals {
   concurrency: number;
   /** Number of deleted queues that still have jobs, so that the sweep has not removed them. */
   tombstones: number;
+  isSuspended: boolean;
 }
 
 /** All columns except the secret, so that no read can leak it. */
@@ -145,6 +146,26 @@ export async function queueState(
   return row.deleted ? 'deleted' : 'live';
 }
 
+const NAME: Statement = {
+  name: 'queue-name',
+  text: 'select name from queue where id = $1 and account_id = $2',
+};
+
+const NAME_OF_JOB: Statement = {
+  name: 'queue-name-of-job',
+  text: 'select q.name from job j join queue q on q.id = j.queue_id where j.id = $1 and j.account_id = $2',
+};
+
+/** @returns the name of the account's queue, also of a deleted one; null if there is none */
+export async function queueName(
+  db: Database,
+  accountId: string,
+  of: { queueId: string } | { jobId: string },
+): Promise<string | null> {
+  const [statement, id] = 'jobId' in of ? [NAME_OF_JOB, of.jobId] : [NAME, of.queueId];
+  return (await db.one<{ name: string }>(statement, [id, accountId]))?.name ?? null;
+}
+
 async function newId(tx: Prisma.TransactionClient): Promise<string> {
   const [row] = await tx.$queryRaw<{ id: string }[]>`select jobferry_id() as id`;
   if (row === undefined) throw new Error('jobferry_id returned no row');
@@ -158,7 +179,12 @@ async function totals(tx: Prisma.TransactionClient, accountId: string, except: s
     _count: true,
     _sum: { concurrency: true },
   });
-  return { count: others._count, concurrency: others._sum.concurrency ?? 0, tombstones };
+  const { suspendedAt } = await tx.account.findUniqueOrThrow({
+    where: { id: accountId },
+    select: { suspendedAt: true },
+  });
+  const { _count: count, _sum: sum } = others;
+  return { count, concurrency: sum.concurrency ?? 0, tombstones, isSuspended: suspendedAt !== null };
 }
 
 /** The casts are safe: CHECK constraints restrict these columns to the domain's values. */

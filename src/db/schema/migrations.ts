@@ -54,6 +54,19 @@ export function ownMigrations(): readonly string[] {
   return ownNames;
 }
 
+/** Names of the indexes that the migrations of this version create and keep. */
+export function ownIndexes(): string[] {
+  const names = new Set<string>();
+  for (const migration of ownMigrations()) {
+    const sql = readFileSync(join(FOLDER, migration, 'migration.sql'), 'utf8').replace(/--.*$/gm, '');
+    for (const [, verb, name = ''] of sql.matchAll(/\b(create (?:unique )?|drop )index (?:if exists )?(\w+)/gi)) {
+      if (/^drop/i.test(verb ?? '')) names.delete(name);
+      else names.add(name);
+    }
+  }
+  return [...names];
+}
+
 function namesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

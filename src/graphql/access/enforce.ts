@@ -13,10 +13,11 @@ import {
 } from 'graphql';
 import { hasRole, type MemberRole } from '../../domain/access.ts';
 import { JobferryError } from '../../domain/errors.ts';
+import { assertScope, type KeyScope } from '../../domain/key-rights.ts';
 import { isOwnError } from '../../domain/outcome.ts';
 import type { GraphQLContext } from '../context.ts';
 import { ERROR_FIELDS, FILTER_FIELDS, PAYLOAD_FIELDS, PLAIN_FIELDS, PLAIN_INPUTS } from './payload-texts.ts';
-import { FIELD_ROLES, MUTATION_ROLES } from './roles.ts';
+import { FIELD_ROLES, MUTATION_ROLES, MUTATION_SCOPES } from './roles.ts';
 
 type Field = GraphQLField<unknown, GraphQLContext>;
 type Resolver = GraphQLFieldResolver<unknown, GraphQLContext>;
@@ -41,7 +42,8 @@ export function enforceAccess(schema: GraphQLSchema): void {
       // The last check that is added runs first.
       refuseInputs(type.name, field);
       hideTexts(type.name, field, conditions);
-      if (role !== undefined) requireRole(field, role);
+      if (type === mutations) requireScope(field, MUTATION_SCOPES[field.name] ?? 'admin');
+      if (role !== undefined) requireRole(field, role, { ofPeople: type === mutations });
     }
   }
   describeInputs(schema);
@@ -70,12 +72,19 @@ function isInputName(owner: string): boolean {
   return !owner.includes('.');
 }
 
-function requireRole(field: Field, role: MemberRole): void {
-  before(field, ({ access }) => {
-    if (hasRole(access, role)) return;
+/** @param ofPeople whether keys with limits need no role, because they need a scope */
+function requireRole(field: Field, role: MemberRole, { ofPeople }: { ofPeople: boolean }): void {
+  before(field, ({ access, account: { rights } }) => {
+    if (hasRole(access, role) || (ofPeople && rights != null)) return;
     throw forbidden(`this needs the role ${role.toUpperCase()}, and yours is ${access.role.toUpperCase()}`);
   });
   if (role !== 'viewer') describe(field, `Needs the role \`${role.toUpperCase()}\`.`);
+}
+
+/** What an API key with limits needs in place of a role. */
+function requireScope(field: Field, scope: KeyScope): void {
+  before(field, ({ account }) => assertScope(account.rights, scope));
+  describe(field, `Needs the scope \`${scope.toUpperCase()}\` if the API key has limits.`);
 }
 
 function hideTexts(typeName: string, field: Field, conditions: ReadonlySet<string>): void {

@@ -5,7 +5,7 @@
  */
 export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Account: ['name'],
-  ApiKey: ['lastFour', 'name', 'prefix'],
+  ApiKey: ['lastFour', 'name', 'prefix', 'queues'],
   AuditEntry: ['action', 'actor', 'targetName', 'targetType'],
   BulkAction: ['error', 'pausedBy', 'requestedBy'],
   ConflictError: ['message'],
@@ -67,7 +67,7 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   CreateQueueInput: ['name', 'template', 'webhookUrl'],
   DeadLetterFilter: ['fingerprints'],
   JobFilter: ['idempotencyKey', 'idempotencyKeyContains', 'queueNames'],
-  'Mutation.createApiKey': ['name'],
+  'Mutation.createApiKey': ['name', 'queues'],
   'Mutation.deferJob': ['reason'],
   'Mutation.dismissErrorGroup': ['fingerprint'],
   'Mutation.extendAck': ['progress'],

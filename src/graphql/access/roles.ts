@@ -1,4 +1,5 @@
 import type { MemberRole } from '../../domain/access.ts';
+import type { KeyScope } from '../../domain/key-rights.ts';
 
 /**
  * The least role that may call each mutation (docs/decisions/0029). A mutation that is missing here needs `admin`, and a
@@ -42,6 +43,48 @@ export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   rotateSigningSecret: 'admin',
   setPayloadEncryption: 'admin',
   updateQueue: 'admin',
+};
+
+/**
+ * The scope that an API key with limits needs for each mutation, besides `read`, which all of GraphQL needs
+ * (docs/decisions/0032). A mutation that is missing here needs `admin`, and a test fails until it is added.
+ */
+export const MUTATION_SCOPES: Readonly<Record<string, KeyScope>> = {
+  publishJob: 'publish',
+  publishJobs: 'publish',
+
+  ackJob: 'report',
+  deferJob: 'report',
+  extendAck: 'report',
+  nackJob: 'report',
+
+  cancelBulkAction: 'manage',
+  cancelJob: 'manage',
+  cancelJobs: 'manage',
+  checkReceiver: 'manage',
+  createQueue: 'manage',
+  deleteQueue: 'manage',
+  dismissErrorGroup: 'manage',
+  endHold: 'manage',
+  finishSecretRotation: 'manage',
+  pauseBulkAction: 'manage',
+  pauseQueue: 'manage',
+  purgeQueue: 'manage',
+  replayDeadLetter: 'manage',
+  replayDeadLetters: 'manage',
+  restoreErrorGroup: 'manage',
+  resumeBulkAction: 'manage',
+  resumeQueue: 'manage',
+  rotateSigningSecret: 'manage',
+  runJobsNow: 'manage',
+  runNow: 'manage',
+  setPayloadEncryption: 'manage',
+  updateQueue: 'manage',
+
+  createApiKey: 'admin',
+  endSession: 'admin',
+  endSessionsOfMember: 'admin',
+  revokeApiKey: 'admin',
 };
 
 /** The least role that may read each of these fields; a viewer may read all others. */

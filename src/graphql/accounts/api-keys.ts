@@ -1,4 +1,7 @@
+import type { KeyScope } from '../../domain/key-rights.ts';
+import { LIMITS } from '../../domain/queue.ts';
 import { builder } from '../builder.ts';
+import { ApiKeyScope } from '../enums.ts';
 import { ConflictError, ForbiddenError, NotFoundError, ValidationError } from '../errors.ts';
 import { idOf, refusing } from '../input.ts';
 
@@ -19,7 +22,25 @@ export const ApiKey = builder.prismaObject('ApiKey', {
     revokedAt: t.expose('revokedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Time at which the key was revoked; null if it is valid.',
+      description: 'Time at which the key was revoked; null if it was not.',
+    }),
+    scopes: t.field({
+      type: [ApiKeyScope],
+      select: { scopes: true },
+      description: 'What the key may do; `ADMIN` alone for a key without limits.',
+      // The cast is safe: a CHECK constraint restricts the column to the domain's values.
+      resolve: ({ scopes }): KeyScope[] => (scopes.length === 0 ? ['admin'] : (scopes as KeyScope[])),
+    }),
+    queues: t.stringList({
+      nullable: true,
+      select: { queues: true },
+      description: 'Names of the queues that the key is limited to; null for all.',
+      resolve: ({ queues }) => (queues.length === 0 ? null : queues),
+    }),
+    expiresAt: t.expose('expiresAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time from which no process accepts the key; null if it does not expire.',
     }),
   }),
 });
@@ -47,9 +68,19 @@ builder.mutationFields((t) => ({
     type: CreateApiKeyPayload,
     description: 'Creates an API key for the account.',
     errors: { types: [ValidationError, ForbiddenError, ConflictError] },
-    args: { name: t.arg.string({ description: 'Name of the key, for example its purpose; at most 64 characters.' }) },
-    resolve: (_root, { name }, { services, account }) =>
-      refusing(() => services.accounts.createApiKey(account, name ?? null)),
+    args: {
+      name: t.arg.string({ description: 'Name of the key, for example its purpose; at most 64 characters.' }),
+      scopes: t.arg({ type: [ApiKeyScope], description: 'What the key may do; everything if left out.' }),
+      queues: t.arg.stringList({
+        description: `Names of the queues that the key is limited to, at most ${LIMITS.queuesOfKey}; all if left out. Such a key needs \`scopes\` without \`ADMIN\`, and can use the REST API only.`,
+      }),
+      expiresAt: t.arg({
+        type: 'DateTime',
+        description: 'Time from which no process accepts the key; it does not expire if left out.',
+      }),
+    },
+    resolve: (_root, { name, ...limits }, { services, account }) =>
+      refusing(() => services.accounts.createApiKey(account, name ?? null, limits)),
   }),
   revokeApiKey: t.field({
     type: RevokeApiKeyPayload,

@@ -56,6 +56,11 @@ const AccountRef = builder.objectRef<AccountShape>('Account').implement({
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the account, 24 hexadecimal digits.' }),
     name: t.exposeString('name', { description: 'Name given when the account was created.' }),
+    isSuspended: t.boolean({
+      description:
+        'Whether the operator has suspended the account: publishes, replays and new queues are refused, and its queues are paused.',
+      resolve: ({ isSuspended }) => isSuspended === true,
+    }),
     plan: t.field({
       type: Plan,
       description: 'The plan of the account, with its limits.',
@@ -141,7 +146,7 @@ const Me = builder.objectRef<SignedIn>('Me').implement({
     }),
     role: t.field({
       type: MemberRole,
-      description: 'Role of the client. An API key has the role `ADMIN`.',
+      description: 'Role of the client. An API key without limits has the role `ADMIN`.',
       resolve: ({ access }) => access.role,
     }),
     mayViewPayloads: t.boolean({

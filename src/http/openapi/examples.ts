@@ -97,8 +97,10 @@ const BAD_PAGE = message('page: must be a whole number from 1 to 1000000000');
 export const COMMON_ANSWERS: Examples['answers'] = {
   400: message('the path is not valid UTF-8'),
   401: message('missing or invalid API key'),
+  403: message('this account is suspended: ask the operator of this service to resume it'),
   413: message('the body is larger than 1048576 bytes'),
   415: message('content-type must be application/json'),
+  429: message('too many requests: nothing was stored, try again in 1 s'),
   500: message('internal error'),
   503: message('the database is not available; nothing was stored, try again'),
 };

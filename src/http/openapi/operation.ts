@@ -11,6 +11,7 @@ const TAG_OF: Readonly<Record<string, string>> = { queues: 'Queues', jobs: 'Jobs
 /** Headers of answers by status. They are defined once in `components`. */
 const HEADERS: Readonly<Record<string, object>> = {
   401: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
+  429: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
   503: { 'Retry-After': { $ref: '#/components/headers/Retry-After' } },
 };
 

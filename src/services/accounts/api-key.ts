@@ -30,12 +30,22 @@ export function isPlausibleApiKey(key: string): boolean {
 const DESCRIBED_LENGTH = 6;
 
 /** Returns the stored parts of a key: enough to find the key and to tell keys apart, not enough to use it. */
-export function describeApiKey(key: string): { hash: string; prefix: string; lastFour: string } {
-  return { hash: hashApiKey(key), prefix: key.slice(0, DESCRIBED_LENGTH), lastFour: key.slice(-4) };
+export function describeApiKey(key: string, { hasLimits = false } = {}) {
+  const hash = hashApiKey(key);
+  const stored = hasLimits ? hashWithLimits(hash) : hash;
+  return { hash: stored, prefix: key.slice(0, DESCRIBED_LENGTH), lastFour: key.slice(-4) };
 }
 
 export function hashApiKey(key: string): string {
   return hash('sha256', key);
+}
+
+/**
+ * Returns the stored hash of a key with limits, from its usual one. Processes that do not know limits look for the usual hash
+ * only. So they refuse such a key, instead of letting it do everything.
+ */
+export function hashWithLimits(usual: string): string {
+  return hash('sha256', `key with limits ${usual}`);
 }
 
 function checksum(random: string): string {

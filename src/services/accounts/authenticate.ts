@@ -1,8 +1,10 @@
 import { accountByKeyHash, foreignKeyPrefixes, type KeyHolder, noteKeyUse } from '../../db/accounts.ts';
+import { queueName } from '../../db/queues/queues.ts';
 import type { Account } from '../../domain/account.ts';
 import { labelOfKey } from '../../domain/audit.ts';
+import { isId } from '../../domain/id.ts';
 import type { Context } from '../context.ts';
-import { API_KEY_PREFIX, describeApiKey, hashApiKey, isPlausibleApiKey } from './api-key.ts';
+import { API_KEY_PREFIX, describeApiKey, hashApiKey, hashWithLimits, isPlausibleApiKey } from './api-key.ts';
 import { CACHE_MS, CredentialCache, createUseNotes } from './credential-cache.ts';
 
 /** Looks up the accounts of API keys, and caches each result for less than a second. */
@@ -10,13 +12,13 @@ export function createAuthenticate({ db }: Pick<Context, 'db'>) {
   const noteUse = createUseNotes((keyId) => noteKeyUse(db, keyId));
   const mayBeForeign = createForeignKeys(db);
   const accounts = new CredentialCache<Account>(async (hash) => {
-    const holder = await accountByKeyHash(db, hash);
+    const holder = await accountByKeyHash(db, [hash, hashWithLimits(hash)]);
     if (holder?.isUseUnnoted === true) noteUse(holder.key.id);
     return holder === null ? null : toAccount(holder);
   });
 
   return {
-    /** Returns the account of an API key; null when the key is malformed, unknown or revoked. */
+    /** Returns the account of an API key; null when the key is malformed, unknown, revoked or expired. */
     async authenticate(apiKey: string): Promise<Account | null> {
       if (!isPlausibleApiKey(apiKey)) return null;
       const hash = hashApiKey(apiKey);
@@ -24,6 +26,12 @@ export function createAuthenticate({ db }: Pick<Context, 'db'>) {
       if (cached !== undefined) return cached;
       const isOurs = accounts.isKnown(hash) || apiKey.startsWith(API_KEY_PREFIX);
       return isOurs || (await mayBeForeign(apiKey)) ? accounts.lookUp(hash) : null;
+    },
+
+    /** Returns the name of a queue, or of the queue of a job; null if the account has none with this id. */
+    async queueName(account: Account, of: { queueId: string } | { jobId: string }): Promise<string | null> {
+      if (!isId('jobId' in of ? of.jobId : of.queueId)) return null;
+      return queueName(db.reading(account.id), account.id, of);
     },
 
     /**
@@ -53,6 +61,7 @@ function createForeignKeys(db: Context['db']): (apiKey: string) => Promise<boole
   };
 }
 
-function toAccount({ id, name, plan, key }: KeyHolder): Account {
-  return { id, name, plan, actor: { type: 'api_key', id: key.id, label: labelOfKey(key) } };
+function toAccount({ id, name, plan, isSuspended, rights, key }: KeyHolder): Account {
+  const actor = { type: 'api_key', id: key.id, label: labelOfKey(key) } as const;
+  return { id, name, plan, isSuspended, actor, ...(rights === null ? {} : { rights }) };
 }

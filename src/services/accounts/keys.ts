@@ -1,7 +1,9 @@
 import { createApiKey, revokeApiKey } from '../../db/accounts.ts';
+import { recentDatabaseTime } from '../../db/connection/clock.ts';
 import { type Account, authorOf } from '../../domain/account.ts';
 import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
+import { assertNoLongerThan, type RequestedRights, rightsOf } from '../../domain/key-rights.ts';
 import { LIMITS } from '../../domain/queue.ts';
 import { isStorableText } from '../../domain/text.ts';
 import type { Context } from '../context.ts';
@@ -13,16 +15,24 @@ export function createKeys(context: Pick<Context, 'db' | 'prisma'>) {
     /**
      * Creates an API key.
      * @returns its id, and the key itself, which is shown once
-     * @throws JobferryError `invalid_fields` (name), `forbidden` (too many keys), `unavailable`
+     * @param requested its limits; without any, the key may do everything
+     * @throws JobferryError `invalid_fields` (name, limits), `forbidden` (too many keys, or the key would outlive the
+     *   client's own), `unavailable`
      */
-    async createApiKey(account: Account, name: string | null): Promise<{ id: string; key: string }> {
+    async createApiKey(
+      account: Account,
+      name: string | null,
+      requested: RequestedRights = {},
+    ): Promise<{ id: string; key: string }> {
       if (name !== null && !isKeyName(name)) {
         const message = `must have 1 to ${LIMITS.apiKeyNameLength} characters, and neither NUL nor lone surrogates`;
         throw invalidField('name', message);
       }
+      const rights = rightsOf(requested, new Date(await recentDatabaseTime(context.db)));
+      assertNoLongerThan(account.rights, rights);
       const key = generateApiKey();
-      const stored = { name, ...describeApiKey(key) };
-      const { id } = await createApiKey(context.prisma, authorOf(account), stored, (present) => {
+      const stored = { name, ...describeApiKey(key, { hasLimits: rights !== null }) };
+      const { id } = await createApiKey(context.prisma, authorOf(account), stored, rights, (present) => {
         if (present >= LIMITS.apiKeys) {
           throw new JobferryError('forbidden', `an account may have ${LIMITS.apiKeys} API keys: revoke one first`);
         }
@@ -43,6 +53,6 @@ export function createKeys(context: Pick<Context, 'db' | 'prisma'>) {
   };
 }
 
-function isKeyName(name: string): boolean {
+export function isKeyName(name: string): boolean {
   return name.length >= 1 && name.length <= LIMITS.apiKeyNameLength && isStorableText(name);
 }

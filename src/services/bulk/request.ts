@@ -3,7 +3,7 @@ import { cancelBulkAction, pauseBulkAction, resumeBulkAction } from '../../db/bu
 import { countCancellable, countPending, countPostponed, countReplayable } from '../../db/bulk/selection.ts';
 import { isLimitReached } from '../../db/insight/usage.ts';
 import { queueState } from '../../db/queues/queues.ts';
-import { type Account, authorOf } from '../../domain/account.ts';
+import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { assertKeepable, MAX_RATE_PER_SECOND, matchesEverything } from '../../domain/bulk.ts';
 import { assertJobFilter, assertPayloadCondition } from '../../domain/check-job-filter.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
@@ -121,6 +121,7 @@ export function createBulkRequests(context: Context) {
      * @throws JobferryError `invalid_request`, `not_found`, `gone` (deleted queue), `limit_reached`, `unavailable`
      */
     async startReplay(account: Account, input: BulkReplayInput): Promise<string> {
+      assertNotSuspended(account);
       const matched = await matchedByReplay(account, input);
       const plan = planOf(context, account);
       if (await isLimitReached(db, account.id, plan.monthlyAttempts)) throw limitReached(plan);

@@ -1,5 +1,5 @@
 import { type ReplayAnswer, replay } from '../../db/dead-letters.ts';
-import { type Account, authorOf } from '../../domain/account.ts';
+import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import type { BulkReplayResult, PublishedJob } from '../../domain/job.ts';
@@ -45,6 +45,7 @@ export function createReplay(context: Context) {
     ids: string[] | null,
     options: { single: boolean },
   ): Promise<Replayed> => {
+    assertNotSuspended(account);
     await assertDeadLettersExist(context.db.reading(account.id), account, queueId);
     let answer = await once(account, queueId, ids, options);
     const jobs = [...answer.jobs];

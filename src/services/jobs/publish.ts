@@ -1,7 +1,7 @@
 import { counts } from '../../counts/counts.ts';
 import type { Cipher } from '../../db/connection/cipher.ts';
 import { type PublishAnswer, type PublishItem, publish, publishAudited } from '../../db/delivery/publish.ts';
-import { type Account, authorOf } from '../../domain/account.ts';
+import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { notFound, unavailable } from '../../domain/errors.ts';
 import type { PublishedJob } from '../../domain/job.ts';
 import { Batcher } from '../../pacing/batcher.ts';
@@ -62,12 +62,12 @@ export function createPublish(context: Context) {
   // round, other queues cost nothing.
   const encrypting = new Map<string, string>();
 
-  const spanOf = (account: Account, queueName: string, { trace = null }: PublishInput): Work | null =>
+  const spanOf = (account: Account, { queueName, trace = null }: Given): Work | null =>
     context.tracing?.startPublish(account, queueName, trace) ?? null;
 
-  const itemOf = (account: Account, queueName: string, input: PublishInput, span: Work | null): PublishItem => ({
+  const itemOf = (account: Account, input: Given, span: Work | null): PublishItem => ({
     accountId: account.id,
-    queue: queueName,
+    queue: input.queueName,
     payload: input.payload,
     key: input.idempotencyKey ?? null,
     delayMs: Math.round((input.delay ?? 0) * 1000),
@@ -107,12 +107,9 @@ export function createPublish(context: Context) {
     }
   };
 
-  const publishOne = async (
-    account: Account,
-    { queueName, ...input }: Given,
-    span: Work | null,
-  ): Promise<Published> => {
-    const plain = itemOf(account, queueName, input, span);
+  const publishOne = async (account: Account, input: Given, span: Work | null): Promise<Published> => {
+    assertNotSuspended(account);
+    const plain = itemOf(account, input, span);
     // One deadline for all rounds, because the client waits for the last one.
     const giveUpAt = performance.now() + DEADLINE_MS;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -129,11 +126,12 @@ export function createPublish(context: Context) {
     /**
      * Publishes a job; resolves after the commit, so a 201 means that the job is stored.
      * @returns the job; `created` is false when the idempotency key matched an earlier job, which is returned instead
-     * @throws JobferryError `not_found` (queue), `limit_reached`, `unavailable`
+     * @throws JobferryError `not_found` (queue), `limit_reached`, `forbidden` (suspended account), `unavailable`
      */
     async publish(account: Account, queueName: string, input: PublishInput): Promise<Published> {
-      const span = spanOf(account, queueName, input);
-      const publishing = publishOne(account, { queueName, ...input }, span);
+      const given = { ...input, queueName };
+      const span = spanOf(account, given);
+      const publishing = publishOne(account, given, span);
       try {
         return await (span === null ? publishing : span.until(publishing, attributesOf));
       } catch (error) {
@@ -146,21 +144,24 @@ export function createPublish(context: Context) {
      * Publishes jobs of a person together, with an entry for each queue in the audit log, in one commit. Items that have to be
      * sent again are in a commit of their own.
      * @returns the job or the refusal of each input
-     * @throws JobferryError `unavailable`
+     * @throws JobferryError `forbidden` (suspended account), `unavailable`
      */
     async publishAudited(account: Account, inputs: readonly Given[]): Promise<(Published | Error)[]> {
       const { db, periods } = context;
-      const spans = inputs.map(({ queueName, ...input }) => spanOf(account, queueName, input));
-      const plain = inputs.map(({ queueName, ...input }, n) => itemOf(account, queueName, input, spans[n] ?? null));
+      const spans = inputs.map((input) => spanOf(account, input));
+      const plain = inputs.map((input, n) => itemOf(account, input, spans[n] ?? null));
       const results = plain.map((): Published | Error => unavailable(RACE, 'nothing'));
       const single = inputs.length === 1;
+      const send = async (items: PublishItem[]) => {
+        assertNotSuspended(account);
+        return db.changingTurns.run(account.id, () =>
+          counted(items, publishAudited(db, authorOf(account), items, { periods, single })),
+        );
+      };
       let open = [...plain.entries()];
       for (let round = 0; round < MAX_ROUNDS && open.length > 0; round += 1) {
         const items = open.map(([, item]) => inForm(item));
-        const sending = db.changingTurns.run(account.id, () =>
-          counted(items, publishAudited(db, authorOf(account), items, { periods, single })),
-        );
-        const answers = await sending.catch((error: Error) => {
+        const answers = await send(items).catch((error: Error) => {
           // Some jobs are stored by now, so the call has not failed.
           if (round > 0) return error;
           for (const span of spans) {

@@ -1,5 +1,5 @@
 import * as queues from '../../db/queues/queues.ts';
-import { type Account, authorOf } from '../../domain/account.ts';
+import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { invalidField, notFound } from '../../domain/errors.ts';
 import {
   assertAccountConcurrency,
@@ -48,12 +48,14 @@ export function createQueueChanges(context: Context) {
      * @throws JobferryError `invalid_fields`, `forbidden` (plan or account limit), `unavailable`
      */
     async create(account: Account, input: CreateQueueInput): Promise<CreatedQueue> {
+      assertNotSuspended(account);
       const plan = planOf(context, account);
       const settings = settingsOf(context, plan, input);
       assertPlanAllows(plan, settings);
       const signingSecret = generateSigningSecret();
       const row = { ...settings, name: input.name, signingSecret };
       const queue = await queues.createQueue({ prisma, cipher: db.cipher }, authorOf(account), row, (others) => {
+        assertNotSuspended(others);
         assertQueueCount(plan, others.count);
         assertTombstones(others.tombstones);
         assertAccountConcurrency(others.concurrency + settings.concurrency);

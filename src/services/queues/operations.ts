@@ -1,6 +1,6 @@
 import * as operations from '../../db/queues/operations.ts';
 import { findQueue } from '../../db/queues/queues.ts';
-import { type Account, authorOf } from '../../domain/account.ts';
+import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
 import { invalidField, JobferryError, notFound } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import { LIMITS, type Queue } from '../../domain/queue.ts';
@@ -32,8 +32,10 @@ export function createQueueOperations(context: Context) {
       return liveQueue(account, queueId).catch(afterCommit);
     },
 
-    /** Ends a pause. Each waiting job gets its full delivery lifetime again: the time of the pause does not count. */
+    /** Ends a pause. Each waiting job gets its full delivery lifetime again: the time of the pause does not count.
+     * @throws JobferryError `forbidden` (suspended account) */
     async resume(account: Account, queueId: string): Promise<Queue> {
+      assertNotSuspended(account);
       if (isId(queueId) && (await operations.resumeQueue(db, authorOf(account), queueId, periods.lifetimeMs))) {
         context.wake(queueId, 'change');
         changed(account, queueId);

@@ -1,0 +1,64 @@
+import type { Config } from '../config.ts';
+import type { Logger } from '../log.ts';
+
+/** A mistake of the operator in the command line. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export interface Option {
+  /** Name of the value in the usage, such as `ID`. An option without one is a flag. */
+  readonly value?: string;
+  readonly required?: boolean;
+  readonly help: string;
+}
+
+export type OptionTable = Readonly<Record<string, Option>>;
+
+type ValueOf<O extends Option> = O extends { value: string }
+  ? O extends { required: true }
+    ? string
+    : string | undefined
+  : boolean;
+
+/** What the operator gave to a command. */
+export interface Given<T extends OptionTable> {
+  readonly options: { readonly [Name in keyof T]: ValueOf<T[Name]> };
+  /** The command's one argument; empty if the command has none. */
+  readonly argument: string;
+}
+
+/** What a command prints on stdout. */
+export interface Result {
+  /** For programs, with `--json`. */
+  readonly json: unknown;
+  /** For people. */
+  readonly text: string;
+  /** Whether the process ends with 1, although the command did its work: it found something wrong. */
+  readonly isFailure?: boolean;
+}
+
+export interface Environment {
+  readonly variables: NodeJS.ProcessEnv;
+  /** Reads the settings, and logs what is doubtful in them. @throws ConfigError */
+  settings(): { config: Config; log: Logger };
+}
+
+interface Definition<T extends OptionTable> {
+  /** One or two words, such as `account list`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly options: T;
+  readonly argument?: { readonly name: string; readonly what: string };
+  /** Whether the command prints while it runs, and has no result. Such a command has no `--json`. */
+  readonly isService?: boolean;
+  run(given: Given<T>, environment: Environment): Promise<Result | null>;
+}
+
+export type Command = Definition<OptionTable>;
+
+/** Lets the compiler derive the types of the values from the table of options. */
+export function command<const T extends OptionTable>(definition: Definition<T>): Command {
+  // The cast is safe: `readArguments` reads the values by the same table.
+  return definition as unknown as Command;
+}

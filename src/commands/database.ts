@@ -1,0 +1,58 @@
+import type { Config } from '../config.ts';
+import { isId } from '../domain/id.ts';
+import { type OpenDatabase, openDatabase } from '../open-database.ts';
+import { type Environment, UsageError } from './command.ts';
+
+/** Opens the database for a command, and closes it afterwards. */
+export async function withDatabase<T>(
+  { settings }: Environment,
+  work: (database: OpenDatabase, config: Config) => Promise<T>,
+): Promise<T> {
+  const { config, log } = settings();
+  const database = await openDatabase(config, log, { guest: true });
+  try {
+    return await work(database, config);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Returns a result of the database. @throws UsageError if there is none */
+export function found<T>(row: T | null, what: string, id: string): T {
+  if (row === null) throw new UsageError(`${what} ${id} does not exist`);
+  return row;
+}
+
+/** @throws UsageError for a text that is no id, for which no query is needed */
+export function idOf(text: string, what: string): string {
+  if (!isId(text)) throw new UsageError(`${what} ${text} does not exist: an id has 24 hexadecimal digits`);
+  return text;
+}
+
+const MAX_ROWS = 1000;
+
+/** The options of a list, which is read in pages. */
+export const PAGE = {
+  limit: { value: 'N', help: `number of rows, up to ${MAX_ROWS}; 100 by default` },
+  after: { value: 'ID', help: 'continue after the row with this id' },
+} as const;
+
+export interface Page {
+  limit: number;
+  /** Null for the first page. */
+  after: string | null;
+}
+
+export function pageOf({ limit, after }: { limit: string | undefined; after: string | undefined }): Page {
+  const rows = limit === undefined ? 100 : Number(limit);
+  if (!Number.isInteger(rows) || rows < 1 || rows > MAX_ROWS) {
+    throw new UsageError(`--limit must be a whole number from 1 to ${MAX_ROWS}`);
+  }
+  return { limit: rows, after: after === undefined ? null : idOf(after, 'row') };
+}
+
+/** Returns the line below a page that may not be the last one. */
+export function nextPage(rows: readonly { id: string }[], { limit }: Page): string {
+  const last = rows.at(-1);
+  return last === undefined || rows.length < limit ? '' : `\n\nMore: --after ${last.id}`;
+}

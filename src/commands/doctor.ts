@@ -1,0 +1,92 @@
+import { statfs } from 'node:fs/promises';
+import type { Config } from '../config.ts';
+import { databaseTime } from '../db/connection/clock.ts';
+import type { Database } from '../db/connection/database.ts';
+import {
+  databaseBytes,
+  indexFacts,
+  lagFacts,
+  processFacts,
+  sequenceFacts,
+  settingFacts,
+  vacuumFacts,
+} from '../db/operator/facts.ts';
+import { schemaState } from '../db/schema/migrate.ts';
+import {
+  couldNot,
+  type DiskFacts,
+  type Finding,
+  judgeClock,
+  judgeDisk,
+  judgeFleet,
+  judgeIndexes,
+  judgeLags,
+  judgeSchema,
+  judgeSequence,
+  judgeSettings,
+  judgeVacuum,
+} from '../domain/doctor.ts';
+import { openDatabase } from '../open-database.ts';
+import { VERSION } from '../version.ts';
+import { command } from './command.ts';
+import { printable } from './output.ts';
+
+const doctor = command({
+  name: 'doctor',
+  summary: 'Check the database and the processes that use it, with the fix of each problem. Changes nothing.',
+  options: {},
+  run: async (_given, environment) => {
+    const { config, log } = environment.settings();
+    const database = await openDatabase(config, log, { guest: true, asItIs: true });
+    try {
+      const findings = await examine(database.db, config);
+      const isFailure = findings.some(({ status }) => status === 'problem');
+      return { json: { ok: !isFailure, findings }, text: findings.map(line).join('\n'), isFailure };
+    } finally {
+      await database.close();
+    }
+  },
+});
+
+async function examine(db: Database, config: Config): Promise<Finding[]> {
+  const checks: [name: string, check: () => Promise<Finding[]>][] = [
+    ['settings', async () => judgeSettings(await settingFacts(db))],
+    ['schema', async () => judgeSchema(await schemaState(db.pool))],
+    ['indexes', async () => judgeIndexes(await indexFacts(db))],
+    ['bloat', async () => judgeVacuum(await vacuumFacts(db))],
+    ['sequence', async () => judgeSequence(await sequenceFacts(db))],
+    ['clock', async () => judgeClock(await clockOffset(db))],
+    ['lag', async () => judgeLags(await lagFacts(db, config.jobRetentionMs))],
+    ['disk', async () => judgeDisk({ databaseBytes: await databaseBytes(db), disk: await diskOf(config) })],
+    ['fleet', async () => judgeFleet(await processFacts(db), VERSION)],
+  ];
+  const findings: Finding[] = [];
+  for (const [name, check] of checks) {
+    // A database of another version may lack a table; the other checks still help.
+    const found = check().catch((error: unknown) => [
+      couldNot(name, error instanceof Error ? error.message : String(error)),
+    ]);
+    findings.push(...(await found));
+  }
+  return findings;
+}
+
+/** Returns how far the database's clock is ahead, in milliseconds. The query may have taken long, so its middle counts. */
+async function clockOffset(db: Database): Promise<number> {
+  const before = Date.now();
+  const there = await databaseTime(db);
+  return there - (before + Date.now()) / 2;
+}
+
+async function diskOf({ databaseUrl, dataDir }: Config): Promise<DiskFacts['disk']> {
+  if (databaseUrl !== undefined) return null;
+  const { bavail, blocks, bsize } = await statfs(dataDir);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+}
+
+function line({ check, status, what, fix }: Finding): string {
+  const text = `${status.padEnd(7)}  ${check.padEnd(8)}  ${printable(what)}`;
+  return fix === null ? text : `${text}\n${' '.repeat(19)}→ ${printable(fix)}`;
+}
+
+export const DOCTOR_COMMANDS = [doctor];

@@ -1,0 +1,126 @@
+import type { Config, Role } from '../config.ts';
+import { createLog, type Logger } from '../log.ts';
+import type { Service } from '../start.ts';
+import { command, UsageError } from './command.ts';
+import { withDatabase } from './database.ts';
+
+const serve = command({
+  name: 'serve',
+  summary: 'Start the service: API and worker in one process, or one of them.',
+  options: { role: { value: 'ROLE', help: 'all, api or worker; the variable ROLE if it is left out' } },
+  isService: true,
+  run: async ({ options }, environment) => {
+    const { config, log } = environment.settings();
+    const role = options.role ?? config.role;
+    if (!['all', 'api', 'worker'].includes(role)) throw new UsageError('--role must be all, api or worker');
+    // Loaded only for the commands that serve: the others need neither HTTP nor GraphQL.
+    const { startService } = await import('../start.ts');
+    const starting = startService({ ...config, role: role as Role }, log, {
+      onNewApiKey: (key, url) => showKey(key, url, config),
+    });
+    stopOnSignal(starting, log);
+    const service = await starting;
+    // stdout is for people; the log is on stderr.
+    console.log(`Jobferry is listening on ${service.url}`);
+    if (mayShowLink(config)) await showLink(service, log);
+    return null;
+  },
+});
+
+const migrate = command({
+  name: 'migrate',
+  summary: "Update the database to this version's schema.",
+  options: {},
+  run: (_given, environment) =>
+    withDatabase(environment, async ({ applied }) => ({
+      json: { applied },
+      text: applied.length === 0 ? 'The database is up to date.' : `Applied:\n${applied.join('\n')}`,
+    })),
+});
+
+const demo = command({
+  name: 'demo',
+  summary: 'Run a demo: a receiver that misbehaves, and real payloads.',
+  options: {},
+  isService: true,
+  run: async (_given, environment) => {
+    const { config } = environment.settings();
+    const [{ runDemo }, { startService }] = await Promise.all([import('../demo/index.ts'), import('../start.ts')]);
+    const quiet = createLog({ level: 'error' });
+    process.exitCode = (await runDemo(config, (settings) => startService(settings, quiet))) ? 0 : 1;
+    return null;
+  },
+});
+
+/** In production the output usually goes to a log that many people can read: `sign-in-link` prints one there on request. */
+function mayShowLink({ environment, oidc }: Config): boolean {
+  return environment !== 'production' && oidc?.only !== true;
+}
+
+async function showLink(service: Service, log: Logger): Promise<void> {
+  // Signing in is also possible with an API key, so the service runs without the link.
+  const link = await service.signInLink().catch((error: unknown) => {
+    log.warn({ err: error }, 'creating a sign-in link failed');
+    return null;
+  });
+  if (link !== null) console.log(`\nSign in to the dashboard (works once, for ten minutes):\n\n  ${link}\n`);
+}
+
+function showKey(key: string, url: string, config: Config): void {
+  const where = config.databaseUrl === undefined ? `, and stored in ${config.dataDir}/api-key` : '';
+  console.log(`
+Your API key (shown once${where}):
+
+  ${key}
+
+Try it:
+
+  curl -s ${url}/v1/queues -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+    -d '{"name":"hello","webhookUrl":"http://127.0.0.1:9000/"}'
+  curl -s ${url}/v1/queues/hello/jobs -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+    -d '{"payload":{"hello":"world"}}'
+`);
+}
+
+/** A signal during the start waits this long for the start to finish, so that no embedded database is left running. */
+const START_GRACE_MS = 10_000;
+
+function stopOnSignal(starting: Promise<Service>, log: Logger): void {
+  let stopping = false;
+  const stop = (reason: string) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ reason }, 'stopping: waiting for running requests and deliveries');
+    let started = false;
+    setTimeout(() => {
+      if (started) return;
+      log.warn('the start did not finish in time after a signal: exiting');
+      process.exit(1);
+    }, START_GRACE_MS).unref();
+    starting
+      .then((service) => {
+        started = true;
+        return service.stop();
+      })
+      .then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error({ err: error }, 'stopping failed');
+          process.exit(1);
+        },
+      );
+  };
+  // A terminal that is closed sends SIGHUP.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);
+  if (process.env.npm_lifecycle_event === 'start') stopWithParent(stop);
+}
+
+/** npm sends SIGTERM to the shell that it started, which ends without passing it on to this process. */
+function stopWithParent(stop: (reason: string) => void): void {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) stop('npm has ended');
+  }, 250).unref();
+}
+
+export const SERVICE_COMMANDS = [serve, migrate, demo];

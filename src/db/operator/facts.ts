@@ -1,0 +1,111 @@
+import type {
+  IndexFacts,
+  LagFacts,
+  ProcessFacts,
+  SequenceFacts,
+  SettingFacts,
+  TableFacts,
+  VacuumFacts,
+} from '../../domain/doctor.ts';
+import type { Database } from '../connection/database.ts';
+import { serviceLags } from '../insight/lags.ts';
+import { firstAccountId } from '../members.ts';
+import { ownIndexes } from '../schema/migrations.ts';
+
+/**
+ * What `doctor` reads. Each function is one or two statements that read catalogues, statistics, or a few rows by an index, so
+ * they take no longer on a large database.
+ */
+
+export async function settingFacts(db: Database): Promise<SettingFacts> {
+  const row = await db.one<SettingFacts & Record<string, unknown>>(`
+    select current_setting('server_version_num')::integer as version, current_setting('server_encoding') as encoding,
+           pg_is_in_recovery() as standby, current_setting('fsync') as fsync,
+           current_setting('synchronous_commit') as synchronous_commit,
+           current_setting('full_page_writes') as full_page_writes, current_setting('autovacuum') as autovacuum,
+           current_setting('max_connections')::integer as max_connections,
+           (select coalesce(sum(numbackends), 0)::integer from pg_stat_database) as sessions`);
+  return only(row);
+}
+
+export async function indexFacts(db: Database): Promise<IndexFacts> {
+  const present = await db.query<{ name: string; valid: boolean }>(`
+    select c.relname as name, i.indisvalid and i.indisready as valid
+      from pg_index i join pg_class c on c.oid = i.indexrelid
+     where c.relnamespace = current_schema()::regnamespace`);
+  const names = new Set(present.map(({ name }) => name));
+  return {
+    missing: ownIndexes().filter((name) => !names.has(name)),
+    invalid: present.filter(({ valid }) => !valid).map(({ name }) => name),
+  };
+}
+
+export async function vacuumFacts(db: Database): Promise<VacuumFacts> {
+  const tables = await db.query<TableFacts & Record<string, unknown>>(`
+    select relname as table, n_live_tup as live, n_dead_tup as dead, pg_total_relation_size(relid) as bytes
+      from pg_stat_user_tables order by pg_total_relation_size(relid) desc`);
+  const oldTransactions = await db.query<VacuumFacts['oldTransactions'][number]>(`
+    select pid, coalesce(usename, '') as user, coalesce(application_name, '') as program,
+           extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
+      from pg_stat_activity
+     where datname = current_database() and xact_start < clock_timestamp() - interval '15 minutes'
+     order by xact_start limit 10`);
+  const slots = await db.query<{ name: string }>(
+    'select slot_name::text as name from pg_replication_slots where not active order by 1 limit 10',
+  );
+  const age = await db.one<{ age: number }>(
+    'select age(datfrozenxid)::integer as age from pg_database where datname = current_database()',
+  );
+  return { tables, oldTransactions, idleSlots: slots.map(({ name }) => name), xidAge: only(age).age };
+}
+
+export async function sequenceFacts(db: Database): Promise<SequenceFacts> {
+  const row = await db.one<SequenceFacts & Record<string, unknown>>(`
+    select (select last_value from pg_sequences
+             where schemaname = current_schema() and sequencename = 'jobferry_claim_token_seq') as last,
+           (select max(claim_token) from job where status in ('processing', 'awaiting_ack')) as used`);
+  return only(row);
+}
+
+/** Queues whose oldest due job is read. */
+const QUEUES = 2000;
+
+export async function lagFacts(db: Database, retentionMs: number): Promise<LagFacts> {
+  const account = await firstAccountId(db);
+  const lags = account === null ? null : await serviceLags(db, account, retentionMs);
+  const sweep = await db.one<{ seconds: number }>(
+    `select extract(epoch from clock_timestamp() - updated_at)::float8 as seconds from follower where name = 'sweep'`,
+  );
+  const oldestDue = await db.one<NonNullable<LagFacts['oldestDue']>>(`
+    with clock as materialized (select jobferry_now() as now)
+    select q.id as "queueId", q.name, extract(epoch from clock.now - due.oldest)::float8 as seconds
+      from clock cross join (select * from queue where deleted_at is null and paused_at is null and hold_until is null
+                              order by id limit ${QUEUES}) q
+      cross join lateral (
+        select min(j.scheduled_for) as oldest from job j
+         where j.queue_id = q.id and j.status = 'pending' and j.scheduled_for <= clock.now) due
+     where due.oldest is not null order by due.oldest limit 1`);
+  return {
+    searchSeconds: lags?.searchSeconds ?? null,
+    statisticsSeconds: lags?.statisticsSeconds ?? 0,
+    wakeUpSeconds: lags?.wakeUpSeconds ?? null,
+    sweepSeconds: sweep?.seconds ?? null,
+    oldestDue,
+  };
+}
+
+export async function databaseBytes(db: Database): Promise<number> {
+  return only(await db.one<{ bytes: number }>('select pg_database_size(current_database()) as bytes')).bytes;
+}
+
+/** @returns the processes that sent a heartbeat in the last half minute */
+export function processFacts(db: Database): Promise<ProcessFacts[]> {
+  return db.query<ProcessFacts & Record<string, unknown>>(
+    `select role, version from instance where last_seen_at > jobferry_now() - interval '30 s' order by id`,
+  );
+}
+
+function only<Row>(row: Row | null): Row {
+  if (row === null) throw new Error('the statement returned no row');
+  return row;
+}

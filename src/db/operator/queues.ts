@@ -1,0 +1,88 @@
+import type { Database, Statement } from '../connection/database.ts';
+import { columnsOf, QUEUE_ROW, type QueueRow, toRow } from '../rows.ts';
+
+export interface QueueSummary {
+  id: string;
+  accountId: string;
+  name: string;
+  webhookUrl: string;
+  pausedAt: Date | null;
+  pausedBy: string | null;
+  holdUntil: Date | null;
+  inFlight: number;
+  concurrency: number;
+  /** When the oldest job that waits for its delivery became due; null if no job is due. */
+  oldestDueAt: Date | null;
+}
+
+// The number of due jobs is not here: it can be a million for each of many queues.
+const LIST: Statement = {
+  name: 'operator-queues',
+  text: `
+    with clock as materialized (select jobferry_now() as now), own as materialized (
+      select * from queue
+       where ($1::text is null or account_id = $1) and ($2::text is null or id > $2) and deleted_at is null
+       order by id limit $3
+    )
+    select own.id, own.account_id as "accountId", own.name, own.webhook_url as "webhookUrl",
+           own.paused_at as "pausedAt", own.paused_by as "pausedBy",
+           case when own.hold_until > clock.now or own.probe_job_id is not null then own.hold_until end as "holdUntil",
+           own.concurrency, in_flight.n as "inFlight", due.oldest as "oldestDueAt"
+      from clock cross join own
+      cross join lateral (
+        select count(*) as n from job j where j.queue_id = own.id and j.status in ('processing', 'awaiting_ack')) in_flight
+      cross join lateral (
+        select min(j.scheduled_for) as oldest from job j
+         where j.queue_id = own.id and j.status = 'pending' and j.scheduled_for <= clock.now) due
+     order by own.id`,
+};
+
+/** @returns live queues of an account, or of all if it is null, oldest first */
+export function listQueues(
+  db: Database,
+  accountId: string | null,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<QueueSummary[]> {
+  return db.query<QueueSummary & Record<string, unknown>>(LIST, [accountId, after, limit]);
+}
+
+/** Jobs of a queue are counted up to this number. */
+export const MAX_COUNTED = 100_000;
+
+export interface QueueJobs {
+  /** Jobs that wait and are due. */
+  due: number;
+  /** Jobs that wait for a later time. */
+  later: number;
+  inFlight: number;
+  dead: number;
+}
+
+export interface ShownQueue extends QueueJobs {
+  queue: QueueRow;
+  now: Date;
+  oldestDueAt: Date | null;
+}
+
+const counted = (condition: string) =>
+  `(select count(*) from (select from job j where j.queue_id = q.id and ${condition} limit ${MAX_COUNTED + 1}) n)`;
+
+const SHOW: Statement = {
+  name: 'operator-queue',
+  text: `
+    with clock as materialized (select jobferry_now() as now)
+    select (select to_json(r) from (select ${columnsOf(QUEUE_ROW, 'q')}) r) as queue, clock.now,
+           ${counted(`j.status = 'pending' and j.scheduled_for <= clock.now`)} as due,
+           ${counted(`j.status = 'pending' and j.scheduled_for > clock.now`)} as later,
+           ${counted(`j.status in ('processing', 'awaiting_ack')`)} as "inFlight",
+           ${counted(`j.status = 'dead'`)} as dead,
+           (select min(j.scheduled_for) from job j
+             where j.queue_id = q.id and j.status = 'pending' and j.scheduled_for <= clock.now) as "oldestDueAt"
+      from clock cross join queue q where q.id = $1`,
+};
+
+/** @returns a queue, also a deleted one that is still stored; null if there is none */
+export async function findQueue(db: Database, id: string): Promise<ShownQueue | null> {
+  const row = await db.one<Omit<ShownQueue, 'queue'> & { queue: object }>(SHOW, [id]);
+  return row === null ? null : { ...row, queue: toRow(QUEUE_ROW, row.queue) };
+}

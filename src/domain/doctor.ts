@@ -1,0 +1,308 @@
+/** What `doctor` makes of the facts about a database and the processes that use it. */
+
+export interface Finding {
+  check: string;
+  status: 'ok' | 'warning' | 'problem';
+  what: string;
+  /** What to do; null if nothing is wrong. */
+  fix: string | null;
+}
+
+/** Settings of the server by their names in PostgreSQL. */
+export interface SettingFacts {
+  version: number;
+  encoding: string;
+  standby: boolean;
+  fsync: string;
+  synchronous_commit: string;
+  full_page_writes: string;
+  autovacuum: string;
+  max_connections: number;
+  /** Sessions of all databases. */
+  sessions: number;
+}
+
+const OLDEST_SERVER = 150_000;
+/** Share of the server's connections above which new ones may soon be refused. */
+const FULL = 0.8;
+
+export function judgeSettings(facts: SettingFacts): Finding[] {
+  const { version, encoding, standby, max_connections: max, sessions } = facts;
+  const check = 'settings';
+  const found: Finding[] = [];
+  if (version < OLDEST_SERVER) {
+    found.push(problem(check, `PostgreSQL ${Math.floor(version / 10_000)} is too old`, 'upgrade it to 15 or later'));
+  }
+  if (encoding !== 'UTF8') {
+    found.push(
+      problem(
+        check,
+        `the database has the encoding ${encoding}`,
+        "create it with encoding 'UTF8', and restore into it",
+      ),
+    );
+  }
+  if (standby) {
+    found.push(
+      problem(check, 'the server is a standby, which cannot be written to', 'let DATABASE_URL lead to the primary'),
+    );
+  }
+  for (const name of ['fsync', 'full_page_writes'] as const) {
+    if (facts[name] === 'off') {
+      found.push(
+        problem(
+          check,
+          `${name} is off: a crash can lose accepted jobs`,
+          `alter system set ${name} = on; select pg_reload_conf()`,
+        ),
+      );
+    }
+  }
+  if (facts.synchronous_commit === 'off') {
+    const fix = 'alter system set synchronous_commit = on; select pg_reload_conf()';
+    found.push(problem(check, 'synchronous_commit is off: a crash can lose accepted jobs', fix));
+  }
+  if (facts.autovacuum === 'off') {
+    found.push(
+      problem(
+        check,
+        'autovacuum is off: tables grow without end',
+        'alter system set autovacuum = on; select pg_reload_conf()',
+      ),
+    );
+  }
+  if (sessions > FULL * max) {
+    const fix = 'raise max_connections, or run fewer processes: each takes up to 23 connections';
+    found.push(warning(check, `${sessions} of ${max} connections of the server are in use`, fix));
+  }
+  const text = `PostgreSQL ${Math.floor(version / 10_000)}, durable, ${sessions} of ${max} connections`;
+  return orOk(found, check, text);
+}
+
+export function judgeSchema(state: 'current' | 'behind' | 'newer'): Finding[] {
+  const check = 'schema';
+  if (state === 'behind')
+    return [problem(check, 'migrations or SQL functions of this version are missing', 'run: jobferry migrate')];
+  if (state === 'newer') {
+    return [
+      problem(
+        check,
+        'the database was migrated by a later version of Jobferry',
+        'run doctor, and all processes, of that version',
+      ),
+    ];
+  }
+  return [ok(check, 'migrations and SQL functions are those of this version')];
+}
+
+export interface IndexFacts {
+  /** Names of indexes that migrations create and the database does not have. */
+  missing: readonly string[];
+  /** Names of indexes whose creation was interrupted. */
+  invalid: readonly string[];
+}
+
+export function judgeIndexes({ missing, invalid }: IndexFacts): Finding[] {
+  const check = 'indexes';
+  return orOk(
+    [
+      ...missing.map((name) =>
+        problem(check, `the index ${name} is missing`, 'create it as in prisma/migrations, with "concurrently"'),
+      ),
+      ...invalid.map((name) => problem(check, `the index ${name} is not valid`, `reindex index concurrently ${name}`)),
+    ],
+    check,
+    'all are there and valid',
+  );
+}
+
+export interface TableFacts {
+  table: string;
+  live: number;
+  dead: number;
+  bytes: number;
+}
+
+export interface VacuumFacts {
+  tables: readonly TableFacts[];
+  /** Transactions that have been open for a quarter of an hour. */
+  oldTransactions: readonly { pid: number; user: string; program: string; seconds: number }[];
+  /** Replication slots that no standby uses. */
+  idleSlots: readonly string[];
+  /** Age of the oldest transaction id of the database that is not frozen. */
+  xidAge: number;
+}
+
+const MANY_DEAD = { rows: 50_000, share: 0.3 };
+const OLD_XID = 1_000_000_000;
+
+export function judgeVacuum({ tables, oldTransactions, idleSlots, xidAge }: VacuumFacts): Finding[] {
+  const check = 'bloat';
+  const found: Finding[] = [];
+  for (const { table, live, dead } of tables) {
+    if (dead < MANY_DEAD.rows || dead < MANY_DEAD.share * (live + dead)) continue;
+    const share = Math.round((100 * dead) / (live + dead));
+    found.push(warning(check, `${share} % of the rows of ${table} are dead (${dead})`, `vacuum (analyze) ${table}`));
+  }
+  for (const { pid, user, program, seconds } of oldTransactions) {
+    const what = `a transaction of ${user} (${program || 'no program name'}) is open for ${Math.round(seconds / 60)} min: nothing that was deleted since is freed`;
+    found.push(warning(check, what, `end it there, or: select pg_terminate_backend(${pid})`));
+  }
+  for (const slot of idleSlots) {
+    const fix = `start its standby, or: select pg_drop_replication_slot('${slot}')`;
+    found.push(problem(check, `no standby uses the replication slot ${slot}: WAL is kept until the disk is full`, fix));
+  }
+  if (xidAge > OLD_XID)
+    found.push(
+      problem(
+        check,
+        `transaction ids are used up to ${Math.round(xidAge / 2.1e7)} %`,
+        'vacuum (freeze), as the owner of the database',
+      ),
+    );
+  return orOk(found, check, 'few dead rows, no old transactions');
+}
+
+export interface SequenceFacts {
+  /** Last value of the sequence of claim tokens; null if it has none. */
+  last: number | null;
+  /** Highest claim token of a job in flight; null if there is none. */
+  used: number | null;
+}
+
+export function judgeSequence({ last, used }: SequenceFacts): Finding[] {
+  const check = 'sequence';
+  if (used !== null && used > (last ?? 0)) {
+    const what =
+      'the sequence of claim tokens is behind the jobs, as after an incomplete restore: late results could be taken for new ones';
+    return [problem(check, what, `select setval('jobferry_claim_token_seq', ${used + 1_000_000})`)];
+  }
+  return [ok(check, 'claim tokens are new')];
+}
+
+/** @param offsetMs how far the database's clock is ahead of this machine's, in milliseconds */
+export function judgeClock(offsetMs: number): Finding[] {
+  const check = 'clock';
+  const seconds = Math.abs(offsetMs) / 1000;
+  const text = `the database's clock is ${seconds.toFixed(1)} s ${offsetMs < 0 ? 'behind' : 'ahead of'} this machine's`;
+  return seconds > 5
+    ? [warning(check, text, 'synchronise both by NTP: the clock of the database decides when jobs are due')]
+    : [ok(check, text)];
+}
+
+export interface LagFacts {
+  searchSeconds: number | null;
+  statisticsSeconds: number;
+  wakeUpSeconds: number | null;
+  /** Time since the last retention sweep ended; null if there was none. */
+  sweepSeconds: number | null;
+  /** The queue with the oldest due job, among those that are neither paused nor held; null if no job is due. */
+  oldestDue: { queueId: string; name: string; seconds: number } | null;
+}
+
+const LATE = { search: 300, statistics: 300, wakeUp: 60, sweep: 1800, due: 60 };
+
+export function judgeLags({
+  searchSeconds,
+  statisticsSeconds,
+  wakeUpSeconds,
+  sweepSeconds,
+  oldestDue,
+}: LagFacts): Finding[] {
+  const check = 'lag';
+  const found: Finding[] = [];
+  const late = (what: string, seconds: number | null, limit: number, fix: string) => {
+    if (seconds !== null && seconds > limit) found.push(warning(check, `${what} by ${Math.round(seconds)} s`, fix));
+  };
+  const busy = 'give the workers or the database more CPU; the log of the workers names errors';
+  late('the search index is late', searchSeconds, LATE.search, busy);
+  late('statistics are late', statisticsSeconds, LATE.statistics, busy);
+  late('wake-ups are late', wakeUpSeconds, LATE.wakeUp, 'start a worker, or read the log of the workers');
+  late(
+    'the retention sweep is late',
+    sweepSeconds,
+    LATE.sweep,
+    'start a worker; the log of the workers says why a sweep stops',
+  );
+  if (oldestDue !== null && oldestDue.seconds > LATE.due) {
+    const what = `a job of queue ${oldestDue.name} has been due for ${Math.round(oldestDue.seconds)} s`;
+    found.push(
+      warning(
+        check,
+        what,
+        `see: jobferry queue show ${oldestDue.queueId}; then start workers, or raise its concurrency`,
+      ),
+    );
+  }
+  return orOk(found, check, 'deliveries and background work are up to date');
+}
+
+export interface DiskFacts {
+  databaseBytes: number;
+  /** The disk of DATA_DIR; null if the database is elsewhere. */
+  disk: { freeBytes: number; totalBytes: number } | null;
+}
+
+const GIB = 2 ** 30;
+
+export function judgeDisk({ databaseBytes, disk }: DiskFacts): Finding[] {
+  const check = 'disk';
+  const size = `the database has ${(databaseBytes / GIB).toFixed(2)} GiB`;
+  if (disk === null) return [ok(check, `${size}; how much is free, the server of the database knows`)];
+  const text = `${size}, and ${(disk.freeBytes / GIB).toFixed(1)} GiB are free`;
+  if (disk.freeBytes > GIB && disk.freeBytes > disk.totalBytes / 20) return [ok(check, text)];
+  return [problem(check, text, 'free space, move DATA_DIR to a larger disk, or shorten JOB_RETENTION_SECONDS')];
+}
+
+export interface ProcessFacts {
+  role: string;
+  version: string;
+}
+
+/** @param processes those that were seen in the last half minute */
+export function judgeFleet(processes: readonly ProcessFacts[], version: string): Finding[] {
+  const check = 'fleet';
+  const versions = [...new Set(processes.map((one) => one.version))].sort();
+  const found: Finding[] = [];
+  if (!processes.some(({ role }) => role !== 'api'))
+    found.push(problem(check, 'no worker is running: nothing is delivered', 'start: jobferry serve --role worker'));
+  if (!processes.some(({ role }) => role !== 'worker'))
+    found.push(problem(check, 'no API is running', 'start: jobferry serve --role api'));
+  if (versions.length > 1)
+    found.push(warning(check, `processes of the versions ${versions.join(', ')} are running`, 'finish the upgrade'));
+  if (versions.length === 1 && versions[0] !== version) {
+    found.push(
+      warning(
+        check,
+        `the processes have version ${versions[0]}, and this command ${version}`,
+        'run the command of their version',
+      ),
+    );
+  }
+  return orOk(found, check, `${processes.length} processes of version ${version}`);
+}
+
+/** A check that could not be made: a missing table or right is itself worth knowing. */
+export function couldNot(check: string, message: string): Finding {
+  return problem(
+    check,
+    `could not be checked: ${message}`,
+    'mend the problems above first; the role must own the database',
+  );
+}
+
+function ok(check: string, what: string): Finding {
+  return { check, status: 'ok', what, fix: null };
+}
+
+function warning(check: string, what: string, fix: string): Finding {
+  return { check, status: 'warning', what, fix };
+}
+
+function problem(check: string, what: string, fix: string): Finding {
+  return { check, status: 'problem', what, fix };
+}
+
+function orOk(found: Finding[], check: string, what: string): Finding[] {
+  return found.length > 0 ? found : [ok(check, what)];
+}

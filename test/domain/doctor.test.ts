@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Finding,
+  judgeClock,
+  judgeDisk,
+  judgeFleet,
+  judgeIndexes,
+  judgeLags,
+  judgeSchema,
+  judgeSequence,
+  judgeSettings,
+  judgeVacuum,
+} from '../../src/domain/doctor.ts';
+
+const settings = {
+  version: 180_004,
+  encoding: 'UTF8',
+  standby: false,
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  autovacuum: 'on',
+  max_connections: 100,
+  sessions: 20,
+};
+const vacuum = { tables: [], oldTransactions: [], idleSlots: [], xidAge: 1000 };
+const table = { table: 'job', live: 100_000, dead: 40_000, bytes: 1 };
+const lags = { searchSeconds: null, statisticsSeconds: 0, wakeUpSeconds: null, sweepSeconds: null, oldestDue: null };
+const due = { queueId: 'q1', name: 'mails', seconds: 59 };
+const GIB = 2 ** 30;
+const all = { role: 'all', version: '1.0.0' };
+
+const fine: [what: string, findings: Finding[]][] = [
+  ['the usual settings', judgeSettings(settings)],
+  ['a schema of this version', judgeSchema('current')],
+  ['all indexes', judgeIndexes({ missing: [], invalid: [] })],
+  ['some dead rows', judgeVacuum({ ...vacuum, tables: [table, { ...table, live: 10, dead: 49_999 }] })],
+  ['a new sequence', judgeSequence({ last: null, used: null })],
+  ['a sequence at its last token', judgeSequence({ last: 7, used: 7 })],
+  ['a near clock', judgeClock(-4900)],
+  ['a job that is just due', judgeLags({ ...lags, oldestDue: due, searchSeconds: 299 })],
+  ['a database elsewhere', judgeDisk({ databaseBytes: GIB, disk: null })],
+  ['a large disk', judgeDisk({ databaseBytes: GIB, disk: { freeBytes: 6 * GIB, totalBytes: 100 * GIB } })],
+  ['processes of this version', judgeFleet([all, all], '1.0.0')],
+  [
+    'an API and a worker',
+    judgeFleet(
+      [
+        { ...all, role: 'api' },
+        { ...all, role: 'worker' },
+      ],
+      '1.0.0',
+    ),
+  ],
+];
+
+const wrong: [what: string, findings: Finding[], status: Finding['status'], said: RegExp, fix: RegExp][] = [
+  [
+    'an old server',
+    judgeSettings({ ...settings, version: 140_011 }),
+    'problem',
+    /PostgreSQL 14 is too old/,
+    /15 or later/,
+  ],
+  ['an encoding', judgeSettings({ ...settings, encoding: 'LATIN1' }), 'problem', /LATIN1/, /UTF8/],
+  ['a standby', judgeSettings({ ...settings, standby: true }), 'problem', /standby/, /primary/],
+  ['fsync', judgeSettings({ ...settings, fsync: 'off' }), 'problem', /fsync is off/, /set fsync = on/],
+  ['pages', judgeSettings({ ...settings, full_page_writes: 'off' }), 'problem', /full_page_writes/, /= on/],
+  ['commits', judgeSettings({ ...settings, synchronous_commit: 'off' }), 'problem', /synchronous_commit/, /= on/],
+  ['vacuum', judgeSettings({ ...settings, autovacuum: 'off' }), 'problem', /autovacuum/, /= on/],
+  ['connections', judgeSettings({ ...settings, sessions: 81 }), 'warning', /81 of 100/, /max_connections/],
+  ['an old schema', judgeSchema('behind'), 'problem', /missing/, /jobferry migrate/],
+  ['a new schema', judgeSchema('newer'), 'problem', /later version/, /that version/],
+  ['no index', judgeIndexes({ missing: ['a_idx'], invalid: [] }), 'problem', /a_idx is missing/, /concurrently/],
+  [
+    'half an index',
+    judgeIndexes({ missing: [], invalid: ['b_idx'] }),
+    'problem',
+    /b_idx/,
+    /reindex index concurrently b_idx/,
+  ],
+  [
+    'dead rows',
+    judgeVacuum({ ...vacuum, tables: [{ ...table, dead: 50_000 }] }),
+    'warning',
+    /33 % .* job/,
+    /vacuum \(analyze\) job/,
+  ],
+  [
+    'an old transaction',
+    judgeVacuum({ ...vacuum, oldTransactions: [{ pid: 42, user: 'bob', program: '', seconds: 1800 }] }),
+    'warning',
+    /bob \(no program name\) is open for 30 min/,
+    /pg_terminate_backend\(42\)/,
+  ],
+  ['a slot', judgeVacuum({ ...vacuum, idleSlots: ['s'] }), 'problem', /slot s/, /pg_drop_replication_slot\('s'\)/],
+  ['old rows', judgeVacuum({ ...vacuum, xidAge: 1_050_000_000 }), 'problem', /50 %/, /freeze/],
+  [
+    'a sequence',
+    judgeSequence({ last: 6, used: 7 }),
+    'problem',
+    /behind/,
+    /setval\('jobferry_claim_token_seq', 1000007\)/,
+  ],
+  ['a far clock', judgeClock(5100), 'warning', /5\.1 s ahead/, /NTP/],
+  ['late search', judgeLags({ ...lags, searchSeconds: 301 }), 'warning', /search index is late by 301 s/, /CPU/],
+  ['late statistics', judgeLags({ ...lags, statisticsSeconds: 400 }), 'warning', /statistics/, /CPU/],
+  ['late wake-ups', judgeLags({ ...lags, wakeUpSeconds: 61 }), 'warning', /wake-ups/, /worker/],
+  ['a late sweep', judgeLags({ ...lags, sweepSeconds: 1801 }), 'warning', /sweep/, /worker/],
+  [
+    'late jobs',
+    judgeLags({ ...lags, oldestDue: { ...due, seconds: 61 } }),
+    'warning',
+    /queue mails .* 61 s/,
+    /queue show q1/,
+  ],
+  [
+    'a full disk',
+    judgeDisk({ databaseBytes: GIB, disk: { freeBytes: GIB, totalBytes: 9 * GIB } }),
+    'problem',
+    /1\.0 GiB are free/,
+    /free space/,
+  ],
+  ['no worker', judgeFleet([{ ...all, role: 'api' }], '1.0.0'), 'problem', /no worker/, /--role worker/],
+  ['no API', judgeFleet([{ ...all, role: 'worker' }], '1.0.0'), 'problem', /no API/, /--role api/],
+  ['two versions', judgeFleet([all, { ...all, version: '1.1.0' }], '1.1.0'), 'warning', /1\.0\.0, 1\.1\.0/, /upgrade/],
+  ['another version', judgeFleet([all], '1.1.0'), 'warning', /1\.0\.0, and this command 1\.1\.0/, /their version/],
+];
+
+describe('doctor', () => {
+  it.each(fine)('finds nothing wrong with %s', (_what, findings) => {
+    expect(findings).toEqual([expect.objectContaining({ status: 'ok', fix: null })]);
+  });
+
+  it.each(wrong)('finds %s, and says what to do', (_what, findings, status, said, fix) => {
+    expect(findings).toEqual([
+      { check: expect.any(String), status, what: expect.stringMatching(said), fix: expect.stringMatching(fix) },
+    ]);
+  });
+});

@@ -1,0 +1,56 @@
+import { beforeAll, expect, it } from 'vitest';
+import type { Finding } from '../../src/domain/doctor.ts';
+import { runJobferry } from '../support/command.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { openCommands } from '../support/operator.ts';
+import { openReceiver, startService } from '../support/service.ts';
+import { openServices, type TestServices } from '../support/services.ts';
+
+/** `doctor` on a database that a process uses. What it makes of the facts is in test/domain/doctor.test.ts. */
+
+let databaseUrl: string;
+let op: TestServices;
+
+beforeAll(async () => {
+  const service = await startService();
+  databaseUrl = service.databaseUrl;
+  op = openServices(databaseUrl);
+  const receiver = await openReceiver();
+  const queue = await service.api.createQueue({ webhookUrl: receiver.url });
+  await service.api.waitForStatus((await service.api.publish(queue.name)).id, 'completed');
+});
+
+async function findings(...checks: string[]): Promise<Finding[]> {
+  const { json } = await openCommands(databaseUrl).run('doctor');
+  return (json as { findings: Finding[] }).findings.filter(({ check }) => checks.includes(check));
+}
+
+it('finds a running service in order', async () => {
+  const found = await findings('schema', 'indexes', 'bloat', 'sequence', 'clock', 'lag', 'disk', 'fleet');
+  expect(found.filter(({ status }) => status !== 'ok')).toEqual([]);
+  expect(found).toHaveLength(8);
+});
+
+it('finds what is wrong, and ends with 1', async () => {
+  await op.db.query('drop index dismissal_until_idx');
+  await op.db.query(`select setval('jobferry_claim_token_seq', 1)`);
+  await op.db.query(`update job set status = 'processing', claim_token = 9, completed_at = null,
+                            deadline = now() + interval '1 h', worker_id = 1`);
+  const { code, stdout } = await runJobferry(['doctor'], { DATABASE_URL: databaseUrl });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^problem {2}indexes {3}the index dismissal_until_idx is missing\n +→ create it/m);
+  expect(stdout).toMatch(/^problem {2}sequence {2}.*\n +→ select setval\('jobferry_claim_token_seq', 1000009\)$/m);
+});
+
+it('changes nothing in an empty database, and still reports what it can', async () => {
+  const { url } = await createTestDatabase({ empty: true });
+  const { json, isFailure } = await openCommands(url).run('doctor');
+  expect(isFailure).toBe(true);
+  const found = (json as { findings: Finding[] }).findings;
+  expect(found).toContainEqual(expect.objectContaining({ check: 'schema', what: expect.stringContaining('missing') }));
+  expect(found).toContainEqual(
+    expect.objectContaining({ check: 'lag', what: expect.stringMatching(/^could not be checked: /) }),
+  );
+  const other = openServices(url).db;
+  expect(await other.query(`select from pg_class where relnamespace = 'public'::regnamespace`)).toEqual([]);
+});

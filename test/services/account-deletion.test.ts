@@ -1,0 +1,179 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { databaseTime } from '../../src/db/connection/clock.ts';
+import { removingQueues } from '../../src/db/operator/deletion.ts';
+import { OPERATOR } from '../../src/domain/audit.ts';
+import { deleteAccount } from '../../src/services/operator/delete-account.ts';
+import { claimOf } from '../support/claim.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { openCommands } from '../support/operator.ts';
+import { publishInSql } from '../support/publish-in-sql.ts';
+import { openServices, type TestServices } from '../support/services.ts';
+import { UNKNOWN_ID } from '../support/shapes.ts';
+
+/** What `account delete` removes, and what stays. */
+
+/** More than two batches. */
+const JOBS = 1100;
+
+let op: TestServices;
+let operator: ReturnType<typeof openCommands>;
+/** Columns that name an account, a queue or a job, in all tables. */
+let columns: { table: string; column: string }[];
+
+beforeAll(async () => {
+  const { url } = await createTestDatabase();
+  op = openServices(url);
+  operator = openCommands(url);
+  await op.db.query(`insert into account (name, plan) values ('operator', 'pro')`);
+  columns = await op.db.query(
+    `select c.table_name as "table", c.column_name as "column" from information_schema.columns c
+       join information_schema.tables t using (table_schema, table_name)
+      where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
+        and c.column_name in ('account_id', 'queue_id', 'job_id')`,
+  );
+});
+
+/** An account with a row in every table that has rows of accounts. */
+async function fullAccount() {
+  const made = await op.db.one<{ id: string }>(
+    `insert into account (name, plan) values ('tenant', 'pro') returning id`,
+  );
+  const id = made?.id ?? '';
+  const account = { id, name: 'tenant', plan: 'pro', actor: OPERATOR };
+  const key = await op.accounts.createApiKey(account, null);
+  const queue = await op.queues.create(account, { name: 'all', webhookUrl: 'http://127.0.0.1:9/' });
+  const gone = await op.queues.create(account, { name: 'gone', webhookUrl: 'http://127.0.0.1:9/' });
+  await op.queues.delete(account, gone.id);
+  await op.db.query(`select ${publishInSql(queue.id, JOBS)}`);
+  await claimOf(op.db, queue.id, 1);
+  const job = await op.db.one<{ id: string }>('select id from job where queue_id = $1 limit 1', [queue.id]);
+  const values = `from (select '${id}' as account, '${queue.id}' as queue, '${job?.id}' as job) v`;
+  for (const text of [
+    `attempt (job_id, ordinal, queue_id, attempt, status, "timestamp") select job, 1, queue, 1, 'failed', now() ${values}`,
+    `dead_letter (job_id, queue_id, reason, fingerprint, dead_at) select job, queue, 'nacked', 'f', now() ${values}`,
+    `job_search (job_id, queue_id, doc) select reverse(job), queue, '{}' ${values}`,
+    `queue_stats (queue_id, bucket) select queue, now() ${values}`,
+    `queue_completed (queue_id, created_bucket) select queue, now() ${values}`,
+    `dismissal (account_id, fingerprint, until, dismissed_by) select account, 'f', now(), 'x' ${values}`,
+    `member (account_id, issuer, subject, role, may_view_payloads) select account, 'i', 's', 'viewer', true ${values}`,
+    `usage (account_id, month, attempts) select account, '2026-10', 7 ${values}`,
+    `sign_in_link (hash, account_id, expires_at) select md5(account) || md5(account), account, now() ${values}`,
+  ]) {
+    await op.db.query(`insert into ${text}`);
+  }
+  // A job that the retention sweep has removed.
+  const sweptId = [...(job?.id ?? '')].reverse().join('');
+  const action = await op.bulk.startPurge(account, queue.id);
+  await op.db.query('insert into bulk_action_job (job_id, action_id) values ($1, $2)', [sweptId, action]);
+  await op.sessions.startOfKey({ ...account, actor: { type: 'api_key', id: key.id, label: 'x' } }, null);
+  const jobs = await op.db.query<{ id: string }>('select id from job where account_id = $1', [id]);
+  return { id, account, key, queueId: queue.id, ids: [id, queue.id, gone.id, sweptId, ...jobs.map((one) => one.id)] };
+}
+
+/** Tables that have rows with one of the ids. */
+async function traces(ids: string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const { table, column } of columns) {
+    const [row] = await op.db.query<{ n: number }>(`select count(*) as n from "${table}" where ${column} = any ($1)`, [
+      ids,
+    ]);
+    if ((row?.n ?? 0) > 0) found.push(table);
+  }
+  return [...new Set(found)].sort();
+}
+
+const OPTIONS = { progress: () => undefined, quietMs: 0 };
+
+describe('the deletion of an account', () => {
+  it('removes all rows of it, and nothing of others, with a receipt', async () => {
+    const [tenant, other] = [await fullAccount(), await fullAccount()];
+    const before = await traces(other.ids);
+    expect(before, 'this test has rows in every table').toEqual(
+      [...new Set(columns.map(({ table }) => table))].filter((table) => table !== 'account_deletion').sort(),
+    );
+    const receipt = await deleteAccount(op.db, OPERATOR, tenant.id, OPTIONS);
+    expect(receipt).toMatchObject({
+      accountId: tenant.id,
+      name: 'tenant',
+      requestedBy: 'operator',
+      finishedAt: expect.any(Date),
+      removed: {
+        jobs: JOBS,
+        attempts: 1,
+        deadLetters: 1,
+        queues: 2,
+        apiKeys: 1,
+        sessions: 1,
+        members: 1,
+        bulkActions: 1,
+      },
+    });
+    expect(await traces(tenant.ids)).toEqual(['account_deletion']);
+    expect(await op.db.query('select from account where id = $1', [tenant.id])).toEqual([]);
+    expect(await op.accounts.authenticate(tenant.key.key)).toBeNull();
+    expect(await traces(other.ids)).toEqual(before);
+    expect(await op.auditOf(tenant.id), 'in the audit log of the operator').toMatchObject([
+      {
+        action: 'account.delete',
+        actor_type: 'operator',
+        before: { name: 'tenant' },
+        after: { removed: { jobs: JOBS } },
+      },
+    ]);
+    expect(await deleteAccount(op.db, OPERATOR, tenant.id, OPTIONS), 'again').toEqual(receipt);
+    await deleteAccount(op.db, OPERATOR, other.id, OPTIONS);
+  });
+
+  it('continues after an interruption, and counts each row once', async () => {
+    const tenant = await fullAccount();
+    let batches = 0;
+    const interrupted = () => {
+      batches += 1;
+      if (batches === 3) throw new Error('interrupted');
+    };
+    await expect(deleteAccount(op.db, OPERATOR, tenant.id, { progress: interrupted, quietMs: 0 })).rejects.toThrow();
+    expect(await op.accounts.authenticate(tenant.key.key), 'its keys are revoked first').toBeNull();
+    await expect(operator.run('account', 'resume', tenant.id)).rejects.toThrow('is being deleted');
+    const receipt = await deleteAccount(op.db, OPERATOR, tenant.id, OPTIONS);
+    expect(receipt?.removed).toMatchObject({ jobs: JOBS, queues: 2, sessions: 1 });
+    expect(await traces(tenant.ids)).toEqual(['account_deletion']);
+  });
+
+  it('removes jobs of publishes that began before it, and the queue only when none can come any more', async () => {
+    const tenant = await fullAccount();
+    await op.db.query('update queue set deleted_at = jobferry_now() where account_id = $1', [tenant.id]);
+    const now = new Date(await databaseTime(op.db));
+    expect(await removingQueues(op.db, tenant.id, now, 10_000)()).toBe(0);
+    let batches = 0;
+    const publish = async () => {
+      batches += 1;
+      // After the last batch of the queue's jobs.
+      if (batches !== 4) return;
+      expect(await op.db.query('select from job where account_id = $1', [tenant.id])).toEqual([]);
+      await op.db.query(
+        `insert into job (id, account_id, queue_id, max_attempts, backoff_type, backoff_delay, payload, scheduled_for,
+                          deliver_by, created_at)
+         values ($3, $1, $2, 1, 'fixed', 0, '{}', now(), now(), now())`,
+        [tenant.id, tenant.queueId, UNKNOWN_ID],
+      );
+    };
+    const receipt = await deleteAccount(op.db, OPERATOR, tenant.id, { progress: publish, quietMs: 0 });
+    expect(receipt?.removed).toMatchObject({ jobs: JOBS + 1, queues: 2 });
+    expect(await traces([...tenant.ids, UNKNOWN_ID])).toEqual(['account_deletion']);
+  });
+});
+
+describe('account delete', () => {
+  it('asks for the name, and refuses the account of the operator', async () => {
+    const tenant = await fullAccount();
+    const { id } = await op.firstAccount();
+    await expect(operator.run('account', 'delete', tenant.id)).rejects.toThrow('--confirm is missing');
+    await expect(operator.run('account', 'delete', tenant.id, '--confirm', 'x')).rejects.toThrow('which is "tenant"');
+    await expect(operator.run('account', 'delete', id, '--confirm', 'operator')).rejects.toThrow('first account');
+    await expect(operator.run('account', 'delete', UNKNOWN_ID, '--confirm', 'x')).rejects.toThrow('does not exist');
+    await deleteAccount(op.db, OPERATOR, tenant.id, OPTIONS);
+    expect(await operator.text('account', 'delete', tenant.id, '--confirm', 'tenant')).toMatch(
+      /^removed: jobs +1100$/m,
+    );
+  });
+});
