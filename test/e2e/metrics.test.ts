@@ -296,7 +296,8 @@ describe('series', () => {
 
   it('about the database are shown by one process, and by another one when that has ended', async () => {
     const before = await scrapeBoth();
-    expect(before.map((page) => samplesOf([page], 'jobferry_queue_jobs').length > 0)).toEqual([true, false]);
+    // It is the worker, whose page was read first, unless a busy machine has made it reconnect since.
+    expect(before.filter((page) => samplesOf([page], 'jobferry_queue_jobs').length > 0)).toHaveLength(1);
     expect(sumOf(before, 'jobferry_schema_info')).toBe(1);
     await waitFor(async () => samplesOf(await scrapeBoth(), REMOVED, { kind: 'bulk_actions' }).length === 1, {
       message: 'the first sweep',
