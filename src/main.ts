@@ -4,7 +4,7 @@ import { type Config, parseConfig, type Role } from './config.ts';
 import { createAccount, createApiKey, revokeApiKey } from './db/accounts.ts';
 import { createPrisma } from './db/connection/prisma.ts';
 import { OPERATOR } from './domain/audit.ts';
-import { createLog, type Logger } from './log.ts';
+import { createLevelSwitch, createLog, type Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { describeApiKey, generateApiKey } from './services/accounts/api-key.ts';
 import { createLink } from './services/sign-in/sessions.ts';
@@ -238,10 +238,13 @@ async function main(argv: string[]): Promise<void> {
   if (name === undefined || command === undefined)
     throw new UsageError(`unknown command "${argv.join(' ')}"\n\n${USAGE}`);
   const config = parseConfig(withSecretFiles(process.env));
-  const log = createLog({ level: config.logLevel });
+  // A log in production is for programs, also when someone starts a command by hand.
+  const isForPeople = process.stderr.isTTY === true && config.environment !== 'production';
+  const log = createLog({ level: config.logLevel, pretty: isForPeople });
   for (const doubt of doubtsAbout(process.env)) log.warn(doubt);
   // Node would open its debugger, on a port that every user of the machine can reach.
   process.on('SIGUSR1', () => log.warn('SIGUSR1 is ignored: start with --inspect to debug'));
+  process.on('SIGUSR2', createLevelSwitch(log));
   await command(argv.slice(name.split(' ').length), config, log);
 }
 
