@@ -4,6 +4,7 @@ import { type Config, parseConfig, type Role } from './config.ts';
 import { createAccount, createApiKey, revokeApiKey } from './db/accounts.ts';
 import { createPrisma } from './db/connection/prisma.ts';
 import { OPERATOR } from './domain/audit.ts';
+import { boundUrl, localUrl } from './domain/listening-address.ts';
 import { createLevelSwitch, createLog, type Logger } from './log.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
 import { describeApiKey, generateApiKey } from './services/accounts/api-key.ts';
@@ -59,8 +60,21 @@ async function serve(args: string[], config: Config, log: Logger): Promise<void>
   stopOnSignal(starting, log);
   const service = await starting;
   // stdout is for people; the log is on stderr.
-  console.log(`Jobferry is listening on ${service.url}`);
+  console.log(`Jobferry is listening on ${service.url}\n${listOf(service)}`);
   if (mayShowLink(config)) await showLink(service, log);
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  dashboard: 'dashboard',
+  documentation: 'REST API',
+  graphql: 'GraphQL',
+};
+
+/** What people can open, one line each; nothing for a worker. */
+function listOf({ address, places }: Service): string {
+  if (address === null) return '';
+  const shown = Object.entries(places).filter(([name]) => LABELS[name] !== undefined);
+  return shown.map(([name, path]) => `\n  ${new URL(path, address).href.padEnd(36)}${LABELS[name]}`).join('');
 }
 
 /** In production the output usually goes to a log that many people can read: `sign-in-link` prints one there on request. */
@@ -81,14 +95,18 @@ async function signInLink(args: string[], config: Config, log: Logger): Promise<
   const { values } = parse(args, { account: { type: 'string' } });
   if (config.oidc?.only === true)
     throw new UsageError('OIDC_ONLY is set, so no link signs in: use the OpenID provider');
-  const { host, port } = config;
-  const address = config.publicUrl ?? new URL(`http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`);
+  const local = localUrl(boundUrl(config.host, config.port));
+  const address = config.publicUrl ?? (local === null ? null : new URL(local));
+  if (address === null) throw new UsageError('HOST is a unix socket: set PUBLIC_URL to the address in browsers');
   await admin(config, log, async ({ db }) => {
     return { link: await createLink(db, values.account ?? null, address) };
   });
 }
 
 function showKey(key: string, url: string, config: Config): void {
+  const curl = url.startsWith('unix:')
+    ? `curl -s --unix-socket ${url.slice('unix:'.length)} http://localhost`
+    : `curl -s ${(localUrl(url) ?? '').replace(/\/$/, '')}`;
   const where = config.databaseUrl === undefined ? `, and stored in ${config.dataDir}/api-key` : '';
   console.log(`
 Your API key (shown once${where}):
@@ -97,9 +115,9 @@ Your API key (shown once${where}):
 
 Try it:
 
-  curl -s ${url}/v1/queues -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+  ${curl}/v1/queues -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
     -d '{"name":"hello","webhookUrl":"http://127.0.0.1:9000/"}'
-  curl -s ${url}/v1/queues/hello/jobs -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+  ${curl}/v1/queues/hello/jobs -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
     -d '{"payload":{"hello":"world"}}'
 `);
 }

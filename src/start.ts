@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { ClockWatch, checkClock, useClockWatch } from './db/connection/clock-watch.ts';
@@ -6,13 +7,17 @@ import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
 import { createSender, type Sender } from './delivery/send.ts';
 import { createTestSender } from './delivery/test-request.ts';
+import { localUrl } from './domain/listening-address.ts';
 import type { Periods } from './domain/periods.ts';
 import { LIMITS } from './domain/queue.ts';
 import {
   type Bound,
   bind,
+  createAccessLog,
   createApp,
   type Dashboard,
+  type Places,
+  placesOf,
   readDashboard,
   type SignIn,
   TrustedProxies,
@@ -46,8 +51,13 @@ const DASHBOARD = fileURLToPath(new URL('../dist/dashboard', import.meta.url));
 const CLOCK_CHECK_MS = 2000;
 
 export interface Service {
+  /** Address on which the process listens. */
   url: string;
-  /** Creates a link that signs in to the dashboard once; null if this process does not serve the dashboard. */
+  /** Address for people on this machine, or PUBLIC_URL; null for a unix socket without PUBLIC_URL. */
+  address: URL | null;
+  /** What the process serves, as paths below the address. */
+  places: Places;
+  /** Creates a link that signs in to the dashboard once; null if there is no address, or no dashboard in this process. */
   signInLink(): Promise<string | null>;
   /** Accepts no more work, waits for running deliveries and requests, and closes everything. */
   stop(): Promise<void>;
@@ -65,12 +75,14 @@ export interface StartOptions {
 export async function startService(config: Config, log: Logger, options: StartOptions = {}): Promise<Service> {
   const started = new StartedParts();
   try {
-    const front = await bind({ host: config.host, port: config.port });
+    const trustedProxies = new TrustedProxies(config.trustedProxies);
+    const watch = createAccessLog({ log, level: config.accessLog ? 'info' : 'debug', trustedProxies });
+    const front = await bind({ host: config.host, port: config.port, watch });
     const closeFront = started.add(() => front.close());
     const onNewApiKey = (key: string) => options.onNewApiKey?.(key, front.url);
     const database = await openDatabase(config, log, { guest: false, onNewApiKey });
     started.add(() => database.close());
-    const service = await startParts({ config, log, database, started }, { front, closeFront });
+    const service = await startParts({ config, log, database, started, trustedProxies }, { front, closeFront });
     log.info({ url: front.url, role: config.role }, 'listening');
     return service;
   } catch (error) {
@@ -86,6 +98,7 @@ interface Foundations {
   log: Logger;
   database: OpenDatabase;
   started: StartedParts;
+  trustedProxies: TrustedProxies;
 }
 
 async function startParts(
@@ -111,9 +124,13 @@ async function startParts(
   const services = config.role === 'worker' ? null : createServices(context);
   const graphql = services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live);
   const readiness = createReadiness({ db, log, workerProblem: () => worker?.problem() });
+  let isStopping = false;
   const dashboard = services === null ? null : openDashboard(config, log);
   const signIn = services === null ? null : signInOf(foundations, context, services);
-  const app = createApp({ services, config, log, readiness, graphql, signIn, dashboard });
+  const app = createApp({
+    ...{ services, config, log, graphql, signIn, dashboard },
+    readiness: async () => (isStopping ? { ready: false, checks: { stop: 'under way' } } : readiness()),
+  });
   const stopHeartbeat = startHeartbeat(db, log, () => ({
     role: config.role,
     version: VERSION,
@@ -123,14 +140,23 @@ async function startParts(
   started.add(stopHeartbeat);
   front.serve(app);
 
+  const local = localUrl(front.url);
+  const address = config.publicUrl ?? (local === null ? null : new URL(local));
   return {
     url: front.url,
-    signInLink: async () => (dashboard === null ? null : createLink(db, null, config.publicUrl ?? new URL(front.url))),
+    address,
+    places: placesOf({ api: services !== null, graphql: graphql !== null, dashboard: dashboard !== null }),
+    signInLink: async () => (dashboard === null || address === null ? null : createLink(db, null, address)),
     stop: async () => {
+      isStopping = true;
+      // No new work from now on, but requests are served until the load balancers have noticed.
+      const workerStopped = stopWorker?.();
+      front.drain();
+      await sleep(config.shutdownDelayMs);
       // Otherwise subscribers would keep their requests open.
       liveUpdates.endSubscriptions();
       graphql?.stop();
-      await Promise.all([closeFront(), stopWorker?.()]);
+      await Promise.all([closeFront(), workerStopped]);
       await started.stop();
     },
   };
@@ -222,9 +248,12 @@ async function loadGraphQL({ config, log }: Foundations, services: Services, con
   return createGraphQL(parts, { graphiql: config.graphiql, log });
 }
 
-function signInOf({ config, log }: Foundations, context: Context, { sessions, accounts }: Services): SignIn {
+function signInOf(
+  { config, log, trustedProxies }: Foundations,
+  context: Context,
+  { sessions, accounts }: Services,
+): SignIn {
   const { publicUrl: url, oidc } = config;
-  const trustedProxies = new TrustedProxies(config.trustedProxies);
   const signIn = { sessions, accounts, address: { url }, trustedProxies, takesKeys: oidc?.only !== true };
   if (oidc === null || url === null) return { ...signIn, oidc: null };
   const provider = new OidcProvider({ ...oidc, redirectUri: new URL('session/oidc/callback', url) });

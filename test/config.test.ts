@@ -19,6 +19,9 @@ describe('defaults (README, "Variables")', () => {
       role: 'all',
       host: '127.0.0.1',
       port: 8080,
+      shutdownDelayMs: 0,
+      corsOrigins: [],
+      accessLog: false,
       databaseUrl: undefined,
       dataDir: '.data',
       allowUnsafeDurability: false,
@@ -125,6 +128,29 @@ describe('TRUSTED_PROXIES', () => {
 
   it('is empty by default', () => {
     expect(parseConfig({}).trustedProxies).toEqual([]);
+  });
+});
+
+describe('listening', () => {
+  it.each(['/run/jobferry/api.sock', '::', '::1', 'jobs.example.com', `/${'a'.repeat(102)}`])(
+    'on %s is possible',
+    (HOST) => {
+      expect(parseConfig({ HOST }).host).toBe(HOST);
+    },
+  );
+
+  it('on a unix socket may have a trusted proxy without an address', () => {
+    const trusted = { TRUSTED_PROXIES: 'unix:,10.0.0.1' };
+    expect(parseConfig({ ...trusted, HOST: '/run/x' }).trustedProxies).toEqual(['unix:', '10.0.0.1']);
+    // A connection that has just been closed has no address, too, and must not pass for a proxy.
+    expect(complaintOf(trusted)).toMatch(/^TRUSTED_PROXIES: unix: needs/);
+  });
+});
+
+describe('CORS_ORIGINS', () => {
+  it('is a list of origins', () => {
+    const list = ['https://app.example.com', 'http://localhost:3000'];
+    expect(parseConfig({ CORS_ORIGINS: list.join(', ') }).corsOrigins).toEqual(list);
   });
 });
 
@@ -262,6 +288,16 @@ describe('refusals', () => {
     ['WORKER_CAPACITY', '0'],
     ['LOG_LEVEL', 'loud'],
     ['GRAPHIQL', 'perhaps'],
+    ['ACCESS_LOG', 'yes'],
+    ['HOST', `/${'a'.repeat(103)}`],
+    ['HOST', 'http://localhost'],
+    ['HOST', '[::1]'],
+    ['SHUTDOWN_DELAY_SECONDS', '301'],
+    ['CORS_ORIGINS', '*'],
+    ['CORS_ORIGINS', 'null'],
+    ['CORS_ORIGINS', 'https://app.example.com/'],
+    ['CORS_ORIGINS', 'app.example.com'],
+    ['CORS_ORIGINS', 'https://APP.example.com'],
   ])('%s=%s is refused by name', (name, value) => {
     expect(complaintOf({ [name]: value })).toMatch(new RegExp(`^${name}\\b`));
   });

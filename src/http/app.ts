@@ -6,6 +6,7 @@ import { contract, writeJson } from '../contract/index.ts';
 import type { Account } from '../domain/account.ts';
 import { accountOf, authentication, keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './authentication.ts';
 import { bodyReader } from './body.ts';
+import { withCors } from './cors.ts';
 import { type Dashboard, mountDashboard } from './dashboard.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
 import { mountDocumentation } from './docs.ts';
@@ -13,6 +14,7 @@ import { errorHandler, HttpRefusal, type Log, refuseInvalidRequest } from './err
 import { type GraphQLEndpoint, mountGraphQL } from './graphql.ts';
 import { jobRoutes } from './jobs.ts';
 import type { OpenApiOptions } from './openapi/index.ts';
+import { mountPlaces, placesOf } from './pages.ts';
 import { withoutPrefix } from './path-prefix.ts';
 import { createPublishTurns } from './publish-turns.ts';
 import { parseQuery } from './query.ts';
@@ -33,7 +35,7 @@ interface Readiness {
 export interface AppOptions {
   /** Null for a process without the API, which serves only `/healthz` and `/readyz`. */
   services: RestServices | null;
-  config: { maxBodyBytes: number } & OpenApiOptions;
+  config: { maxBodyBytes: number; corsOrigins?: readonly string[] } & OpenApiOptions;
   log: Log;
   readiness: () => Promise<Readiness>;
   /** Null for a process without the API. */
@@ -71,10 +73,11 @@ export function createApp(options: AppOptions): Express {
     mountGraphQL(app, authenticated, graphql, { maxBodyBytes: config.maxBodyBytes, unread });
   }
   if (dashboard !== null) mountDashboard(app, dashboard);
-  if (signIn !== null) {
-    const listener = app as unknown as { handle: RequestListener };
-    listener.handle = withoutPrefix(basePathOf(signIn.address), listener.handle.bind(app));
-  }
+  const basePath = signIn === null ? '/' : basePathOf(signIn.address);
+  const has = { api: services !== null, graphql: graphql !== null, dashboard: dashboard !== null };
+  mountPlaces(app, placesOf(has), basePath);
+  const listener = app as unknown as { handle: RequestListener };
+  listener.handle = withoutPrefix(basePath, withCors(config.corsOrigins ?? [], listener.handle.bind(app)));
 
   app.use((_req, _res, next) => next(new HttpRefusal(404, 'not found')));
   app.use(errorHandler(log));

@@ -4,6 +4,7 @@ import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { ZodError } from 'zod';
 import type { RouteMetadata } from '../contract/index.ts';
 import { type ErrorKind, type FieldErrors, JobferryError } from '../domain/errors.ts';
+import { requestIdOf } from './request-id.ts';
 
 /** The part of pino's logger that this folder uses. */
 export interface Log {
@@ -72,7 +73,8 @@ export function errorHandler(log: Log): ErrorRequestHandler {
       sendError(req, res, refusal);
       return;
     }
-    log.error({ err: error, method: req.method, url: req.originalUrl }, 'request failed');
+    const { method, originalUrl: url } = req;
+    log.error({ err: error, method, url, requestId: requestIdOf(res) }, 'request failed');
     sendError(req, res, new HttpRefusal(500, 'internal error'));
   };
 }
