@@ -50,6 +50,9 @@ const DASHBOARD = fileURLToPath(new URL('../dist/dashboard', import.meta.url));
 /** How often the database's clock is checked for jumps. */
 const CLOCK_CHECK_MS = 2000;
 
+/** How long idle connections are served after the delay of a shutdown, at most. */
+const LINGER_MS = 2000;
+
 export interface Service {
   /** Address on which the process listens. */
   url: string;
@@ -78,7 +81,7 @@ export async function startService(config: Config, log: Logger, options: StartOp
     const trustedProxies = new TrustedProxies(config.trustedProxies);
     const watch = createAccessLog({ log, level: config.accessLog ? 'info' : 'debug', trustedProxies });
     const front = await bind({ host: config.host, port: config.port, watch });
-    const closeFront = started.add(() => front.close());
+    const closeFront = started.add(() => front.close(config.shutdownDelayMs > 0 ? LINGER_MS : 0));
     const onNewApiKey = (key: string) => options.onNewApiKey?.(key, front.url);
     const database = await openDatabase(config, log, { guest: false, onNewApiKey });
     started.add(() => database.close());
@@ -151,7 +154,6 @@ async function startParts(
       isStopping = true;
       // No new work from now on, but requests are served until the load balancers have noticed.
       const workerStopped = stopWorker?.();
-      front.drain();
       await sleep(config.shutdownDelayMs);
       // Otherwise subscribers would keep their requests open.
       liveUpdates.endSubscriptions();

@@ -1,5 +1,5 @@
 import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import type { Express } from 'express';
 import type { RequestWatch } from './access-log.ts';
 import { listenOn, urlOf } from './address.ts';
@@ -41,19 +41,18 @@ export interface ListenOptions {
 interface Listening {
   /** Base address. If port 0 was requested, it has the port that the system assigned. */
   url: string;
-  /** Stops accepting connections, waits for running requests, and ends every connection. */
-  close(): Promise<void>;
+  /**
+   * Stops accepting connections, waits for running requests, and ends every connection.
+   * @param lingerMs how long an idle connection may still bring a last request. A proxy may be sending one just now, and does
+   *   not repeat it if the connection ends. It uses no new connection, because the port is closed.
+   */
+  close(lingerMs?: number): Promise<void>;
 }
 
 /** A bound address. Until `serve` is called, requests wait, and the health paths answer that the service is starting. */
 export interface Bound extends Listening {
   /** Passes the requests that wait, and all further ones, to the app. */
   serve(app: Express): void;
-  /**
-   * Lets each connection end after its next answer, while requests are still accepted. A proxy is told so, and uses no
-   * connection that `close` would end at the same moment.
-   */
-  drain(): void;
 }
 
 /** Starts serving. Answers that Node sends by itself, empty or as text, are JSON here too (D22). */
@@ -73,7 +72,6 @@ export async function bind(options: ListenOptions): Promise<Bound> {
   const messages = createMessageClasses();
   const starting = new Starting(timeouts.start, refuseAtStart);
   let answer: RequestListener = answerWhileStarting(starting);
-  let isDraining = false;
   const server = createServer({
     ...messages,
     headersTimeout: timeouts.headers,
@@ -89,7 +87,7 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     running.add(res);
     giveRequestId(req, res);
     options.watch?.(req, res);
-    if (isDraining || !server.listening) res.shouldKeepAlive = false;
+    if (!server.listening) res.shouldKeepAlive = false;
     if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 400, 'the Host header is missing');
     else answer(req, res);
   });
@@ -114,13 +112,9 @@ export async function bind(options: ListenOptions): Promise<Bound> {
       answer = app;
       starting.passOn(app);
     },
-    drain: () => {
-      isDraining = true;
-      for (const res of running.all()) res.shouldKeepAlive = false;
-    },
-    close: () => {
+    close: (lingerMs = 0) => {
       starting.refuseAll();
-      return closeGracefully(server, running, timeouts.grace);
+      return closeGracefully(server, running, { graceMs: timeouts.grace, lingerMs });
     },
   };
 }
@@ -140,18 +134,29 @@ function refuseAtStart(res: ServerResponse): void {
 }
 
 /**
- * Node stops checking its time-outs when the server closes, so a silent client could keep the server open for
- * ever. Therefore all connections are closed when the last request is answered.
+ * Closes the port. An answer that is sent from now on ends its connection; what is idle is ended after `lingerMs`, and
+ * all connections when no request is running any more. Node's own `close` would end idle connections at once, and stop
+ * checking its time-outs, so that a silent client could keep the server open for ever.
  */
-function closeGracefully(server: Server, running: RunningRequests, graceMs: number): Promise<void> {
+function closeGracefully(
+  server: Server,
+  running: RunningRequests,
+  { graceMs, lingerMs }: { graceMs: number; lingerMs: number },
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+    let isLingering = true;
     const closeWhenQuiet = () => {
-      if (running.count === 0) server.closeAllConnections();
+      if (!isLingering && running.count === 0) server.closeAllConnections();
     };
+    const endLingering = () => {
+      isLingering = false;
+      server.closeIdleConnections();
+      closeWhenQuiet();
+    };
+    const timers = [setTimeout(() => server.closeAllConnections(), lingerMs + graceMs)];
     server.on('request', (_req, res) => res.once('close', () => setImmediate(closeWhenQuiet)));
-    server.close((error) => {
-      clearTimeout(timer);
+    NetServer.prototype.close.call(server, (error) => {
+      for (const timer of timers) clearTimeout(timer);
       if (error === undefined) resolve();
       else reject(error);
     });
@@ -159,7 +164,8 @@ function closeGracefully(server: Server, running: RunningRequests, graceMs: numb
       res.shouldKeepAlive = false;
       res.once('close', () => setImmediate(closeWhenQuiet));
     }
-    closeWhenQuiet();
+    if (lingerMs > 0) timers.push(setTimeout(endLingering, lingerMs));
+    else endLingering();
   });
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -244,17 +245,41 @@ describe('listening', () => {
   });
 });
 
-describe('draining', () => {
-  it('ends each connection after its next answer, and accepts new ones until it closes', async () => {
-    const bound = await bind({ host: '127.0.0.1', port: 0 });
+describe('closing behind a proxy', () => {
+  const ASK = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+  async function idleConnections() {
+    const bound = await bind({ host: '127.0.0.1', port: 0, timeouts: { grace: 60_000 } });
     bound.serve(emptyApp());
-    const ask = async () => (await fetch(`${bound.url}/healthz`)).headers.get('connection');
-    expect(await ask()).toBe('keep-alive');
-    bound.drain();
-    expect(await ask()).toBe('close');
-    expect(await ask()).toBe('close');
-    await bound.close();
-    await expect(ask()).rejects.toThrow();
+    const port = Number(new URL(bound.url).port);
+    const open = async () => {
+      const socket = connect(port, '127.0.0.1');
+      const ended = new Promise((resolve) => socket.once('close', resolve));
+      const answer = () =>
+        new Promise<string>((resolve) => {
+          socket.once('data', (data) => resolve(data.toString()));
+          socket.write(ASK);
+        });
+      expect(await answer()).toContain('Connection: keep-alive');
+      return { answer, ended };
+    };
+    return { bound, first: await open(), second: await open() };
+  }
+
+  it('serves a last request on each idle connection, and no new connection', async () => {
+    const { bound, first, second } = await idleConnections();
+    const closed = bound.close(60_000);
+    await expect(fetch(bound.url)).rejects.toThrow();
+    for (const { answer, ended } of [first, second]) {
+      expect(await answer()).toContain('Connection: close');
+      await ended;
+    }
+    // Long before the time is over: there is no connection any more.
+    await closed;
+  });
+
+  it('ends idle connections after that time', async () => {
+    const { bound, first, second } = await idleConnections();
+    await Promise.all([bound.close(20), first.ended, second.ended]);
   });
 });
 
