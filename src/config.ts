@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { cidrs, nameServers } from './config/addresses.ts';
+import { cidrs, nameServers, origins, UNIX_SOCKET } from './config/addresses.ts';
 import { METRICS_VARIABLES, type MetricsConfig, metricsConfig } from './config/metrics.ts';
 import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
 import { parseDatabaseUrl } from './domain/database-url.ts';
+import { isSocketPath, MAX_SOCKET_PATH } from './domain/listening-address.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
 import { LOG_LEVELS, type LogLevel } from './log.ts';
@@ -12,8 +13,15 @@ export type Role = 'all' | 'api' | 'worker';
 /** The settings from the environment, parsed once. Times are milliseconds. */
 export interface Config {
   readonly role: Role;
+  /** An address, a host name, or the path of a unix socket. */
   readonly host: string;
   readonly port: number;
+  /** How long the process goes on serving after a signal, while it is not ready. */
+  readonly shutdownDelayMs: number;
+  /** Origins of pages that may call the API. */
+  readonly corsOrigins: readonly string[];
+  /** Whether each request is logged at the usual level. */
+  readonly accessLog: boolean;
   /** Undefined: embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined;
   /** Address of the server itself, if `databaseUrl` is that of a pooler. */
@@ -134,8 +142,16 @@ const databaseUrl = z
 
 const environment = z.object({
   ROLE: z.enum(['all', 'api', 'worker']).default('all'),
-  HOST: z.string().min(1).optional(),
+  HOST: z
+    .string()
+    .refine(isHost, `must be an address, a host name, or the path of a unix socket of at most ${MAX_SOCKET_PATH} bytes`)
+    .optional(),
   PORT: integer(8080, 0, 65_535),
+  SHUTDOWN_DELAY_SECONDS: seconds(0, 0, 300),
+  CORS_ORIGINS: z
+    .string()
+    .optional()
+    .transform((text, context) => (text === undefined ? [] : origins(text, context))),
   DATABASE_URL: databaseUrl,
   DIRECT_DATABASE_URL: databaseUrl,
   DATA_DIR: z.string().min(1).default('.data'),
@@ -176,6 +192,7 @@ const environment = z.object({
   REQUESTS_PER_SECOND_OF_KEY: integer(0, 0, 1_000_000),
   REQUESTS_PER_SECOND_OF_ACCOUNT: integer(0, 0, 1_000_000),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  ACCESS_LOG: flag(false),
   GRAPHIQL: flag(true).optional(),
   DASHBOARD: flag(true),
   SESSION_MAX_SECONDS: seconds(43_200, 60, MAX_PERIOD),
@@ -207,10 +224,17 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   }
   const oidc = oidcConfig(e);
   if (typeof oidc === 'string') throw new ConfigError(oidc);
+  const host = e.HOST ?? (e.DATABASE_URL === undefined ? '127.0.0.1' : '0.0.0.0');
+  if (e.TRUSTED_PROXIES.includes(UNIX_SOCKET) && !isSocketPath(host)) {
+    throw new ConfigError(`TRUSTED_PROXIES: ${UNIX_SOCKET} needs the path of a unix socket in HOST`);
+  }
   return Object.freeze({
     role: e.ROLE,
-    host: e.HOST ?? (e.DATABASE_URL === undefined ? '127.0.0.1' : '0.0.0.0'),
+    host,
     port: e.PORT,
+    shutdownDelayMs: e.SHUTDOWN_DELAY_SECONDS,
+    corsOrigins: Object.freeze(e.CORS_ORIGINS),
+    accessLog: e.ACCESS_LOG,
     databaseUrl: e.DATABASE_URL,
     directDatabaseUrl: e.DIRECT_DATABASE_URL,
     dataDir: e.DATA_DIR,
@@ -233,7 +257,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     workerCapacity: e.WORKER_CAPACITY,
     requestRates: { ofKey: e.REQUESTS_PER_SECOND_OF_KEY || null, ofAccount: e.REQUESTS_PER_SECOND_OF_ACCOUNT || null },
     logLevel: e.LOG_LEVEL,
-    metrics: metricsConfig(e),
+    metrics: metricsConfig(e, host),
     graphiql: e.GRAPHIQL ?? !production,
     dashboard: e.DASHBOARD,
     publicUrl: e.PUBLIC_URL,
@@ -296,6 +320,10 @@ function encryptionKey(text: string): Uint8Array | null {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
   // With or without padding, in either alphabet.
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : null;
+}
+
+function isHost(text: string): boolean {
+  return isSocketPath(text) ? Buffer.byteLength(text) <= MAX_SOCKET_PATH : /^[^\s/[\]]+$/.test(text);
 }
 
 function isProxyUrl(text: string): boolean {

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+import { pretty } from './log-pretty.ts';
 import { Repeats } from './log-repeats.ts';
 
 export type { Logger } from 'pino';
@@ -18,13 +19,16 @@ const PASSWORD_IN_URL = /(:\/\/[^\s:/@]*):[^\s@]+@/g;
 const MAX_REPEATS = 5;
 const REPEATS_MS = 10_000;
 
+/** How long a raised level lasts: what an operator turns on at night is not forgotten. */
+const RAISED_MS = 600_000;
+
 /**
- * Makes a logger that writes JSON lines to stderr; stdout is for the results of the admin commands.
+ * Makes a logger that writes JSON lines to stderr, or lines for people; stdout is for the results of the admin commands.
  * @param destination must be synchronous, so that the last line before an exit is written
  */
 export function createLog(
-  options: { level: LogLevel },
-  destination: DestinationStream = pino.destination({ dest: 2, sync: true }),
+  options: { level: LogLevel; pretty?: boolean },
+  destination: DestinationStream = stderr(options.pretty === true),
 ): Logger {
   const settings: LoggerOptions = {
     level: options.level,
@@ -40,6 +44,42 @@ export function createLog(
     hooks: { logMethod: withoutRepeats() },
   };
   return pino(settings, destination);
+}
+
+function stderr(forPeople: boolean): DestinationStream {
+  const written = pino.destination({ dest: 2, sync: true });
+  if (!forPeople) return written;
+  // https://no-color.org
+  const colours = (process.env.NO_COLOR ?? '') === '';
+  return { write: (line) => void written.write(pretty(line, { colours })) };
+}
+
+/**
+ * Returns a function that raises the level to `debug` for ten minutes, or ends that. The level is raised in all parts of the
+ * process, because they share the logger.
+ */
+export function createLevelSwitch(log: Logger): () => void {
+  const usual = log.level;
+  let timer: NodeJS.Timeout | null = null;
+  const end = (reason: string) => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    log.warn({ logLevel: usual }, `${reason}: the log level is as before`);
+    log.level = usual;
+  };
+  return () => {
+    if (timer !== null) {
+      end('a second signal');
+      return;
+    }
+    if (log.isLevelEnabled('debug')) {
+      log.warn({ logLevel: usual }, 'the log level is not raised: it is debug or trace already');
+      return;
+    }
+    log.level = 'debug';
+    timer = setTimeout(() => end('ten minutes have passed'), RAISED_MS).unref();
+    log.warn({ logLevel: 'debug' }, 'the log level is raised to debug for ten minutes');
+  };
 }
 
 /** Leaves out repeated lines about errors, because an outage causes very many of them. */

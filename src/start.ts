@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Config } from './config.ts';
 import { ClockWatch, checkClock, useClockWatch } from './db/connection/clock-watch.ts';
@@ -6,13 +6,12 @@ import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
 import { createSender, type Sender } from './delivery/send.ts';
 import { createTestSender } from './delivery/test-request.ts';
-import type { Periods } from './domain/periods.ts';
-import { LIMITS } from './domain/queue.ts';
+import { localUrl } from './domain/listening-address.ts';
 import {
-  type Bound,
-  bind,
   createApp,
   type Dashboard,
+  type Places,
+  placesOf,
   readDashboard,
   type SignIn,
   TrustedProxies,
@@ -20,12 +19,10 @@ import {
 import { createLive } from './live/hub.ts';
 import type { Live } from './live/live.ts';
 import type { Logger } from './log.ts';
-import { openMetrics } from './metrics/index.ts';
 import { OidcProvider } from './oidc/provider.ts';
-import { type OpenDatabase, openDatabase } from './open-database.ts';
+import { openDatabase } from './open-database.ts';
 import { repeat } from './pacing/repeat.ts';
 import { CredentialWatch } from './services/accounts/credential-watch.ts';
-import { warnOfUnknownPlans } from './services/accounts/unknown-plans.ts';
 import type { Context } from './services/context.ts';
 import { createStoredText } from './services/jobs/stored-text.ts';
 import { startHeartbeat } from './services/server/heartbeat.ts';
@@ -34,6 +31,10 @@ import { createServices, type Services } from './services/services.ts';
 import { createOidcSignIn } from './services/sign-in/oidc.ts';
 import { createLink } from './services/sign-in/sessions.ts';
 import { WakeNotifier } from './services/wake-notifier.ts';
+import { type Foundations, StartedParts } from './start/foundations.ts';
+import { bindFronts, type Fronts } from './start/fronts.ts';
+import { startMetrics } from './start/metrics.ts';
+import { warnOfAllowedAddresses, warnOfPlans, warnOfShortRetention } from './start/warnings.ts';
 import { openTracing } from './tracing/open-tracing.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { VERSION } from './version.ts';
@@ -46,8 +47,13 @@ const DASHBOARD = fileURLToPath(new URL('../dist/dashboard', import.meta.url));
 const CLOCK_CHECK_MS = 2000;
 
 export interface Service {
+  /** Address on which the process listens. */
   url: string;
-  /** Creates a link that signs in to the dashboard once; null if this process does not serve the dashboard. */
+  /** Address for people on this machine, or PUBLIC_URL; null for a unix socket without PUBLIC_URL. */
+  address: URL | null;
+  /** What the process serves, as paths below the address. */
+  places: Places;
+  /** Creates a link that signs in to the dashboard once; null if there is no address, or no dashboard in this process. */
   signInLink(): Promise<string | null>;
   /** Accepts no more work, waits for running deliveries and requests, and closes everything. */
   stop(): Promise<void>;
@@ -65,14 +71,15 @@ export interface StartOptions {
 export async function startService(config: Config, log: Logger, options: StartOptions = {}): Promise<Service> {
   const started = new StartedParts();
   try {
-    const front = await bind({ host: config.host, port: config.port });
-    const closeFront = started.add(() => front.close());
-    const metricsFront = await bindMetrics(config, started);
-    const onNewApiKey = (key: string) => options.onNewApiKey?.(key, front.url);
+    const trustedProxies = new TrustedProxies(config.trustedProxies);
+    const fronts = await bindFronts(config, log, { started, trustedProxies });
+    const { url } = fronts.front;
+    const onNewApiKey = (key: string) => options.onNewApiKey?.(key, url);
     const database = await openDatabase(config, log, { guest: false, onNewApiKey });
     started.add(() => database.close());
-    const service = await startParts({ config, log, database, started }, { front, closeFront, metricsFront });
-    log.info({ url: front.url, role: config.role, metricsUrl: metricsFront?.url }, 'listening');
+    const foundations = { config, log, database, started, trustedProxies };
+    const service = await startParts(foundations, fronts);
+    log.info({ url, role: config.role, metricsUrl: fronts.metricsFront?.url }, 'listening');
     return service;
   } catch (error) {
     await started
@@ -80,20 +87,6 @@ export async function startService(config: Config, log: Logger, options: StartOp
       .catch((err: unknown) => log.debug({ err }, 'a part that was already started could not be stopped'));
     throw error;
   }
-}
-
-interface Foundations {
-  config: Config;
-  log: Logger;
-  database: OpenDatabase;
-  started: StartedParts;
-}
-
-interface Fronts {
-  front: Bound;
-  closeFront: () => Promise<unknown>;
-  /** Null if metrics have no port of their own. */
-  metricsFront: Bound | null;
 }
 
 async function startParts(foundations: Foundations, { front, closeFront, metricsFront }: Fronts): Promise<Service> {
@@ -116,7 +109,9 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   await warnOfPlans(foundations);
   const services = config.role === 'worker' ? null : createServices(context);
   const graphql = services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live);
-  const readiness = createReadiness({ db, log, workerProblem: () => worker?.problem() });
+  const ownReadiness = createReadiness({ db, log, workerProblem: () => worker?.problem() });
+  let isStopping = false;
+  const readiness = async () => (isStopping ? { ready: false, checks: { stop: 'under way' } } : ownReadiness());
   const dashboard = services === null ? null : openDashboard(config, log);
   const signIn = services === null ? null : signInOf(foundations, context, services);
   const metrics = startMetrics(foundations, { listener, worker, retentionMs: periods.retentionMs });
@@ -132,37 +127,25 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   front.serve(app);
   metricsFront?.serve(createApp({ services: null, config, log, readiness, metrics }));
 
+  const local = localUrl(front.url);
+  const address = config.publicUrl ?? (local === null ? null : new URL(local));
   return {
     url: front.url,
-    signInLink: async () => (dashboard === null ? null : createLink(db, null, config.publicUrl ?? new URL(front.url))),
+    address,
+    places: placesOf({ services, graphql, dashboard, metrics: onFront }),
+    signInLink: async () => (dashboard === null || address === null ? null : createLink(db, null, address)),
     stop: async () => {
+      isStopping = true;
+      // No new work from now on, but requests are served until the load balancers have noticed.
+      const workerStopped = stopWorker?.();
+      await sleep(config.shutdownDelayMs);
       // Otherwise subscribers would keep their requests open.
       liveUpdates.endSubscriptions();
       graphql?.stop();
-      await Promise.all([closeFront(), stopWorker?.()]);
+      await Promise.all([closeFront(), workerStopped]);
       await started.stop();
     },
   };
-}
-
-/** The port of the metrics stays open until the process has stopped everything else. */
-async function bindMetrics({ host, metrics }: Config, started: StartedParts): Promise<Bound | null> {
-  if (metrics.port === null) return null;
-  const bound = await bind({ host, port: metrics.port, variable: 'METRICS_PORT' });
-  started.add(() => bound.close());
-  return bound;
-}
-
-function startMetrics(
-  { config, log, database: { db }, started }: Foundations,
-  { listener, worker, retentionMs }: { listener: Listener; worker: Worker | null; retentionMs: number },
-): RequestListener {
-  const { role, workerCapacity: capacity } = config;
-  const stateOf = (of: Worker) => ({ inFlight: of.inFlight(), capacity, delivers: of.problem() === null });
-  const process = { version: VERSION, role, worker: () => (worker === null ? null : stateOf(worker)) };
-  const metrics = openMetrics({ ...config.metrics, db, log, listener, retentionMs, process });
-  started.add(async () => metrics.stop());
-  return metrics.answer;
 }
 
 function watchClock({ config, log, database: { db }, started }: Foundations): ClockWatch {
@@ -267,9 +250,12 @@ async function loadGraphQL({ config, log }: Foundations, services: Services, con
   return createGraphQL(parts, { graphiql: config.graphiql, log });
 }
 
-function signInOf({ config, log }: Foundations, context: Context, { sessions, accounts }: Services): SignIn {
+function signInOf(
+  { config, log, trustedProxies }: Foundations,
+  context: Context,
+  { sessions, accounts }: Services,
+): SignIn {
   const { publicUrl: url, oidc } = config;
-  const trustedProxies = new TrustedProxies(config.trustedProxies);
   const signIn = { sessions, accounts, address: { url }, trustedProxies, takesKeys: oidc?.only !== true };
   if (oidc === null || url === null) return { ...signIn, oidc: null };
   const provider = new OidcProvider({ ...oidc, redirectUri: new URL('session/oidc/callback', url) });
@@ -283,55 +269,4 @@ function openDashboard({ dashboard, publicUrl }: Config, log: Logger): Dashboard
   const files = readDashboard(DASHBOARD, publicUrl?.pathname ?? '/');
   if (files === null) log.warn({ folder: DASHBOARD }, 'the dashboard is not served: it has not been built');
   return files;
-}
-
-/** Only a hint for the operator, so an error here does not stop the start. */
-async function warnOfPlans({ config, log, database }: Foundations): Promise<void> {
-  await warnOfUnknownPlans(database.db, config.plans, log).catch((error: unknown) => {
-    log.warn({ err: error }, 'reading the plans of the accounts failed');
-  });
-}
-
-function warnOfAllowedAddresses({ webhookAllowCidrs: cidrs, webhookProxyUrl: proxyUrl }: Config, log: Logger): void {
-  if (cidrs.length > 0) log.warn({ cidrs }, 'webhooks may reach these addresses although they are not public');
-  if (proxyUrl === undefined) return;
-  // Not the rest of the URL, which may contain a password.
-  const { host } = new URL(proxyUrl);
-  log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
-}
-
-function warnOfShortRetention({ retentionMs, lifetimeMs }: Periods, log: Logger): void {
-  const needed = LIMITS.publishDelay.max + lifetimeMs / 1000;
-  if (retentionMs / 1000 >= needed) return;
-  log.warn(
-    { retentionSeconds: retentionMs / 1000, longestDelayAndLifetimeSeconds: needed },
-    'JOB_RETENTION_SECONDS is shorter than the longest delay plus the delivery lifetime: ' +
-      'a job that has not ended by then is kept until it ends, and for one delivery lifetime after that',
-  );
-}
-
-/** The started parts, and how to stop them. */
-class StartedParts {
-  readonly #stops: (() => Promise<unknown>)[] = [];
-
-  /** Returns a function that stops the part; further calls of it do nothing. */
-  add(stop: () => Promise<unknown>): () => Promise<unknown> {
-    let stopping: Promise<unknown> | null = null;
-    const once = () => {
-      stopping ??= stop();
-      return stopping;
-    };
-    this.#stops.push(once);
-    return once;
-  }
-
-  /**
-   * Stops all parts, the latest first. If one fails, the others are stopped all the same.
-   * @throws the first error
-   */
-  async stop(): Promise<void> {
-    const failures: unknown[] = [];
-    for (const stop of this.#stops.toReversed()) await stop().catch((error: unknown) => failures.push(error));
-    if (failures.length > 0) throw failures[0];
-  }
 }

@@ -24,6 +24,9 @@ describe('defaults (README, "Variables")', () => {
       role: 'all',
       host: '127.0.0.1',
       port: 8080,
+      shutdownDelayMs: 0,
+      corsOrigins: [],
+      accessLog: false,
       databaseUrl: undefined,
       dataDir: '.data',
       allowUnsafeDurability: false,
@@ -48,7 +51,7 @@ describe('defaults (README, "Variables")', () => {
       workerCapacity: 1000,
       requestRates: { ofKey: null, ofAccount: null },
       logLevel: 'info',
-      metrics: { port: null, token: null, maxQueues: 0 },
+      metrics: { host: '127.0.0.1', port: null, token: null, maxQueues: 0 },
       graphiql: true,
       dashboard: true,
       publicUrl: null,
@@ -82,8 +85,8 @@ describe('defaults (README, "Variables")', () => {
 describe('metrics', () => {
   it('name queues only if they have a port of their own or need a token', () => {
     const token = 'token-of-the-metrics';
-    expect(parseConfig({ METRICS_TOKEN: token }).metrics).toEqual({ port: null, token, maxQueues: 100 });
-    expect(parseConfig({ METRICS_PORT: '9464' }).metrics).toEqual({ port: 9464, token: null, maxQueues: 100 });
+    expect(parseConfig({ METRICS_TOKEN: token }).metrics).toMatchObject({ port: null, token, maxQueues: 100 });
+    expect(parseConfig({ METRICS_PORT: '9464' }).metrics).toMatchObject({ port: 9464, token: null, maxQueues: 100 });
     expect(parseConfig({ METRICS_PORT: '0', METRICS_MAX_QUEUES: '7' }).metrics).toMatchObject({
       port: 0,
       maxQueues: 7,
@@ -155,6 +158,38 @@ describe('TRUSTED_PROXIES', () => {
 
   it('is empty by default', () => {
     expect(parseConfig({}).trustedProxies).toEqual([]);
+  });
+});
+
+describe('listening', () => {
+  it.each(['/run/jobferry/api.sock', '::', '::1', 'jobs.example.com', `/${'a'.repeat(102)}`])(
+    'on %s is possible',
+    (HOST) => {
+      expect(parseConfig({ HOST }).host).toBe(HOST);
+    },
+  );
+
+  it('on a unix socket may have a trusted proxy without an address', () => {
+    const trusted = { TRUSTED_PROXIES: 'unix:,10.0.0.1' };
+    expect(parseConfig({ ...trusted, HOST: '/run/x' }).trustedProxies).toEqual(['unix:', '10.0.0.1']);
+    // A connection that has just been closed has no address, too, and must not pass for a proxy.
+    expect(complaintOf(trusted)).toMatch(/^TRUSTED_PROXIES: unix: needs/);
+  });
+});
+
+describe('the address of METRICS_PORT', () => {
+  it.each([
+    ['that of the API', '10.0.0.1', '10.0.0.1'],
+    ['this machine beside a unix socket, which Prometheus cannot read', '/run/x', '127.0.0.1'],
+  ])('is %s', (_what, HOST, host) => {
+    expect(parseConfig({ HOST, METRICS_PORT: '9464' }).metrics).toMatchObject({ host, port: 9464 });
+  });
+});
+
+describe('CORS_ORIGINS', () => {
+  it('is a list of origins', () => {
+    const list = ['https://app.example.com', 'http://localhost:3000'];
+    expect(parseConfig({ CORS_ORIGINS: list.join(', ') }).corsOrigins).toEqual(list);
   });
 });
 
@@ -297,6 +332,16 @@ describe('refusals', () => {
     ['REQUESTS_PER_SECOND_OF_ACCOUNT', '0.5'],
     ['LOG_LEVEL', 'loud'],
     ['GRAPHIQL', 'perhaps'],
+    ['ACCESS_LOG', 'yes'],
+    ['HOST', `/${'a'.repeat(103)}`],
+    ['HOST', 'http://localhost'],
+    ['HOST', '[::1]'],
+    ['SHUTDOWN_DELAY_SECONDS', '301'],
+    ['CORS_ORIGINS', '*'],
+    ['CORS_ORIGINS', 'null'],
+    ['CORS_ORIGINS', 'https://app.example.com/'],
+    ['CORS_ORIGINS', 'app.example.com'],
+    ['CORS_ORIGINS', 'https://APP.example.com'],
   ])('%s=%s is refused by name', (name, value) => {
     expect(complaintOf({ [name]: value })).toMatch(new RegExp(`^${name}\\b`));
   });

@@ -1,5 +1,6 @@
-import { afterEach, expect, it, vi } from 'vitest';
-import { createLog } from '../src/log.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createLevelSwitch, createLog } from '../src/log.ts';
+import { pretty } from '../src/log-pretty.ts';
 
 afterEach(() => vi.useRealTimers());
 
@@ -53,4 +54,67 @@ it('leaves out nothing that is not an error again', () => {
   for (let n = 0; n < 20; n += 1) log.error({ err: new Error(`mistake ${n}`) }, 'request failed');
   expect(lines).toHaveLength(40);
   expect(lines.filter(({ err }) => err?.stack !== undefined)).toHaveLength(20);
+});
+
+describe('the level at run time', () => {
+  it('is debug for ten minutes, or until the next signal', async () => {
+    vi.useFakeTimers();
+    const { log, lines } = logging();
+    const signal = createLevelSwitch(log);
+    const seen = () => {
+      lines.length = 0;
+      log.debug('a detail');
+      return lines.length === 1;
+    };
+    expect(seen()).toBe(false);
+    signal();
+    expect(lines).toMatchObject([{ level: 'warn', msg: expect.stringContaining('for ten minutes') }]);
+    expect(seen()).toBe(true);
+    signal();
+    expect(seen()).toBe(false);
+    signal();
+    await vi.advanceTimersByTimeAsync(599_000);
+    expect(seen()).toBe(true);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(lines.at(-1)).toMatchObject({ msg: 'ten minutes have passed: the log level is as before' });
+    expect(seen()).toBe(false);
+  });
+
+  it('is not lowered from trace', () => {
+    const lines: string[] = [];
+    const log = createLog({ level: 'trace' }, { write: (text) => lines.push(text) });
+    createLevelSwitch(log)();
+    expect(log.level).toBe('trace');
+    expect(lines.join('')).toContain('not raised');
+  });
+});
+
+describe('a line for people', () => {
+  const time = new Date(2026, 10, 22, 3, 4, 5, 60).toISOString();
+  const line = (fields: object) => JSON.stringify({ level: 'warn', time, pid: 1, ...fields });
+
+  it('has time, level, message and fields', () => {
+    const text = pretty(line({ queue: 'mails', n: 3, of: 'two words', none: null, msg: 'a message' }), {
+      colours: false,
+    });
+    expect(text).toBe('03:04:05.060 WARN  a message queue=mails n=3 of="two words" none=null\n');
+  });
+
+  it('has the stacks of its error and of the causes below it', () => {
+    const err = { message: 'one', stack: 'Error: one\n    at a.ts', cause: { message: 'two' } };
+    expect(
+      pretty(line({ err, msg: 'failed' }), { colours: false })
+        .split('\n')
+        .slice(1),
+    ).toEqual(['    Error: one', '        at a.ts', '    two', '']);
+  });
+
+  it('lets no text of others control the terminal', () => {
+    const text = '\u001b[2J\u009b31m\u202e\r';
+    const err = { message: text, cause: { message: text } };
+    const shown = pretty(line({ text, [text]: 1, err, msg: text }), { colours: false });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of these may be left
+    expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    expect(pretty(line({ msg: 'x' }), { colours: true })).toContain('\u001b[33mWARN ');
+  });
 });

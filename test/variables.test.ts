@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { VARIABLES } from '../src/config.ts';
 import { doubtsAbout, withSecretFiles } from '../src/variables.ts';
 
 let folder: string;
@@ -26,6 +27,16 @@ describe('a secret in a file', () => {
     'OIDC_CLIENT_SECRET',
   ])('%s_FILE is read', (name) => {
     expect(withSecretFiles({ [`${name}_FILE`]: file, PORT: '1' })).toEqual({ [name]: 'the secret', PORT: '1' });
+  });
+
+  it('is possible for every variable whose name is that of a secret', () => {
+    const secrets = VARIABLES.filter((name) => /KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|_URL$/.test(name));
+    // A public address, which contains no password, and a number of requests.
+    const others = ['PUBLIC_URL', 'REQUESTS_PER_SECOND_OF_KEY'];
+    expect(secrets).toEqual(expect.arrayContaining(['DATABASE_URL', 'METRICS_TOKEN', 'OIDC_CLIENT_SECRET']));
+    for (const name of secrets.filter((secret) => !others.includes(secret))) {
+      expect(withSecretFiles({ [`${name}_FILE`]: file }), name).toEqual({ [name]: 'the secret' });
+    }
   });
 
   it('and in the variable itself is one too many', () => {

@@ -4,6 +4,7 @@ import { createPrisma } from '../db/connection/prisma.ts';
 import { type KeySummary, listKeys } from '../db/operator/keys.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { KEY_SCOPES } from '../domain/key-rights.ts';
+import { boundUrl, localUrl } from '../domain/listening-address.ts';
 import { LIMITS } from '../domain/queue.ts';
 import { describeApiKey, generateApiKey } from '../services/accounts/api-key.ts';
 import { isKeyName } from '../services/accounts/keys.ts';
@@ -99,7 +100,9 @@ const signInLink = command({
   run: ({ options: { account } }, environment) => {
     const { host, port, publicUrl, oidc } = environment.settings().config;
     if (oidc?.only === true) throw new UsageError('OIDC_ONLY is set, so no link signs in: use the OpenID provider');
-    const address = publicUrl ?? new URL(`http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`);
+    const local = localUrl(boundUrl(host, port));
+    const address = publicUrl ?? (local === null ? null : new URL(local));
+    if (address === null) throw new UsageError('HOST is a unix socket: set PUBLIC_URL to the address in browsers');
     return withDatabase(environment, async ({ db }) => {
       const link = await createLink(db, account ?? null, address);
       return { json: { link }, text: link };

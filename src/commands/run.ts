@@ -1,5 +1,5 @@
 import { parseConfig } from '../config.ts';
-import { createLog } from '../log.ts';
+import { createLevelSwitch, createLog } from '../log.ts';
 import { doubtsAbout, withSecretFiles } from '../variables.ts';
 import { VERSION } from '../version.ts';
 import { helpOf, readArguments, usageOf } from './arguments.ts';
@@ -60,10 +60,13 @@ function environmentOf(variables: NodeJS.ProcessEnv): Environment {
     settings: () => {
       if (settings !== undefined) return settings;
       const config = parseConfig(withSecretFiles(variables));
-      const log = createLog({ level: config.logLevel });
+      // A log in production is for programs, also when someone starts a command by hand.
+      const isForPeople = process.stderr.isTTY === true && config.environment !== 'production';
+      const log = createLog({ level: config.logLevel, pretty: isForPeople });
       for (const doubt of doubtsAbout(variables)) log.warn(doubt);
       // Node would open its debugger, on a port that every user of the machine can reach.
       process.on('SIGUSR1', () => log.warn('SIGUSR1 is ignored: start with --inspect to debug'));
+      process.on('SIGUSR2', createLevelSwitch(log));
       settings = { config, log };
       return settings;
     },

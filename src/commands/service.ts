@@ -1,4 +1,5 @@
 import type { Config, Role } from '../config.ts';
+import { localUrl } from '../domain/listening-address.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { Service } from '../start.ts';
 import { command, UsageError } from './command.ts';
@@ -21,7 +22,7 @@ const serve = command({
     stopOnSignal(starting, log);
     const service = await starting;
     // stdout is for people; the log is on stderr.
-    console.log(`Jobferry is listening on ${service.url}`);
+    console.log(`Jobferry is listening on ${service.url}\n${listOf(service)}`);
     if (mayShowLink(config)) await showLink(service, log);
     return null;
   },
@@ -52,6 +53,19 @@ const demo = command({
   },
 });
 
+const LABELS: Readonly<Record<string, string>> = {
+  dashboard: 'dashboard',
+  documentation: 'REST API',
+  graphql: 'GraphQL',
+};
+
+/** What people can open, one line each; nothing for a worker. */
+function listOf({ address, places }: Service): string {
+  if (address === null) return '';
+  const shown = Object.entries(places).filter(([name]) => LABELS[name] !== undefined);
+  return shown.map(([name, path]) => `\n  ${new URL(path, address).href.padEnd(36)}${LABELS[name]}`).join('');
+}
+
 /** In production the output usually goes to a log that many people can read: `sign-in-link` prints one there on request. */
 function mayShowLink({ environment, oidc }: Config): boolean {
   return environment !== 'production' && oidc?.only !== true;
@@ -67,6 +81,9 @@ async function showLink(service: Service, log: Logger): Promise<void> {
 }
 
 function showKey(key: string, url: string, config: Config): void {
+  const curl = url.startsWith('unix:')
+    ? `curl -s --unix-socket ${url.slice('unix:'.length)} http://localhost`
+    : `curl -s ${(localUrl(url) ?? '').replace(/\/$/, '')}`;
   const where = config.databaseUrl === undefined ? `, and stored in ${config.dataDir}/api-key` : '';
   console.log(`
 Your API key (shown once${where}):
@@ -75,9 +92,9 @@ Your API key (shown once${where}):
 
 Try it:
 
-  curl -s ${url}/v1/queues -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+  ${curl}/v1/queues -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
     -d '{"name":"hello","webhookUrl":"http://127.0.0.1:9000/"}'
-  curl -s ${url}/v1/queues/hello/jobs -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+  ${curl}/v1/queues/hello/jobs -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
     -d '{"payload":{"hello":"world"}}'
 `);
 }

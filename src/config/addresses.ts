@@ -3,6 +3,20 @@ import type { z } from 'zod';
 
 /** Lists of addresses in variables, separated by commas. */
 
+/** In TRUSTED_PROXIES: the proxy that connects to the unix socket on which this process listens. */
+export const UNIX_SOCKET = 'unix:';
+
+/** Origins of pages, as browsers write them. Not `*`, which would be every page that a person in this network opens. */
+export function origins(text: string, context: z.RefinementCtx): string[] {
+  const list = entriesOf(text);
+  for (const entry of list) {
+    const { protocol, origin } = URL.canParse(entry) ? new URL(entry) : { protocol: '', origin: '' };
+    if (/^https?:$/.test(protocol) && origin === entry) continue;
+    context.addIssue({ code: 'custom', message: `"${entry}" is not an origin such as https://app.example.com` });
+  }
+  return list;
+}
+
 export function cidrs(text: string, context: z.RefinementCtx): string[] {
   const list = entriesOf(text);
   for (const entry of list) {
@@ -16,8 +30,8 @@ export function proxies(text: string, context: z.RefinementCtx): string[] {
   const list = entriesOf(text);
   for (const entry of list) {
     const isEvery = /\/0+$/.test(entry);
-    if (!isEvery && (isPlainIp(entry) || isCidr(entry))) continue;
-    const problem = isEvery ? 'is every address' : 'is not an IP address or CIDR block';
+    if (entry === UNIX_SOCKET || (!isEvery && (isPlainIp(entry) || isCidr(entry)))) continue;
+    const problem = isEvery ? 'is every address' : `is not an IP address, CIDR block or ${UNIX_SOCKET}`;
     context.addIssue({ code: 'custom', message: `"${entry}" ${problem}` });
   }
   return list;

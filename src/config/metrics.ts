@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { isSocketPath } from '../domain/listening-address.ts';
 
 /** Where metrics are served, and to whom. */
 export interface MetricsConfig {
+  /** The address of `port`. */
+  readonly host: string;
   /** A port of their own; null for that of the API. */
   readonly port: number | null;
   /** Needed to read them; null for none. */
@@ -28,9 +31,16 @@ interface Parsed {
   METRICS_MAX_QUEUES: number;
 }
 
-export function metricsConfig(parsed: Parsed): MetricsConfig {
+/** @param host address of the API, or the path of its unix socket */
+export function metricsConfig(parsed: Parsed, host: string): MetricsConfig {
   const { METRICS_PORT: port = null, METRICS_TOKEN: token = null, METRICS_MAX_QUEUES: maxQueues } = parsed;
   // On the port of the API, everyone can read metrics that need no token, and names of queues belong to the accounts.
   const isPublic = port === null && token === null;
-  return Object.freeze({ port, token, maxQueues: isPublic ? 0 : maxQueues });
+  return Object.freeze({
+    // Prometheus cannot read a unix socket. An operator who uses one wants no port that other machines reach.
+    host: isSocketPath(host) ? '127.0.0.1' : host,
+    port,
+    token,
+    maxQueues: isPublic ? 0 : maxQueues,
+  });
 }

@@ -40,6 +40,7 @@ function demoConfig(config: Config, dataDir: string): Config & { bootstrapApiKey
     role: 'all',
     host: '127.0.0.1',
     port: 0,
+    shutdownDelayMs: 0,
     dataDir,
     databaseUrl: undefined,
     directDatabaseUrl: undefined,

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { blockFieldSuggestionsPlugin } from '@escape.tech/graphql-armor-block-field-suggestions';
 import { type ExecutionResult, GraphQLError, getOperationAST, NoSchemaIntrospectionCustomRule } from 'graphql';
-import { createYoga, type Plugin } from 'graphql-yoga';
+import { createYoga, isAsyncIterable, mapAsyncIterator, type Plugin } from 'graphql-yoga';
 import type { SignedIn } from '../domain/session.ts';
 import { traceOf } from '../domain/trace.ts';
 import type { CredentialWatch } from '../services/accounts/credential-watch.ts';
@@ -30,6 +30,7 @@ interface ServerContext {
   res: ServerResponse;
   /** False if the buffered data for the account's clients takes all its room. */
   hasRoom: () => boolean;
+  requestId: string;
 }
 
 export function createGraphQL(
@@ -37,6 +38,7 @@ export function createGraphQL(
   { graphiql, log }: GraphQLOptions,
 ) {
   const streams = new Streams(shared.credentials);
+  const unexpected: Unexpected = new WeakMap();
   const yoga = createYoga<ServerContext, GraphQLContext>({
     schema,
     context: ({ client, request: { signal }, res }) =>
@@ -52,7 +54,7 @@ export function createGraphQL(
     // The HTTP shell has read the body and applied its limit.
     maxRequestBodySize: false,
     logging: false,
-    maskedErrors: { maskError: (error) => masked(error, log) },
+    maskedErrors: { maskError: (error) => masked(error, unexpected) },
     plugins: [
       acceptable(),
       counted(),
@@ -62,6 +64,7 @@ export function createGraphQL(
       withRoom,
       stillAllowed,
       badRequests,
+      named(unexpected, log),
       unbuffered,
     ],
   });
@@ -71,7 +74,7 @@ export function createGraphQL(
       req: IncomingMessage,
       res: ServerResponse,
       body: object,
-      caller: { client: SignedIn; hasRoom: () => boolean },
+      caller: { client: SignedIn; hasRoom: () => boolean; requestId: string },
     ): Promise<void> {
       // For a body without members, Yoga would read the request itself, whose data has been read already.
       const operation = Object.keys(body).length === 0 ? { query: null } : body;
@@ -85,16 +88,41 @@ export function createGraphQL(
   };
 }
 
-/** The client receives refusals. Other errors are logged, and the client receives `internal error`. */
-function masked(error: unknown, log: GraphQLOptions['log']): Error {
+/** Causes of errors that the client receives as `internal error`. */
+type Unexpected = WeakMap<Error, unknown>;
+
+/** The client receives refusals, and `internal error` for all other errors. */
+function masked(error: unknown, unexpected: Unexpected): Error {
   const original = error instanceof GraphQLError ? error.originalError : error;
   // Without an original error, GraphQL itself refused the document or the variables.
   if (error instanceof GraphQLError && (original === undefined || original instanceof GraphQLError)) return error;
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
   const refusal = exposed(original);
   if (refusal !== null) return new GraphQLError(refusal.message, { ...place, extensions: refusal.extensions });
-  log.error({ err: original }, 'a GraphQL field failed');
-  return new GraphQLError('internal error', { ...place, extensions: { code: 'INTERNAL_SERVER_ERROR' } });
+  const shown = new GraphQLError('internal error', { ...place, extensions: { code: 'INTERNAL_SERVER_ERROR' } });
+  unexpected.set(shown, original);
+  return shown;
+}
+
+/** Adds the request's id to each error, and logs unexpected errors with it. */
+function named(unexpected: Unexpected, log: GraphQLOptions['log']): Plugin<object, ServerContext> {
+  const withId = (result: ExecutionResult, requestId: string): ExecutionResult => {
+    if (result.errors === undefined) return result;
+    const errors = result.errors.map((error) => {
+      if (unexpected.has(error)) log.error({ err: unexpected.get(error), requestId }, 'a GraphQL field failed');
+      // A copy: errors of a document are cached with the document.
+      const { message, nodes = null, source = null, positions = null, path = null, extensions } = error;
+      const same = { nodes, source, positions, path, originalError: error.originalError ?? null };
+      return new GraphQLError(message, { ...same, extensions: { ...extensions, requestId } });
+    });
+    return { ...result, errors };
+  };
+  return {
+    onResultProcess({ result, setResult, serverContext: { requestId } }) {
+      if (isAsyncIterable(result)) setResult(mapAsyncIterator(result, (event) => withId(event, requestId)));
+      else if (!Array.isArray(result)) setResult(withId(result, requestId));
+    },
+  };
 }
 
 const withoutIntrospection: Plugin = {

@@ -6,6 +6,7 @@ import { contract, writeJson } from '../contract/index.ts';
 import type { Account } from '../domain/account.ts';
 import { accountOf, authentication, keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './authentication.ts';
 import { bodyReader } from './body.ts';
+import { withCors } from './cors.ts';
 import { counted } from './counted.ts';
 import { type Dashboard, mountDashboard } from './dashboard.ts';
 import { deadLetterRoutes } from './dead-letters.ts';
@@ -14,6 +15,7 @@ import { errorHandler, HttpRefusal, type Log, refuseInvalidRequest } from './err
 import { type GraphQLEndpoint, mountGraphQL } from './graphql.ts';
 import { jobRoutes } from './jobs.ts';
 import type { OpenApiOptions } from './openapi/index.ts';
+import { mountPlaces, placesOf } from './pages.ts';
 import { withoutPrefix } from './path-prefix.ts';
 import { createPublishTurns } from './publish-turns.ts';
 import { parseQuery } from './query.ts';
@@ -34,9 +36,9 @@ interface Readiness {
 }
 
 export interface AppOptions {
-  /** Null for a process without the API, which serves only `/healthz` and `/readyz`. */
+  /** Null for a process without the API, which serves only its health and its metrics. */
   services: RestServices | null;
-  config: { maxBodyBytes: number; requestRates?: RequestRates } & OpenApiOptions;
+  config: { maxBodyBytes: number; requestRates?: RequestRates; corsOrigins?: readonly string[] } & OpenApiOptions;
   log: Log;
   readiness: () => Promise<Readiness>;
   /** Null for a process without the API. */
@@ -78,9 +80,11 @@ export function createApp(options: AppOptions): Express {
     mountGraphQL(app, limited(authenticated), graphql, { maxBodyBytes: config.maxBodyBytes, unread });
   }
   if (dashboard !== null) mountDashboard(app, dashboard);
+  const basePath = signIn === null ? '/' : basePathOf(signIn.address);
+  mountPlaces(app, placesOf(options), basePath);
   const listener = app as unknown as { handle: RequestListener };
-  if (signIn !== null) listener.handle = withoutPrefix(basePathOf(signIn.address), listener.handle.bind(app));
-  listener.handle = counted(listener.handle.bind(app));
+  const answer = withoutPrefix(basePath, withCors(config.corsOrigins ?? [], listener.handle.bind(app)));
+  listener.handle = counted(answer);
 
   app.use((_req, _res, next) => next(new HttpRefusal(404, 'not found')));
   app.use(errorHandler(log));

@@ -1,12 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
-/** The addresses of the proxies whose `X-Forwarded-For` is believed, as `10.0.0.0/8` or as a single address. */
+/** A proxy that connects to a unix socket has no address. */
+const UNIX_SOCKET = 'unix:';
+
+/**
+ * The addresses of the proxies whose `X-Forwarded-For` is believed, as `10.0.0.0/8` or as a single address; `unix:` if this
+ * process listens on a unix socket.
+ */
 export class TrustedProxies {
   readonly #blocks = new BlockList();
+  readonly #hasSocket: boolean;
 
   constructor(blocks: readonly string[]) {
+    this.#hasSocket = blocks.includes(UNIX_SOCKET);
     for (const block of blocks) {
+      if (block === UNIX_SOCKET) continue;
       const [address = '', bits] = block.split('/');
       const family = familyOf(address);
       if (bits === undefined) this.#blocks.addAddress(address, family);
@@ -14,7 +23,9 @@ export class TrustedProxies {
     }
   }
 
+  /** @param address empty if the connection has none */
   has(address: string): boolean {
+    if (address === '') return this.#hasSocket;
     return this.#blocks.check(address, familyOf(address));
   }
 }
@@ -30,7 +41,7 @@ export function clientAddress({ socket, headers }: IncomingMessage, trusted: Tru
   let address = plainAddress(socket.remoteAddress ?? '') ?? '';
   const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').reverse();
   for (const entry of forwarded) {
-    if (address === '' || !trusted.has(address)) break;
+    if (!trusted.has(address)) break;
     const before = plainAddress(entry.trim());
     // A trusted proxy appended something else, such as `unknown`: the proxy is the nearest address that is known.
     if (before === null) break;

@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { contract } from '../contract/index.ts';
 import { counts } from '../counts/counts.ts';
-import { isPublishPath } from './publish-turns.ts';
+import { routeOf } from './route.ts';
 
 /** Methods that have series of their own: clients could invent others. */
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
@@ -20,12 +19,5 @@ function count(req: IncomingMessage, res: ServerResponse, since: number): void {
   const code = res.writableFinished ? String(res.statusCode) : 'aborted';
   // A stream of events lasts until its client leaves.
   const isStream = String(res.getHeader('content-type')).startsWith('text/event-stream');
-  counts.answered(method, routeOf(req), code, isStream ? null : performance.now() - since);
-}
-
-/** @returns the pattern of the route, never the path of the request; `other` for everything without one */
-function routeOf(req: IncomingMessage): string {
-  const { route } = req as { route?: { path?: unknown } };
-  if (typeof route?.path === 'string') return route.path;
-  return isPublishPath(req) ? contract.jobs.publish.path : 'other';
+  counts.answered(method, routeOf(req, res), code, isStream ? null : performance.now() - since);
 }

@@ -85,8 +85,12 @@ export function readDashboard(folder: string, basePath: string): Dashboard | nul
 export function mountDashboard(app: Express, dashboard: Dashboard): void {
   app.use((req, res, next) => {
     const file = req.method === 'GET' || req.method === 'HEAD' ? fileOf(dashboard, req) : undefined;
-    if (file === undefined) next();
-    else send(req, res, file);
+    if (file === undefined) {
+      next();
+      return;
+    }
+    res.locals.route = 'dashboard';
+    send(req, res, file);
   });
 }
 

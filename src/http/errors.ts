@@ -5,6 +5,7 @@ import type { ZodError } from 'zod';
 import type { RouteMetadata } from '../contract/index.ts';
 import { type ErrorKind, type FieldErrors, JobferryError } from '../domain/errors.ts';
 import { traceIdOf, traceOf } from '../domain/trace.ts';
+import { requestIdOf } from './request-id.ts';
 
 /** The part of pino's logger that this folder uses. */
 export interface Log {
@@ -73,8 +74,9 @@ export function errorHandler(log: Log): ErrorRequestHandler {
       sendError(req, res, refusal);
       return;
     }
+    const { method, originalUrl: url } = req;
     const traceId = traceIdOf(traceOf(req.headers));
-    log.error({ err: error, method: req.method, url: req.originalUrl, traceId }, 'request failed');
+    log.error({ err: error, method, url, requestId: requestIdOf(res), traceId }, 'request failed');
     sendError(req, res, new HttpRefusal(500, 'internal error'));
   };
 }

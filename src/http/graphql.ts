@@ -6,6 +6,7 @@ import { Starts } from '../pacing/starts.ts';
 import { accountOf, clientOf } from './authentication.ts';
 import { jsonBodyReader } from './body.ts';
 import { HttpRefusal } from './errors.ts';
+import { requestIdOf } from './request-id.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** Parsing and checking one request takes at least a millisecond of the event loop. */
@@ -17,7 +18,7 @@ export interface GraphQLEndpoint {
     req: IncomingMessage,
     res: ServerResponse,
     body: object,
-    caller: { client: SignedIn; hasRoom: () => boolean },
+    caller: { client: SignedIn; hasRoom: () => boolean; requestId: string },
   ): Promise<void>;
   /** Serves the explorer to browsers; null if it is switched off. */
   page: ((req: IncomingMessage, res: ServerResponse) => Promise<void>) | null;
@@ -57,9 +58,11 @@ export function mountGraphQL(
     // A library writes the answer, in one piece or as events.
     unread.watch(res, account.id);
     const hasRoom = () => unread.hasRoom(account.id);
+    const requestId = requestIdOf(res);
     starts.add(account.id, () => {
       // The client may have disconnected.
-      if (!res.destroyed) endpoint.execute(req, res, body, { client: clientOf(res), hasRoom }).catch(next);
+      if (res.destroyed) return;
+      endpoint.execute(req, res, body, { client: clientOf(res), hasRoom, requestId }).catch(next);
     });
   });
   app.all('/graphql', (_req, res, next) => {

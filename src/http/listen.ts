@@ -1,10 +1,14 @@
 import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import type { Express } from 'express';
+import type { RequestWatch } from './access-log.ts';
+import { listenOn, urlOf } from './address.ts';
 import { createMessageClasses, giveMessagesTo } from './message-classes.ts';
 import { OpenConnections } from './open-connections.ts';
+import { giveRequestId } from './request-id.ts';
 import { RunningRequests } from './running-requests.ts';
 import { cutStalledAnswers, type SLOWEST } from './stalled-answers.ts';
+import { Starting } from './starting.ts';
 
 /** Milliseconds. Tests shorten them. */
 const TIMEOUTS = {
@@ -19,13 +23,17 @@ const TIMEOUTS = {
   stalled: 10_000,
   /** How long a shutdown waits for running requests. */
   grace: 10_000,
+  /** How long a request waits for the end of the start. */
+  start: 10_000,
 };
 
 export interface ListenOptions {
+  /** An address, a host name, or the path of a unix socket. */
   host: string;
   port: number;
   /** The variable that names the port, for messages; `PORT` if undefined. */
   variable?: string;
+  watch?: RequestWatch;
   timeouts?: Partial<typeof TIMEOUTS>;
   slowest?: typeof SLOWEST;
   /** Most connections at once. Tests set a smaller number. */
@@ -35,13 +43,17 @@ export interface ListenOptions {
 interface Listening {
   /** Base address. If port 0 was requested, it has the port that the system assigned. */
   url: string;
-  /** Stops accepting connections, waits for running requests, and ends every connection. */
-  close(): Promise<void>;
+  /**
+   * Stops accepting connections, waits for running requests, and ends every connection.
+   * @param lingerMs how long an idle connection may still bring a last request. A proxy may be sending one just now, and does
+   *   not repeat it if the connection ends. It uses no new connection, because the port is closed.
+   */
+  close(lingerMs?: number): Promise<void>;
 }
 
-/** A bound address. Until `serve` is called, it answers that the service is starting. */
+/** A bound address. Until `serve` is called, requests wait, and the health paths answer that the service is starting. */
 export interface Bound extends Listening {
-  /** Passes all further requests to the app. */
+  /** Passes the requests that wait, and all further ones, to the app. */
   serve(app: Express): void;
 }
 
@@ -60,7 +72,8 @@ export async function bind(options: ListenOptions): Promise<Bound> {
   const running = new RunningRequests();
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const messages = createMessageClasses();
-  let answer: RequestListener = answerWhileStarting;
+  const starting = new Starting(timeouts.start, refuseAtStart);
+  let answer: RequestListener = answerWhileStarting(starting);
   const server = createServer({
     ...messages,
     headersTimeout: timeouts.headers,
@@ -74,6 +87,8 @@ export async function bind(options: ListenOptions): Promise<Bound> {
   server.on('connection', (socket) => open.add(socket));
   server.on('request', (req, res) => {
     running.add(res);
+    giveRequestId(req, res);
+    options.watch?.(req, res);
     if (!server.listening) res.shouldKeepAlive = false;
     if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 400, 'the Host header is missing');
     else answer(req, res);
@@ -82,75 +97,68 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     'close',
     cutStalledAnswers(() => running.sockets(), timeouts, options.slowest),
   );
-  server.on('checkExpectation', (_req, res) => refuse(res, 417, 'only Expect: 100-continue is supported'));
+  server.on('checkExpectation', (req, res) => {
+    giveRequestId(req, res);
+    refuse(res, 417, 'only Expect: 100-continue is supported');
+  });
   server.on('connect', (_req, socket) => socket.end(rawAnswer(404, 'not found')));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
     answerParserError(error, socket as Socket, running),
   );
 
-  await new Promise<void>((resolve, reject) => {
-    const fail = (error: Error) => reject(cannotListen(error, options));
-    server.once('error', fail);
-    server.listen(options.port, options.host, () => {
-      server.off('error', fail);
-      resolve();
-    });
-  });
+  await listenOn(server, options);
   return {
     url: urlOf(server),
     serve: (app) => {
       giveMessagesTo(app, messages);
       answer = app;
+      starting.passOn(app);
     },
-    close: () => closeGracefully(server, running, timeouts.grace),
+    close: (lingerMs = 0) => {
+      starting.refuseAll();
+      return closeGracefully(server, running, { graceMs: timeouts.grace, lingerMs });
+    },
   };
 }
 
-/** Answers until `serve` is called: the process is alive but not ready. */
-const answerWhileStarting: RequestListener = (req, res) => {
-  if (req.url === '/healthz') answerJson(res, 200, { status: 'ok' });
-  else if (req.url === '/readyz') answerJson(res, 503, { status: 'not ready', checks: { start: 'under way' } });
-  else {
-    res.setHeader('retry-after', '1');
-    refuse(res, 503, 'the service is starting, nothing was done: try again');
-  }
-};
-
-function cannotListen(error: NodeJS.ErrnoException, { host, port, variable = 'PORT' }: ListenOptions): Error {
-  const because = (message: string) => new Error(message, { cause: error });
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return because(`port ${port} of ${host} is in use: stop the program that listens there, or set ${variable}`);
-    case 'EACCES':
-      return because(`this user may not listen on port ${port} of ${host}: set ${variable} to 1024 or above`);
-    case 'EADDRNOTAVAIL':
-      return because(`${host} is not an address of this machine: set HOST`);
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return because(`the host name ${host} has no address: set HOST`);
-    default:
-      return because(`cannot listen on port ${port} of ${host}: ${error.message}`);
-  }
+/** The process is alive but not ready. */
+function answerWhileStarting(starting: Starting): RequestListener {
+  return (req, res) => {
+    if (req.url === '/healthz') answerJson(res, 200, { status: 'ok' });
+    else if (req.url === '/readyz') answerJson(res, 503, { status: 'not ready', checks: { start: 'under way' } });
+    else starting.add(req, res);
+  };
 }
 
-function urlOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+function refuseAtStart(res: ServerResponse): void {
+  res.setHeader('retry-after', '1');
+  refuse(res, 503, 'the service is starting, nothing was done: try again');
 }
 
 /**
- * Node stops checking its time-outs when the server closes, so a silent client could keep the server open for
- * ever. Therefore all connections are closed when the last request is answered.
+ * Closes the port. An answer that is sent from now on ends its connection; what is idle is ended after `lingerMs`, and
+ * all connections when no request is running any more. Node's own `close` would end idle connections at once, and stop
+ * checking its time-outs, so that a silent client could keep the server open for ever.
  */
-function closeGracefully(server: Server, running: RunningRequests, graceMs: number): Promise<void> {
+function closeGracefully(
+  server: Server,
+  running: RunningRequests,
+  { graceMs, lingerMs }: { graceMs: number; lingerMs: number },
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+    let isLingering = true;
     const closeWhenQuiet = () => {
-      if (running.count === 0) server.closeAllConnections();
+      if (!isLingering && running.count === 0) server.closeAllConnections();
     };
+    const endLingering = () => {
+      isLingering = false;
+      server.closeIdleConnections();
+      closeWhenQuiet();
+    };
+    const timers = [setTimeout(() => server.closeAllConnections(), lingerMs + graceMs)];
     server.on('request', (_req, res) => res.once('close', () => setImmediate(closeWhenQuiet)));
-    server.close((error) => {
-      clearTimeout(timer);
+    NetServer.prototype.close.call(server, (error) => {
+      for (const timer of timers) clearTimeout(timer);
       if (error === undefined) resolve();
       else reject(error);
     });
@@ -158,7 +166,8 @@ function closeGracefully(server: Server, running: RunningRequests, graceMs: numb
       res.shouldKeepAlive = false;
       res.once('close', () => setImmediate(closeWhenQuiet));
     }
-    closeWhenQuiet();
+    if (lingerMs > 0) timers.push(setTimeout(endLingering, lingerMs));
+    else endLingering();
   });
 }
 

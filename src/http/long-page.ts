@@ -5,6 +5,7 @@ import { writeJson } from '../contract/index.ts';
 import type { Page } from '../services/pages.ts';
 import { accountOf } from './authentication.ts';
 import type { Log } from './errors.ts';
+import { requestIdOf } from './request-id.ts';
 
 /**
  * Returns the body of a list: the page itself or, if the service reads the page in slices, a stream of the same JSON. The
@@ -20,7 +21,7 @@ export function pageBody<T, P extends Page<T>>(res: Response, log: Log, schema: 
   stream.on('error', (err) => {
     const { method, originalUrl: url } = res.req;
     log.error(
-      { err, method, url, accountId: accountOf(res).id },
+      { err, method, url, accountId: accountOf(res).id, requestId: requestIdOf(res) },
       'reading a list failed after a part was sent: the answer was cut off',
     );
     res.destroy();

@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Request, RequestHandler, Response } from 'express';
 import { contract } from '../contract/index.ts';
 import { counts } from '../counts/counts.ts';
+import type { Account } from '../domain/account.ts';
 import { Admission, type Publish } from './admission.ts';
 import { accountOf, keyIn } from './authentication.ts';
 import { belongsTo } from './open-connections.ts';
@@ -23,6 +24,9 @@ interface Locals {
   /** Number of the turn in which the request proceeded; undefined if it did not wait. */
   turn?: number;
   publish?: Publish;
+  /** For the access log and the metrics. */
+  account?: Account;
+  route?: string;
 }
 
 /** The three places at which a publish may have to wait: before any work, before its body is read, and after it. */
@@ -50,7 +54,7 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
         (res as ServerResponse & { locals?: Locals }).locals = { turn: admission.turn };
         answer(req, res);
       };
-      admission.wait(account.id, 0, proceed, () => refuse(res));
+      admission.wait(account.id, 0, proceed, () => refuse(res, account));
     },
 
     admission: (req, res, next) => {
@@ -60,7 +64,7 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
       }
       const publish = admission.receive(accountOf(res).id, Number(req.headers['content-length'] ?? maxBodyBytes));
       if (publish === null) {
-        refuse(res);
+        refuse(res, accountOf(res));
         return;
       }
       (res.locals as Locals).publish = publish;
@@ -74,22 +78,22 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
       const goesOn = admission.received(publish, length, turn);
       if (goesOn === true) return true;
       return goesOn.then((isAdmitted) => {
-        if (!isAdmitted) refuse(res);
+        if (!isAdmitted) refuse(res, accountOf(res));
         return isAdmitted;
       });
     },
   };
 }
 
-/** Whether it is a publish, for requests that are refused before their route is known. */
-export function isPublishPath({ method, url }: Pick<IncomingMessage, 'method' | 'url'>): boolean {
+function isPublishPath({ method, url }: IncomingMessage): boolean {
   return method === 'POST' && PUBLISH.test(url ?? '');
 }
 
 /** As cheap as possible: an overloaded process refuses most of the time. */
-function refuse(res: ServerResponse): void {
+function refuse(res: ServerResponse & { locals?: Locals }, account: Account): void {
   if (res.destroyed) return;
   counts.refusedPublishes.add('busy');
+  res.locals = { account, route: contract.jobs.publish.path };
   res.writeHead(503, REFUSAL_HEADERS);
   res.end(REFUSAL);
 }

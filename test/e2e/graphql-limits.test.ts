@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createGraphQLClient } from '../support/graphql.ts';
 import { startJobferry } from '../support/process.ts';
 import { startService } from '../support/service.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** Hostile GraphQL (docs/invariants.md, G1 to G20): each is refused, and nothing is run. */
 
@@ -173,7 +174,8 @@ describe('the way in', () => {
   ])('G16 %s is told what is wrong with it', async (body, message) => {
     const response = await fetch(url, { method: 'POST', headers: json, body });
     expect(response.status).toBe(400);
-    expect(await response.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] });
+    const requestId = response.headers.get('x-request-id');
+    expect(await response.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST', requestId } }] });
   });
 
   const SUBSCRIPTION = 'subscription { queueStats { queues { id } } }';
@@ -221,6 +223,11 @@ describe('the way in', () => {
     await connection.query('alter table elsewhere rename to audit_entry');
     await connection.end();
     expect(answer.errors).toEqual([expect.objectContaining({ message: 'internal error' })]);
+    const requestId = answer.errors?.[0]?.extensions?.requestId;
+    expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
+    const isLine = (line: { msg: string; requestId?: unknown }) => line.requestId === requestId;
+    await waitFor(() => victim.jobferry.logs.find(isLine), { message: 'a line with the id of the request' });
+    expect(victim.jobferry.logs.filter(isLine)).toMatchObject([{ level: 'error', msg: 'a GraphQL field failed' }]);
     expect(answer.text).not.toMatch(/audit_entry|select|prisma|at /i);
   });
 

@@ -27,7 +27,8 @@ describe('a price', () => {
     expect(answer.status).toBe(400);
     expect(answer.data).toBeUndefined();
     const [error] = answer.errors ?? [];
-    expect(error?.extensions).toEqual({ code: 'TOO_COMPLEX', price: expect.any(Number), limit: 20_000 });
+    const requestId = expect.any(String);
+    expect(error?.extensions).toEqual({ code: 'TOO_COMPLEX', price: expect.any(Number), limit: 20_000, requestId });
     const price = Number(/costs (\d+), above the limit of 20000/.exec(error?.message ?? '')?.[1]);
     expect(price).toBeGreaterThan(20_000);
     expect(error?.extensions).toMatchObject({ price });

@@ -94,7 +94,8 @@ describe('the whole log', () => {
   });
 
   it('is JSON lines on stderr but for the greeting on stdout', () => {
-    const greeting = [jobferry.baseUrl, 'Sign in to the dashboard', `${jobferry.baseUrl}/sign-in#`];
+    const pages = ['/', '/docs', '/graphql'].map((path) => `  ${jobferry.baseUrl}${path} `);
+    const greeting = [jobferry.baseUrl, ...pages, 'Sign in to the dashboard', `${jobferry.baseUrl}/sign-in#`];
     const said = jobferry.output.filter((line) => line.trim() !== '');
     expect(said).toEqual(greeting.map((text) => expect.stringContaining(text)));
   });

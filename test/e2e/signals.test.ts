@@ -15,13 +15,17 @@ beforeAll(async () => {
   databaseUrl = (await createTestDatabase()).url;
 });
 
-it('opens no debugger on SIGUSR1, and finishes its deliveries when its terminal is closed', async () => {
+it('opens no debugger on SIGUSR1, raises its log level on SIGUSR2, and finishes its deliveries when its terminal is closed', async () => {
   const jobferry = await startJobferry({ databaseUrl, env: { BOOTSTRAP_API_KEY: KEY, PROT: '1' } });
   expect(jobferry.logs).toContainEqual(
     expect.objectContaining({ level: 'warn', msg: 'Jobferry does not read PROT: did you mean PORT?' }),
   );
   process.kill(jobferry.pid, 'SIGUSR1');
   await waitFor(() => jobferry.logs.some(({ msg }) => msg.includes('SIGUSR1')), { message: 'a line about it' });
+  process.kill(jobferry.pid, 'SIGUSR2');
+  const raised = { level: 'warn', logLevel: 'debug', msg: 'the log level is raised to debug for ten minutes' };
+  await waitFor(() => jobferry.logs.some(({ msg }) => msg === raised.msg), { message: 'a line about the level' });
+  expect(jobferry.logs).toContainEqual(expect.objectContaining(raised));
   expect(jobferry.output.join('\n')).not.toMatch(/debugger/i);
 
   const api = createApi(jobferry.baseUrl, KEY);

@@ -11,7 +11,7 @@ import { startPathProxy } from '../support/path-proxy.ts';
 
 const TRUSTED = new TrustedProxies(['10.0.0.0/8', '192.0.2.7', 'fd00::/8']);
 
-function addressOf(peer: string, forwarded: string | undefined, trusted = TRUSTED): string {
+function addressOf(peer: string | undefined, forwarded: string | undefined, trusted = TRUSTED): string {
   const socket = new Socket();
   Object.defineProperty(socket, 'remoteAddress', { value: peer });
   const req = new IncomingMessage(socket);
@@ -20,6 +20,15 @@ function addressOf(peer: string, forwarded: string | undefined, trusted = TRUSTE
 }
 
 describe('the address of a client', () => {
+  it('is that which the proxy at the unix socket names, if this proxy is trusted', () => {
+    expect(addressOf(undefined, '203.0.113.5', new TrustedProxies(['unix:']))).toBe('203.0.113.5');
+    expect(addressOf(undefined, '203.0.113.5, 10.0.0.1', new TrustedProxies(['unix:', '10.0.0.1']))).toBe(
+      '203.0.113.5',
+    );
+    expect(addressOf(undefined, '203.0.113.5')).toBe('');
+    expect(addressOf('203.0.113.6', '203.0.113.5', new TrustedProxies(['unix:']))).toBe('203.0.113.6');
+  });
+
   it.each([
     ['connects directly', '203.0.113.5', undefined, '203.0.113.5'],
     ['connects directly, and invents a header', '203.0.113.5', '198.51.100.1', '203.0.113.5'],

@@ -73,9 +73,9 @@ describe('the page', () => {
   );
 
   it.each([
-    ['/', 'application/json'],
-    ['/', undefined],
-    ['/', '*/*'],
+    ['/jobs', 'application/json'],
+    ['/jobs', undefined],
+    ['/jobs', '*/*'],
     ['/v1/unknown', BROWSER],
     ['/docs/unknown', BROWSER],
     ['/session/unknown', BROWSER],
@@ -111,7 +111,8 @@ describe('the page', () => {
 
   it('is absent when the dashboard is off', async () => {
     const api = await testApi();
-    expect((await get(api, '/', { accept: BROWSER })).status).toBe(404);
+    expect((await get(api, '/', { accept: BROWSER })).headers['content-type']).toContain('json');
+    expect((await get(api, '/jobs', { accept: BROWSER })).status).toBe(404);
     expect((await get(api, '/assets/app-1a2b.js')).status).toBe(404);
   });
 
@@ -182,5 +183,23 @@ describe('a path prefix', () => {
     expect((await api.send('GET', '/v1/queues')).status).toBe(200);
     expect((await get(api, '/jobferry/assets/app-1a2b.js')).bytes.toString()).toBe(SCRIPT);
     expect((await api.send('GET', '/jobferryx/healthz')).status).toBe(404);
+  });
+});
+
+describe('the root', () => {
+  const paths = { documentation: '/docs', openapi: '/openapi.json', health: '/healthz', readiness: '/readyz' };
+
+  it.each(['application/json', undefined, '*/*'])('tells a client that accepts %s what is where', async (accept) => {
+    const answer = await (await testApi()).send('GET', '/', { headers: { authorization: undefined, accept } });
+    expect(answer).toMatchObject({ status: 200, json: { service: 'jobferry', paths } });
+  });
+
+  it('is the dashboard for browsers, and names it and its prefix to programs', async () => {
+    const api = await served('/jobferry/');
+    expect((await get(api, '/', { accept: BROWSER })).headers['content-type']).toContain('text/html');
+    expect((await api.send('GET', '/')).json.paths).toMatchObject({
+      dashboard: '/jobferry/',
+      documentation: '/jobferry/docs',
+    });
   });
 });

@@ -52,8 +52,9 @@ describe('our own mistakes', () => {
     const api = await testApi({ services: { jobs: { get: () => Promise.reject(error) } } });
     const answer = await api.send('GET', `/v1/jobs/${ID}`);
     expect(answer).toMatchObject({ status: 500, json: { error: 'internal error' } });
+    const requestId = answer.headers['x-request-id'];
     expect(api.logged).toEqual([
-      { fields: { err: error, method: 'GET', url: `/v1/jobs/${ID}` }, message: 'request failed' },
+      { fields: { err: error, method: 'GET', url: `/v1/jobs/${ID}`, requestId }, message: 'request failed' },
     ]);
   });
 
@@ -111,7 +112,7 @@ describe('ids', () => {
 
 describe('every answer', () => {
   it.each([
-    ['GET', '/'],
+    ['POST', '/'],
     ['GET', '/v1'],
     ['GET', '/V1/queues'],
     ['GET', '/v1/nothing'],

@@ -1,9 +1,23 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { bind, createApp, listen } from '../../src/http/index.ts';
 import { testApi } from '../support/fake-api.ts';
 import { account, fakeServices, ID, job, KEY } from '../support/fake-services.ts';
+import { statusOf } from '../support/status.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const LIST = `GET /v1/queues HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n`;
+
+function emptyApp() {
+  const config = { maxBodyBytes: 1, signatureHeader: 'x', templates: {} };
+  const options = { config, log: { error: () => undefined } };
+  return createApp({ ...options, ...fakeServices({}), readiness: async () => ({ ready: true, checks: {} }) });
+}
 
 /** A moment to wait for. (Node 20 has no `Promise.withResolvers`.) */
 function signal() {
@@ -183,26 +197,123 @@ describe('closing', () => {
 describe('listening', () => {
   it('reports why it cannot', async () => {
     const api = await testApi();
-    const config = { maxBodyBytes: 1, signatureHeader: 'x', templates: {} };
-    const options = { config, log: { error: () => undefined } };
-    const app = createApp({ ...options, ...fakeServices({}), readiness: async () => ({ ready: true, checks: {} }) });
-    await expect(listen(app, { host: '127.0.0.1', port: Number(api.url.port) })).rejects.toThrow('is in use');
+    await expect(listen(emptyApp(), { host: '127.0.0.1', port: Number(api.url.port) })).rejects.toThrow('is in use');
   });
 
-  it('answers that the service is starting until there is an app', async () => {
+  it('answers that the service is starting, and keeps requests, until there is an app', async () => {
     const bound = await bind({ host: '127.0.0.1', port: 0 });
     onTestFinished(() => bound.close());
     const ask = async (path: string) => {
       const answer = await fetch(`${bound.url}${path}`);
       return [answer.status, answer.headers.get('retry-after'), await answer.json()];
     };
+    const early = Promise.all(Array.from({ length: 3 }, () => ask('/v1/queues')));
     expect(await ask('/healthz')).toEqual([200, null, { status: 'ok' }]);
     expect(await ask('/readyz')).toEqual([503, null, { status: 'not ready', checks: { start: 'under way' } }]);
-    expect(await ask('/v1/queues')).toEqual([503, '1', { error: expect.stringContaining('starting') }]);
-    const config = { maxBodyBytes: 1, signatureHeader: 'x', templates: {} };
-    const options = { config, log: { error: () => undefined } };
-    const readiness = async () => ({ ready: true, checks: {} });
-    bound.serve(createApp({ ...options, ...fakeServices({}), readiness }));
+    bound.serve(emptyApp());
     expect(await ask('/readyz')).toEqual([200, null, { status: 'ready', checks: {} }]);
+    expect(await early).toEqual(Array(3).fill([401, null, { error: 'missing or invalid API key' }]));
+  });
+
+  it('refuses a request that has waited too long for the end of the start, or when the start fails', async () => {
+    const bound = await bind({ host: '127.0.0.1', port: 0, timeouts: { start: 20 } });
+    const refused = await fetch(`${bound.url}/v1/queues`);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await refused.json()).toEqual({ error: expect.stringContaining('nothing was done') });
+    await bound.close();
+
+    const failing = await bind({ host: '127.0.0.1', port: 0, timeouts: { start: 60_000, grace: 60_000 } });
+    const waiting = fetch(`${failing.url}/v1/queues`);
+    // A later request that is answered: the first one has arrived.
+    await fetch(`${failing.url}/healthz`);
+    await failing.close();
+    expect((await waiting).status).toBe(503);
+  });
+
+  it('keeps at most a thousand requests until the end of the start', async () => {
+    const bound = await bind({ host: '127.0.0.1', port: 0, timeouts: { start: 60_000, grace: 60_000 } });
+    const statuses: number[] = [];
+    const all = Array.from({ length: 1005 }, () =>
+      fetch(`${bound.url}/v1/queues`).then(({ status }) => statuses.push(status)),
+    );
+    await waitFor(() => statuses.length === 5, { message: 'five refusals' });
+    bound.serve(emptyApp());
+    await Promise.all(all);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(5);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(1000);
+    await bound.close();
+  });
+});
+
+describe('closing behind a proxy', () => {
+  const ASK = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+  async function idleConnections() {
+    const bound = await bind({ host: '127.0.0.1', port: 0, timeouts: { grace: 60_000 } });
+    bound.serve(emptyApp());
+    const port = Number(new URL(bound.url).port);
+    const open = async () => {
+      const socket = connect(port, '127.0.0.1');
+      const ended = new Promise((resolve) => socket.once('close', resolve));
+      const answer = () =>
+        new Promise<string>((resolve) => {
+          socket.once('data', (data) => resolve(data.toString()));
+          socket.write(ASK);
+        });
+      expect(await answer()).toContain('Connection: keep-alive');
+      return { answer, ended };
+    };
+    return { bound, first: await open(), second: await open() };
+  }
+
+  it('serves a last request on each idle connection, and no new connection', async () => {
+    const { bound, first, second } = await idleConnections();
+    const closed = bound.close(60_000);
+    await expect(fetch(bound.url)).rejects.toThrow();
+    for (const { answer, ended } of [first, second]) {
+      expect(await answer()).toContain('Connection: close');
+      await ended;
+    }
+    // Long before the time is over: there is no connection any more.
+    await closed;
+  });
+
+  it('ends idle connections after that time', async () => {
+    const { bound, first, second } = await idleConnections();
+    await Promise.all([bound.close(20), first.ended, second.ended]);
+  });
+});
+
+describe('a unix socket', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'jf-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('is listened on, left alone while another process does, and removed at the end', async () => {
+    const path = join(folder, 'api.sock');
+    const bound = await bind({ host: path, port: 8080 });
+    expect(bound.url).toBe(`unix:${path}`);
+    expect(await statusOf(`unix:${path}`, '/healthz')).toBe(200);
+    await expect(bind({ host: path, port: 8080 })).rejects.toThrow(`${path} is in use`);
+    expect(await statusOf(`unix:${path}`, '/healthz')).toBe(200);
+    await bound.close();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('that a killed process has left is replaced, and another file is not', async () => {
+    const path = join(folder, 'stale.sock');
+    const program = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 9))`;
+    await new Promise((resolve) => spawn(process.execPath, ['-e', program]).once('close', resolve));
+    expect(existsSync(path)).toBe(true);
+    const bound = await bind({ host: path, port: 0 });
+    expect(await statusOf(`unix:${path}`, '/healthz')).toBe(200);
+    await bound.close();
+
+    const file = join(folder, 'notes.txt');
+    await writeFile(file, 'mine');
+    await expect(bind({ host: file, port: 0 })).rejects.toThrow('is no socket');
+    expect(await readFile(file, 'utf8')).toBe('mine');
+    await expect(bind({ host: join(folder, 'none/api.sock'), port: 0 })).rejects.toThrow('its folder must exist');
   });
 });

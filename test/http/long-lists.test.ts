@@ -123,6 +123,7 @@ describe('a page of 20 MiB', () => {
       method: 'GET',
       url: path('jobs'),
       accountId,
+      requestId: expect.any(String),
     };
     expect(api.logged).toEqual([
       { fields, message: 'reading a list failed after a part was sent: the answer was cut off' },

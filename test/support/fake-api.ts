@@ -38,6 +38,7 @@ type Setup = Partial<Omit<AppOptions, 'services' | 'config'>> & {
   config?: Partial<AppOptions['config']>;
   timeouts?: ListenOptions['timeouts'];
   connections?: number;
+  watch?: ListenOptions['watch'];
 };
 
 /** The real app on a free port of 127.0.0.1, closed when the test is over. */
@@ -56,6 +57,7 @@ export async function startApi(setup: Setup = {}): Promise<Api> {
     port: 0,
     timeouts: { grace: 1_000, ...setup.timeouts },
     ...(setup.connections !== undefined && { connections: setup.connections }),
+    ...(setup.watch !== undefined && { watch: setup.watch }),
   });
   const url = new URL(server.url);
   let closed: Promise<void> | undefined;

@@ -3,7 +3,9 @@ export interface GraphQLAnswer<Data> {
   status: number;
   headers: Headers;
   data: Data;
-  errors: { message: string; path?: (string | number)[]; extensions?: { code?: string } }[] | undefined;
+  errors:
+    | { message: string; path?: (string | number)[]; extensions?: { code?: string; requestId?: string } }[]
+    | undefined;
   text: string;
 }
 

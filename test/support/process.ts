@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 // First, so that its clean-up runs last: databases go after the processes that use them.
 import './database.ts';
+import { statusOf } from './status.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface JobferryOptions {
@@ -126,7 +127,7 @@ async function becomesReady(jobferry: Jobferry, timeoutMs: number): Promise<void
     message: 'the line "listening"',
   });
   jobferry.baseUrl = String(listening.url);
-  await waitFor(async () => (await fetch(`${jobferry.baseUrl}/readyz`)).ok, { timeoutMs, message: '/readyz' });
+  await waitFor(async () => (await statusOf(jobferry.baseUrl, '/readyz')) === 200, { timeoutMs, message: '/readyz' });
 }
 
 function parseLine(line: string): LogLine | null {

@@ -1,0 +1,116 @@
+{{- define "jobferry.name" -}}
+{{ .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "jobferry.selector" -}}
+app.kubernetes.io/name: jobferry
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "jobferry.labels" -}}
+{{ include "jobferry.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{/* The pod of a role. Takes a dict: root, role, settings, grace. */}}
+{{- define "jobferry.pod" -}}
+metadata:
+  labels:
+    {{- include "jobferry.labels" .root | nindent 4 }}
+    app.kubernetes.io/component: {{ .role }}
+  {{- with .root.Values.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- with .root.Values.imagePullSecrets }}
+  imagePullSecrets:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  # Jobferry does not talk to Kubernetes.
+  automountServiceAccountToken: false
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: {{ .grace }}
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 65532
+    runAsGroup: 65532
+    fsGroup: 65532
+    seccompProfile:
+      type: RuntimeDefault
+  # Not all on one machine.
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels:
+          {{- include "jobferry.selector" .root | nindent 10 }}
+          app.kubernetes.io/component: {{ .role }}
+  containers:
+    - name: jobferry
+      image: {{ printf "%s:%s" .root.Values.image.repository (.root.Values.image.tag | default .root.Chart.AppVersion) | quote }}
+      imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+      args: [serve, --role, {{ .role }}]
+      env:
+        - name: PORT
+          value: '8080'
+        # Not on the port of the API, so that its clients cannot read them.
+        - name: METRICS_PORT
+          value: '9464'
+        {{- range .root.Values.secret.keys }}
+        - name: {{ . | upper | replace "-" "_" }}_FILE
+          value: /run/secrets/jobferry/{{ . }}
+        {{- end }}
+        {{- range $name, $value := merge (deepCopy .settings.env) .root.Values.env }}
+        - name: {{ $name }}
+          value: {{ $value | quote }}
+        {{- end }}
+      ports:
+        - name: http
+          containerPort: 8080
+        - name: metrics
+          containerPort: 9464
+      # Migrations of large tables take long, and the process is alive meanwhile. An outage of the database is no reason
+      # to restart, so this does not ask for readiness.
+      livenessProbe:
+        httpGet:
+          path: /healthz
+          port: http
+        periodSeconds: 10
+        timeoutSeconds: 3
+        failureThreshold: 6
+      readinessProbe:
+        httpGet:
+          path: /readyz
+          port: http
+        periodSeconds: 2
+        timeoutSeconds: 2
+        failureThreshold: 2
+      resources:
+        {{- toYaml .settings.resources | nindent 8 }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities:
+          drop: [ALL]
+      volumeMounts:
+        - name: secrets
+          mountPath: /run/secrets/jobferry
+          readOnly: true
+  volumes:
+    - name: secrets
+      secret:
+        secretName: {{ .root.Values.secret.name }}
+        defaultMode: 0440
+  {{- with .root.Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .root.Values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}

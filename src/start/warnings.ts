@@ -1,0 +1,36 @@
+import type { Config } from '../config.ts';
+import type { Periods } from '../domain/periods.ts';
+import { LIMITS } from '../domain/queue.ts';
+import type { Logger } from '../log.ts';
+import { warnOfUnknownPlans } from '../services/accounts/unknown-plans.ts';
+import type { Foundations } from './foundations.ts';
+
+/** Hints for the operator in the log of a start. */
+
+/** Only a hint for the operator, so an error here does not stop the start. */
+export async function warnOfPlans({ config, log, database }: Foundations): Promise<void> {
+  await warnOfUnknownPlans(database.db, config.plans, log).catch((error: unknown) => {
+    log.warn({ err: error }, 'reading the plans of the accounts failed');
+  });
+}
+
+export function warnOfAllowedAddresses(
+  { webhookAllowCidrs: cidrs, webhookProxyUrl: proxyUrl }: Config,
+  log: Logger,
+): void {
+  if (cidrs.length > 0) log.warn({ cidrs }, 'webhooks may reach these addresses although they are not public');
+  if (proxyUrl === undefined) return;
+  // Not the rest of the URL, which may contain a password.
+  const { host } = new URL(proxyUrl);
+  log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
+}
+
+export function warnOfShortRetention({ retentionMs, lifetimeMs }: Periods, log: Logger): void {
+  const needed = LIMITS.publishDelay.max + lifetimeMs / 1000;
+  if (retentionMs / 1000 >= needed) return;
+  log.warn(
+    { retentionSeconds: retentionMs / 1000, longestDelayAndLifetimeSeconds: needed },
+    'JOB_RETENTION_SECONDS is shorter than the longest delay plus the delivery lifetime: ' +
+      'a job that has not ended by then is kept until it ends, and for one delivery lifetime after that',
+  );
+}

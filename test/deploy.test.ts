@@ -1,0 +1,225 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { parseConfig, VARIABLES } from '../src/config.ts';
+import { withSecretFiles } from '../src/variables.ts';
+import { renderChart } from './support/helm.ts';
+
+/** The files of deploy/ can be read, and set variables that there are, to values that are accepted. */
+
+const ROOT = join(import.meta.dirname, '..');
+const DEPLOY = join(ROOT, 'deploy');
+const CHART = join(DEPLOY, 'helm/jobferry');
+const read = (path: string) => readFileSync(join(DEPLOY, path), 'utf8');
+
+// biome-ignore lint/suspicious/noExplicitAny: documents of many kinds
+type Document = any;
+
+function documentsIn(text: string): Document[] {
+  return parseAllDocuments(text).flatMap((document) => {
+    expect([...document.errors, ...document.warnings]).toEqual([]);
+    const value = document.toJS({ maxAliasCount: 1000 });
+    return value === null ? [] : [value];
+  });
+}
+
+/** The chart as Helm renders it, all templates together. */
+function chart(change: (values: Document) => void = () => undefined): Document[] {
+  const [values] = documentsIn(read('helm/jobferry/values.yaml'));
+  const [about] = documentsIn(read('helm/jobferry/Chart.yaml'));
+  change(values);
+  const { name: Name, version: Version, appVersion: AppVersion } = about;
+  const root = { Values: values, Chart: { Name, Version, AppVersion }, Release: { Name: 'mine', Service: 'Helm' } };
+  const names = readdirSync(join(CHART, 'templates')).filter((name) => name !== 'NOTES.txt');
+  const templates = names.map((name) => readFileSync(join(CHART, 'templates', name), 'utf8'));
+  return renderChart(templates, root).flatMap(documentsIn);
+}
+
+const ofKind = (documents: Document[], kind: string) => documents.filter((document) => document.kind === kind);
+
+/** Values that stand for the contents of secret files. */
+const SECRETS: Record<string, string> = {
+  DATABASE_URL_FILE: 'postgres://jobferry@db/jobferry',
+  BOOTSTRAP_API_KEY_FILE: 'key-of-the-bootstrap-account',
+  ENCRYPTION_KEY_FILE: 'ab'.repeat(32),
+};
+
+function expectAccepted(env: Record<string, string>): void {
+  expect(Object.keys(env)).not.toEqual([]);
+  const entries = Object.entries(env).map(([name, value]): [string, string] => {
+    const secret = SECRETS[name];
+    expect(secret === undefined && name.endsWith('_FILE'), `${name} is a secret that this test knows`).toBe(false);
+    return secret === undefined ? [name, value] : [name.replace(/_FILE$/, ''), secret];
+  });
+  // As for a file: it is not there, but Jobferry reads the variable.
+  for (const name of Object.keys(env).filter((key) => key.endsWith('_FILE'))) {
+    expect(() => withSecretFiles({ [name]: join(ROOT, 'package.json') })).not.toThrow();
+  }
+  const plain = Object.fromEntries(entries);
+  expect(Object.keys(plain).filter((name) => !VARIABLES.includes(name))).toEqual([]);
+  expect(parseConfig(plain).environment).toBe(plain.NODE_ENV ?? 'development');
+}
+
+describe('every YAML file', () => {
+  const files = readdirSync(DEPLOY, { recursive: true, encoding: 'utf8' })
+    .map((file) => file.split(sep).join('/'))
+    .filter((file) => /\.ya?ml$/.test(file) && !file.includes('/templates/'));
+
+  it.each(files)('%s can be read', (file) => {
+    expect(documentsIn(read(file)).length).toBeGreaterThan(0);
+  });
+});
+
+describe('the compose file', () => {
+  const [compose] = documentsIn(read('compose/compose.yaml').replaceAll('<<: *jobferry', 'common: *jobferry'));
+  const { services, secrets } = compose;
+
+  it.each(['api', 'worker'])('sets variables of Jobferry for the %s', (name) => {
+    expectAccepted({ ...services[name].environment, NODE_ENV: 'production' });
+    expect(services[name].common).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
+  });
+
+  it('has one API, two workers, and the secrets that it names', () => {
+    expect(services.worker.deploy.replicas).toBe(2);
+    const named = Object.values<Document>(services).flatMap((service) => service.secrets ?? []);
+    expect([...new Set(named)].sort()).toEqual(Object.keys(secrets).sort());
+    const paths = JSON.stringify(services).match(/\/run\/secrets\/[\w-]+/g) ?? [];
+    expect(paths.filter((path) => secrets[path.slice('/run/secrets/'.length)] === undefined)).toEqual([]);
+  });
+
+  it('mounts files that are there', () => {
+    const mounts = Object.values<Document>(services).flatMap((service) => service.volumes ?? []);
+    const own = mounts.map((mount: string) => mount.split(':')[0] ?? '').filter((path: string) => path.startsWith('.'));
+    expect(own).toEqual(expect.arrayContaining(['../prometheus', '../grafana']));
+    expect(own.filter((path: string) => !existsSync(join(DEPLOY, 'compose', path)))).toEqual([]);
+  });
+
+  it('has a Prometheus that reads the rules, and the metrics of both roles', () => {
+    const [prometheus] = documentsIn(read('compose/prometheus.yml'));
+    const rules = prometheus.rule_files.map((path: string) => path.replace('/etc/prometheus/rules/', 'prometheus/'));
+    expect(rules).toEqual(['prometheus/jobferry.rules.yml', 'prometheus/jobferry.alerts.yml']);
+    expect(rules.filter((path: string) => !existsSync(join(DEPLOY, path)))).toEqual([]);
+    const [{ names, port }] = prometheus.scrape_configs[0].dns_sd_configs;
+    for (const name of names) expect(services[name].environment.METRICS_PORT).toBe(String(port));
+  });
+});
+
+describe('the Dockerfile', () => {
+  const text = read('Dockerfile');
+  const [, last = ''] = text.split(/^FROM .*\n(?=LABEL)/m);
+
+  it('sets variables of Jobferry, and runs without root', () => {
+    const [, assignments = ''] = /^ENV (.*)$/m.exec(last) ?? [];
+    expectAccepted(Object.fromEntries(assignments.split(' ').map((assignment) => assignment.split('='))));
+    expect(last).toMatch(/^USER 65532:65532$/m);
+    expect(last).toMatch(/^HEALTHCHECK /m);
+    expect(last).not.toMatch(/npm (ci|install|run)|apt-get/);
+  });
+
+  it('copies what the package contains, from what is not ignored', () => {
+    const ignored = read('Dockerfile.dockerignore');
+    const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { files: string[] };
+    // The demo starts an embedded PostgreSQL, which the image does not have; the list of changes and deploy/ are for people.
+    const needed = files
+      .filter((file) => !/^(!|demo|deploy|CHANGELOG)/.test(file))
+      .map((file) => file.split('/')[0] ?? '');
+    for (const path of new Set(needed)) {
+      expect(last).toMatch(new RegExp(`/app/${path}\\b`));
+      if (path !== 'dist') expect(ignored).toMatch(new RegExp(`^!${path}$`, 'm'));
+    }
+  });
+});
+
+describe('the chart', () => {
+  it('renders a deployment of each role with variables of Jobferry', () => {
+    const deployments = ofKind(chart(), 'Deployment');
+    expect(deployments.map(({ metadata }) => metadata.name)).toEqual(['mine-api', 'mine-worker']);
+    for (const { spec } of deployments) {
+      const [container] = spec.template.spec.containers;
+      expectAccepted(Object.fromEntries(container.env.map(({ name, value }: Document) => [name, value])));
+      expect(container.env.every(({ value }: Document) => typeof value === 'string')).toBe(true);
+      expect(container.securityContext).toMatchObject({
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
+      expect(container.readinessProbe.httpGet.path).toBe('/readyz');
+      expect(container.livenessProbe.httpGet.path).toBe('/healthz');
+      const metricsPort = container.env.find(({ name }: Document) => name === 'METRICS_PORT').value;
+      expect(container.ports).toContainEqual({ name: 'metrics', containerPort: Number(metricsPort) });
+    }
+  });
+
+  it('gives a stopping process the time that it may take', () => {
+    for (const { spec } of ofKind(chart(), 'Deployment')) {
+      const { containers, terminationGracePeriodSeconds } = spec.template.spec;
+      const delay = containers[0].env.find(({ name }: Document) => name === 'SHUTDOWN_DELAY_SECONDS')?.value ?? '0';
+      expect(terminationGracePeriodSeconds).toBeGreaterThanOrEqual(30 + Number(delay));
+    }
+  });
+
+  it('selects the pods of each role in budgets, policies and the service', () => {
+    const documents = chart();
+    const pods = ofKind(documents, 'Deployment').map(({ spec }) => spec.template.metadata.labels);
+    const selectors = [
+      ...ofKind(documents, 'PodDisruptionBudget').map(({ spec }) => spec.selector.matchLabels),
+      ...ofKind(documents, 'NetworkPolicy').map(({ spec }) => spec.podSelector.matchLabels),
+      ...ofKind(documents, 'Service').map(({ spec }) => spec.selector),
+    ];
+    expect(selectors).toHaveLength(5);
+    for (const selector of selectors) {
+      const selected = pods.filter((labels) =>
+        Object.entries(selector).every(([name, value]) => labels[name] === value),
+      );
+      expect(selected).toHaveLength(1);
+    }
+  });
+
+  it('lets no pod reach private addresses but those of the database and of name servers', () => {
+    for (const { spec } of ofKind(chart(), 'NetworkPolicy')) {
+      const open = spec.egress.filter(({ ports }: Document) => ports === undefined);
+      expect(open).toHaveLength(1);
+      const blocks = open[0].to.map(({ ipBlock }: Document) => ipBlock);
+      expect(blocks.map(({ cidr }: Document) => cidr)).toEqual(['0.0.0.0/0', '2000::/3']);
+      const needed = ['10.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16'];
+      expect(blocks[0].except).toEqual(expect.arrayContaining(needed));
+    }
+  });
+
+  it('scales the workers by the age of the oldest due job when it is asked to', () => {
+    const documents = chart((values) => {
+      values.autoscaling.enabled = true;
+      values.podAnnotations = { 'prometheus.io/scrape': 'true' };
+      values.networkPolicy.egress = [{ to: [{ ipBlock: { cidr: '192.0.2.1/32' } }] }];
+    });
+    const [scaler] = ofKind(documents, 'HorizontalPodAutoscaler');
+    expect(scaler.spec.metrics[0].external.metric.name).toBe('jobferry_queue_oldest_due_age_seconds');
+    const [, worker] = ofKind(documents, 'Deployment');
+    expect(worker.metadata.name).toBe(scaler.spec.scaleTargetRef.name);
+    // Helm would set the number back at each upgrade.
+    expect(worker.spec.replicas).toBeUndefined();
+    expect(worker.spec.template.metadata.annotations).toEqual({ 'prometheus.io/scrape': 'true' });
+    expect(ofKind(chart(), 'HorizontalPodAutoscaler')).toEqual([]);
+  });
+});
+
+describe('the units of systemd', () => {
+  const unit = read('systemd/jobferry@.service');
+  const assignments = (text: string) =>
+    Object.fromEntries(
+      [...text.matchAll(/^(?:Environment=)?([A-Z][A-Z_]*)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+    );
+
+  it.each(['api', 'worker'])('set variables of Jobferry for the %s', (role) => {
+    const own = [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]);
+    const files = ['jobferry.env', `${role}.env`].map((name) => assignments(read(`systemd/${name}`)));
+    expectAccepted(Object.assign(Object.fromEntries(own), ...files));
+  });
+
+  it('pass each secret that they name', () => {
+    const loaded = [...unit.matchAll(/^LoadCredential=([\w-]+):/gm)].map(([, name]) => name);
+    const used = [...unit.matchAll(/=%d\/([\w-]+)$/gm)].map(([, name]) => name);
+    expect(used).toEqual(loaded);
+  });
+});
