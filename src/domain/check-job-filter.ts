@@ -102,12 +102,19 @@ export function assertRange(name: string, range: TimeRange | undefined): void {
   for (const at of [range?.from, range?.to]) {
     if (at !== undefined && Number.isNaN(at.getTime())) throw invalid(`${name}: must be a valid time`);
   }
+  // Nothing is in such a range, and an exact 0 would look like an answer.
+  if (isAbove(range?.from, range?.to)) throw invalid(`${name}: from must not be after to`);
 }
 
 export function assertBounds(name: string, range: IntRange | undefined): void {
   for (const bound of [range?.min, range?.max]) {
     if (bound !== undefined && !isSmallInteger(bound)) throw invalid(`${name}: bounds must be whole numbers`);
   }
+  if (isAbove(range?.min, range?.max)) throw invalid(`${name}: min must not be above max`);
+}
+
+function isAbove<T extends Date | number>(lower: T | undefined, upper: T | undefined): boolean {
+  return lower !== undefined && upper !== undefined && lower > upper;
 }
 
 export function assertText(name: string, text: string | undefined): void {

@@ -1,7 +1,7 @@
 import { builder } from './builder.ts';
 
 export const TimeRangeInput = builder.inputType('TimeRangeInput', {
-  description: 'A range of time; both bounds are inclusive and optional.',
+  description: 'A range of time; both bounds are inclusive and optional, and `from` must not be after `to`.',
   fields: (t) => ({
     from: t.field({ type: 'DateTime', description: 'Lower bound.' }),
     to: t.field({ type: 'DateTime', description: 'Upper bound.' }),
@@ -9,7 +9,7 @@ export const TimeRangeInput = builder.inputType('TimeRangeInput', {
 });
 
 export const IntRangeInput = builder.inputType('IntRangeInput', {
-  description: 'A range of whole numbers; both bounds are inclusive and optional.',
+  description: 'A range of whole numbers; both bounds are inclusive and optional, and `min` must not be above `max`.',
   fields: (t) => ({
     min: t.int({ description: 'Lower bound.' }),
     max: t.int({ description: 'Upper bound.' }),

@@ -38,6 +38,8 @@ const refused: [what: string, filter: JobFilter][] = [
   ['an unknown state', { states: ['sleeping' as 'due'] }],
   ['an unknown status', { statuses: [`dead' or 'a' = 'a` as 'dead'] }],
   ['an invalid date', { created: { from: new Date(Number.NaN) } }],
+  ['a range of time from its end to its start', { scheduled: { from: new Date(2), to: new Date(1) } }],
+  ['a range of numbers from its end to its start', { deferCount: { min: 1, max: 0 } }],
   ['half an attempt', { attempts: { min: 0.5 } }],
   ['more attempts than an integer holds', { attempts: { max: 2 ** 31 } }],
   ['a status code that is none', { webhookStatusCodes: [Number.NaN] }],

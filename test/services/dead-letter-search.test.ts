@@ -140,6 +140,7 @@ describe('the list of dead letters', () => {
     ['101 queues', { queueIds: Array(101).fill('a') }],
     ['101 fingerprints', { fingerprints: Array(101).fill('a') }],
     ['a long text', { errorContains: 'x'.repeat(1001) }],
+    ['a time from its end to its start', { dead: { from: new Date(2), to: new Date(1) } }],
   ])('refuses a filter with %s', async (_what, filter) => {
     await expect(insight.deadLetters.search(insight.account, filter, first(1))).rejects.toMatchObject({
       kind: 'invalid_request',

@@ -9,7 +9,7 @@ import {
   type GroupOptions,
 } from '../../db/search/error-groups.ts';
 import type { Account } from '../../domain/account.ts';
-import { assertPayloadCondition } from '../../domain/check-job-filter.ts';
+import { assertPayloadCondition, assertRange } from '../../domain/check-job-filter.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { isId } from '../../domain/id.ts';
 import type { DeadReason } from '../../domain/job.ts';
@@ -160,6 +160,7 @@ function matchable(filter: DeadLetterFilter): DeadLetterFilter | null {
   if (errorContains !== undefined && errorContains.length > textLength) {
     throw tooLong(`errorContains has at most ${textLength} characters`);
   }
+  assertRange('dead', dead);
   if (payload !== undefined) assertPayloadCondition(payload);
   if (errorContains !== undefined && !isStorableText(errorContains)) return null;
   const within = (at: Date | undefined) =>
