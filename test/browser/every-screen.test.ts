@@ -43,7 +43,7 @@ async function problemsOf(watched: WatchedPage): Promise<Record<string, string[]
   };
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 800 });
-    await watched.atRest();
+    await watched.atRest(1);
     note(`width of ${width}`, await widerThanWindow(page));
     note(`targets of ${width}`, await smallTargets(page));
     // At 200 % the layout is that of a phone, only larger; the narrowest window has it, too, only smaller.

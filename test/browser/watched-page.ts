@@ -39,11 +39,14 @@ export class WatchedPage {
     return this.#requests;
   }
 
-  /** Resolves when the page has asked for all that it shows: no request is under way but the live stream. */
-  async atRest(): Promise<void> {
+  /**
+   * Resolves when the page has asked for all that it shows: no request is under way but the live stream.
+   * @param quietTurns fewer for a page that was at rest before, and is only shown differently
+   */
+  async atRest(quietTurns = QUIET_TURNS): Promise<void> {
     const isQuiet = () => [...this.#running].every((request) => request.headers().accept === 'text/event-stream');
     // A screen asks in turns: the answer of one request leads to the next.
-    for (let turns = 0; turns < QUIET_TURNS; turns += 1) {
+    for (let turns = 0; turns < quietTurns; turns += 1) {
       await waitFor(isQuiet, { message: `the end of ${[...this.#running].map((request) => request.url())}` });
       await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 20))));
       if (!isQuiet()) turns = -1;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contract } from '../../src/contract/index.ts';
-import { checkOut, MODULES, pack, ROOT } from '../support/checkout.ts';
+import { MODULES, packBuilt, ROOT } from '../support/checkout.ts';
 import { TYPED_USE } from './typed-use.ts';
 
 /** `@jobferry/client` as users get it, in an empty project of theirs. `npm run test:packages` tries it in frameworks. */
@@ -23,8 +23,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'jobferry-client-'));
   project = join(folder, 'project');
   installed = join(project, 'node_modules/@jobferry/client');
-  await checkOut(join(folder, 'checkout'));
-  tarball = await pack(join(folder, 'checkout/packages/client'), folder);
+  tarball = await packBuilt(join(ROOT, 'packages/client'), folder);
   await run('tar', ['-xzf', tarball, '-C', folder]);
   await mkdir(dirname(installed), { recursive: true });
   await rename(join(folder, 'package'), installed);

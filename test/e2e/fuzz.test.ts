@@ -8,6 +8,7 @@ import {
   fuzz,
   number,
   openClient,
+  outOf2000,
   text,
   value,
 } from '../support/fuzz.ts';
@@ -163,7 +164,7 @@ interface Route {
   members?: Members;
   /** Undoes what a call that succeeded made. */
   undo?: (made: { id: string }) => Promise<unknown>;
-  /** For routes that refuse nothing, or take nothing twice. */
+  /** Out of 2000 cases; for routes that refuse nothing, or take nothing twice. */
   taken?: number;
   refused?: number;
 }
@@ -180,8 +181,8 @@ async function fuzzRoute({ method, path, members, undo, taken = 100, refused = 1
     if (answer.status < 300) await undo?.(JSON.parse(answer.text));
   });
   // Input that is always refused would look at the parser only, over and over.
-  expect(seen.taken).toBeGreaterThanOrEqual(taken);
-  expect(seen.refused).toBeGreaterThanOrEqual(refused);
+  expect(seen.taken).toBeGreaterThanOrEqual(outOf2000(taken));
+  expect(seen.refused).toBeGreaterThanOrEqual(outOf2000(refused));
 }
 
 /** A queue of its own, so that a hold of one route does not stop the other, and many jobs to report on. */
@@ -235,7 +236,7 @@ describe('routes of queues', { timeout: FUZZ_TIMEOUT_MS }, () => {
 
   it('delete', async () => {
     const queues: ApiQueue[] = [];
-    while (queues.length < 150) {
+    while (queues.length < outOf2000(150)) {
       queues.push(await victim.api.createQueue({ webhookUrl: 'http://127.0.0.1:9/', concurrency: 1 }));
     }
     const path = segmentOf(queues.map(({ id }) => id)).map((id) => `/v1/queues/${id}`);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkOut, MODULES, pack, ROOT } from '../support/checkout.ts';
+import { MODULES, packBuilt, ROOT } from '../support/checkout.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 /** The server's package as operators get it. The client's is in test/client/package.test.ts. */
@@ -22,8 +22,7 @@ let installed: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'jobferry-package-'));
-  await checkOut(join(folder, 'checkout'));
-  tarball = await pack(join(folder, 'checkout'), folder);
+  tarball = await packBuilt(ROOT, folder);
   await run('tar', ['-xzf', tarball, '-C', folder]);
   installed = join(folder, 'node_modules/jobferry');
   await mkdir(dirname(installed), { recursive: true });

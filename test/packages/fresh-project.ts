@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
 import { freePort } from '../../src/db/embedded/free-port.ts';
-import { pack, ROOT } from '../support/checkout.ts';
+import { checkOut, pack } from '../support/checkout.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Projects of users: a folder with a package.json, whose packages come from the registry and from a packed tarball. */
@@ -15,6 +15,8 @@ const run = promisify(execFile);
 const PROGRAMS = fileURLToPath(new URL('projects', import.meta.url));
 
 let folder: string | null = null;
+/** Of the repository as git has it, so that nothing is packed that only an earlier build has left. */
+let checkedOut: Promise<string> | null = null;
 const packed = new Map<string, Promise<string>>();
 const children = new Set<ChildProcess>();
 
@@ -40,7 +42,8 @@ export async function createProject(from: string, packages: string[] = [], files
   folder ??= await mkdtemp(join(tmpdir(), 'jobferry-projects-'));
   const path = await mkdtemp(join(folder, 'project-'));
   await writeFile(join(path, 'package.json'), JSON.stringify({ name: 'fresh', private: true }));
-  const tarball = packed.get(from) ?? pack(join(ROOT, from), join(folder, `packed-${packed.size}`));
+  checkedOut ??= checkOutInto(join(folder, 'checkout'));
+  const tarball = packed.get(from) ?? pack(join(await checkedOut, from), join(folder, `packed-${packed.size}`));
   packed.set(from, tarball);
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
   await run('npm', ['install', ...quiet, await tarball, ...packages], { cwd: path, maxBuffer: 2 ** 24 });
@@ -50,6 +53,11 @@ export async function createProject(from: string, packages: string[] = [], files
     node: async (args, env = {}) => (await run(process.execPath, args, { cwd: path, env: environment(env) })).stdout,
     serve: (program, args, env) => serve(path, program, args, env),
   };
+}
+
+async function checkOutInto(path: string): Promise<string> {
+  await checkOut(path);
+  return path;
 }
 
 /** Nothing of the developer's own settings. */

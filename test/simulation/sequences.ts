@@ -7,16 +7,16 @@ import { report, runSeeds, traceOf } from './run.ts';
  * of its jobs. So it is many events, and nothing is carried over from one
  * sequence to the next.
  *
- * Each file of `npm test` runs one half of the seeds, because vitest runs files side by side; `npm run chaos` runs five times
- * as many. SIM_SEQUENCES sets the number of both halves, and SIM_BASE the first seed.
+ * Each file of `npm test` runs one half of the seeds, because vitest runs files side by side; `npm run chaos` runs sixteen
+ * times as many. SIM_SEQUENCES sets the number of both halves, and SIM_BASE the first seed.
  */
-const SEQUENCES = Number(process.env.SIM_SEQUENCES ?? 40_000) / 2;
+const SEQUENCES = Number(process.env.SIM_SEQUENCES ?? 12_000) / 2;
 /** Even, so that a seed stays in the file that replays it. */
 const BASE = 2 * Number(process.env.SIM_BASE ?? 0);
 
 /**
- * The rare states that must have been reached, or the green run would prove little. Each is reached in
- * one of some thousand sequences or more often.
+ * The states that must have been reached, or the green run would prove little. Each is reached in one of
+ * some hundred sequences or more often.
  */
 const REACHED = [
   'a crash while a delivery is running',
@@ -36,13 +36,11 @@ const REACHED = [
   'a process is suspended past its lease',
   'a claim is asked for in the two seconds after the lock was lost',
   'a process stops while deliveries are running',
-  'a stopping process is killed',
   'a claim is taken back',
   'a late result changes nothing',
   'a late result comes after a new claim',
   'a delivery is abandoned right before it starts',
   'an answer comes after the time-out',
-  'a job that kills workers comes to an end',
   'a connection breaks before the commit of claim',
   'a connection breaks after the commit of claim',
   'a connection breaks before the commit of settle',
@@ -58,7 +56,6 @@ const REACHED = [
   'the others wait for the probe',
   'the probe meets backpressure',
   'the probe is taken back',
-  'a client cancels the probe',
   'a queue is held and paused',
   'the rate window is full while the queue is held',
   'the concurrency is lowered below what is in flight',
@@ -78,6 +75,14 @@ const REACHED = [
   'dead: cancelled',
 ];
 
+/** Those that only one of some thousand sequences reaches, so that a short run may miss them. */
+const SELDOM_REACHED = [
+  'a stopping process is killed',
+  'a client cancels the probe',
+  'a job that kills workers comes to an end',
+];
+const ENOUGH_FOR_ALL = 50_000;
+
 /** Every other seed, or the one that SIM_SEED names if it is one of them, with its trace. */
 export async function expectSound(first: 1 | 2, count = SEQUENCES): Promise<void> {
   const only = process.env.SIM_SEED;
@@ -91,7 +96,8 @@ export async function expectSound(first: 1 | 2, count = SEQUENCES): Promise<void
   console.info(`${sequences} sequences, ${events} events in ${seconds.toFixed(1)} s, ${cpu} s of them on a processor`);
   if (failure !== null) expect.fail(await report(failure));
   if (process.env.SIM_TELL !== undefined) console.info(Object.fromEntries(reached));
-  expect(REACHED.filter((state) => !reached.has(state))).toEqual([]);
+  const expected = count < ENOUGH_FOR_ALL ? REACHED : [...REACHED, ...SELDOM_REACHED];
+  expect(expected.filter((state) => !reached.has(state))).toEqual([]);
 }
 
 async function replay(seed: number, first: 1 | 2): Promise<void> {

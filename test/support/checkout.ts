@@ -22,10 +22,19 @@ export async function checkOut(to: string): Promise<void> {
   await symlink(MODULES, join(to, 'node_modules'), 'junction');
 }
 
-/** Packs the package in a folder, and returns the path of the tarball. */
-export async function pack(folder: string, destination: string): Promise<string> {
+/** Builds and packs the package in a folder, and returns the path of the tarball. */
+export function pack(folder: string, destination: string): Promise<string> {
+  return packWith([], folder, destination);
+}
+
+/** Packs what `npm test` has built, which takes a second instead of twenty. `npm run test:packages` packs a checkout. */
+export function packBuilt(folder: string, destination: string): Promise<string> {
+  return packWith(['--ignore-scripts'], folder, destination);
+}
+
+async function packWith(options: string[], folder: string, destination: string): Promise<string> {
   await mkdir(destination, { recursive: true });
-  await run('npm', ['pack', '--pack-destination', destination], { cwd: folder });
+  await run('npm', ['pack', ...options, '--pack-destination', destination], { cwd: folder });
   const name = (await readdir(destination)).find((file) => file.endsWith('.tgz'));
   if (name === undefined) throw new Error(`npm pack left no tarball in ${destination}`);
   return join(destination, name);

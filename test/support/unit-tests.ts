@@ -17,7 +17,7 @@ const END_OF_FILE = 'test/support/end-of-file.ts';
 /** A module that is replaced for one file would have been loaded by another before. */
 const REPLACES_MODULES = /\bvi\.mock\(/;
 
-/** Needs no database, but minutes: thousands of simulated runs. */
+/** Needs no database, but long: thousands of simulated runs. */
 const LONG = 'test/simulation/';
 
 /**
