@@ -55,7 +55,7 @@ const restoring = command({
   options: {
     account: { value: 'ID', help: 'only this account' },
     resume: { help: 'deliver at once: jobs that were delivered after the backup are delivered again' },
-    check: { help: 'only read the file, and find out whether it can be restored here' },
+    check: { help: 'only read the file, and say whether it can be restored here; ends with 1 if it is damaged' },
   },
   argument: FILE,
   run: ({ argument, options }, environment) =>
@@ -68,8 +68,8 @@ const restoring = command({
       if (options.check) {
         const checked = await checkBackup(db, argument, { accountId, progress });
         return {
-          json: { file: argument, restorable: true, ...jsonOf(checked) },
-          text: `${facts([['file', argument], ...factsOf(checked)])}\n\nIt is whole, and can be restored here.`,
+          json: { file: argument, refusal: checked.refusal, ...jsonOf(checked) },
+          text: `${facts([['file', argument], ...factsOf(checked)])}\n\nIt is whole. ${checked.refusal === null ? 'It can be restored here.' : `It cannot be restored here: ${checked.refusal}`}`,
         };
       }
       const { resume } = options;

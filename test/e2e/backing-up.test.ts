@@ -113,7 +113,12 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     const env = { DATA_DIR: dataDir };
     const jobferry = await startJobferry({ env: { ...env, BOOTSTRAP_API_KEY: 'key-of-another-account' } });
     embedded = { jobferry, env, url: await embeddedUrl(dataDir) };
-    expect(await done(['restore', file, '--check'], env)).toMatchObject({ restorable: true });
+    expect(await done(['restore', file, '--check'], env)).toMatchObject({ refusal: null });
+    const here = await runJobferry(['restore', file, '--check'], { DATABASE_URL: databaseUrl });
+    expect(here, 'a check where it was made').toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('It is whole. It cannot be restored here'),
+    });
     const restored = await done<{ accounts: Row[] }>(['restore', file], env);
     expect(restored.accounts).toMatchObject([{ id: accountId, awaitingAck: 1, wasSuspended: false }]);
     expect(restored.accounts[0]?.interrupted).toBeGreaterThanOrEqual(1);

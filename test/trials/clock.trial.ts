@@ -32,8 +32,12 @@ it.each([
   await shift(0);
   await publishing;
   // Jobs that wait for a time an hour from now: the wait is by the clock that was wrong.
-  await client.query(`update job set scheduled_for = jobferry_now() where status = 'pending' and scheduled_for > jobferry_now() + interval '5 min'`);
-  await client.query('update queue set hold_until = jobferry_now() where hold_until > jobferry_now() + interval \'5 min\'');
+  await client.query(
+    `update job set scheduled_for = jobferry_now() where status = 'pending' and scheduled_for > jobferry_now() + interval '5 min'`,
+  );
+  await client.query(
+    "update queue set hold_until = jobferry_now() where hold_until > jobferry_now() + interval '5 min'",
+  );
   const verdict = await load.judge(databaseUrl);
   const said = jobferry.logs.filter(({ msg }) => /clock/.test(msg)).map(({ msg }) => msg);
   await report(`9 clock, ${name}`, { ...verdict, log: [...new Set(said)] });
@@ -48,7 +52,9 @@ it('trial 9: a retention of 20 s, with jobs in backoff and delayed', async () =>
   await api.createQueue({ name: 'q', webhookUrl: 'http://127.0.0.1:9/', backoffDelay: 3600, backoffType: 'fixed' });
   const jobs = [await api.publish('q'), await api.publish('q', { payload: {}, delay: 60 })];
   await sleep(40_000);
-  const states = await Promise.all(jobs.map(async ({ id }) => (await api.call<{ status: string }>('GET', `/v1/jobs/${id}`)).body.status));
+  const states = await Promise.all(
+    jobs.map(async ({ id }) => (await api.call<{ status: string }>('GET', `/v1/jobs/${id}`)).body.status),
+  );
   await report('9 a short retention', { states });
   expect(states).toEqual(['pending', 'pending']);
 });

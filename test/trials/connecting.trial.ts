@@ -31,9 +31,13 @@ it('trial 2: each way to connect works, or is refused in words', async () => {
     'several hosts, target_session_attrs=read-write': await saidAbout(`${several}?target_session_attrs=read-write`),
     'several hosts': await saidAbout(several),
     'several hosts, none there': await saidAbout('postgres://u@127.0.0.1:1,127.0.0.1:2/x'),
-    'sslmode=require, a server without TLS': await saidAbout(with_((one) => one.searchParams.set('sslmode', 'require'))),
+    'sslmode=require, a server without TLS': await saidAbout(
+      with_((one) => one.searchParams.set('sslmode', 'require')),
+    ),
     'a database that does not exist': await saidAbout(with_((one) => Object.assign(one, { pathname: '/nothing' }))),
-    'a name that does not resolve': await saidAbout(with_((one) => Object.assign(one, { hostname: 'nothing.invalid' }))),
+    'a name that does not resolve': await saidAbout(
+      with_((one) => Object.assign(one, { hostname: 'nothing.invalid' })),
+    ),
     'default_transaction_read_only=on': await saidAbout(readOnly.url),
   };
   const words = JSON.parse(JSON.stringify(found).replaceAll(url.host, 'HOST')) as typeof found;

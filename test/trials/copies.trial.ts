@@ -75,7 +75,12 @@ describe.skipIf(POSTGRES_15 === null)('trial 4: backup and restore', () => {
     const again = load.requests.slice(before).map((request) => request.json().id);
     for (const one of processes) await one.kill();
     const jobs = Object.values(inCopy).reduce((sum, count) => sum + count, 0);
-    return { inCopy, notInCopy: atEnd.accepted - jobs, deliveredAgain: new Set(again).size, after: await statesOf(url) };
+    return {
+      inCopy,
+      notInCopy: atEnd.accepted - jobs,
+      deliveredAgain: new Set(again).size,
+      after: await statesOf(url),
+    };
   }
 
   it('pg_dump: the copy delivers again', async () => {
@@ -92,7 +97,9 @@ describe.skipIf(POSTGRES_15 === null)('trial 4: backup and restore', () => {
     must('restore', await runJobferry(['restore', join(folder, 'backup')], embedded, 120_000));
     const before = load.requests.length;
     const first = await startJobferry({ env: { ...embedded, ...env } });
-    const accounts = JSON.parse(must('list', await runJobferry(['account', 'list', '--json'], embedded))) as { id: string }[];
+    const accounts = JSON.parse(must('list', await runJobferry(['account', 'list', '--json'], embedded))) as {
+      id: string;
+    }[];
     const whileSuspended = load.requests.length - before;
     await first.kill();
     must('backup', await runJobferry(['backup', join(folder, 'back')], embedded));

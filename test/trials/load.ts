@@ -121,7 +121,9 @@ export class TrialLoad {
         const { id } = request.json();
         deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
       }
-      const jobs = [...this.#accepted].map(([id, queue]) => [deliveries.get(id) ?? 0, QUEUES[queue].deliveries] as const);
+      const jobs = [...this.#accepted].map(
+        ([id, queue]) => [deliveries.get(id) ?? 0, QUEUES[queue].deliveries] as const,
+      );
       return {
         ...{ answers: this.#answers, accepted: jobs.length, completed, dead },
         gone: jobs.length - completed - dead,

@@ -25,7 +25,9 @@ describe.skipIf(hasNoPgBouncer)('trial 3: PgBouncer', () => {
     const ends = await Promise.all(
       Array.from({ length: 4 }, () => runJobferry(['serve'], { DATABASE_URL: databaseUrl, BOOTSTRAP_API_KEY: KEY })),
     );
-    said[name] = [...new Set(ends.map(({ stderr }) => stderr.split('\n').find((line) => line.startsWith('jobferry: ')) ?? ''))].join('; ');
+    said[name] = [
+      ...new Set(ends.map(({ stderr }) => stderr.split('\n').find((line) => line.startsWith('jobferry: ')) ?? '')),
+    ].join('; ');
     expect(ends.map(({ code }) => code)).toEqual([1, 1, 1, 1]);
     expect(said[name]).toContain('DIRECT_DATABASE_URL');
   });
@@ -35,7 +37,9 @@ describe.skipIf(hasNoPgBouncer)('trial 3: PgBouncer', () => {
     const databaseUrl = await startPgBouncer(direct, { mode: 'transaction', connectQuery: SETTINGS });
     const env = { BOOTSTRAP_API_KEY: KEY, DIRECT_DATABASE_URL: direct };
     const roles = ['api', 'api', 'worker', 'worker'] as const;
-    const processes = await Promise.all(roles.map((role) => startJobferry({ databaseUrl, role, env, readyWithinMs: 60_000 })));
+    const processes = await Promise.all(
+      roles.map((role) => startJobferry({ databaseUrl, role, env, readyWithinMs: 60_000 })),
+    );
     const apis = processes.slice(0, 2).map(({ baseUrl }) => createApi(baseUrl, KEY));
     let turn = 0;
     const load = await TrialLoad.open(() => {

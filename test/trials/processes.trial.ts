@@ -33,7 +33,11 @@ describe('trial 5: another version', () => {
         return [args.join(' '), { code, said: stderr.trim().split('\n').at(-1) }] as const;
       }),
     );
-    const found = { ready: await statusOf(running.baseUrl, '/readyz'), newQueue: queue.status, ...Object.fromEntries(ended) };
+    const found = {
+      ready: await statusOf(running.baseUrl, '/readyz'),
+      newQueue: queue.status,
+      ...Object.fromEntries(ended),
+    };
     await report('5 a later version has migrated', found);
     expect(found).toMatchObject({ ready: 200, newQueue: 201 });
     for (const [, { code }] of ended) expect(code).toBe(1);
@@ -51,10 +55,17 @@ describe.skipIf(hasNoSystemd)('trial 6: systemd', () => {
     }
     const units = (await readdir(join(folder, 'units'))).map((name) => join(folder, 'units', name));
     const verified = spawnSync('systemd-analyze', ['verify', ...units], { encoding: 'utf8' });
-    const exposed = spawnSync('systemd-analyze', ['security', '--offline=true', '--no-pager', ...units], { encoding: 'utf8' });
+    const exposed = spawnSync('systemd-analyze', ['security', '--offline=true', '--no-pager', ...units], {
+      encoding: 'utf8',
+    });
     const found = {
-      verify: verified.stderr.trim().split('\n').filter((line) => line.includes(folder)),
-      exposure: [...exposed.stdout.matchAll(/exposure level for (\S+): ([\d.]+ \w+)/g)].map(([, unit, level]) => `${unit}: ${level}`),
+      verify: verified.stderr
+        .trim()
+        .split('\n')
+        .filter((line) => line.includes(folder)),
+      exposure: [...exposed.stdout.matchAll(/exposure level for (\S+): ([\d.]+ \w+)/g)].map(
+        ([, unit, level]) => `${unit}: ${level}`,
+      ),
     };
     await report('6 systemd', found);
     expect(found.verify).toEqual([]);

@@ -29,13 +29,27 @@ export async function startInstalled(): Promise<InstalledServer> {
   const user = await chooseServerUser(folder);
   if (user !== null) chownSync(folder, user.uid, user.gid);
   const run = (program: string, ...args: string[]) =>
-    execFileSync(join(POSTGRES_15 ?? '', program), args, { ...user, cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    execFileSync(join(POSTGRES_15 ?? '', program), args, {
+      ...user,
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
   const [data, log, port] = [join(folder, 'data'), join(folder, 'log'), await freePort()];
   run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-instructions');
   // Its output goes to the log: a pipe that the server inherits would never end.
   execFileSync(
     join(POSTGRES_15 ?? '', 'pg_ctl'),
-    ['-D', data, '-l', log, '-o', `-p ${port} -c listen_addresses=127.0.0.1 -c max_connections=200 -k ${folder}`, '-w', 'start'],
+    [
+      '-D',
+      data,
+      '-l',
+      log,
+      '-o',
+      `-p ${port} -c listen_addresses=127.0.0.1 -c max_connections=200 -k ${folder}`,
+      '-w',
+      'start',
+    ],
     { ...user, cwd: folder, stdio: 'ignore' },
   );
   afterAll(() => {
@@ -52,6 +66,9 @@ export async function startInstalled(): Promise<InstalledServer> {
     url: createDatabase('jobferry'),
     createDatabase,
     run,
-    logged: (severities) => readFileSync(log, 'utf8').split('\n').filter((line) => severities.test(line)),
+    logged: (severities) =>
+      readFileSync(log, 'utf8')
+        .split('\n')
+        .filter((line) => severities.test(line)),
   };
 }

@@ -7,6 +7,7 @@ import { rollUp } from '../../db/insight/statistics.ts';
 import {
   analyzeRestored,
   areStatisticsPast,
+  type PresentAccount,
   presentAccount,
   Restoration,
 } from '../../db/operator/backup/restoration.ts';
@@ -60,19 +61,20 @@ export interface RestoreResult {
 
 /**
  * Reads a backup to its end, and finds out whether it can be restored. Writes nothing.
- * @throws BackupError if it cannot
+ * @returns `refusal`: why it cannot be restored here; null if it can
+ * @throws BackupError if the file is damaged, incomplete or no backup
  */
 export async function checkBackup(
   db: Database,
   path: string,
   { accountId, progress }: Pick<RestoreOptions, 'accountId' | 'progress'>,
-): Promise<{ header: BackupHeader; end: BackupEnd }> {
+): Promise<{ header: BackupHeader; end: BackupEnd; refusal: string | null }> {
   let ids: string[] = [];
   let isThere = accountId === null;
   let rows = 0;
+  let present: PresentAccount | null = null;
   const lookUp = async () => {
-    const present = ids.length === 0 ? null : await presentAccount(db, ids);
-    if (present !== null) throw conflict(present);
+    if (ids.length > 0) present ??= await presentAccount(db, ids);
     ids = [];
   };
   const { header, end } = await readBackupFile(path, {
@@ -86,17 +88,15 @@ export async function checkBackup(
       if (ids.length >= ACCOUNTS) await lookUp();
     },
   });
-  const { cipher } = db;
-  const here = {
-    migrations: ownMigrations(),
-    knowsKey: (id: string) => cipher.knows(id),
-    hasKey: cipher.keyId !== null,
-  };
-  const refusal = refusalOf(header, end, here);
-  if (refusal !== null) throw new BackupError(refusal);
-  if (!isThere) throw new BackupError(`the backup does not have the account ${accountId}`);
   await lookUp();
-  return { header, end };
+  const { cipher } = db;
+  const unreadable = refusalOf(header, end, {
+    migrations: ownMigrations(),
+    knowsKey: (id) => cipher.knows(id),
+    hasKey: cipher.keyId !== null,
+  });
+  const missing = isThere ? null : `the backup does not have the account ${accountId}`;
+  return { header, end, refusal: unreadable ?? missing ?? (present === null ? null : conflict(present)) };
 }
 
 /** @returns an empty text for a row of a damaged file, which is refused at its end */
@@ -108,14 +108,12 @@ function idOf(json: string): string {
   }
 }
 
-function conflict({ id, name, isBeingDeleted }: { id: string; name: string; isBeingDeleted: boolean }): BackupError {
+function conflict({ id, name, isBeingDeleted }: PresentAccount): string {
   const fix = `account delete ${id} --confirm ${JSON.stringify(name)}`;
-  return new BackupError(
-    isBeingDeleted
-      ? `account ${id} is being deleted: let \`${fix}\` end first`
-      : `account ${id} (${name}) exists here already, and a restore changes no account: use an empty database, or delete the account ` +
-          `first with \`${fix}\``,
-  );
+  return isBeingDeleted
+    ? `account ${id} is being deleted: let \`${fix}\` end first`
+    : `account ${id} (${name}) exists here already, and a restore changes no account: use an empty database, or delete the account ` +
+        `first with \`${fix}\``;
 }
 
 /**
@@ -125,7 +123,8 @@ function conflict({ id, name, isBeingDeleted }: { id: string; name: string; isBe
  */
 export async function restore(db: Database, path: string, options: RestoreOptions): Promise<RestoreResult> {
   const { url, accountId, periods, progress } = options;
-  const { header, end } = await checkBackup(db, path, options);
+  const { header, end, refusal } = await checkBackup(db, path, options);
+  if (refusal !== null) throw new BackupError(refusal);
   await untilCounted(db, header.madeAt, periods.retentionMs);
   const total = Object.values(end.rows).reduce((sum, rows) => sum + rows, 0);
   const result = await Restoration.run({ db, url }, header, async (restoration) => {
