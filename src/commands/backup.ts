@@ -54,6 +54,7 @@ const restoring = command({
   summary: 'Restore all accounts of a backup, or one. They are suspended until `account resume`. All or nothing.',
   options: {
     account: { value: 'ID', help: 'only this account' },
+    operator: { help: 'also if the oldest account of the file becomes the first one here, which is the operator’s' },
     resume: { help: 'deliver at once: jobs that were delivered after the backup are delivered again' },
     check: { help: 'only read the file, and say whether it can be restored here; ends with 1 if it is damaged' },
   },
@@ -65,15 +66,16 @@ const restoring = command({
       const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
       const steps = { verifying: progressIn(log, 'verifying the backup'), restoring: progressIn(log, 'restoring') };
       const progress = (step: keyof typeof steps, rows: number, of: number | null) => steps[step](rows, of);
+      const { operator, resume } = options;
+      const here = { accountId, operator, progress };
       if (options.check) {
-        const checked = await checkBackup(db, argument, { accountId, progress });
+        const checked = await checkBackup(db, argument, here);
         return {
           json: { file: argument, refusal: checked.refusal, ...jsonOf(checked) },
           text: `${facts([['file', argument], ...factsOf(checked)])}\n\nIt is whole. ${checked.refusal === null ? 'It can be restored here.' : `It cannot be restored here: ${checked.refusal}`}`,
         };
       }
-      const { resume } = options;
-      const done = await restore(db, argument, { url, actor: OPERATOR, accountId, periods, resume, progress });
+      const done = await restore(db, argument, { ...here, url, actor: OPERATOR, periods, resume });
       const { accounts, rows } = done;
       const unknownPlans = [...new Set(accounts.map(({ plan }) => plan))].filter(
         (plan) => !Object.hasOwn(config.plans, plan),

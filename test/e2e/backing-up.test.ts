@@ -11,6 +11,7 @@ import { hasGivenServer } from '../support/given-server.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
 import { publishInSql } from '../support/publish-in-sql.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
+import { openServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** `backup` and `restore` as processes, beside a service that runs. */
@@ -113,13 +114,16 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     const env = { DATA_DIR: dataDir };
     const jobferry = await startJobferry({ env: { ...env, BOOTSTRAP_API_KEY: 'key-of-another-account' } });
     embedded = { jobferry, env, url: await embeddedUrl(dataDir) };
-    expect(await done(['restore', file, '--check'], env)).toMatchObject({ refusal: null });
+    expect(await done(['restore', file, '--check'], env), 'beside an account that is younger').toMatchObject({
+      refusal: expect.stringContaining('--operator'),
+    });
+    expect(await done(['restore', file, '--operator', '--check'], env)).toMatchObject({ refusal: null });
     const here = await runJobferry(['restore', file, '--check'], { DATABASE_URL: databaseUrl });
     expect(here, 'a check where it was made').toMatchObject({
       code: 0,
       stdout: expect.stringContaining('It is whole. It cannot be restored here'),
     });
-    const restored = await done<{ accounts: Row[] }>(['restore', file], env);
+    const restored = await done<{ accounts: Row[] }>(['restore', file, '--operator'], env);
     expect(restored.accounts).toMatchObject([{ id: accountId, awaitingAck: 1, wasSuspended: false }]);
     expect(restored.accounts[0]?.interrupted).toBeGreaterThanOrEqual(1);
 
@@ -161,8 +165,7 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     await embedded.jobferry.kill();
     await done(['backup', file, '--account', accountId], embedded.env);
     const { url } = await createTestDatabase();
-    const target = await connect(url);
-    await aheadOfBackup({ query: async (text) => (await target.query(String(text))).rows });
+    await aheadOfBackup(openServices(url).db);
     const restored = await done<Row>(['restore', file, '--resume'], { DATABASE_URL: url });
     expect(restored.accounts).toMatchObject([{ id: accountId, interrupted: 0 }]);
     const jobferry = await startJobferry({ databaseUrl: url, role: 'api' });
@@ -183,17 +186,16 @@ describe('a backup or a restore that is killed', () => {
     [sourceUrl, targetUrl] = (await Promise.all([createTestDatabase(), createTestDatabase()]).then((made) =>
       made.map(({ url }) => url),
     )) as [string, string];
-    const source = await connect(sourceUrl);
+    const source = openServices(sourceUrl).db;
     await source.query(`insert into account (name, plan) values ('big', 'pro')`);
     await source.query(
       `insert into queue (account_id, name, webhook_url, signing_secret, max_attempts, max_defers, concurrency, dlq_enabled, mode,
                           rate_limit_window, ack_timeout, ack_timeout_action, backoff_type, backoff_delay)
        select id, 'q', 'http://127.0.0.1:9/', 's', 3, 50, 5, true, 'standard', 60, 300, 'retry', 'fixed', 2 from account`,
     );
-    const { rows } = await source.query<{ id: string }>('select id from queue');
-    await source.query(`select ${publishInSql(rows[0]?.id ?? '', 2000)}`);
-    const target = await connect(targetUrl);
-    await aheadOfBackup({ query: async (text) => (await target.query(String(text))).rows });
+    const queue = await source.one<{ id: string }>('select id from queue');
+    await source.query(`select ${publishInSql(queue?.id ?? '', 2000)}`);
+    await aheadOfBackup(openServices(targetUrl).db);
   });
 
   /** Runs a command until it waits for a lock of a table that the test holds, kills it, and lets the table go. */
@@ -239,8 +241,7 @@ describe('a backup or a restore that is killed', () => {
     const env = { DATABASE_URL: sourceUrl, NODE_OPTIONS: '--max-old-space-size=64' };
     await done(['backup', file], env);
     const { url } = await createTestDatabase();
-    const target = await connect(url);
-    await aheadOfBackup({ query: async (text) => (await target.query(String(text))).rows });
+    await aheadOfBackup(openServices(url).db);
     await done(['restore', file], { ...env, DATABASE_URL: url });
     const sizes = await rowsOf(url, 'select sum(octet_length(payload)) as bytes from job');
     expect(sizes).toEqual(await rowsOf(sourceUrl, 'select sum(octet_length(payload)) as bytes from job'));
@@ -257,8 +258,7 @@ describe('for people', () => {
     const made = await runJobferry(['backup', file], { DATABASE_URL: url });
     expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^account +1$/m) });
     const target = (await createTestDatabase()).url;
-    const there = await connect(target);
-    await aheadOfBackup({ query: async (text) => (await there.query(String(text))).rows });
+    await aheadOfBackup(openServices(target).db);
     const { stdout } = await runJobferry(['restore', file], { DATABASE_URL: target });
     expect(stdout).toMatch(/shop +0 +0 +no/);
     expect(stdout).toMatch(/Begin with: account resume ID/);

@@ -65,11 +65,19 @@ async function backUpTo(op: Opened, accountId: string | null = null): Promise<st
   return file;
 }
 
-const restoreTo = (op: Opened, file: string, options: { accountId?: string; resume?: boolean } = {}) =>
+const restoreTo = (
+  op: Opened,
+  file: string,
+  options: { accountId?: string; resume?: boolean; operator?: boolean } = {},
+) =>
   restore(op.db, file, {
-    ...{ url: op.url, actor: OPERATOR, accountId: null, periods: PERIODS, resume: false, progress: () => undefined },
+    ...{ url: op.url, actor: OPERATOR, accountId: null, periods: PERIODS, resume: false, operator: true },
+    progress: () => undefined,
     ...options,
   });
+
+/** Of a check of all accounts. */
+const CHECKED = { accountId: null, operator: false, progress: () => undefined };
 
 type Filled = Awaited<ReturnType<typeof fill>>;
 
@@ -115,6 +123,13 @@ async function fill(op: TestServices, name: string) {
   const action = await op.bulk.startPurge(account, queue.id);
   await op.db.query('insert into bulk_action_job (job_id, action_id) values ($1, $2)', [ids[0], action]);
   return { id, account, key, queueId: queue.id, pausedId: paused.id, processing, awaiting, done, action };
+}
+
+/** A database with one account. */
+async function filledTenant(): Promise<Opened> {
+  const op = await open();
+  await op.db.query(`insert into account (name, plan) values ('younger', 'pro')`);
+  return op;
 }
 
 beforeAll(async () => {
@@ -291,7 +306,7 @@ describe('beside a service that runs', () => {
     await op.db.query('select 1');
     const before = await scans();
     const file = await backUpTo({ ...op, url }, id);
-    const { end } = await checkBackup((await openTarget()).db, file, { accountId: null, progress: () => undefined });
+    const { end } = await checkBackup((await openTarget()).db, file, CHECKED);
     expect(end.rows).toMatchObject({ account: 1, job: JOBS });
     expect(await scans()).toBe(before);
     expect(queueId).not.toBe(other.queueId);
@@ -379,7 +394,14 @@ describe('a file', () => {
     const [file, other] = [newFile(), newFile()];
     await copyFile(whole, file);
     await rewritten(whole, other, (lines) => lines.map((line) => line.replace('"plan":"pro"', '"plan":"fre"')));
-    const options = { url: target.url, actor: OPERATOR, accountId: null, periods: PERIODS, resume: false };
+    const options = {
+      url: target.url,
+      actor: OPERATOR,
+      accountId: null,
+      periods: PERIODS,
+      resume: false,
+      operator: false,
+    };
     const progress = (step: string, rows: number) => {
       if (step === 'verifying' && rows === 1) renameSync(other, file);
     };
@@ -471,13 +493,31 @@ describe('a restore is refused', () => {
   });
 
   it('if an account is here, with what to do', async () => {
-    await expect(restoreTo(source, whole)).rejects.toThrow(`account delete ${tenant.id} --confirm "tenant"`);
+    await expect(restoreTo(source, whole), 'the first account').rejects.toThrow('use an empty database');
+    const other = await source.db.one<{ id: string }>(`select id from account where name = 'other'`);
+    const ofOther = await backUpTo(source, other?.id ?? '');
+    await expect(restoreTo(source, ofOther)).rejects.toThrow(`account delete ${other?.id} --confirm "other"`);
     const target = await openTarget();
     await target.db.query(`insert into account_deletion (account_id, name, requested_by) values ($1, 'tenant', 'x')`, [
       tenant.id,
     ]);
     await expect(restoreTo(target, whole)).rejects.toThrow('is being deleted');
     expect(await target.db.query('select from account')).toEqual([]);
+  });
+
+  it('if the operator’s account would become that of a tenant, unless that is wanted', async () => {
+    const target = await openTarget();
+    await target.db.query(`insert into account (name, plan) values ('operator', 'pro')`);
+    await expect(restoreTo(target, whole, { operator: false })).rejects.toThrow(
+      /is older than the first account.*--operator/,
+    );
+    expect(await target.db.query('select from account')).toHaveLength(1);
+    await restoreTo(target, whole, { operator: true });
+    expect(await target.db.query('select from account')).toHaveLength(3);
+    // Of an account that is younger than the first one, there is nothing to say.
+    await target.db.query(`insert into account (id, name, plan) values (repeat('0', 24), 'older', 'pro')`);
+    await restoreTo(target, await backUpTo(await filledTenant()), { operator: false });
+    expect(await target.db.query('select from account')).toHaveLength(5);
   });
 
   it('if an API key is here in another account', async () => {
@@ -500,7 +540,7 @@ describe('a restore is refused', () => {
 
 it('is checked without being written', async () => {
   const target = await openTarget();
-  const { end } = await checkBackup(target.db, whole, { accountId: null, progress: () => undefined });
+  const { end } = await checkBackup(target.db, whole, CHECKED);
   expect(end).toMatchObject({ rows: { job: 2 * JOBS }, keys: [source.db.cipher.keyId] });
   expect(await target.db.query('select from account')).toEqual([]);
 });

@@ -2,13 +2,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll } from 'vitest';
 import type { Database } from '../../src/db/connection/database.ts';
+import { atEndOfFile } from './end-of-file.ts';
 
 /** An empty folder, removed when the test file is done. */
 export async function openFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'jobferry-backup-'));
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  atEndOfFile(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 

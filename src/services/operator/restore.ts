@@ -7,6 +7,7 @@ import { rollUp } from '../../db/insight/statistics.ts';
 import {
   analyzeRestored,
   areStatisticsPast,
+  firstAccount,
   type PresentAccount,
   presentAccount,
   Restoration,
@@ -36,6 +37,8 @@ interface RestoreOptions {
   periods: Periods;
   /** Whether the accounts are resumed at once. */
   resume: boolean;
+  /** Whether an account of the file may become the first one, which is the operator's. */
+  operator: boolean;
   /** Called with the part of the file that was read, from 0 to 1. */
   progress: (step: 'verifying' | 'restoring', rows: number, of: number | null) => void;
 }
@@ -67,10 +70,10 @@ export interface RestoreResult {
 export async function checkBackup(
   db: Database,
   path: string,
-  { accountId, progress }: Pick<RestoreOptions, 'accountId' | 'progress'>,
+  { accountId, operator, progress }: Pick<RestoreOptions, 'accountId' | 'operator' | 'progress'>,
 ): Promise<{ header: BackupHeader; end: BackupEnd; refusal: string | null }> {
   let ids: string[] = [];
-  let isThere = accountId === null;
+  let oldest: string | null = null;
   let rows = 0;
   let present: PresentAccount | null = null;
   const lookUp = async () => {
@@ -83,8 +86,9 @@ export async function checkBackup(
       progress('verifying', rows, null);
       if (table !== 'account') return;
       const id = idOf(json);
-      if (id === accountId) isThere = true;
-      if (accountId === null || id === accountId) ids.push(id);
+      if (accountId !== null && id !== accountId) return;
+      ids.push(id);
+      if (oldest === null || id < oldest) oldest = id;
       if (ids.length >= ACCOUNTS) await lookUp();
     },
   });
@@ -95,8 +99,21 @@ export async function checkBackup(
     knowsKey: (id) => cipher.knows(id),
     hasKey: cipher.keyId !== null,
   });
-  const missing = isThere ? null : `the backup does not have the account ${accountId}`;
-  return { header, end, refusal: unreadable ?? missing ?? (present === null ? null : conflict(present)) };
+  const missing = accountId === null || oldest !== null ? null : `the backup does not have the account ${accountId}`;
+  const conflicting = present === null ? null : conflict(present);
+  const refusal = unreadable ?? missing ?? conflicting ?? (operator ? null : await takeover(db, oldest));
+  return { header, end, refusal };
+}
+
+/** The oldest account is the operator's. A tenant's must not become that unnoticed. */
+async function takeover(db: Database, oldest: string | null): Promise<string | null> {
+  const first = await firstAccount(db);
+  if (first === null || oldest === null || oldest > first.id) return null;
+  return (
+    `account ${oldest} is older than the first account here, ${first.id} (${first.name}), and would be the operator's in its ` +
+    'place: it would get BOOTSTRAP_API_KEY and the people of the OpenID provider, and see the load of all accounts; ' +
+    'add --operator if it may'
+  );
 }
 
 /** @returns an empty text for a row of a damaged file, which is refused at its end */
@@ -108,12 +125,13 @@ function idOf(json: string): string {
   }
 }
 
-function conflict({ id, name, isBeingDeleted }: PresentAccount): string {
+function conflict({ id, name, isBeingDeleted, isFirst }: PresentAccount): string {
   const fix = `account delete ${id} --confirm ${JSON.stringify(name)}`;
-  return isBeingDeleted
-    ? `account ${id} is being deleted: let \`${fix}\` end first`
-    : `account ${id} (${name}) exists here already, and a restore changes no account: use an empty database, or delete the account ` +
-        `first with \`${fix}\``;
+  if (isBeingDeleted) return `account ${id} is being deleted: let \`${fix}\` end first`;
+  return (
+    `account ${id} (${name}) exists here already, and a restore changes no account: use an empty database` +
+    (isFirst ? '' : `, or delete the account first with \`${fix}\``)
+  );
 }
 
 /**

@@ -116,7 +116,9 @@ export class Restoration {
         `select pg_try_advisory_xact_lock(hashtextextended('jobferry restore', 0)) as alone`,
       );
       if (rows[0]?.alone !== true)
-        throw new BackupError('another restore is running in this database: wait for its end');
+        throw new BackupError(
+          'another restore is running in this database, or one that was killed ends within a minute: wait for that',
+        );
       const statements = await statementsFor(client, backup.columns);
       const result = await work(new Restoration(client, backup.madeAt, statements));
       await client.query('commit');
@@ -217,20 +219,28 @@ function explained(error: unknown): unknown {
 }
 
 const PRESENT = `
-  select a.id, a.name, false as "isBeingDeleted" from account a where a.id = any ($1)
+  select a.id, a.name, false as "isBeingDeleted", a.id = (select id from account order by id limit 1) as "isFirst"
+    from account a where a.id = any ($1)
    union all
-  select d.account_id, d.name, true from account_deletion d where d.account_id = any ($1) and d.finished_at is null
+  select d.account_id, d.name, true, false from account_deletion d where d.account_id = any ($1) and d.finished_at is null
    order by 1 limit 1`;
 
 export interface PresentAccount {
   id: string;
   name: string;
   isBeingDeleted: boolean;
+  /** Whether it is the operator's, which cannot be deleted. */
+  isFirst: boolean;
 }
 
 /** @returns one of the accounts that is here; null if none is */
 export function presentAccount(db: Database, ids: readonly string[]): Promise<PresentAccount | null> {
   return db.one<PresentAccount & Record<string, unknown>>(PRESENT, [ids]);
+}
+
+/** @returns the operator's account; null if there is none yet */
+export function firstAccount(db: Database): Promise<{ id: string; name: string } | null> {
+  return db.one<{ id: string; name: string }>('select id, name from account order by id limit 1');
 }
 
 /** Whether the statistics have all attempts until then, so that attempts of a backup from then are not counted again. */

@@ -120,13 +120,13 @@ export class Snapshot {
   }
 
   async *#ofAccount(accountId: string): AsyncGenerator<BackupRow> {
-    for (const table of OF_ACCOUNT) yield* this.#of(table, 'account_id', accountId);
     for await (const row of this.#of(QUEUES, 'account_id', accountId)) {
       yield row;
       for (const table of OF_QUEUE) yield* this.#of(table, 'queue_id', row.id);
       if (this.#behind.has(row.id)) yield* this.#recentStatistics(row.id);
       yield* this.#jobs(row.id);
     }
+    for (const table of OF_ACCOUNT) yield* this.#of(table, 'account_id', accountId);
   }
 
   async *#jobs(queueId: string): AsyncGenerator<BackupRow> {

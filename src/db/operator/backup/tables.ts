@@ -14,7 +14,7 @@ export const QUEUES: BackedUpTable = { name: 'queue', key: [text('id')] };
 export const JOBS: BackedUpTable = { name: 'job', key: [text('id')] };
 export const RECEIPTS: BackedUpTable = { name: 'account_deletion', key: [text('account_id')] };
 
-/** Read by `account_id`. */
+/** Read by `account_id`, after the queues, which rows of them may refer to. */
 export const OF_ACCOUNT: readonly BackedUpTable[] = [
   { name: 'api_key', key: [text('id')] },
   { name: 'member', key: [text('id')] },
@@ -43,7 +43,7 @@ export const OF_JOBS: readonly BackedUpTable[] = [
 
 /** The kinds of rows in a backup, in an order in which foreign keys hold. */
 export const BACKED_UP: readonly BackedUpTable[] = [
-  ...[ACCOUNTS, ...OF_ACCOUNT, QUEUES, ...OF_QUEUE, RECENT_STATS, RECENT_COMPLETED, JOBS, ...OF_JOBS, RECEIPTS],
+  ...[ACCOUNTS, QUEUES, ...OF_QUEUE, RECENT_STATS, RECENT_COMPLETED, JOBS, ...OF_JOBS, ...OF_ACCOUNT, RECEIPTS],
 ];
 
 /** Why the other tables are not in a backup. */
