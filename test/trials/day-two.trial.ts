@@ -20,7 +20,7 @@ it('trial 8: accounts are listed, changed, suspended and deleted by commands, an
   const { id, key } = await createAccount(databaseUrl);
   const api = createApi(jobferry.baseUrl, key);
   const { db, auditOf } = openServices(databaseUrl);
-  const receiver = await openReceiver({ status: 503, headers: { 'retry-after': 3600 } });
+  const receiver = await openReceiver({ status: 202 });
 
   const listed = await operator.json<object[]>('account', 'list');
   await operator.run('account', 'set-plan', id, '--plan', 'free');
@@ -28,20 +28,23 @@ it('trial 8: accounts are listed, changed, suspended and deleted by commands, an
 
   await db.query(`update account set plan = 'gold' where id = $1`, [id]);
   await sleep(1500); // how long a process may remember a plan
-  const queue = await api.call<{ id: string }>('POST', '/v1/queues', { name: 'q', webhookUrl: receiver.url });
+  const settings = { name: 'q', webhookUrl: receiver.url, mode: 'ack', concurrency: 1 };
+  const queue = await api.call<{ id: string }>('POST', '/v1/queues', settings);
   const graphql = await createGraphQLClient(jobferry.baseUrl, key).send('{ account { id } }');
   await operator.run('account', 'set-plan', id, '--plan', 'pro');
   await sleep(1500);
 
-  const published = await api.call<{ id: string }>('POST', '/v1/queues/q/jobs', { payload: {} });
-  const job = published.body.id;
-  await api.waitForJob(job, ({ deferCount }) => deferCount === 1);
-  receiver.respondWith({ status: 200 });
+  // The first one asks for a hold of the whole queue, for an hour.
+  const jobs: string[] = [];
+  for (let n = 0; n < 4; n += 1) jobs.push((await api.publish('q')).id);
+  await api.waitForStatus(jobs[0] ?? '', 'awaiting_ack');
+  await api.call('POST', `/v1/jobs/${jobs[0]}/defer`, { retryAfter: 3600, scope: 'queue' });
+  await api.updateQueue(queue.body.id, { mode: 'standard' });
+  const held = await operator.json<{ state: string }>('queue', 'show', queue.body.id);
   await operator.run('queue', 'release-hold', queue.body.id);
-  const released = await api.waitForStatus(job, 'completed').then(
-    () => 'delivered',
-    () => 'not delivered',
-  );
+  const isOver = async () => (await api.listJobs(queue.body.id, '?status=completed')).total === jobs.length;
+  await waitFor(isOver).catch(() => undefined);
+  const delivered = (await api.listJobs(queue.body.id, '?status=completed')).total;
 
   await operator.run('account', 'suspend', id);
   const refused = await waitFor(async () => {
@@ -52,10 +55,15 @@ it('trial 8: accounts are listed, changed, suspended and deleted by commands, an
   const left = await db.query('select from job where account_id = $1', [id]);
   const found = {
     ...{ accountsListed: listed.length, audited, withUnknownPlan: { newQueue: queue.status, graphql: graphql.status } },
-    ...{ jobOfReleasedHold: released, publishWhileSuspended: refused, removed: receipt.removed, jobsLeft: left.length },
+    ...{
+      hold: { jobs: jobs.length, state: held.state, deliveredAfterRelease: delivered },
+      publishWhileSuspended: refused,
+      removed: receipt.removed,
+      jobsLeft: left.length,
+    },
   };
   await report('8 accounts and holds', found);
-  expect(found).toMatchObject({ jobOfReleasedHold: 'delivered', publishWhileSuspended: 403, jobsLeft: 0 });
+  expect(found).toMatchObject({ hold: { deliveredAfterRelease: 4 }, publishWhileSuspended: 403, jobsLeft: 0 });
   expect(audited).toContain('account.set_plan');
 });
 

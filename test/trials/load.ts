@@ -17,6 +17,8 @@ type QueueName = keyof typeof QUEUES;
 export interface Verdict {
   /** Answers to publishes by status. */
   answers: Record<string, number>;
+  /** Answers to acks by status. */
+  reports: Record<string, number>;
   accepted: number;
   completed: number;
   dead: number;
@@ -34,24 +36,24 @@ export class TrialLoad {
   readonly #api: () => Api;
   readonly #accepted = new Map<string, QueueName>();
   readonly #answers: Record<string, number> = {};
+  readonly #reports: Record<string, number>;
   readonly #running = new Set<Promise<void>>();
 
-  private constructor(receiver: Receiver, api: () => Api) {
+  private constructor(receiver: Receiver, api: () => Api, reports: Record<string, number>) {
     this.#receiver = receiver;
     this.#api = api;
+    this.#reports = reports;
   }
 
   /** @param api returns the API that gets the next publish */
   static async open(api: () => Api): Promise<TrialLoad> {
     const held = new Set<string>();
-    const acks = new Set<Promise<unknown>>();
+    const reports: Record<string, number> = {};
     const respond = (request: ReceivedRequest) => {
       const { queue, id } = request.json();
       if (queue === 'failing') return { status: 500 };
       if (queue === 'ack') {
-        // After the answer, or the report would come before the job waits for it.
-        const ack = sleep(200).then(() => api().call('POST', `/v1/jobs/${id}/ack`));
-        acks.add(ack.catch(() => undefined).finally(() => acks.delete(ack)));
+        void reportLater(api, id, reports);
         return { status: 202 };
       }
       if (queue !== 'held' || held.has(id)) return { status: 200 };
@@ -62,7 +64,7 @@ export class TrialLoad {
     for (const [name, { settings }] of Object.entries(QUEUES)) {
       await api().createQueue({ name, webhookUrl: receiver.url, concurrency: 100, ...settings });
     }
-    return new TrialLoad(receiver, api);
+    return new TrialLoad(receiver, api, reports);
   }
 
   get requests(): readonly ReceivedRequest[] {
@@ -92,8 +94,7 @@ export class TrialLoad {
     const answer = await this.#api()
       .call<{ id: string }>('POST', `/v1/queues/${queue}/jobs`, body)
       .catch(() => null);
-    const status = String(answer?.status ?? 'none');
-    this.#answers[status] = (this.#answers[status] ?? 0) + 1;
+    count(this.#answers, answer?.status ?? 'none');
     if (answer?.status === 201 || answer?.status === 200) this.#accepted.set(answer.body.id, queue);
   }
 
@@ -125,7 +126,7 @@ export class TrialLoad {
         ([id, queue]) => [deliveries.get(id) ?? 0, QUEUES[queue].deliveries] as const,
       );
       return {
-        ...{ answers: this.#answers, accepted: jobs.length, completed, dead },
+        ...{ answers: this.#answers, reports: this.#reports, accepted: jobs.length, completed, dead },
         gone: jobs.length - completed - dead,
         repeated: jobs.reduce((sum, [was, expected]) => sum + Math.max(0, was - expected), 0),
         undelivered: jobs.filter(([was]) => was === 0).length,
@@ -133,5 +134,22 @@ export class TrialLoad {
     } finally {
       await client.end();
     }
+  }
+}
+
+function count(counts: Record<string, number>, what: number | string): void {
+  counts[what] = (counts[what] ?? 0) + 1;
+}
+
+/** Acks a job once it waits for that, which is after the answer to its delivery, and repeats what fails. */
+async function reportLater(api: () => Api, id: string, reports: Record<string, number>): Promise<void> {
+  for (let tries = 0; tries < 300; tries += 1) {
+    await sleep(200);
+    const status = await api()
+      .call('POST', `/v1/jobs/${id}/ack`)
+      .then((answer) => answer.status)
+      .catch(() => 'none');
+    if (status !== 409) count(reports, status);
+    if (status === 200 || status === 404) return;
   }
 }

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { freePort } from '../../src/db/embedded/free-port.ts';
 import { chooseServerUser } from '../../src/db/embedded/server-user.ts';
+import { atEndOfFile } from '../support/end-of-file.ts';
 
 /** Programs of an installed PostgreSQL, for `describe.skipIf`; null if there is none. */
 export const POSTGRES_15: string | null =
@@ -23,9 +23,12 @@ export interface InstalledServer {
   logged(severities: RegExp): string[];
 }
 
-/** Starts a PostgreSQL 15 as an operator would, as a user without rights. It ends with the test file. */
-export async function startInstalled(): Promise<InstalledServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'jobferry-trial-'));
+/**
+ * Starts a PostgreSQL 15 as an operator would, as a user without rights. It ends with the test file.
+ * @param parent the folder of its folder
+ */
+export async function startInstalled(parent = tmpdir()): Promise<InstalledServer> {
+  const folder = mkdtempSync(join(parent, 'jobferry-trial-'));
   const user = await chooseServerUser(folder);
   if (user !== null) chownSync(folder, user.uid, user.gid);
   const run = (program: string, ...args: string[]) =>
@@ -52,7 +55,7 @@ export async function startInstalled(): Promise<InstalledServer> {
     ],
     { ...user, cwd: folder, stdio: 'ignore' },
   );
-  afterAll(() => {
+  atEndOfFile(() => {
     run('pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop');
     rmSync(folder, { recursive: true, force: true });
   });
