@@ -1,4 +1,5 @@
 import { ACCOUNT_COMMANDS } from './accounts.ts';
+import { BACKUP_COMMANDS } from './backup.ts';
 import type { Command } from './command.ts';
 import { CONFIG_COMMANDS } from './config.ts';
 import { DOCTOR_COMMANDS } from './doctor.ts';
@@ -15,5 +16,6 @@ export const COMMANDS: readonly Command[] = [
   ...QUEUE_COMMANDS,
   ...JOB_COMMANDS,
   ...CONFIG_COMMANDS,
+  ...BACKUP_COMMANDS,
   ...DOCTOR_COMMANDS,
 ];

@@ -52,6 +52,7 @@ const AUDIT_ACTIONS = [
   'account.suspend',
   'account.resume',
   'account.delete',
+  'account.restore',
   'api_key.create',
   'api_key.revoke',
   'member.create',

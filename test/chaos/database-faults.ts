@@ -1,8 +1,9 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { addressOf } from '../support/tcp-relay.ts';
+import { fillWith } from './disk.ts';
 import { type Fault, note, underWay, untilBusyAgain, untilWorking } from './faults.ts';
 import type { FaultRecord } from './records.ts';
 import type { Rig } from './rig.ts';
@@ -138,12 +139,12 @@ export function fillDisk(folder: string, ms: number): Fault {
   return async (rig) => {
     const record = note(rig, 'disk-full', { underWay: underWay(rig), boundMs: RECOVERED_MS });
     const filler = join(folder, 'filler');
-    await fill(filler);
+    await fillWith(filler);
     const until = Date.now() + ms;
     // Space that the server frees is filled as well.
     while (Date.now() < until) {
       await wait(1000);
-      await fill(filler);
+      await fillWith(filler);
     }
     await rm(filler, { force: true });
     const freedAt = Date.now();
@@ -158,17 +159,6 @@ const RECOVERED_MS = 10_000;
 
 function heal(record: FaultRecord, overAt: number): void {
   Object.assign(record, { overAt, healedAt: Date.now(), boundMs: RECOVERED_MS });
-}
-
-async function fill(path: string): Promise<void> {
-  const block = Buffer.alloc(1 << 20);
-  for (let size = block.length; size >= 4096; ) {
-    const isFull = await writeFile(path, block.subarray(0, size), { flag: 'a' }).then(
-      () => false,
-      () => true,
-    );
-    if (isFull) size /= 2;
-  }
 }
 
 /** F-40: every commit waits for a standby that does not respond. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rmdir } from 'node:fs/promises';
+import { mkdtemp, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,4 +24,16 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
       await rmdir(folder);
     },
   };
+}
+
+/** Writes to the file until its file system has no room left. */
+export async function fillWith(path: string): Promise<void> {
+  const block = Buffer.alloc(1 << 20);
+  for (let size = block.length; size >= 4096; ) {
+    const isFull = await writeFile(path, block.subarray(0, size), { flag: 'a' }).then(
+      () => false,
+      () => true,
+    );
+    if (isFull) size /= 2;
+  }
 }

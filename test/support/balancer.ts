@@ -17,7 +17,12 @@ export interface Balancer {
 /** `NGINX=/usr/sbin/nginx` runs the tests with the real one. */
 export function startBalancer(upstreams: readonly string[]): Promise<Balancer> {
   const { NGINX } = process.env;
-  return NGINX === undefined ? startOwn(upstreams) : startNginx(NGINX, upstreams);
+  return NGINX === undefined
+    ? startOwn(upstreams)
+    : startNginx(
+        NGINX,
+        upstreams.map((path) => `unix:${path}`),
+      );
 }
 
 /**
@@ -64,10 +69,14 @@ async function startOwn(upstreams: readonly string[]): Promise<Balancer> {
   return { socketPath, failed };
 }
 
-async function startNginx(program: string, upstreams: readonly string[]): Promise<Balancer> {
+/**
+ * @param upstreams as nginx writes them
+ * @param port a port of 127.0.0.1 on which it listens, too
+ */
+export async function startNginx(program: string, upstreams: readonly string[], port?: number): Promise<Balancer> {
   const folder = await emptyFolder();
   const socketPath = join(folder, 'nginx.sock');
-  const servers = upstreams.map((path) => `server unix:${path} max_fails=1 fail_timeout=2s;`);
+  const servers = upstreams.map((address) => `server ${address} max_fails=1 fail_timeout=1s;`);
   await mkdir(join(folder, 'tmp'));
   await writeFile(
     join(folder, 'nginx.conf'),
@@ -79,7 +88,7 @@ async function startNginx(program: string, upstreams: readonly string[]): Promis
        uwsgi_temp_path ${folder}/tmp/u; scgi_temp_path ${folder}/tmp/s;
        upstream jobferry { ${servers.join(' ')} keepalive 16; }
        server {
-         listen unix:${socketPath};
+         listen unix:${socketPath}; ${port === undefined ? '' : `listen 127.0.0.1:${port};`}
          location / { proxy_pass http://jobferry; proxy_http_version 1.1; proxy_set_header Connection ""; }
        }
      }`,

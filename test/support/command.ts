@@ -13,11 +13,16 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const GIVE_UP_MS = 25_000;
 
 /** Runs `jobferry <args>` to its end, with nothing of the developer's own settings. */
-export async function runJobferry(
+export function runJobferry(
   args: string[],
   env: Record<string, string> = {},
   giveUpMs = GIVE_UP_MS,
 ): Promise<CommandResult> {
+  return beginJobferry(args, env, giveUpMs).ended;
+}
+
+/** The same, for a command that is killed. */
+export function beginJobferry(args: string[], env: Record<string, string> = {}, giveUpMs = GIVE_UP_MS) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...env },
@@ -28,8 +33,11 @@ export async function runJobferry(
     child.once('error', reject);
     child.once('close', resolve);
   });
-  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
-  return { code, stdout, stderr };
+  const whole = async (): Promise<CommandResult> => {
+    const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+    return { code, stdout, stderr };
+  };
+  return { ended: whole(), kill: (signal: NodeJS.Signals) => child.kill(signal) };
 }
 
 /** Runs an admin command, and returns its result. */

@@ -18,6 +18,7 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'account.set_plan': { verb: 'changed the plan of', label: 'plan changed', icon: 'settings' },
   'account.suspend': { verb: 'suspended the account', label: 'account suspended', icon: 'paused' },
   'account.resume': { verb: 'resumed the account', label: 'account resumed', icon: 'play' },
+  'account.restore': { verb: 'restored the account', label: 'account restored', icon: 'undo' },
   'account.delete': { verb: 'deleted the account', label: 'account deleted', icon: 'deleted' },
   'api_key.create': { verb: 'made the API key', label: 'API key made', icon: 'key' },
   'api_key.revoke': { verb: 'revoked the API key', label: 'API key revoked', icon: 'key' },

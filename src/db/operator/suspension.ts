@@ -8,7 +8,7 @@ import type { Database, Statement } from '../connection/database.ts';
  */
 
 /** The actor of the pauses. A queue that was paused before keeps its pause, and stays paused afterwards. */
-const PAUSED_BY = 'operator (account suspended)';
+export const PAUSED_BY = 'operator (account suspended)';
 /** Queues of one statement, because claims wait for none that is locked. */
 const BATCH = 500;
 

@@ -1,0 +1,149 @@
+import { findAccount } from '../db/operator/accounts.ts';
+import { schemaState } from '../db/schema/migrate.ts';
+import { OPERATOR } from '../domain/audit.ts';
+import { type BackupEnd, BackupError, type BackupHeader } from '../domain/backup.ts';
+import type { Logger } from '../log.ts';
+import { openDatabase } from '../open-database.ts';
+import { backUp } from '../services/operator/backup.ts';
+import { checkBackup, type RestoredAccount, restore } from '../services/operator/restore.ts';
+import { VERSION } from '../version.ts';
+import { command } from './command.ts';
+import { found, idOf, withDatabase } from './database.ts';
+import { type Column, facts, table } from './output.ts';
+
+const FILE = { name: 'FILE', what: 'the path of the backup' };
+/** Rows of the list of restored accounts. */
+const LISTED = 1000;
+
+const backup = command({
+  name: 'backup',
+  summary: 'Write all accounts, or one, to a file, as they are at one moment. The service may run meanwhile.',
+  options: { account: { value: 'ID', help: 'only this account' } },
+  argument: FILE,
+  run: async ({ argument, options }, environment) => {
+    const { config, log } = environment.settings();
+    const accountId = options.account === undefined ? null : idOf(options.account, 'account');
+    // A backup before an upgrade must not begin the upgrade.
+    const database = await openDatabase(config, log, { guest: true, asItIs: true });
+    try {
+      const { db, url } = database;
+      assertCurrent(await schemaState(db.pool));
+      if (accountId !== null) found(await findAccount(db, accountId), 'account', accountId);
+      const done = await backUp(db, argument, {
+        ...{ url, accountId, release: VERSION, retentionMs: config.jobRetentionMs },
+        progress: progressIn(log, 'backing up'),
+      });
+      return { json: { file: argument, ...jsonOf(done) }, text: facts([['file', argument], ...factsOf(done)]) };
+    } finally {
+      await database.close();
+    }
+  },
+});
+
+function assertCurrent(state: 'current' | 'behind' | 'newer'): void {
+  if (state === 'current') return;
+  throw new BackupError(
+    state === 'newer'
+      ? 'the database was migrated by a later release of Jobferry: make the backup with that release'
+      : 'the database has the schema of an earlier release, or none: make the backup with that release, or run `migrate` first',
+  );
+}
+
+const restoring = command({
+  name: 'restore',
+  summary: 'Restore all accounts of a backup, or one. They are suspended until `account resume`. All or nothing.',
+  options: {
+    account: { value: 'ID', help: 'only this account' },
+    operator: { help: 'also if the oldest account of the file becomes the first one here, which is the operator’s' },
+    resume: { help: 'deliver at once: jobs that were delivered after the backup are delivered again' },
+    check: { help: 'only read the file, and say whether it can be restored here; ends with 1 if it is damaged' },
+  },
+  argument: FILE,
+  run: ({ argument, options }, environment) =>
+    withDatabase(environment, async ({ db, url }, config) => {
+      const { log } = environment.settings();
+      const accountId = options.account === undefined ? null : idOf(options.account, 'account');
+      const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
+      const steps = { verifying: progressIn(log, 'verifying the backup'), restoring: progressIn(log, 'restoring') };
+      const progress = (step: keyof typeof steps, rows: number, of: number | null) => steps[step](rows, of);
+      const { operator, resume } = options;
+      const here = { accountId, operator, progress };
+      if (options.check) {
+        const checked = await checkBackup(db, argument, here);
+        return {
+          json: { file: argument, refusal: checked.refusal, ...jsonOf(checked) },
+          text: `${facts([['file', argument], ...factsOf(checked)])}\n\nIt is whole. ${checked.refusal === null ? 'It can be restored here.' : `It cannot be restored here: ${checked.refusal}`}`,
+        };
+      }
+      const done = await restore(db, argument, { ...here, url, actor: OPERATOR, periods, resume });
+      const { accounts, rows } = done;
+      const unknownPlans = [...new Set(accounts.map(({ plan }) => plan))].filter(
+        (plan) => !Object.hasOwn(config.plans, plan),
+      );
+      const json = { file: argument, ...jsonOf({ ...done, end: { ...done.end, rows } }), unknownPlans };
+      return {
+        json: { ...json, accounts: accounts.slice(0, LISTED) },
+        text: describe(done, { file: argument, resume, unknownPlans }),
+      };
+    }),
+});
+
+/** Logs how far the work is, every five seconds. */
+function progressIn(log: Logger, message: string): (rows: number, of?: number | null) => void {
+  let loggedAt = performance.now();
+  return (rows, of = null) => {
+    if (performance.now() - loggedAt < PROGRESS_MS) return;
+    loggedAt = performance.now();
+    log.info(of === null ? { rows } : { rows, of }, message);
+  };
+}
+
+const PROGRESS_MS = 5000;
+
+interface Found {
+  header: BackupHeader;
+  end: BackupEnd;
+}
+
+function jsonOf({ header: { madeAt, release, account }, end: { rows, keys } }: Found) {
+  return { madeAt, release, account, rows, keys };
+}
+
+function factsOf({ header, end }: Found): [string, string | number | Date][] {
+  return [
+    ['made', new Date(header.madeAt)],
+    ['release', header.release],
+    ['encryption keys', end.keys.length === 0 ? 'none' : end.keys.join(' ')],
+    ...Object.entries(end.rows),
+  ];
+}
+
+const COLUMNS: readonly Column<RestoredAccount>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'DELIVERED AGAIN', of: ({ interrupted }) => interrupted, isNumber: true },
+  { title: 'WAITING FOR A REPORT', of: ({ awaitingAck }) => awaitingAck, isNumber: true },
+  { title: 'SUSPENDED BEFORE', of: ({ wasSuspended }) => wasSuspended },
+];
+
+function describe(
+  { header, end, rows, accounts }: Found & { rows: Record<string, number>; accounts: RestoredAccount[] },
+  { file, resume, unknownPlans }: { file: string; resume: boolean; unknownPlans: string[] },
+): string {
+  const notes = [
+    'Jobs that were delivered after the backup are delivered again; jobs that were published after it are not here.',
+    resume
+      ? 'Deliveries have begun, except in accounts that were suspended before.'
+      : 'The accounts are suspended: nothing is published or delivered. Begin with: account resume ID',
+    ...unknownPlans.map(
+      (plan) => `PLANS does not name the plan ${plan}: the strictest limits hold until \`account set-plan\`.`,
+    ),
+  ];
+  return [
+    facts([['file', file], ...factsOf({ header, end: { ...end, rows } })]),
+    table(COLUMNS, accounts.slice(0, LISTED), 'No accounts.'),
+    notes.join('\n'),
+  ].join('\n\n');
+}
+
+export const BACKUP_COMMANDS = [backup, restoring];

@@ -1,0 +1,213 @@
+import type pg from 'pg';
+import { type Address, createClient } from '../../connection/address.ts';
+import type { Database } from '../../connection/database.ts';
+import { KEEP_ALIVE } from '../../connection/keep-alive.ts';
+import { finishedMigrations } from '../../schema/migrations.ts';
+import {
+  ACCOUNTS,
+  BACKED_UP,
+  type BackedUpTable,
+  JOBS,
+  OF_ACCOUNT,
+  OF_JOBS,
+  OF_QUEUE,
+  QUEUES,
+  RECEIPTS,
+  RECENT_COMPLETED,
+  RECENT_STATS,
+} from './tables.ts';
+
+/** Rows of one statement. */
+const ROWS = 500;
+/** Characters of payloads and answers of one statement, unless one job has more. */
+const CHARACTERS = 4 * 1024 * 1024;
+/**
+ * A statement reads a few rows by an index, so a minute is only for a machine that stalls. A process that was suspended must
+ * not keep the server from removing old row versions for ever.
+ */
+export const TRANSACTION_LIMITS = '-c statement_timeout=60s -c idle_in_transaction_session_timeout=5min';
+
+export interface BackupRow {
+  table: string;
+  /** The row as PostgreSQL writes it. */
+  json: string;
+  /** Id of the key that its payload is encrypted with. */
+  key?: string | null;
+}
+
+/** The rows of a database at one moment, read in small statements. */
+export class Snapshot {
+  readonly #client: pg.Client;
+  /** Up to where the statistics have all attempts. */
+  readonly #statisticsUntil: Date;
+  /** Time of the snapshot. */
+  readonly madeAt: Date;
+  /** Queues with attempts that the statistics do not have yet. */
+  readonly #behind: ReadonlySet<string>;
+
+  private constructor(client: pg.Client, facts: { madeAt: Date; statisticsUntil: Date }, behind: ReadonlySet<string>) {
+    this.#client = client;
+    this.madeAt = facts.madeAt;
+    this.#statisticsUntil = facts.statisticsUntil;
+    this.#behind = behind;
+  }
+
+  /** Calls `work` with a snapshot. It holds no lock that claims, publishes or settles wait for. */
+  static async take<T>(
+    { db, url, retentionMs }: { db: Database; url: Address; retentionMs: number },
+    work: (snapshot: Snapshot) => Promise<T>,
+  ): Promise<T> {
+    const client = createClient(url, {
+      application_name: 'jobferry backup',
+      ...KEEP_ALIVE,
+      options: `${KEEP_ALIVE.options} ${TRANSACTION_LIMITS}`,
+    });
+    client.on('error', () => undefined); // the running statement fails, which is enough
+    await client.connect();
+    try {
+      await db.origin.check(client);
+      await client.query('begin transaction isolation level repeatable read, read only');
+      const { rows } = await client.query<{ madeAt: Date; statisticsUntil: Date }>(
+        `select jobferry_now() as "madeAt", jobferry_stats_until($1 * interval '1 ms') as "statisticsUntil"`,
+        [retentionMs],
+      );
+      const [facts] = rows;
+      if (facts === undefined) throw new Error('the database returned no time');
+      const behind = await client.query<{ id: string }>(
+        'select distinct queue_id as id from attempt where "timestamp" >= $1',
+        [facts.statisticsUntil],
+      );
+      return await work(new Snapshot(client, facts, new Set(behind.rows.map(({ id }) => id))));
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  async migrations(): Promise<string[]> {
+    return [...(await finishedMigrations(this.#client))].sort();
+  }
+
+  /** Columns of the tables of a backup. */
+  async columns(): Promise<Record<string, string[]>> {
+    const { rows } = await this.#client.query<{ table: string; columns: string[] }>(
+      `select table_name as "table", array_agg(column_name::text order by ordinal_position) as columns
+         from information_schema.columns where table_schema = current_schema() and table_name = any ($1) group by 1`,
+      [BACKED_UP.map(({ name }) => name)],
+    );
+    return Object.fromEntries(rows.map(({ table, columns }) => [table, columns]));
+  }
+
+  /** Ids of the keys that signing secrets are encrypted with, and whether a live queue encrypts its payloads. */
+  async encryption(accountId: string | null): Promise<{ keys: string[]; encrypts: boolean }> {
+    const { rows } = await this.#client.query<{ keys: string[] | null; encrypts: boolean | null }>(
+      `select array_agg(distinct split_part(s.stored, ':', 3)) filter (where starts_with(s.stored, 'enc:')) as keys,
+              bool_or(payloads_encrypted and deleted_at is null) as encrypts
+         from queue cross join lateral (values (signing_secret), (next_signing_secret)) s(stored)
+        where $1::text is null or account_id = $1`,
+      [accountId],
+    );
+    return { keys: rows[0]?.keys ?? [], encrypts: rows[0]?.encrypts ?? false };
+  }
+
+  /** All rows of an account, or of all accounts. */
+  async *rows(accountId: string | null): AsyncGenerator<BackupRow> {
+    const accounts = accountId === null ? this.#all(ACCOUNTS) : this.#one(ACCOUNTS, accountId);
+    for await (const row of accounts) {
+      yield row;
+      yield* this.#ofAccount(row.id);
+    }
+    yield* accountId === null ? this.#all(RECEIPTS) : this.#one(RECEIPTS, accountId);
+  }
+
+  async *#ofAccount(accountId: string): AsyncGenerator<BackupRow> {
+    for await (const row of this.#of(QUEUES, 'account_id', accountId)) {
+      yield row;
+      for (const table of OF_QUEUE) yield* this.#of(table, 'queue_id', row.id);
+      if (this.#behind.has(row.id)) yield* this.#recentStatistics(row.id);
+      yield* this.#jobs(row.id);
+    }
+    for (const table of OF_ACCOUNT) yield* this.#of(table, 'account_id', accountId);
+  }
+
+  async *#jobs(queueId: string): AsyncGenerator<BackupRow> {
+    for (let after = '', ids: string[] = []; ; after = ids.at(-1) ?? '') {
+      const { rows } = await this.#client.query<{ json: string; id: string; key: string | null }>(JOB_PAGE, [
+        queueId,
+        after,
+      ]);
+      if (rows.length === 0) return;
+      for (const { json, key } of rows) yield { table: JOBS.name, json, key };
+      ids = rows.map(({ id }) => id);
+      for (const table of OF_JOBS) yield* this.#pages(table, `t.job_id = any ($1)`, table.key, ids);
+    }
+  }
+
+  /** What the statistics lack. */
+  async *#recentStatistics(queueId: string): AsyncGenerator<BackupRow> {
+    for (const [table, text] of RECENT_STATISTICS) {
+      const { rows } = await this.#client.query<{ json: string }>(text, [this.#statisticsUntil, queueId]);
+      for (const { json } of rows) yield { table, json };
+    }
+  }
+
+  #all(table: BackedUpTable) {
+    return this.#pages(table, '$1::text is null', table.key, null);
+  }
+
+  #one(table: BackedUpTable, id: string) {
+    return this.#pages(table, `t.${table.key[0]?.[0]} = $1`, table.key, id);
+  }
+
+  /**
+   * Rows whose first key column has the value. The range of two columns makes the planner use the index that begins with
+   * the first one; with "account_id = $1" it could read the primary key, which has the rows of all accounts.
+   */
+  #of(table: BackedUpTable, column: string, id: string) {
+    return this.#pages(table, `t.${column} <= $1`, [[column, 'text', id], ...table.key], id);
+  }
+
+  async *#pages(
+    { name }: BackedUpTable,
+    condition: string,
+    key: BackedUpTable['key'],
+    scope: string | string[] | null,
+  ): AsyncGenerator<BackupRow & { id: string }> {
+    const columns = key.map(([column]) => `t.${column}`);
+    const text = `
+      select row_to_json(t)::text as json, array[${columns.map((column) => `${column}::text`).join(', ')}] as position
+        from ${name} t
+       where ${condition} and (${columns.join(', ')}) > (${key.map(([, type], n) => `$${n + 2}::${type}`).join(', ')})
+       order by ${columns.join(', ')} limit ${ROWS}`;
+    for (let after = key.map(([, , lowest]) => lowest); ; ) {
+      const { rows } = await this.#client.query<{ json: string; position: string[] }>(text, [scope, ...after]);
+      for (const { json, position } of rows) yield { table: name, json, id: position.at(-1) ?? '' };
+      if (rows.length < ROWS) return;
+      after = rows.at(-1)?.position ?? after;
+    }
+  }
+}
+
+// The size of a text is known without reading it, so a page of large payloads is short.
+const JOB_PAGE = `
+  with next as materialized (
+    select j.id, octet_length(j.payload) + coalesce(octet_length(j.answer_body), 0) as size
+      from job j where (j.queue_id, j.id) > ($1, $2) and j.queue_id <= $1
+     order by j.queue_id, j.id limit ${ROWS}
+  ), page as materialized (
+    select id, row_number() over before as n, sum(size) over before as total from next window before as (order by id)
+  )
+  select row_to_json(j)::text as json, j.id, j.payload_key as key
+    from page join job j on j.id = page.id where page.n = 1 or page.total <= ${CHARACTERS} order by j.id`;
+
+const RECENT_STATISTICS: readonly (readonly [table: string, text: string])[] = [
+  [
+    RECENT_STATS.name,
+    `select row_to_json(s)::text as json from jobferry_attempt_stats($1, 'infinity', array[$2]::text[]) s`,
+  ],
+  [
+    RECENT_COMPLETED.name,
+    `select row_to_json(c)::text as json
+       from (select queue_id, jobferry_bucket(jobferry_created_at(job_id)) as created_bucket, count(*)::integer as completed
+               from attempt where "timestamp" >= $1 and queue_id = $2 and status = 'success' group by 1, 2) c`,
+  ],
+];

@@ -1,0 +1,18 @@
+import { execFileSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+
+/** What a run has found, by trial. Trials that did not run keep what the last run found. */
+const FILE = join(process.env.TRIALS_EVIDENCE ?? join(import.meta.dirname, '../../docs/evidence'), 'operations.json');
+
+export async function report(trial: string, found: object): Promise<void> {
+  const text = await readFile(FILE, 'utf8').catch(() => '{}');
+  const all = JSON.parse(text) as Record<string, object>;
+  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
+  const commit = `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', 'src') === '' ? '' : ' and changes'}`;
+  const run = { at: new Date().toISOString(), commit, node: process.version, cores: cpus().length };
+  all[trial] = { run, found };
+  const sorted = Object.fromEntries(Object.entries(all).sort(([one], [other]) => one.localeCompare(other)));
+  await writeFile(FILE, `${JSON.stringify(sorted, null, 2)}\n`);
+}
