@@ -7,6 +7,7 @@ import { Cipher } from './cipher.ts';
 import { CANCELLED, Connections } from './connections.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { FairTurns } from './fair-turns.ts';
+import type { Hosts } from './hosts.ts';
 import { OriginGuard } from './origin.ts';
 
 export type { DatabaseLog } from './database-log.ts';
@@ -90,17 +91,16 @@ export class Database {
   readonly run: Connections['run'];
   /** Refuses connections to a server whose data is older than that of a server seen before. */
   readonly origin: OriginGuard;
-  readonly #address: Address;
+  /** Of the addresses with several hosts. */
+  readonly #hosts: Hosts[];
 
   /** @param direct address of the server itself, if `address` is that of a pooler */
   constructor(address: Address, log: DatabaseLog, cipher: Cipher = new Cipher(), direct: Address | null = null) {
-    this.#address = address;
     this.log = log;
     this.cipher = cipher;
     this.origin = new OriginGuard(log);
-    for (const one of [address, direct]) {
-      if (one !== null && typeof one !== 'string') one.onPrimary((origin) => this.origin.advance(origin));
-    }
+    this.#hosts = [address, direct].filter((one) => one !== null && typeof one !== 'string');
+    for (const hosts of this.#hosts) hosts.onPrimary((origin) => this.origin.advance(origin));
     const isPooled = direct !== null;
     this.isPooled = isPooled;
     this.connections = new Connections(address, MAX_CONNECTIONS, log, this.origin, { isPooled });
@@ -161,8 +161,7 @@ export class Database {
 
   /** Why the last connection was refused, for operators; null when it was not. */
   get refusal(): string | null {
-    const noPrimary = typeof this.#address === 'string' ? null : this.#address.problem;
-    return noPrimary ?? this.origin.refusal;
+    return this.#hosts.find(({ problem }) => problem !== null)?.problem ?? this.origin.refusal;
   }
 
   poolUse(): PoolUse[] {
