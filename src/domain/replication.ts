@@ -51,3 +51,6 @@ export function replicationFaults(facts: ReplicationFacts): ReplicationFault[] {
   }
   return faults;
 }
+
+/** Whether a request may read from a replica: how far that is behind at most, or why not. */
+export type Admission = { lagMs: number } | { problem: string };

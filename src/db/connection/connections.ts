@@ -58,7 +58,7 @@ export class Connections {
     address: Address,
     max: number,
     log: DatabaseLog,
-    origin: OriginGuard,
+    guard: Pick<OriginGuard, 'check'>,
     { usualMs = STATEMENT_TIMEOUT_MS, isPooled = false }: ConnectionsOptions = {},
   ) {
     this.#usualMs = usualMs;
@@ -70,7 +70,7 @@ export class Connections {
       application_name: 'jobferry',
       types,
       ...(isPooled ? POOLED : { ...KEEP_ALIVE, ...SESSION, statement_timeout: usualMs }),
-      verify: (client, done) => void origin.check(client).then(() => done(), done),
+      verify: (client, done) => void guard.check(client).then(() => done(), done),
     });
     this.#abandoned = isPooled ? null : new AbandonedSessions(this.pool, address, log);
     // The end of the pool does not wait for the server, which may stop before it has read that a connection is to end.
