@@ -1,0 +1,83 @@
+import { describePhase, totalsOf, versionsWith, writeFiles } from '../chaos/evidence.ts';
+import type { Summary } from '../chaos/summary.ts';
+import type { Freeze } from './faults.ts';
+import type { Noticed } from './outages.ts';
+import { versionsOf } from './programs.ts';
+
+export interface TrialEvidence {
+  seed: number;
+  counts: Record<string, number>;
+  perSecond: number;
+  /** The checked phases. A freeze after which the cluster went back is not one of them. */
+  phases: Summary[];
+  outages: Noticed[];
+  freezes: Freeze[];
+}
+
+/** Writes the results of the trial, for people and for programs. It names no path and no machine. */
+export async function writeTrial(evidence: TrialEvidence): Promise<void> {
+  const date = new Date().toISOString().slice(0, 10);
+  const versions = await versionsWith(await versionsOf());
+  const about = { date, ...versions, ...evidence, totals: totalsOf(evidence.phases) };
+  const { totals } = about;
+  const text = `# Failovers of a Patroni cluster, ${date}
+
+Written by \`npm run trial:patroni\`; [the JSON](${date}-patroni.json) has all numbers. Three servers, \`ttl 20, loop_wait 5,
+retry_timeout 5\`, \`synchronous_mode: true\`, no watchdog, no proxy: two API processes and two workers have all three hosts in
+\`DATABASE_URL\`. A kill ends Patroni and PostgreSQL of the leader at once; a freeze stops both (\`SIGSTOP\`) until another server has been
+the leader for 15 s. The invariants are those of \`npm run chaos\`.
+
+| | |
+|---|---|
+| Seed | ${about.seed} |
+| Jobferry | ${about.jobferry}, commit ${about.commit}${about.uncommittedChanges ? ' with uncommitted changes' : ''} |
+| Node.js | ${about.node} |
+| PostgreSQL | ${about.postgresql} |
+| Machine | ${about.machine} |
+| Load | ${about.perSecond} jobs or key races per second |
+
+**Lost: ${totals.lost + lostAtReturns(evidence)}. Violations: ${totals.violations}.** ${totals.published} jobs were accepted and ${totals.delivered} delivered, in
+${totals.deliveries} deliveries, of which ${totals.duplicates} were repeated. No process was restarted.${returned(evidence)}
+
+## What clients noticed
+
+All times in milliseconds. "After the leader": after a server took writes again, to 50 ms.
+
+| Fault | No leader | Publishes refused | Last of them sent, after the leader | Longest answer | First accepted, after the leader | First delivery, after the leader |
+|---|---|---|---|---|---|---|
+${evidence.outages.map(line).join('\n')}
+
+## Frozen leaders
+
+| Took writes again for | Fenced after | The cluster |
+|---|---|---|
+${evidence.freezes.map(freezeLine).join('\n')}
+
+${evidence.phases.map(describePhase).join('\n')}`;
+  await writeFiles(`${date}-patroni`, about, text);
+}
+
+function line(one: Noticed): string {
+  const { kind, leaderless, refused, refusedAfterLeader, longestWait, acceptedAfterLeader, deliveredAfterLeader } = one;
+  const cells = [leaderless, refused, refusedAfterLeader, longestWait, acceptedAfterLeader, deliveredAfterLeader];
+  return `| ${kind} | ${cells.map((cell) => cell ?? 'never').join(' | ')} |`;
+}
+
+function freezeLine({ tookWritesMs, fencedMs, wentBack }: Freeze): string {
+  const then =
+    wentBack === null
+      ? 'kept its new leader'
+      : `**went back from timeline ${wentBack.from} to ${wentBack.to}, and lost ${wentBack.lostByCluster} accepted jobs**; \`/readyz\`: ${wentBack.said ?? 'nothing'}`;
+  return `| ${tookWritesMs} | ${fencedMs} | ${then} |`;
+}
+
+function lostAtReturns({ freezes }: TrialEvidence): number {
+  return freezes.reduce((sum, { wentBack }) => sum + (wentBack?.lost ?? 0), 0);
+}
+
+function returned({ freezes }: TrialEvidence): string {
+  const back = freezes.filter(({ wentBack }) => wentBack !== null).length;
+  if (back === 0) return '';
+  return ` Except: ${back} times the cluster itself went back to a frozen leader, with what its new leader had accepted; Jobferry refused that
+database, and its processes were restarted to accept it, as docs/operations.md says. Those runs are not among the checked ones.`;
+}
