@@ -37,7 +37,7 @@ the leader for 15 s. The invariants are those of \`npm run chaos\`.
 | Load | ${about.perSecond} jobs or key races per second |
 
 **Lost: ${totals.lost + lostAtReturns(evidence)}. Violations: ${totals.violations}.** ${totals.published} jobs were accepted and ${totals.delivered} delivered, in
-${totals.deliveries} deliveries, of which ${totals.duplicates} were repeated. No process was restarted.${returned(evidence)}
+${totals.deliveries} deliveries, of which ${totals.duplicates} were repeated. No process was restarted during these.${returned(evidence)}
 
 ## What clients noticed
 
@@ -78,6 +78,8 @@ function lostAtReturns({ freezes }: TrialEvidence): number {
 function returned({ freezes }: TrialEvidence): string {
   const back = freezes.filter(({ wentBack }) => wentBack !== null).length;
   if (back === 0) return '';
-  return ` Except: ${back} times the cluster itself went back to a frozen leader, with what its new leader had accepted; Jobferry refused that
-database, and its processes were restarted to accept it, as docs/operations.md says. Those runs are not among the checked ones.`;
+  return `
+
+In ${back} of ${freezes.length} freezes the cluster itself went back to the frozen leader and dropped what its new leader had accepted. Jobferry refused
+that database until its processes were restarted, as docs/operations.md says. These runs are not among the checked ones.`;
 }

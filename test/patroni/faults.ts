@@ -28,8 +28,8 @@ export interface Freeze extends Outage {
   /** For how long the former leader took writes after it was continued, in milliseconds. */
   tookWritesMs: number;
   /**
-   * From the moment at which the former leader was continued until no process had a session on it, and, if the cluster went
-   * back to it, from the end of the other leader until `/readyz` said so; the longer of both.
+   * From the moment at which the former leader was continued until the last change that a process made in it, and, if the
+   * cluster went back to it, from the end of the other leader until `/readyz` said so; the longer of both.
    */
   fencedMs: number;
   /** If the cluster went back to the former leader: what was accepted and is gone. */
@@ -99,11 +99,11 @@ export async function freezeLeader(rig: Rig): Promise<Freeze> {
     await former.node.thaw();
     const seen = await watchReturn(rig, cluster, former, next);
     const outage = { kind: 'freeze-leader' as const, at: record.at, leaderAt, endedAt: Date.now() };
-    const sessionsMs = seen.lastSessionAt === null ? 0 : seen.lastSessionAt - thawedAt;
+    const changesMs = Math.max(0, Math.round((seen.lastChangeAt ?? 0) - thawedAt));
     const { tookWritesMs, present } = seen;
     if (present.timeline >= next.timeline) {
       await untilBusyAgain(rig);
-      return { ...outage, endedAt: Date.now(), tookWritesMs, fencedMs: sessionsMs, wentBack: null };
+      return { ...outage, endedAt: Date.now(), tookWritesMs, fencedMs: changesMs, wentBack: null };
     }
     const saidMs = Math.max(0, (seen.saidAt ?? Date.now()) - (seen.endedAt ?? thawedAt));
     const wentBack = {
@@ -112,7 +112,7 @@ export async function freezeLeader(rig: Rig): Promise<Freeze> {
       said: seen.said,
       ...(await goOn(rig, present, leaderAt)),
     };
-    return { ...outage, tookWritesMs, fencedMs: Math.max(sessionsMs, saidMs), wentBack };
+    return { ...outage, tookWritesMs, fencedMs: Math.max(changesMs, saidMs), wentBack };
   } finally {
     await former.node.thaw();
   }
@@ -120,8 +120,8 @@ export async function freezeLeader(rig: Rig): Promise<Freeze> {
 
 interface Return {
   tookWritesMs: number;
-  /** When a process was last seen to use the former leader. */
-  lastSessionAt: number | null;
+  /** The last change of a job in the former leader, as far as it was seen. */
+  lastChangeAt: number | null;
   /** When the leader that had taken over was first seen without that role. */
   endedAt: number | null;
   /** When and how `/readyz` said that the database went back. */
@@ -131,15 +131,16 @@ interface Return {
   present: Leader;
 }
 
-/** Sessions of processes, except those that only look, and those whose client has long given up. */
-const SESSIONS = `select from pg_stat_activity where application_name like 'jobferry%'
-  and application_name <> 'jobferry primary search' and wait_event is distinct from 'SyncRep'`;
+const LAST_CHANGE = 'select (extract(epoch from max(at)) * 1000)::float8 as at from chaos_change';
 
 /** Watches until the cluster is whole, under whichever leader. */
 async function watchReturn(rig: Rig, cluster: Cluster, former: Leader, next: Leader): Promise<Return> {
   const seen: Omit<Return, 'present'> = {
-    ...{ tookWritesMs: 0, lastSessionAt: null, endedAt: null, saidAt: null, said: null },
+    ...{ tookWritesMs: 0, lastChangeAt: null, endedAt: null, saidAt: null, said: null },
   };
+  const connectionString = former.node.url(clusterOf(rig).name);
+  const inFormer = new pg.Pool({ connectionString, max: 1, connectionTimeoutMillis: 500, query_timeout: 500 });
+  inFormer.on('error', () => undefined);
   let present: Leader | null = null;
   let failure: unknown = null;
   const whole = cluster.protected().then(
@@ -148,10 +149,11 @@ async function watchReturn(rig: Rig, cluster: Cluster, former: Leader, next: Lea
   );
   for (let last = Date.now(); present === null && failure === null; ) {
     const [old, other] = await Promise.all([former.node.state(), next.node.state()]);
-    const sessions = old?.isPrimary === true ? await former.node.query(SESSIONS).catch(() => []) : [];
+    const changed =
+      old?.isPrimary === true ? await inFormer.query<{ at: number | null }>(LAST_CHANGE).catch(() => null) : null;
     const now = Date.now();
     if (old?.isPrimary === true) seen.tookWritesMs += now - last;
-    if (sessions.length > 0) seen.lastSessionAt = now;
+    seen.lastChangeAt = changed?.rows[0]?.at ?? seen.lastChangeAt;
     if (other !== null && !other.isPrimary) seen.endedAt ??= now;
     if (seen.said === null) {
       seen.said = await saidOf(rig);
@@ -161,6 +163,7 @@ async function watchReturn(rig: Rig, cluster: Cluster, former: Leader, next: Lea
     await wait(WATCH_MS);
   }
   await whole;
+  await inFormer.end();
   if (present === null) throw failure;
   return { ...seen, present };
 }
