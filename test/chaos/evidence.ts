@@ -121,7 +121,7 @@ export function describePhase(phase: Summary): string {
   });
   return `## ${phase.name[0]?.toUpperCase()}${phase.name.slice(1)}
 
-${phase.seconds} s; published ${phase.published}, without an answer ${phase.indeterminate}, refused ${phase.refused};
+${phase.seconds} s; published ${phase.published}, with an unknown outcome (5xx or no answer) ${phase.indeterminate}, refused ${phase.refused};
 jobs delivered ${phase.delivered} in ${phase.deliveries} deliveries; repeated ${phase.duplicates} (the receiver reset
 ${phase.resets} connections on purpose); replayed ${phase.replayed}; reports ${phase.reports}; lost ${phase.lost};
 violations ${violations.length === 0 ? 'none' : violations.join(', ')}.${phase.failure === null ? '' : ` **Ended early: ${phase.failure}**`}

@@ -41,10 +41,10 @@ ${totals.deliveries} deliveries, of which ${totals.duplicates} were repeated. No
 
 ## What clients noticed
 
-All times in milliseconds. "After the leader": after a server took writes again, to 50 ms.
+Numbers of publishes, and times in milliseconds. A refusal is a 503; some clients of this load repeat it every 0.25 s. "After the leader": after a server took writes again, to 50 ms.
 
-| Fault | No leader | Publishes refused | Last of them sent, after the leader | Longest answer | First accepted, after the leader | First delivery, after the leader |
-|---|---|---|---|---|---|---|
+| Fault | No leader | Publishes refused | Without an answer | Last of them sent, after the leader | Longest answer | First accepted, after the leader | First delivery, after the leader |
+|---|---|---|---|---|---|---|---|
 ${evidence.outages.map(line).join('\n')}
 
 ## Frozen leaders
@@ -58,8 +58,17 @@ ${evidence.phases.map(describePhase).join('\n')}`;
 }
 
 function line(one: Noticed): string {
-  const { kind, leaderless, refused, refusedAfterLeader, longestWait, acceptedAfterLeader, deliveredAfterLeader } = one;
-  const cells = [leaderless, refused, refusedAfterLeader, longestWait, acceptedAfterLeader, deliveredAfterLeader];
+  const { kind, leaderless, refused, unanswered, longestWait, ...after } = one;
+  const { refusedAfterLeader, acceptedAfterLeader, deliveredAfterLeader } = after;
+  const cells = [
+    leaderless,
+    refused,
+    unanswered,
+    refusedAfterLeader,
+    longestWait,
+    acceptedAfterLeader,
+    deliveredAfterLeader,
+  ];
   return `| ${kind} | ${cells.map((cell) => cell ?? 'never').join(' | ')} |`;
 }
 

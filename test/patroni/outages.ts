@@ -8,6 +8,8 @@ export interface Noticed {
   leaderless: number;
   /** Publishes that were refused or not answered. */
   refused: number;
+  /** Those among them that got no answer at all. */
+  unanswered: number;
   /** How long after the new leader the last of them was sent; 0 if none was. */
   refusedAfterLeader: number;
   /** The longest wait of a publish for its answer. */
@@ -30,6 +32,7 @@ export function noticedOf({ load, receiver }: Rig, { kind, at, leaderAt, endedAt
     kind,
     leaderless: leaderAt - at,
     refused: refused.length,
+    unanswered: refused.filter(({ status }) => status === null).length,
     refusedAfterLeader: last - leaderAt,
     longestWait: Math.max(0, ...during.map((one) => one.endedAt - one.invokedAt)),
     acceptedAfterLeader: accepted.length === 0 ? null : Math.min(...accepted.map((one) => one.endedAt)) - leaderAt,
