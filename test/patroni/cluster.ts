@@ -105,7 +105,10 @@ export async function startCluster(): Promise<Cluster> {
       'select state, sync_state from pg_stat_replication',
     );
     const isWhole = standbys.length === nodes.length - 1 && standbys.every(({ state }) => state === 'streaming');
-    return isWhole && standbys.some((one) => one.sync_state === 'sync') ? present : null;
+    if (!isWhole || !standbys.some((one) => one.sync_state === 'sync')) return null;
+    // Patroni writes its name to etcd some seconds later. A leader that dies before leaves no standby that may take over.
+    const members = (await present.node.members()) ?? [];
+    return members.some(({ role }) => role === 'sync_standby') ? present : null;
   }
 
   const protectedNow = (timeoutMs = RECOVERY_MS) =>

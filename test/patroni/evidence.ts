@@ -1,10 +1,11 @@
-import { describePhase, totalsOf, versionsWith, writeFiles } from '../chaos/evidence.ts';
+import { describePhase, totalsOf, type versionsWith, writeFiles } from '../chaos/evidence.ts';
 import type { Summary } from '../chaos/summary.ts';
 import type { Freeze } from './faults.ts';
 import type { Noticed } from './outages.ts';
-import { versionsOf } from './programs.ts';
 
 export interface TrialEvidence {
+  /** At the start: the files may change while the trial runs. */
+  versions: Awaited<ReturnType<typeof versionsWith>> | null;
   seed: number;
   counts: Record<string, number>;
   perSecond: number;
@@ -15,9 +16,9 @@ export interface TrialEvidence {
 }
 
 /** Writes the results of the trial, for people and for programs. It names no path and no machine. */
-export async function writeTrial(evidence: TrialEvidence): Promise<void> {
+export async function writeTrial({ versions, ...evidence }: TrialEvidence): Promise<void> {
+  if (versions === null) return;
   const date = new Date().toISOString().slice(0, 10);
-  const versions = await versionsWith(await versionsOf());
   const about = { date, ...versions, ...evidence, totals: totalsOf(evidence.phases) };
   const { totals } = about;
   const text = `# Failovers of a Patroni cluster, ${date}
@@ -80,11 +81,11 @@ function freezeLine({ tookWritesMs, fencedMs, wentBack }: Freeze): string {
   return `| ${tookWritesMs} | ${fencedMs} | ${then} |`;
 }
 
-function lostAtReturns({ freezes }: TrialEvidence): number {
+function lostAtReturns({ freezes }: Pick<TrialEvidence, 'freezes'>): number {
   return freezes.reduce((sum, { wentBack }) => sum + (wentBack?.lost ?? 0), 0);
 }
 
-function returned({ freezes }: TrialEvidence): string {
+function returned({ freezes }: Pick<TrialEvidence, 'freezes'>): string {
   const back = freezes.filter(({ wentBack }) => wentBack !== null).length;
   if (back === 0) return '';
   return `

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { check } from '../chaos/checker/index.ts';
+import { versionsWith } from '../chaos/evidence.ts';
 import { count, MINUTES } from '../chaos/phases.ts';
 import { type Rig, startRig } from '../chaos/rig.ts';
 import { play } from '../chaos/scenario.ts';
@@ -8,6 +9,7 @@ import { type Cluster, startCluster } from './cluster.ts';
 import { type TrialEvidence, writeTrial } from './evidence.ts';
 import { freezeLeader, killLeader, type Outage, switchOver } from './faults.ts';
 import { noticedOf } from './outages.ts';
+import { versionsOf } from './programs.ts';
 
 /** `npm run trial:patroni`: failovers of a real Patroni cluster under load. Each count is a variable. */
 
@@ -24,11 +26,12 @@ const FENCED_MS = 5000;
 const SIZE = { apis: 2, workers: 2 };
 
 const evidence: TrialEvidence = {
-  ...{ seed: SEED, counts: COUNTS, perSecond: PER_SECOND, phases: [], outages: [], freezes: [] },
+  ...{ versions: null, seed: SEED, counts: COUNTS, perSecond: PER_SECOND, phases: [], outages: [], freezes: [] },
 };
 let cluster: Cluster;
 
 beforeAll(async () => {
+  evidence.versions = await versionsWith(await versionsOf());
   cluster = await startCluster();
 }, 5 * MINUTES);
 afterAll(async () => {
