@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { afterAll, expect, it } from 'vitest';
-import { addressOf, createClient } from '../../src/db/connection/address.ts';
+import { addressOf, createClient, createPool } from '../../src/db/connection/address.ts';
 import { Database } from '../../src/db/connection/database.ts';
 import type { Hosts } from '../../src/db/connection/hosts.ts';
 import { freePort } from '../../src/db/embedded/free-port.ts';
@@ -52,6 +52,19 @@ it('connects to the primary, whatever the others are, and asks all of them once 
   expect(db.refusal).toBeNull();
   expect(lines).toEqual([]);
   await db.close();
+});
+
+it('gives each connection an error of its own, which has the stack of who asked for it', async () => {
+  const { log } = loggedBy();
+  const hosts = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const pool = createPool(addressOf(`postgres://u@${hosts.join(',')}/x`, log), { max: 2 });
+  // graphile-worker's rejections that nobody handles are recognised by their stack. All others end the process.
+  const likeGraphileWorker = async () => void (await pool.connect());
+  const likeJobferry = async () => void (await pool.connect());
+  const ended = await Promise.allSettled([likeGraphileWorker(), likeJobferry()]);
+  const stacks = ended.map((one) => (one.status === 'rejected' ? String(one.reason.stack) : 'connected'));
+  expect(stacks).toEqual([expect.stringContaining('likeGraphileWorker'), expect.stringContaining('likeJobferry')]);
+  await pool.end();
 });
 
 it('does not look again for every connection that fails', async () => {

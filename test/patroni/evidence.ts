@@ -38,7 +38,7 @@ the leader for 15 s. The invariants are those of \`npm run chaos\`.
 | Load | ${about.perSecond} jobs or key races per second |
 
 **Lost: ${totals.lost + lostAtReturns(evidence)}. Violations: ${totals.violations}.** ${totals.published} jobs were accepted and ${totals.delivered} delivered, in
-${totals.deliveries} deliveries, of which ${totals.duplicates} were repeated. No process was restarted during these.${returned(evidence)}
+${totals.deliveries} deliveries, of which ${totals.duplicates} were repeated. ${restarted(evidence)}${returned(evidence)}
 
 ## What clients noticed
 
@@ -79,6 +79,13 @@ function freezeLine({ tookWritesMs, fencedMs, wentBack }: Freeze): string {
       ? 'kept its new leader'
       : `**went back from timeline ${wentBack.from} to ${wentBack.to}, and lost ${wentBack.lostByCluster} accepted jobs**; \`/readyz\`: ${wentBack.said ?? 'nothing'}`;
   return `| ${tookWritesMs} | ${fencedMs} | ${then} |`;
+}
+
+function restarted({ phases }: Pick<TrialEvidence, 'phases'>): string {
+  const exits = phases.reduce((sum, { faults }) => sum + (faults['unexpected-exit']?.count ?? 0), 0);
+  return exits === 0
+    ? 'No process was restarted during these.'
+    : `**${exits} times a process ended by itself and was started again.**`;
 }
 
 function lostAtReturns({ freezes }: Pick<TrialEvidence, 'freezes'>): number {

@@ -208,7 +208,10 @@ function clientOf(hosts: Hosts): typeof pg.Client {
     }
 
     async #toPrimary(): Promise<pg.Client> {
-      const { host, port } = await hosts.primary();
+      const { host, port } = await hosts.primary().catch((error: Error) => {
+        // Not the one that others get: the pool writes the stack of who asked into it.
+        throw new Error(error.message);
+      });
       // Its owner may have given up meanwhile.
       if (this.connection.stream.destroyed || (this as { _ending?: boolean })._ending === true) {
         throw new Error('the connection was given up before a primary was found');
