@@ -119,7 +119,9 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   const readiness = async () => (isStopping ? { ready: false, checks: { stop: 'under way' } } : ownReadiness());
   const dashboard = services === null ? null : openDashboard(config, log);
   const signIn = services === null ? null : signInOf(foundations, context, services);
-  const metrics = startMetrics(foundations, { listener, worker, retentionMs: periods.retentionMs });
+  const metrics = startMetrics(foundations, {
+    ...{ listener, worker, retentionMs: periods.retentionMs, replica: replica?.replica ?? null },
+  });
   const onFront = metricsFront === null ? metrics : null;
   const onChange = replica === null ? undefined : (account: Account) => replica.changes.note(account);
   const app = createApp({ services, config, log, readiness, graphql, signIn, dashboard, metrics: onFront, onChange });

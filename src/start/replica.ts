@@ -11,7 +11,7 @@ import type { Foundations } from './foundations.ts';
 export function startReplica(
   { config, log, database: { db }, started }: Foundations,
   context: Context,
-): ReplicaReads | null {
+): (ReplicaReads & { replica: Replica }) | null {
   if (config.replica === null) return null;
   const { url, maxLagMs } = config.replica;
   const replica = new Replica({ url, db, log, maxLagMs });

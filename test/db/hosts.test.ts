@@ -58,7 +58,7 @@ it('gives each connection an error of its own, which has the stack of who asked 
   const { log } = loggedBy();
   const hosts = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
   const pool = createPool(addressOf(`postgres://u@${hosts.join(',')}/x`, log), { max: 2 });
-  // graphile-worker's rejections that nobody handles are recognised by their stack. All others end the process.
+  // graphile-worker's unhandled rejections are recognised by their stack. All others end the process.
   const likeGraphileWorker = async () => void (await pool.connect());
   const likeJobferry = async () => void (await pool.connect());
   const ended = await Promise.allSettled([likeGraphileWorker(), likeJobferry()]);

@@ -65,11 +65,11 @@ describe.skipIf(hasGivenServer)('a replica', () => {
     return { names: data.queues.nodes.map(({ name }) => name), ...extensions.readFrom };
   }
 
-  function until(server: 'replica' | 'primary', reason = ''): Promise<unknown> {
+  function until(server: 'replica' | 'primary', reason = '', client = watching): ReturnType<typeof read> {
     return waitFor(
       async () => {
-        const answer = await read();
-        return answer.server === server && (answer.reason ?? '').includes(reason) && answer;
+        const answer = await read(client);
+        return answer.server === server && (answer.reason ?? '').includes(reason) ? answer : null;
       },
       { timeoutMs: 30_000, message: `an answer of the ${server}` },
     );
@@ -80,13 +80,15 @@ describe.skipIf(hasGivenServer)('a replica', () => {
     ... on CreateQueuePayload { queue { name depth { __typename } } } } }`;
 
   it('answers queries, and each answer says how far it is behind', async () => {
-    const answer = await read();
+    const answer = await until('replica');
     expect(answer).toMatchObject({ server: 'replica', lagSeconds: expect.any(Number) });
     expect(answer.lagSeconds).toBeLessThanOrEqual(MAX_LAG_SECONDS);
     expect(jobferry.logs).toContainEqual(expect.objectContaining({ msg: 'GraphQL reads from the replica' }));
     const { rows } = await standby.query(`select from pg_stat_activity where application_name = 'jobferry'`);
     expect(rows.length).toBeGreaterThan(0);
     expect(rows.length).toBeLessThanOrEqual(4);
+    const metrics = await (await fetch(`${jobferry.baseUrl}/metrics`)).text();
+    expect(metrics).toContain('jobferry_database_connections_max{pool="replica"} 4');
   });
 
   it('never shows its client the state before a change, and others only what is old by the bound', async () => {
@@ -96,7 +98,9 @@ describe.skipIf(hasGivenServer)('a replica', () => {
     await replay('pause');
     const { data, headers: answered } = await person.send(create('by-a-person'));
     expect(data.createQueue.queue.name).toBe('by-a-person');
-    expect(await read(person)).toMatchObject({ server: 'primary', reason: expect.stringContaining('latest change') });
+    // On a busy machine the bound may have passed.
+    const reason = expect.stringMatching(/latest change|too far behind/);
+    expect(await read(person)).toMatchObject({ server: 'primary', reason });
     expect((await read(person)).names).toContain('by-a-person');
     // Another process knows only what the browser says.
     const [cookie = ''] = answered.getSetCookie();
@@ -104,16 +108,25 @@ describe.skipIf(hasGivenServer)('a replica', () => {
 
     await api.createQueue({ name: 'by-rest', webhookUrl: NOWHERE });
     expect(await read(changing)).toMatchObject({ server: 'primary', names: expect.arrayContaining(['by-rest']) });
-    const old = await read();
-    expect(old.server).toBe('replica');
-    expect(old.names).not.toContain('by-rest');
+    let unseen = 0;
+    const old = await waitFor(
+      async () => {
+        await replay('resume');
+        await until('replica');
+        await replay('pause');
+        unseen += 1;
+        await api.createQueue({ name: `unseen-${unseen}`, webhookUrl: NOWHERE });
+        const answer = await read();
+        return answer.server === 'replica' ? answer : null;
+      },
+      { timeoutMs: 30_000, message: 'an answer within the bound' },
+    );
+    expect(old.names).not.toContain(`unseen-${unseen}`);
 
-    const bounded = (await until('primary', 'it is too far behind')) as { names: string[] };
-    expect(bounded.names).toContain('by-rest');
+    expect((await until('primary', 'it is too far behind')).names).toContain(`unseen-${unseen}`);
     await replay('resume');
-    const current = (await until('replica')) as { names: string[] };
-    expect(current.names).toContain('by-rest');
-    expect((await read(changing)).server).toBe('replica');
+    expect((await until('replica')).names).toContain(`unseen-${unseen}`);
+    await until('replica', '', changing);
   });
 
   it('is waited for a moment if it is about to have a change', async () => {
@@ -157,7 +170,7 @@ describe.skipIf(hasGivenServer)('a replica', () => {
     await waitFor(async () => 'lagMs' in (await replica.admit()), { message: 'the replica' });
     const reading = onReplica(db, replica).reading('an account');
     const isStandby = { name: 'where', text: 'select pg_is_in_recovery() as standby' };
-    expect(await reading.one(isStandby)).toEqual({ standby: true });
+    await waitFor(async () => (await reading.one<{ standby: boolean }>(isStandby))?.standby, { message: 'its answer' });
     expect(await reading.one({ ...isStandby, name: 'there', onPrimary: true })).toEqual({ standby: false });
     expect(await reading.query('create temporary table written (n integer)')).toEqual([]);
     await expect(reading.query('select 1 / 0')).rejects.toThrow('division by zero');

@@ -36,6 +36,18 @@ const SESSION = {
 /** A pooler refuses settings of a session. It has to make them itself, which `assertSettings` checks at the start. */
 const { options: _, ...POOLED } = KEEP_ALIVE;
 
+/** How the connections of a pool are used. */
+export interface PoolUse {
+  pool: 'main' | 'reading' | 'direct' | 'replica';
+  max: number;
+  used: number;
+  idle: number;
+  /** Statements that wait for a connection. */
+  waiting: number;
+  /** Time in seconds that statements have waited for a connection since the start. */
+  waits: Distribution;
+}
+
 interface ConnectionsOptions {
   usualMs?: number;
   isPooled?: boolean;
@@ -134,6 +146,11 @@ export class Connections {
     } finally {
       client.release(broken as Error | undefined);
     }
+  }
+
+  use(name: PoolUse['pool']): PoolUse {
+    const { totalCount: total, idleCount: idle, waitingCount: waiting } = this.pool;
+    return { pool: name, max: this.pool.options.max, used: total - idle, idle, waiting, waits: this.waits };
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,8 @@
 import pg from 'pg';
-import type { Distribution } from '../../counts/distribution.ts';
 import { JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
 import type { Address } from './address.ts';
 import { Cipher } from './cipher.ts';
-import { CANCELLED, Connections } from './connections.ts';
+import { CANCELLED, Connections, type PoolUse } from './connections.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { FairTurns } from './fair-turns.ts';
 import type { Hosts } from './hosts.ts';
@@ -30,18 +29,6 @@ const MAX_DIRECT_CONNECTIONS = 6;
  * wait for locks on the same rows while each holds a connection, so they may use only a part of the connections.
  */
 const CHANGING = { atOnce: 8, atOnceOfOne: 3, waiting: 2000, waitingOfOne: 500, maxWaitMs: 3000 };
-
-/** How the connections of a pool are used. */
-export interface PoolUse {
-  pool: 'main' | 'reading' | 'direct';
-  max: number;
-  used: number;
-  idle: number;
-  /** Statements that wait for a connection. */
-  waiting: number;
-  /** Time in seconds that statements have waited for a connection since the start. */
-  waits: Distribution;
-}
 
 /** The pools of the process, shared by the hand-written SQL, Prisma and graphile-worker. */
 export class Database {
@@ -133,19 +120,14 @@ export class Database {
   }
 
   poolUse(): PoolUse[] {
-    const uses = [useOf('main', this.connections), useOf('reading', this.readingConnections)];
-    return this.directConnections === null ? uses : [...uses, useOf('direct', this.directConnections)];
+    const uses = [this.connections.use('main'), this.readingConnections.use('reading')];
+    return this.directConnections === null ? uses : [...uses, this.directConnections.use('direct')];
   }
 
   async close(): Promise<void> {
     const all = [this.connections, this.readingConnections, this.directConnections];
     await Promise.all(all.map((connections) => connections?.close()));
   }
-}
-
-function useOf(name: PoolUse['pool'], { pool, waits }: Connections): PoolUse {
-  const { totalCount: total, idleCount: idle, waitingCount: waiting } = pool;
-  return { pool: name, max: pool.options.max, used: total - idle, idle, waiting, waits };
 }
 
 /**

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Admission } from '../../domain/replication.ts';
 import { type Repeated, repeat } from '../../pacing/repeat.ts';
-import { Connections } from './connections.ts';
+import { Connections, type PoolUse } from './connections.ts';
 import type { Database, Statement } from './database.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
+import { isPooler } from './pooler.ts';
 import { GRAPHQL_MS, MAX_READING_CONNECTIONS, type ReadingOptions, readingTurns, runInTurn } from './reading.ts';
 import { blame } from './replica-blame.ts';
 import { positionOf, ReplicaPosition } from './replica-position.ts';
@@ -109,6 +110,10 @@ export class Replica {
     return runInTurn({ turns: this.turns, connections: { run } }, accountId, options);
   }
 
+  use(): PoolUse {
+    return this.#connections.use('replica');
+  }
+
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#comparing.stop();
@@ -170,11 +175,15 @@ export class Replica {
       ...KEEP_ALIVE,
     });
     client.on('error', () => undefined);
-    await client.connect().catch((error: unknown) => {
+    try {
+      await client.connect();
+      // In transaction mode, statements would fail with errors that the primary would not give.
+      if (await isPooler(client)) throw new Error('its address leads to a pooler');
+      return client;
+    } catch (error) {
       void client.end().catch(() => undefined);
       throw error;
-    });
-    return client;
+    }
   }
 
   /** Ends all connections, so that statements which wait for the replica are sent to the primary now. */
