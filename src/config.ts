@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { cidrs, nameServers, origins, UNIX_SOCKET } from './config/addresses.ts';
+import { DATABASE_VARIABLES, databaseConfig, type ReplicaConfig } from './config/database.ts';
 import { METRICS_VARIABLES, type MetricsConfig, metricsConfig } from './config/metrics.ts';
 import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
-import { parseDatabaseUrl } from './domain/database-url.ts';
 import { isSocketPath, MAX_SOCKET_PATH } from './domain/listening-address.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
@@ -26,6 +26,8 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   /** Address of the server itself, if `databaseUrl` is that of a pooler. */
   readonly directDatabaseUrl: string | undefined;
+  /** Null if GraphQL reads from the primary. */
+  readonly replica: ReplicaConfig | null;
   readonly dataDir: string;
   readonly allowUnsafeDurability: boolean;
   readonly bootstrapApiKey: string | undefined;
@@ -132,14 +134,6 @@ const OWN_HEADERS = new Set(
 const LOOPBACK = '127.0.0.0/8,::1/128';
 const MAX_PERIOD = 366 * 86_400;
 
-const databaseUrl = z
-  .string()
-  .superRefine((url, context) => {
-    const parsed = parseDatabaseUrl(url);
-    if (typeof parsed === 'string') context.addIssue({ code: 'custom', message: parsed });
-  })
-  .optional();
-
 const environment = z.object({
   ROLE: z.enum(['all', 'api', 'worker']).default('all'),
   HOST: z
@@ -152,8 +146,7 @@ const environment = z.object({
     .string()
     .optional()
     .transform((text, context) => (text === undefined ? [] : origins(text, context))),
-  DATABASE_URL: databaseUrl,
-  DIRECT_DATABASE_URL: databaseUrl,
+  ...DATABASE_VARIABLES,
   DATA_DIR: z.string().min(1).default('.data'),
   ALLOW_UNSAFE_DURABILITY: flag(false),
   BOOTSTRAP_API_KEY: z
@@ -219,9 +212,8 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   if (!Object.hasOwn(plans, e.BOOTSTRAP_PLAN)) {
     throw new ConfigError(`BOOTSTRAP_PLAN: must be one of ${Object.keys(plans).join(', ')}`);
   }
-  if (e.DIRECT_DATABASE_URL !== undefined && e.DATABASE_URL === undefined) {
-    throw new ConfigError('DIRECT_DATABASE_URL: needs DATABASE_URL, the address of the pooler');
-  }
+  const database = databaseConfig(e);
+  if (typeof database === 'string') throw new ConfigError(database);
   const oidc = oidcConfig(e);
   if (typeof oidc === 'string') throw new ConfigError(oidc);
   const host = e.HOST ?? (e.DATABASE_URL === undefined ? '127.0.0.1' : '0.0.0.0');
@@ -235,8 +227,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     shutdownDelayMs: e.SHUTDOWN_DELAY_SECONDS,
     corsOrigins: Object.freeze(e.CORS_ORIGINS),
     accessLog: e.ACCESS_LOG,
-    databaseUrl: e.DATABASE_URL,
-    directDatabaseUrl: e.DIRECT_DATABASE_URL,
+    ...database,
     dataDir: e.DATA_DIR,
     allowUnsafeDurability: e.ALLOW_UNSAFE_DURABILITY,
     bootstrapApiKey: e.BOOTSTRAP_API_KEY,

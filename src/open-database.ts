@@ -62,7 +62,8 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
   };
   if (options.asItIs === true) return { url, db, applied: [], close };
   try {
-    await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability });
+    const faults = await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability });
+    if (!options.guest) for (const { what, fix } of faults) log.warn({ fix }, what);
     await checkPooling(db);
     let newApiKey: string | null = null;
     const { applied } = await migrate({

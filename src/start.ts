@@ -6,7 +6,9 @@ import { Listener } from './db/connection/notifications.ts';
 import { createPrisma, createReadingPrisma } from './db/connection/prisma.ts';
 import { createSender, type Sender } from './delivery/send.ts';
 import { createTestSender } from './delivery/test-request.ts';
+import type { Account } from './domain/account.ts';
 import { localUrl } from './domain/listening-address.ts';
+import type { ReplicaReads } from './graphql/replica.ts';
 import {
   createApp,
   type Dashboard,
@@ -34,6 +36,7 @@ import { WakeNotifier } from './services/wake-notifier.ts';
 import { type Foundations, StartedParts } from './start/foundations.ts';
 import { bindFronts, type Fronts } from './start/fronts.ts';
 import { startMetrics } from './start/metrics.ts';
+import { startReplica } from './start/replica.ts';
 import { warnOfAllowedAddresses, warnOfPlans, warnOfShortRetention } from './start/warnings.ts';
 import { openTracing } from './tracing/open-tracing.ts';
 import type { Tracing } from './tracing/tracing.ts';
@@ -108,15 +111,20 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   const context = createContext(foundations, { periods, changes, tracing, worker });
   await warnOfPlans(foundations);
   const services = config.role === 'worker' ? null : createServices(context);
-  const graphql = services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live);
+  const replica = services === null ? null : startReplica(foundations, context);
+  const graphql =
+    services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live, replica);
   const ownReadiness = createReadiness({ db, log, workerProblem: () => worker?.problem() });
   let isStopping = false;
   const readiness = async () => (isStopping ? { ready: false, checks: { stop: 'under way' } } : ownReadiness());
   const dashboard = services === null ? null : openDashboard(config, log);
   const signIn = services === null ? null : signInOf(foundations, context, services);
-  const metrics = startMetrics(foundations, { listener, worker, retentionMs: periods.retentionMs });
+  const metrics = startMetrics(foundations, {
+    ...{ listener, worker, retentionMs: periods.retentionMs, replica: replica?.replica ?? null },
+  });
   const onFront = metricsFront === null ? metrics : null;
-  const app = createApp({ services, config, log, readiness, graphql, signIn, dashboard, metrics: onFront });
+  const onChange = replica === null ? undefined : (account: Account) => replica.changes.note(account);
+  const app = createApp({ services, config, log, readiness, graphql, signIn, dashboard, metrics: onFront, onChange });
   const stopHeartbeat = startHeartbeat(db, log, () => ({
     role: config.role,
     version: VERSION,
@@ -236,7 +244,13 @@ function startTracing({ log, started }: Foundations): Tracing | null {
 }
 
 /** Loads GraphQL only in processes with the API: it would be half of a worker's memory, and most of its start time. */
-async function loadGraphQL({ config, log }: Foundations, services: Services, context: Context, live: Live) {
+async function loadGraphQL(
+  { config, log }: Foundations,
+  services: Services,
+  context: Context,
+  live: Live,
+  replica: ReplicaReads | null,
+) {
   const { createGraphQL } = await import('./graphql/index.ts');
   const { db, readingPrisma, plans } = context;
   const parts = {
@@ -247,7 +261,7 @@ async function loadGraphQL({ config, log }: Foundations, services: Services, con
     live,
     credentials: new CredentialWatch(db),
   };
-  return createGraphQL(parts, { graphiql: config.graphiql, log });
+  return createGraphQL(parts, { graphiql: config.graphiql, log, replica });
 }
 
 function signInOf(

@@ -7,6 +7,7 @@ type Environment = Record<string, string | undefined>;
 export const SECRETS: readonly string[] = [
   'DATABASE_URL',
   'DIRECT_DATABASE_URL',
+  'DATABASE_REPLICA_URL',
   'BOOTSTRAP_API_KEY',
   'ENCRYPTION_KEY',
   'WEBHOOK_PROXY_URL',

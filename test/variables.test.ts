@@ -20,6 +20,7 @@ describe('a secret in a file', () => {
   it.each([
     'DATABASE_URL',
     'DIRECT_DATABASE_URL',
+    'DATABASE_REPLICA_URL',
     'BOOTSTRAP_API_KEY',
     'ENCRYPTION_KEY',
     'WEBHOOK_PROXY_URL',

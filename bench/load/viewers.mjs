@@ -15,8 +15,10 @@ async function look({ target }, found) {
   });
   const text = await response.text();
   // Nothing is nullable on the way to an error, so one is seen without reading all of the answer.
-  if (response.ok && text.startsWith('{"data":{')) found.times.push(sharedNow() - startedAt);
-  else found.errors.push(text.slice(0, 200));
+  if (response.ok && text.startsWith('{"data":{')) {
+    found.times.push(sharedNow() - startedAt);
+    if (text.includes('"readFrom":{"server":"replica"')) found.byReplica += 1;
+  } else found.errors.push(text.slice(0, 200));
 }
 
 async function watch(input, found, isOver) {
@@ -35,7 +37,7 @@ async function watch(input, found, isOver) {
 serve({
   /** `target` as for the publisher; so many viewers, each once in `everyMs`. */
   begin(input) {
-    const found = { times: [], errors: [] };
+    const found = { times: [], errors: [], byReplica: 0 };
     let isOver = false;
     const all = Promise.all(Array.from({ length: input.viewers }, () => watch(input, found, () => isOver)));
     watching = {
@@ -46,6 +48,6 @@ serve({
       },
     };
   },
-  /** Resolves with the milliseconds of each answer, and with errors. */
+  /** Resolves with the milliseconds of each answer, how many a replica has given, and errors. */
   end: () => watching.end(),
 });

@@ -31,6 +31,7 @@ export async function startPostgres(dataDir, { statements = false } = {}) {
 
   return {
     settings,
+    dataDir,
     /** CPU microseconds of the server so far, background processes included. */
     cpu: () => cpuOfFamily(pid),
     /** An empty database, or a copy of a template; returns its URL. */

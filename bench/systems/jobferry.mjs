@@ -3,6 +3,7 @@ import { cpuOf, peakRssOf } from '../measure/processes.mjs';
 import { startChild } from '../stage/child.mjs';
 import { profilingArguments, resetStatements, writeStatements } from '../stage/profile.mjs';
 import { query } from '../stage/postgres.mjs';
+import { startStandby } from '../stage/standby.mjs';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const API_KEY = 'key-of-the-benchmark';
@@ -19,12 +20,14 @@ export const jobferry = {
 
   /**
    * `database`: name of one that exists, with its schema; else a new one is made, and dropped at the end.
-   * `workers` may be 0; `running.startWorker()` adds one.
+   * `workers` may be 0; `running.startWorker()` adds one. With `standby` GraphQL's queries read from one.
    */
   async start(stage, options) {
-    const { queues = 1, concurrency = 100, webhookUrl, workers = 1, settings = {}, database, env = {} } = options;
+    const { queues = 1, concurrency = 100, webhookUrl, workers = 1, settings = {}, database } = options;
     const name = database ?? 'bench_jobferry';
     const databaseUrl = database === undefined ? await stage.postgres.createDatabase(name) : options.databaseUrl;
+    const standby = options.standby ? await startStandby(stage.postgres, databaseUrl) : null;
+    const env = { ...(standby && { DATABASE_REPLICA_URL: standby.url }), ...options.env };
     const isProfiled = stage.options.profile;
     const children = [];
     const startRole = async (role) => {
@@ -63,7 +66,7 @@ export const jobferry = {
       target: { host: url.hostname, port: Number(url.port), apiKey: API_KEY, paths: created.map(pathOf) },
       secrets: Object.fromEntries(created.map((queue) => [queue.name, queue.signingSecret])),
       startWorker: () => startRole('worker'),
-      cpu: () => ({ ...sums(children), postgres: stage.postgres.cpu() }),
+      cpu: () => ({ ...sums(children), postgres: stage.postgres.cpu(), ...(standby && { standby: standby.cpu() }) }),
       peakRss: () => Object.fromEntries(numbered(children).map(([role, { pid }]) => [role, peakRssOf(pid)])),
       processes: () => numbered(children).map(([role, { pid }]) => ({ role, pid })),
       warmedUp: async () => {
@@ -73,6 +76,7 @@ export const jobferry = {
       async stop() {
         if (isProfiled) await writeStatements(databaseUrl);
         for (const { child } of children.toReversed()) await child.stop();
+        await standby?.stop();
         if (database === undefined) await stage.postgres.dropDatabase(name);
       },
     };

@@ -9,6 +9,7 @@ import {
   processFacts,
   sequenceFacts,
   settingFacts,
+  standbyFacts,
   vacuumFacts,
 } from '../db/operator/facts.ts';
 import { schemaState } from '../db/schema/migrate.ts';
@@ -24,6 +25,7 @@ import {
   judgeSchema,
   judgeSequence,
   judgeSettings,
+  judgeStandbys,
   judgeVacuum,
 } from '../domain/doctor.ts';
 import { openDatabase } from '../open-database.ts';
@@ -51,6 +53,7 @@ const doctor = command({
 async function examine(db: Database, config: Config): Promise<Finding[]> {
   const checks: [name: string, check: () => Promise<Finding[]>][] = [
     ['settings', async () => judgeSettings(await settingFacts(db))],
+    ['standbys', async () => judgeStandbys(await standbyFacts(db))],
     ['schema', async () => judgeSchema(await schemaState(db.pool))],
     ['indexes', async () => judgeIndexes(await indexFacts(db))],
     ['bloat', async () => judgeVacuum(await vacuumFacts(db))],

@@ -44,6 +44,7 @@ function demoConfig(config: Config, dataDir: string): Config & { bootstrapApiKey
     dataDir,
     databaseUrl: undefined,
     directDatabaseUrl: undefined,
+    replica: null,
     bootstrapApiKey: `demo-${randomBytes(16).toString('hex')}`,
     bootstrapPlan: 'pro',
     webhookAllowCidrs: ['127.0.0.0/8'],

@@ -1,3 +1,5 @@
+import { type ReplicationFacts, replicationFaults } from './replication.ts';
+
 /** What `doctor` makes of the facts about a database and the processes that use it. */
 
 export interface Finding {
@@ -77,6 +79,15 @@ export function judgeSettings(facts: SettingFacts): Finding[] {
   }
   const text = `PostgreSQL ${Math.floor(version / 10_000)}, durable, ${sessions} of ${max} connections`;
   return orOk(found, check, text);
+}
+
+export function judgeStandbys(facts: ReplicationFacts): Finding[] {
+  const check = 'standbys';
+  const found = replicationFaults(facts).map(({ isUnsafe, what, fix }) =>
+    (isUnsafe ? problem : warning)(check, what, fix),
+  );
+  const { standbys } = facts;
+  return orOk(found, check, standbys === 0 ? 'there are none' : `${standbys}, and commits wait for a synchronous one`);
 }
 
 export function judgeSchema(state: 'current' | 'behind' | 'newer'): Finding[] {

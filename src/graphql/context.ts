@@ -10,18 +10,20 @@ import type { Connection, Streams } from './live/streams.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
 
 /** The services that the GraphQL shell uses; the same for every request. */
-export interface GraphQLServices {
-  services: Services;
+export interface GraphQLServices extends Sources {
   live: Live;
+  plans: PlanTable;
+}
+
+/** What reads the database. */
+export interface Sources {
+  services: Services;
   readingPrisma: ReadingPrisma;
   stored: StoredText;
-  plans: PlanTable;
 }
 
 /** The context of resolvers: the services, and the client of the request. */
 export interface GraphQLContext extends Omit<GraphQLServices, 'services'>, Answer, SignedIn {
-  /** Reads on behalf of the account, which takes turns with other accounts. */
-  prisma: PrismaClient;
   plan: Plan;
   streams: Streams;
   /** Aborted when the client disconnects. */
@@ -31,10 +33,14 @@ export interface GraphQLContext extends Omit<GraphQLServices, 'services'>, Answe
   trace: string | null;
   /** Starts the next event of a subscription: with new caches, because the old ones are out of date, and new limits. */
   renew(): void;
+  /** Reads from now on from another server. To be called before anything is read. */
+  readFrom(sources: Sources): void;
 }
 
 /** The objects that belong to one response, or to one event of a subscription. */
 interface Answer {
+  /** Reads on behalf of the account, which takes turns with other accounts. */
+  prisma: PrismaClient;
   /** Searches of one response share a time budget, and end when the client disconnects. */
   services: ServicesOfRequest;
   loaders: Loaders;
@@ -48,18 +54,22 @@ export function createContext(shared: GraphQLServices, request: Request): GraphQ
     ...shared,
     ...request,
     ...createAnswer(shared, request),
-    prisma: shared.readingPrisma.of(request.account.id),
     plan: planOf(shared, request.account),
     // `this` is not the object created here: Yoga copies its members to the context of the resolvers.
     renew() {
       Object.assign(this, createAnswer(shared, request));
     },
+    readFrom(sources) {
+      const { readingPrisma, stored } = sources;
+      Object.assign(this, { readingPrisma, stored }, createAnswer(sources, request));
+    },
   };
 }
 
-function createAnswer(shared: GraphQLServices, { account, signal }: Request): Answer {
-  const services = shared.services.ofRequest(signal);
+function createAnswer(sources: Sources, { account, signal }: Request): Answer {
+  const { stored } = sources;
+  const services = sources.services.ofRequest(signal);
   const texts = new AnswerTexts();
-  const prisma = shared.readingPrisma.of(account.id);
-  return { services, texts, loaders: createLoaders({ ...shared, prisma, services, texts }, account) };
+  const prisma = sources.readingPrisma.of(account.id);
+  return { prisma, services, texts, loaders: createLoaders({ prisma, stored, services, texts }, account) };
 }

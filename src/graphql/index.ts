@@ -15,6 +15,7 @@ import { exposed } from './errors.ts';
 import { explorerPage } from './explorer/page.ts';
 import { type Connection, Streams } from './live/streams.ts';
 import { tooExpensive } from './price.ts';
+import { type ReplicaReads, readingFrom } from './replica.ts';
 import { schema } from './schema.ts';
 
 export type { GraphQLServices } from './context.ts';
@@ -23,6 +24,8 @@ export interface GraphQLOptions {
   /** Enables the explorer, and introspection, which the explorer needs. */
   graphiql: boolean;
   log: { error(fields: object, message: string): void };
+  /** Null or undefined if queries read from the primary only. */
+  replica?: ReplicaReads | null;
 }
 
 interface ServerContext {
@@ -35,7 +38,7 @@ interface ServerContext {
 
 export function createGraphQL(
   shared: GraphQLServices & { credentials: CredentialWatch },
-  { graphiql, log }: GraphQLOptions,
+  { graphiql, log, replica = null }: GraphQLOptions,
 ) {
   const streams = new Streams(shared.credentials);
   const unexpected: Unexpected = new WeakMap();
@@ -61,6 +64,7 @@ export function createGraphQL(
       documentLimits,
       ...(graphiql ? [] : [blockFieldSuggestionsPlugin(), withoutIntrospection]),
       affordable,
+      ...(replica === null ? [] : [readingFrom(replica)]),
       withRoom,
       stillAllowed,
       badRequests,

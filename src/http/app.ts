@@ -49,6 +49,8 @@ export interface AppOptions {
   dashboard?: Dashboard | null;
   /** Serves `/metrics`; null if these are on another port. */
   metrics?: RequestListener | null;
+  /** Called when a request that may have changed something has been answered. */
+  onChange?: ((account: Account) => void) | undefined;
 }
 
 /** The whole HTTP surface. Every answer is JSON, also after errors (D22), except the pages for people. */
@@ -66,7 +68,8 @@ export function createApp(options: AppOptions): Express {
   const byKey = services === null ? null : authentication(services, unread);
   const limited = limiting(config.requestRates ?? { ofKey: null, ofAccount: null });
   if (services !== null && byKey !== null) {
-    mountApi(app, { services, log, authenticated: limited(byKey), unread, maxBodyBytes: config.maxBodyBytes });
+    const { maxBodyBytes } = config;
+    mountApi(app, { services, log, authenticated: limited(byKey), unread, maxBodyBytes, onChange: options.onChange });
     mountDocumentation(app, config);
   }
   app.get('/healthz', (_req, res) => {
@@ -97,9 +100,10 @@ interface ApiParts {
   authenticated: RequestHandler;
   unread: UnreadAnswers;
   maxBodyBytes: number;
+  onChange: AppOptions['onChange'];
 }
 
-function mountApi(app: Express, { services, log, authenticated, unread, maxBodyBytes }: ApiParts): void {
+function mountApi(app: Express, { services, log, authenticated, unread, maxBodyBytes, onChange }: ApiParts): void {
   // A list may be a stream. One slice of it stays in memory until the client reads it.
   const watched: RequestHandler = (req, res, next) => {
     if (req.method === 'GET') unread.watch(res, accountOf(res).id);
@@ -119,12 +123,20 @@ function mountApi(app: Express, { services, log, authenticated, unread, maxBodyB
         authenticated,
         keyRights(services),
         watched,
+        ...(onChange === undefined ? [] : [noting(onChange)]),
         turns.admission,
         bodyReader(maxBodyBytes, turns.bodyRead),
       ],
       requestValidationErrorHandler: refuseInvalidRequest,
     },
   );
+}
+
+function noting(onChange: (account: Account) => void): RequestHandler {
+  return (req, res, next) => {
+    if (req.method !== 'GET') res.once('finish', () => onChange(accountOf(res)));
+    next();
+  };
 }
 
 /** Answers are for one API key and change with time, so no cache may store them. */

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { counts } from '../counts/counts.ts';
+import type { PoolUse } from '../db/connection/connections.ts';
 import type { Database } from '../db/connection/database.ts';
 import type { Listener } from '../db/connection/notifications.ts';
 import type { Logger } from '../log.ts';
@@ -17,14 +18,13 @@ interface MetricsOptions {
   maxQueues: number;
   token: string | null;
   process: ProcessFacts;
+  poolUse: () => readonly PoolUse[];
 }
 
 /** Serves the metrics of this process. Until the first request they cost nothing but the counts themselves. */
-export function openMetrics({ db, listener, log, retentionMs, maxQueues, token, process }: MetricsOptions): {
-  answer: RequestListener;
-  stop(): void;
-} {
+export function openMetrics(options: MetricsOptions): { answer: RequestListener; stop(): void } {
+  const { db, listener, log, retentionMs, maxQueues, token, process, poolUse } = options;
   const facts = new DatabaseFacts({ db, listener, retentionMs, maxQueues });
-  const pages = new Pages({ counts, process, facts, poolUse: () => db.poolUse() });
+  const pages = new Pages({ counts, process, facts, poolUse });
   return { answer: metricsEndpoint(pages, token, log), stop: () => facts.stop() };
 }

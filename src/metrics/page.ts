@@ -1,5 +1,5 @@
 import type { Counts } from '../counts/counts.ts';
-import type { PoolUse } from '../db/connection/database.ts';
+import type { PoolUse } from '../db/connection/connections.ts';
 import type { Format } from './accept.ts';
 import type { DatabaseFacts } from './database-facts.ts';
 import { databaseMetrics } from './database-metrics.ts';

@@ -1,7 +1,7 @@
 import type { Counts } from '../counts/counts.ts';
 import type { Distributions } from '../counts/distribution.ts';
 import type { Tally } from '../counts/tally.ts';
-import type { PoolUse } from '../db/connection/database.ts';
+import type { PoolUse } from '../db/connection/connections.ts';
 import type { QueueSeries } from './queue-series.ts';
 import type { Buckets, Definition, Sample } from './registry.ts';
 

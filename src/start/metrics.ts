@@ -1,19 +1,28 @@
 import type { RequestListener } from 'node:http';
 import type { Listener } from '../db/connection/notifications.ts';
+import type { Replica } from '../db/connection/replica.ts';
 import { openMetrics } from '../metrics/index.ts';
 import { VERSION } from '../version.ts';
 import type { Worker } from '../worker/index.ts';
 import type { Foundations } from './foundations.ts';
 
+interface MetricsSources {
+  listener: Listener;
+  worker: Worker | null;
+  retentionMs: number;
+  replica: Replica | null;
+}
+
 /** @returns what serves the metrics of this process */
 export function startMetrics(
   { config, log, database: { db }, started }: Foundations,
-  { listener, worker, retentionMs }: { listener: Listener; worker: Worker | null; retentionMs: number },
+  { listener, worker, retentionMs, replica }: MetricsSources,
 ): RequestListener {
   const { role, workerCapacity: capacity } = config;
   const stateOf = (of: Worker) => ({ inFlight: of.inFlight(), capacity, delivers: of.problem() === null });
   const process = { version: VERSION, role, worker: () => (worker === null ? null : stateOf(worker)) };
-  const metrics = openMetrics({ ...config.metrics, db, log, listener, retentionMs, process });
+  const poolUse = () => [...db.poolUse(), ...(replica === null ? [] : [replica.use()])];
+  const metrics = openMetrics({ ...config.metrics, db, log, listener, retentionMs, process, poolUse });
   started.add(async () => metrics.stop());
   return metrics.answer;
 }

@@ -29,18 +29,24 @@ export interface Unfinished {
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Within the repository, unless it is an absolute path; a trial run writes elsewhere. */
 const FOLDER = process.env.CHAOS_EVIDENCE ?? 'docs/evidence';
+const EMBEDDED = `${POSTGRES_MAJOR} (embedded, fsync and synchronous_commit on)`;
 
 /** Writes the results of a run, for people and for programs. It names no path and no machine. */
 export async function writeEvidence(evidence: Evidence): Promise<void> {
   const date = new Date().toISOString().slice(0, 10);
-  const about = { date, ...(await versions()), ...evidence, totals: totalsOf(evidence.phases) };
-  const folder = resolve(ROOT, FOLDER);
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, `${date}-${evidence.file}.json`), `${JSON.stringify(about, null, 2)}\n`);
-  await writeFile(join(folder, `${date}-${evidence.file}.md`), describe(about));
+  const about = { date, ...(await versionsWith(EMBEDDED)), ...evidence, totals: totalsOf(evidence.phases) };
+  await writeFiles(`${date}-${evidence.file}`, about, describe(about));
 }
 
-async function versions() {
+/** @param name of the files, without an ending */
+export async function writeFiles(name: string, about: object, text: string): Promise<void> {
+  const folder = resolve(ROOT, FOLDER);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, `${name}.json`), `${JSON.stringify(about, null, 2)}\n`);
+  await writeFile(join(folder, `${name}.md`), text);
+}
+
+export async function versionsWith(postgresql: string) {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const git = (...args: string[]) =>
     promisify(execFile)('git', args, { cwd: ROOT }).then(
@@ -56,12 +62,12 @@ async function versions() {
     commit: commit ?? 'unknown',
     uncommittedChanges: (changes ?? '') !== '',
     node: process.version,
-    postgresql: `${POSTGRES_MAJOR} (embedded, fsync and synchronous_commit on)`,
+    postgresql,
     machine: `${process.platform} ${process.arch}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,
   };
 }
 
-function totalsOf(phases: Summary[]) {
+export function totalsOf(phases: Summary[]) {
   const sum = (value: (phase: Summary) => number) => phases.reduce((total, phase) => total + value(phase), 0);
   return {
     seconds: sum(({ seconds }) => seconds),
@@ -77,7 +83,8 @@ function totalsOf(phases: Summary[]) {
   };
 }
 
-type About = Awaited<ReturnType<typeof versions>> & Evidence & { date: string; totals: ReturnType<typeof totalsOf> };
+type About = Awaited<ReturnType<typeof versionsWith>> &
+  Evidence & { date: string; totals: ReturnType<typeof totalsOf> };
 
 function describe(about: About): string {
   const { totals } = about;
@@ -104,7 +111,7 @@ ${totals.duplicates} were repeated. ${totals.faults} faults, ${totals.faultsThat
 ${about.phases.map(describePhase).join('\n')}${about.unfinished.map(describeUnfinished).join('')}`;
 }
 
-function describePhase(phase: Summary): string {
+export function describePhase(phase: Summary): string {
   const violations = Object.entries(phase.violations).map(([id, n]) => `${id}: ${n}`);
   const faults = Object.entries(phase.faults).map(([kind, { count, hitWork }]) => {
     const recovery = phase.recoveryMs[kind];
@@ -114,7 +121,7 @@ function describePhase(phase: Summary): string {
   });
   return `## ${phase.name[0]?.toUpperCase()}${phase.name.slice(1)}
 
-${phase.seconds} s; published ${phase.published}, without an answer ${phase.indeterminate}, refused ${phase.refused};
+${phase.seconds} s; published ${phase.published}, with an unknown outcome (5xx or no answer) ${phase.indeterminate}, refused ${phase.refused};
 jobs delivered ${phase.delivered} in ${phase.deliveries} deliveries; repeated ${phase.duplicates} (the receiver reset
 ${phase.resets} connections on purpose); replayed ${phase.replayed}; reports ${phase.reports}; lost ${phase.lost};
 violations ${violations.length === 0 ? 'none' : violations.join(', ')}.${phase.failure === null ? '' : ` **Ended early: ${phase.failure}**`}

@@ -103,6 +103,10 @@ export type FaultKind =
   /** F-34, and the way back to the server that was failed over from. */
   | 'fail-over'
   | 'went-back'
+  /** The same under Patroni (test/patroni). */
+  | 'kill-leader'
+  | 'switch-over'
+  | 'freeze-leader'
   /** F-35 to F-40. */
   | 'read-only'
   | 'suspend-worker'

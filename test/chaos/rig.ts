@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClusterDatabase } from '../patroni/cluster.ts';
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Client, createClient } from './client.ts';
@@ -16,7 +17,7 @@ import { watchDatabase } from './watch.ts';
 /** Everything of a run: a database server, processes, a receiver and clients, and the records of them. */
 export interface Rig {
   random: Random;
-  server: ChaosServer | ServerPair;
+  server: ChaosServer | ServerPair | ClusterDatabase;
   readings: Readings;
   receiver: ChaosReceiver;
   load: Load;
@@ -87,7 +88,7 @@ export interface RigOptions {
   env?: Record<string, string>;
   /** A relay for each process, so that its connections can be broken alone. */
   relayEach?: boolean;
-  startServer?: () => Promise<ChaosServer | ServerPair>;
+  startServer?: () => Promise<Rig['server']>;
   webhookTimeoutMs?: number;
   /** Whether keys are made, used and revoked all the while. */
   revoke?: boolean;
@@ -121,7 +122,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     const own = relayEach ? await relayDatabase(server.url) : shared;
     const slot = await supervise({
       role,
-      databaseUrl: relayEach || n === 0 ? own.url : server.url,
+      databaseUrl: server.hostsUrl ?? (relayEach || n === 0 ? own.url : server.url),
       env: settings,
       onUnexpectedExit(pid, said) {
         const at = Date.now();

@@ -13,6 +13,8 @@ const quiet = { info: () => undefined, warn: () => undefined };
 /** Where the data of a run is. */
 export interface DatabaseServer {
   readonly url: string;
+  /** For processes that find the primary among several hosts; they are not relayed then. */
+  readonly hostsUrl?: string;
   /** Resolves when it takes connections. */
   back(): Promise<void>;
   stop(): Promise<void>;

@@ -33,7 +33,8 @@ export interface Summary {
 }
 
 /** Faults that are healed when what they broke works again. */
-const RESUMED = /postgres$|^fail-over$|^went-back$|^read-only$|^disk-full$|^standby-hangs$|-gone$|^black-hole$/;
+const RESUMED =
+  /postgres$|-leader$|^switch-over$|^fail-over$|^went-back$|^read-only$|^disk-full$|^standby-hangs$|-gone$|^black-hole$/;
 
 export function summarise(
   about: { name: string; seed: number; startedAt: number; healedAt: number; failure: string | null },

@@ -1,9 +1,10 @@
 import { createServer, type Server } from 'node:net';
 import { afterAll, expect, it } from 'vitest';
-import { addressOf, createClient } from '../../src/db/connection/address.ts';
+import { addressOf, createClient, createPool } from '../../src/db/connection/address.ts';
 import { Database } from '../../src/db/connection/database.ts';
 import type { Hosts } from '../../src/db/connection/hosts.ts';
 import { freePort } from '../../src/db/embedded/free-port.ts';
+import { createReadiness } from '../../src/services/server/readiness.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { relayDatabase } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -53,6 +54,19 @@ it('connects to the primary, whatever the others are, and asks all of them once 
   await db.close();
 });
 
+it('gives each connection an error of its own, which has the stack of who asked for it', async () => {
+  const { log } = loggedBy();
+  const hosts = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+  const pool = createPool(addressOf(`postgres://u@${hosts.join(',')}/x`, log), { max: 2 });
+  // graphile-worker's unhandled rejections are recognised by their stack. All others end the process.
+  const likeGraphileWorker = async () => void (await pool.connect());
+  const likeJobferry = async () => void (await pool.connect());
+  const ended = await Promise.allSettled([likeGraphileWorker(), likeJobferry()]);
+  const stacks = ended.map((one) => (one.status === 'rejected' ? String(one.reason.stack) : 'connected'));
+  expect(stacks).toEqual([expect.stringContaining('likeGraphileWorker'), expect.stringContaining('likeJobferry')]);
+  await pool.end();
+});
+
 it('does not look again for every connection that fails', async () => {
   const { url } = await createTestDatabase();
   const silent = await silentServer();
@@ -78,7 +92,7 @@ it('says what each server is when none is a primary, logs it once, and finds it 
   const refusal = { kind: 'unavailable', cause: { message: expect.stringContaining(`${gone}: connect ECONNREFUSED`) } };
   for (let n = 0; n < 3; n += 1) await expect(db.query('select 1')).rejects.toMatchObject(refusal);
   await expect(createClient(address, {}).connect()).rejects.toThrow('no server is a primary (');
-  expect(db.refusal).toBe('none of 2 servers is a primary: 0 standby, 2 not reachable');
+  expect(db.refusal).toMatch(/^none of 2 servers is a primary: 0 standby, 2 not reachable; looking for one for \d+ s$/);
   await relay.heal();
   const answer = await waitFor(() => db.one<{ one: number }>('select 1 as one').catch(() => null), { message: 'it' });
   expect(answer).toEqual({ one: 1 });
@@ -87,5 +101,34 @@ it('says what each server is when none is a primary, logs it once, and finds it 
     'no server of the database URL is a primary',
     'a server of the database URL is a primary again',
   ]);
+  expect(lines[1]?.[1]).toEqual({
+    server: new URL(relayed).host,
+    timeline: 1,
+    searchedSeconds: expect.any(Number),
+  });
+  await db.close();
+});
+
+it('says so in the readiness while statements hang on a primary that went silent', async () => {
+  const { url } = await createTestDatabase();
+  const { relay, url: relayed } = await relayDatabase(url);
+  const { log } = loggedBy();
+  const hosts = addressOf(withHosts(relayed, [new URL(relayed).host, `127.0.0.1:${await freePort()}`]), log) as Hosts;
+  const db = new Database(hosts, log);
+  // The readiness asks on two of these, which are then idle.
+  await Promise.all([1, 2, 3].map(() => db.query('select pg_sleep(0.1)')));
+  relay.stall();
+  await waitFor(
+    () =>
+      hosts
+        .primary()
+        .then(() => false)
+        .catch(() => true),
+    { message: 'no primary' },
+  );
+  const info = () => undefined;
+  const { checks } = await createReadiness({ db, log: { ...log, info }, workerProblem: () => undefined })();
+  expect(checks).toEqual({ database: expect.stringMatching(/^none of 2 servers .*; looking for one for \d+ s$/) });
+  await relay.cut();
   await db.close();
 });

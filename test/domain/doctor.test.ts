@@ -9,6 +9,7 @@ import {
   judgeSchema,
   judgeSequence,
   judgeSettings,
+  judgeStandbys,
   judgeVacuum,
 } from '../../src/domain/doctor.ts';
 
@@ -23,6 +24,7 @@ const settings = {
   max_connections: 100,
   sessions: 20,
 };
+const standbys = { synchronous_commit: 'on', synchronous_standby_names: '*', standbys: 2, synchronous: 1 };
 const vacuum = { tables: [], oldTransactions: [], idleSlots: [], xidAge: 1000 };
 const table = { table: 'job', live: 100_000, dead: 40_000, bytes: 1 };
 const lags = { searchSeconds: null, statisticsSeconds: 0, wakeUpSeconds: null, sweepSeconds: null, oldestDue: null };
@@ -32,6 +34,7 @@ const all = { role: 'all', version: '1.0.0' };
 
 const fine: [what: string, findings: Finding[]][] = [
   ['the usual settings', judgeSettings(settings)],
+  ['a synchronous standby', judgeStandbys(standbys)],
   ['a schema of this version', judgeSchema('current')],
   ['all indexes', judgeIndexes({ missing: [], invalid: [] })],
   ['some dead rows', judgeVacuum({ ...vacuum, tables: [table, { ...table, live: 10, dead: 49_999 }] })],
@@ -69,6 +72,20 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
   ['commits', judgeSettings({ ...settings, synchronous_commit: 'off' }), 'problem', /synchronous_commit/, /= on/],
   ['vacuum', judgeSettings({ ...settings, autovacuum: 'off' }), 'problem', /autovacuum/, /= on/],
   ['connections', judgeSettings({ ...settings, sessions: 81 }), 'warning', /81 of 100/, /max_connections/],
+  [
+    'commits that wait for no standby',
+    judgeStandbys({ ...standbys, synchronous_commit: 'local' }),
+    'problem',
+    /synchronous_commit is local/,
+    /= on/,
+  ],
+  [
+    'asynchronous standbys',
+    judgeStandbys({ ...standbys, synchronous_standby_names: '' }),
+    'warning',
+    /none of 2 standbys/,
+    /synchronous_mode/,
+  ],
   ['an old schema', judgeSchema('behind'), 'problem', /missing/, /jobferry migrate/],
   ['a new schema', judgeSchema('newer'), 'problem', /later version/, /that version/],
   ['no index', judgeIndexes({ missing: ['a_idx'], invalid: [] }), 'problem', /a_idx is missing/, /concurrently/],

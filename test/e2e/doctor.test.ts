@@ -26,9 +26,9 @@ async function findings(...checks: string[]): Promise<Finding[]> {
 }
 
 it('finds a running service in order', async () => {
-  const found = await findings('schema', 'indexes', 'bloat', 'sequence', 'clock', 'lag', 'disk', 'fleet');
+  const found = await findings('standbys', 'schema', 'indexes', 'bloat', 'sequence', 'clock', 'lag', 'disk', 'fleet');
   expect(found.filter(({ status }) => status !== 'ok')).toEqual([]);
-  expect(found).toHaveLength(8);
+  expect(found).toHaveLength(9);
 });
 
 it('finds what is wrong, and ends with 1', async () => {

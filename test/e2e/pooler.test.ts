@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '../../src/db/connection/database.ts';
+import { Replica } from '../../src/db/connection/replica.ts';
 import { freePort } from '../../src/db/embedded/free-port.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -142,6 +144,18 @@ describe.skipIf(hasNoPgBouncer)('a start through a pooler is refused', () => {
     const words = await refusalOf({ DATABASE_URL, DIRECT_DATABASE_URL: other });
     expect(words).toContain('DATABASE_URL and DIRECT_DATABASE_URL lead to different databases');
   });
+});
+
+it.skipIf(hasNoPgBouncer)('a pooler is not used as a replica', async () => {
+  const { url: databaseUrl } = await createTestDatabase();
+  const url = await startPgBouncer(databaseUrl, { mode: 'transaction', ignored: IGNORED });
+  const db = new Database(databaseUrl, { warn: () => undefined });
+  const log = { info: () => undefined, warn: () => undefined };
+  const replica = new Replica({ url, db, log, maxLagMs: 10_000 });
+  const refusal = { problem: 'its address leads to a pooler' };
+  await waitFor(async () => isDeepStrictEqual(await replica.admit(), refusal), { message: refusal.problem });
+  await replica.stop();
+  await db.close();
 });
 
 it('a proxy that passes connections through is not taken for a pooler', async () => {

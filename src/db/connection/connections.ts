@@ -36,6 +36,18 @@ const SESSION = {
 /** A pooler refuses settings of a session. It has to make them itself, which `assertSettings` checks at the start. */
 const { options: _, ...POOLED } = KEEP_ALIVE;
 
+/** How the connections of a pool are used. */
+export interface PoolUse {
+  pool: 'main' | 'reading' | 'direct' | 'replica';
+  max: number;
+  used: number;
+  idle: number;
+  /** Statements that wait for a connection. */
+  waiting: number;
+  /** Time in seconds that statements have waited for a connection since the start. */
+  waits: Distribution;
+}
+
 interface ConnectionsOptions {
   usualMs?: number;
   isPooled?: boolean;
@@ -58,7 +70,7 @@ export class Connections {
     address: Address,
     max: number,
     log: DatabaseLog,
-    origin: OriginGuard,
+    guard: Pick<OriginGuard, 'check'>,
     { usualMs = STATEMENT_TIMEOUT_MS, isPooled = false }: ConnectionsOptions = {},
   ) {
     this.#usualMs = usualMs;
@@ -70,7 +82,7 @@ export class Connections {
       application_name: 'jobferry',
       types,
       ...(isPooled ? POOLED : { ...KEEP_ALIVE, ...SESSION, statement_timeout: usualMs }),
-      verify: (client, done) => void origin.check(client).then(() => done(), done),
+      verify: (client, done) => void guard.check(client).then(() => done(), done),
     });
     this.#abandoned = isPooled ? null : new AbandonedSessions(this.pool, address, log);
     // The end of the pool does not wait for the server, which may stop before it has read that a connection is to end.
@@ -134,6 +146,11 @@ export class Connections {
     } finally {
       client.release(broken as Error | undefined);
     }
+  }
+
+  use(name: PoolUse['pool']): PoolUse {
+    const { totalCount: total, idleCount: idle, waitingCount: waiting } = this.pool;
+    return { pool: name, max: this.pool.options.max, used: total - idle, idle, waiting, waits: this.waits };
   }
 
   async close(): Promise<void> {

@@ -1,13 +1,13 @@
 import pg from 'pg';
-import type { Distribution } from '../../counts/distribution.ts';
 import { JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
-import type { SearchBudget } from '../search/budget.ts';
 import type { Address } from './address.ts';
 import { Cipher } from './cipher.ts';
-import { CANCELLED, Connections } from './connections.ts';
+import { CANCELLED, Connections, type PoolUse } from './connections.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { FairTurns } from './fair-turns.ts';
+import type { Hosts } from './hosts.ts';
 import { OriginGuard } from './origin.ts';
+import { GRAPHQL_MS, MAX_READING_CONNECTIONS, type ReadingOptions, readingTurns, runInTurn } from './reading.ts';
 
 export type { DatabaseLog } from './database-log.ts';
 
@@ -15,57 +15,20 @@ export type { DatabaseLog } from './database-log.ts';
 export interface Statement {
   name: string;
   text: string;
+  /** A replica would reply something else. */
+  onPrimary?: true;
 }
 
 /** Connections per process for publish, claim, settle, keys and all other writes. */
 const MAX_CONNECTIONS = 16;
-/** Connections per process for dashboards, lists and searches. */
-const MAX_READING_CONNECTIONS = 4;
 /** Connections per process past a pooler: graphile-worker has four tasks and listens, and one is for the sweep. */
 const MAX_DIRECT_CONNECTIONS = 6;
-
-/**
- * Limits of dashboards, lists and searches. An account's statements wait for each other, and not for those of other
- * accounts. One page of a dashboard sends a few dozen statements at once.
- */
-const READING = {
-  atOnce: MAX_READING_CONNECTIONS,
-  atOnceOfOne: 2,
-  waiting: 4000,
-  waitingOfOne: 1000,
-  maxWaitMs: 4000,
-  slowMs: 300,
-};
-
-/** Time limit of a statement of a GraphQL field. */
-const GRAPHQL_MS = 2000;
 
 /**
  * Limits of changes that are not a publish, report or outcome: edits, keys, replays, bulk actions. Changes of one account
  * wait for locks on the same rows while each holds a connection, so they may use only a part of the connections.
  */
 const CHANGING = { atOnce: 8, atOnceOfOne: 3, waiting: 2000, waitingOfOne: 500, maxWaitMs: 3000 };
-
-interface ReadingOptions {
-  /** Budget of the request. It is charged for the time of its statements, not for the wait for the account's turn. */
-  budget?: SearchBudget | undefined;
-  /** Time limit of a statement; 2 s if undefined. REST lists have a longer one, because they work at any size. */
-  maxMs?: number | undefined;
-  /** Whether the client has gone. A statement whose turn comes after that is refused. */
-  isGone?: (() => boolean) | undefined;
-}
-
-/** How the connections of a pool are used. */
-export interface PoolUse {
-  pool: 'main' | 'reading' | 'direct';
-  max: number;
-  used: number;
-  idle: number;
-  /** Statements that wait for a connection. */
-  waiting: number;
-  /** Time in seconds that statements have waited for a connection since the start. */
-  waits: Distribution;
-}
 
 /** The pools of the process, shared by the hand-written SQL, Prisma and graphile-worker. */
 export class Database {
@@ -77,7 +40,7 @@ export class Database {
   /** Whether `pool` leads to a pooler in transaction mode. */
   readonly isPooled: boolean;
   /** Decides which account may use the connections for reading. */
-  readonly readingTurns = new FairTurns(READING);
+  readonly readingTurns = readingTurns();
   /** Decides which account may run a change. */
   readonly changingTurns = new FairTurns(CHANGING);
   readonly log: DatabaseLog;
@@ -90,17 +53,16 @@ export class Database {
   readonly run: Connections['run'];
   /** Refuses connections to a server whose data is older than that of a server seen before. */
   readonly origin: OriginGuard;
-  readonly #address: Address;
+  /** Of the addresses with several hosts. */
+  readonly #hosts: Hosts[];
 
   /** @param direct address of the server itself, if `address` is that of a pooler */
   constructor(address: Address, log: DatabaseLog, cipher: Cipher = new Cipher(), direct: Address | null = null) {
-    this.#address = address;
     this.log = log;
     this.cipher = cipher;
     this.origin = new OriginGuard(log);
-    for (const one of [address, direct]) {
-      if (one !== null && typeof one !== 'string') one.onPrimary((origin) => this.origin.advance(origin));
-    }
+    this.#hosts = [address, direct].filter((one) => one !== null && typeof one !== 'string');
+    for (const hosts of this.#hosts) hosts.onPrimary((origin) => this.origin.advance(origin));
     const isPooled = direct !== null;
     this.isPooled = isPooled;
     this.connections = new Connections(address, MAX_CONNECTIONS, log, this.origin, { isPooled });
@@ -117,16 +79,9 @@ export class Database {
    * Returns the same database for reads of an account. Its statements use the connections for reading, wait for the
    * account's turn, and fail as `unavailable` when that takes too long.
    */
-  reading(accountId: string, { budget, maxMs, isGone = () => false }: ReadingOptions = {}): Database {
-    const inTurn = <T>(work: () => Promise<T>) => this.readingTurns.run(accountId, work);
-    const run = <Row extends pg.QueryResultRow>(statement: pg.QueryConfig): Promise<Row[]> => {
-      const read = async () => {
-        if (isGone()) throw unavailable('the client does not wait for this response any more', 'nothing');
-        return this.readingConnections.run<Row>(statement, { maxMs: budget?.left ?? maxMs });
-      };
-      return budget === undefined ? inTurn(read) : budget.spend(read, inTurn);
-    };
-    return Object.create(this, { run: { value: run } });
+  reading(accountId: string, options: ReadingOptions = {}): Database {
+    const source = { turns: this.readingTurns, connections: this.readingConnections };
+    return Object.create(this, { run: { value: runInTurn(source, accountId, options) } });
   }
 
   /** Returns the same database. Its statements fail as `unavailable` if `maySend` returns false when they would be sent. */
@@ -161,24 +116,18 @@ export class Database {
 
   /** Why the last connection was refused, for operators; null when it was not. */
   get refusal(): string | null {
-    const noPrimary = typeof this.#address === 'string' ? null : this.#address.problem;
-    return noPrimary ?? this.origin.refusal;
+    return this.#hosts.find(({ problem }) => problem !== null)?.problem ?? this.origin.refusal;
   }
 
   poolUse(): PoolUse[] {
-    const uses = [useOf('main', this.connections), useOf('reading', this.readingConnections)];
-    return this.directConnections === null ? uses : [...uses, useOf('direct', this.directConnections)];
+    const uses = [this.connections.use('main'), this.readingConnections.use('reading')];
+    return this.directConnections === null ? uses : [...uses, this.directConnections.use('direct')];
   }
 
   async close(): Promise<void> {
     const all = [this.connections, this.readingConnections, this.directConnections];
     await Promise.all(all.map((connections) => connections?.close()));
   }
-}
-
-function useOf(name: PoolUse['pool'], { pool, waits }: Connections): PoolUse {
-  const { totalCount: total, idleCount: idle, waitingCount: waiting } = pool;
-  return { pool: name, max: pool.options.max, used: total - idle, idle, waiting, waits };
 }
 
 /**

@@ -37,7 +37,10 @@ export class Hosts {
   #searchedAt = 0;
   #searchedUntil = 0;
   #last: Server | null = null;
-  #problem: string | null = null;
+  /** What the servers are while none can be used, and since when. */
+  #problem: { text: string; since: number } | null = null;
+  /** The former primary that takes writes beside the present one. */
+  #former: string | null = null;
   #onPrimary: (origin: Origin) => void = () => undefined;
 
   constructor(servers: readonly Server[], log: DatabaseLog) {
@@ -49,7 +52,9 @@ export class Hosts {
 
   /** Why no server can be used, without names, which are not for everyone; null when one can. */
   get problem(): string | null {
-    return this.#problem;
+    if (this.#problem === null) return null;
+    const { text, since } = this.#problem;
+    return `${text}; looking for one for ${secondsSince(since)} s`;
   }
 
   /** @param listener called with each primary that is found, if it reports its timeline */
@@ -94,41 +99,58 @@ export class Hosts {
         });
       }
     });
-    const found = newestPrimary(findings);
-    if (found === null) throw this.#none(findings);
-    this.#isFound(found.server);
+    const [found, former] = newestFirst(findings);
+    if (found === undefined) throw this.#none(findings);
+    this.#isFound(found);
+    this.#isBeside(found, former);
     if (found.primary !== null) this.#onPrimary(found.primary);
     return found.server;
   }
 
-  #isFound(server: Server): void {
-    if (this.#problem !== null)
-      this.#log.warn({ server: nameOf(server) }, 'a server of the database URL is a primary again');
-    else if (this.#last !== null && this.#last !== server) {
-      const fields = { from: nameOf(this.#last), to: nameOf(server) };
+  #isFound({ server, primary }: Primary): void {
+    const timeline = primary?.timeline;
+    if (this.#problem !== null) {
+      const fields = { server: nameOf(server), timeline, searchedSeconds: secondsSince(this.#problem.since) };
+      this.#log.warn(fields, 'a server of the database URL is a primary again');
+    } else if (this.#last !== null && this.#last !== server) {
+      const fields = { from: nameOf(this.#last), to: nameOf(server), timeline };
       this.#log.warn(fields, 'another server of the database URL is the primary now');
     }
     this.#problem = null;
     this.#last = server;
   }
 
+  /** @param former another server that takes writes, if there is one */
+  #isBeside(found: Primary, former: Primary | undefined): void {
+    const name = former === undefined ? null : nameOf(former.server);
+    if (former !== undefined && name !== this.#former) {
+      const fields = { server: name, timeline: former.primary?.timeline, primary: nameOf(found.server) };
+      this.#log.warn(fields, 'a former primary of the database URL takes writes: it is not used');
+    }
+    this.#former = name;
+  }
+
   #none(findings: readonly Finding[]): Error {
     const servers = Object.fromEntries(findings.map((finding) => [nameOf(finding.server), stateOf(finding)]));
     const standbys = findings.filter((finding) => 'standby' in finding).length;
     const away = findings.length - standbys;
-    const problem = `none of ${findings.length} servers is a primary: ${standbys} standby, ${away} not reachable`;
-    if (this.#problem !== problem) this.#log.warn({ servers }, 'no server of the database URL is a primary');
-    this.#problem = problem;
+    const text = `none of ${findings.length} servers is a primary: ${standbys} standby, ${away} not reachable`;
+    if (this.#problem?.text !== text) this.#log.warn({ servers }, 'no server of the database URL is a primary');
+    this.#problem = { text, since: this.#problem?.since ?? performance.now() };
     const each = Object.entries(servers).map(([name, state]) => `${name}: ${state}`);
     return new Error(`no server is a primary (${each.join('; ')})`);
   }
 }
 
-/** A server that does not report its timeline comes last. */
-function newestPrimary(findings: readonly Finding[]): Primary | null {
+/** The primaries. A server that does not report its timeline comes last. */
+function newestFirst(findings: readonly Finding[]): Primary[] {
   const primaries = findings.filter((finding): finding is Primary => 'primary' in finding);
   const timelineOf = ({ primary }: Primary) => primary?.timeline ?? 0;
-  return primaries.sort((a, b) => timelineOf(b) - timelineOf(a))[0] ?? null;
+  return primaries.sort((a, b) => timelineOf(b) - timelineOf(a));
+}
+
+function secondsSince(moment: number): number {
+  return Math.round((performance.now() - moment) / 1000);
 }
 
 function nameOf({ host, port }: DatabaseHost): string {
@@ -186,7 +208,10 @@ function clientOf(hosts: Hosts): typeof pg.Client {
     }
 
     async #toPrimary(): Promise<pg.Client> {
-      const { host, port } = await hosts.primary();
+      const { host, port } = await hosts.primary().catch((error: Error) => {
+        // Not the one that others get: the pool writes the stack of who asked into it.
+        throw new Error(error.message);
+      });
       // Its owner may have given up meanwhile.
       if (this.connection.stream.destroyed || (this as { _ending?: boolean })._ending === true) {
         throw new Error('the connection was given up before a primary was found');

@@ -38,6 +38,8 @@ const STANDBY = 'the server is a standby, which cannot be written to';
 export class OriginGuard {
   readonly #log: DatabaseLog;
   #highest: Origin | null = null;
+  /** When it was first seen. */
+  #highestSince = new Date();
   #refusal: string | null = null;
   #isBlind = false;
   /** Open connections, with the timelines of their servers. */
@@ -71,13 +73,14 @@ export class OriginGuard {
     const origin = { system, timeline };
     const problem = this.#highest === null ? null : stepBack(this.#highest, origin);
     if (problem !== null) {
-      const message = `${problem}: jobs that were accepted may be missing there, so it is not used; to use it, restart this process`;
+      const since = this.#highestSince.toISOString();
+      const message = `${problem}: jobs that were accepted since ${since} may be missing there, so it is not used; to use it, restart this process`;
       this.#refuse(problem, message, origin);
       throw new Error(problem);
     }
     if (this.#refusal !== null) this.#log.warn({ ...origin }, 'the database is again the expected one');
     this.#refusal = null;
-    this.#highest = origin;
+    this.#rise(origin);
     this.#open.set(client, origin.timeline);
     client.once('end', () => this.#open.delete(client));
     this.#closePast(origin.timeline);
@@ -86,8 +89,13 @@ export class OriginGuard {
   /** Takes note of a primary that was found another way, and closes connections to servers with older timelines. */
   advance(origin: Origin): void {
     if (this.#highest === null || stepBack(this.#highest, origin) !== null) return;
-    this.#highest = origin;
+    this.#rise(origin);
     this.#closePast(origin.timeline);
+  }
+
+  #rise(origin: Origin): void {
+    if (this.#highest?.timeline !== origin.timeline) this.#highestSince = new Date();
+    this.#highest = origin;
   }
 
   /** Closes connections to servers with older timelines, because their replies cannot be relied on. */

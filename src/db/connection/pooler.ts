@@ -63,14 +63,23 @@ function assertSettings({ statement_timeout: statementMs, jit, ...facts }: Sessi
   );
 }
 
+export async function isPooler(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<Pick<SessionFacts, 'pid'>>('select pg_backend_pid() as pid');
+  return rows[0] !== undefined && isOfPooler(client, rows[0]);
+}
+
 /** A pooler reports a process id of its own at the start of a connection. */
+function isOfPooler(client: pg.ClientBase, { pid }: Pick<SessionFacts, 'pid'>): boolean {
+  return (client as { processID?: number | null }).processID !== pid;
+}
+
 async function factsOf(pool: pg.Pool): Promise<{ facts: SessionFacts; isPooler: boolean }> {
   const client = await pool.connect();
   try {
     const { rows } = await client.query<SessionFacts>(FACTS);
     const [facts] = rows;
     if (facts === undefined) throw new Error('no row was returned');
-    return { facts, isPooler: (client as { processID?: number | null }).processID !== facts.pid };
+    return { facts, isPooler: isOfPooler(client, facts) };
   } finally {
     client.release();
   }

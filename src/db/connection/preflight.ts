@@ -1,5 +1,7 @@
 import type pg from 'pg';
+import { type ReplicationFacts, type ReplicationFault, replicationFaults } from '../../domain/replication.ts';
 import { POOLER } from './pooler.ts';
+import { replicationFacts } from './replication.ts';
 
 /** The oldest version that the migrations are tested with. */
 const OLDEST_SERVER = 15;
@@ -15,13 +17,14 @@ interface ServerFacts {
 
 /**
  * Refuses a server that cannot keep Jobferry's promises: a job whose publish was answered with 201 must survive a power
- * cut, and payloads are stored byte for byte (D26).
+ * cut and a failover, and payloads are stored byte for byte (D26).
+ * @returns what the operator should know about standbys, though the server can be used
  * @throws Error with a message for the operator
  */
 export async function preflight(
-  database: Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>,
+  database: Pick<pg.Pool, 'query'>,
   options: { allowUnsafe: boolean },
-): Promise<void> {
+): Promise<ReplicationFault[]> {
   const facts = await readFacts(database);
   if (facts.version < OLDEST_SERVER * 10_000) {
     const version = `${Math.floor(facts.version / 10_000)}.${facts.version % 10_000}`;
@@ -39,9 +42,17 @@ export async function preflight(
         'switch it on, or set ALLOW_UNSAFE_DURABILITY=1 if that is what you want',
     );
   }
+  const faults = replicationFaults(
+    await replicationFacts(async (text) => (await database.query<ReplicationFacts>(text)).rows),
+  );
+  const refused = options.allowUnsafe ? undefined : faults.find(({ isUnsafe }) => isUnsafe);
+  if (refused !== undefined) {
+    throw new Error(`${refused.what}: ${refused.fix}, or set ALLOW_UNSAFE_DURABILITY=1 if that is what you want`);
+  }
+  return faults;
 }
 
-async function readFacts(database: Pick<pg.Pool, 'query'> | Pick<pg.Client, 'query'>): Promise<ServerFacts> {
+async function readFacts(database: Pick<pg.Pool, 'query'>): Promise<ServerFacts> {
   try {
     const { rows } = await database.query<ServerFacts>(`
       select current_setting('server_version_num')::integer as version,

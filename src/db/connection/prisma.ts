@@ -15,17 +15,33 @@ export interface ReadingPrisma {
   close(): Promise<void>;
 }
 
+/** An operation of Prisma; `query` sends it. */
+interface Operation {
+  model: string | undefined;
+  operation: string;
+  args: unknown;
+  query(args: unknown): Promise<unknown>;
+}
+
 const MAX_ACCOUNTS = 1000;
 
 export function createReadingPrisma(db: Database): ReadingPrisma {
   const prisma = new PrismaClient({ adapter: new PrismaPg(db.readingPool, { disposeExternalPool: false }) });
+  return clientsByAccount(prisma, (accountId, { args, query }) => db.readingTurns.run(accountId, () => query(args)));
+}
+
+/** @param run runs an operation of an account */
+export function clientsByAccount(
+  prisma: PrismaClient,
+  run: (accountId: string, operation: Operation) => Promise<unknown>,
+): ReadingPrisma {
   const clients = new Map<string, PrismaClient>();
   return {
     of(accountId) {
       const present = clients.get(accountId);
       if (present !== undefined) return present;
       const client = prisma.$extends({
-        query: { $allOperations: ({ args, query }) => db.readingTurns.run(accountId, () => query(args)) },
+        query: { $allOperations: (operation) => run(accountId, operation as Operation) },
         // The cast is safe: the extension changes neither the operations nor their results.
       }) as unknown as PrismaClient;
       if (clients.size >= MAX_ACCOUNTS) clients.clear();

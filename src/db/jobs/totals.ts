@@ -36,6 +36,7 @@ export interface CountedRange extends IdRange {
 
 const CLOCK: Statement = {
   name: 'oldest-writer',
+  onPrimary: true,
   text: `
     select jobferry_now() as now,
            coalesce((select max(extract(epoch from clock_timestamp() - xact_start)) * 1000 from pg_stat_activity

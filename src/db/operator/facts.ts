@@ -7,7 +7,9 @@ import type {
   TableFacts,
   VacuumFacts,
 } from '../../domain/doctor.ts';
+import type { ReplicationFacts } from '../../domain/replication.ts';
 import type { Database } from '../connection/database.ts';
+import { replicationFacts } from '../connection/replication.ts';
 import { serviceLags } from '../insight/lags.ts';
 import { firstAccountId } from '../members.ts';
 import { ownIndexes } from '../schema/migrations.ts';
@@ -26,6 +28,10 @@ export async function settingFacts(db: Database): Promise<SettingFacts> {
            current_setting('max_connections')::integer as max_connections,
            (select coalesce(sum(numbackends), 0)::integer from pg_stat_database) as sessions`);
   return only(row);
+}
+
+export function standbyFacts(db: Database): Promise<ReplicationFacts> {
+  return replicationFacts((text) => db.query<ReplicationFacts & Record<string, unknown>>(text));
 }
 
 export async function indexFacts(db: Database): Promise<IndexFacts> {

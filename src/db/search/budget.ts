@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { JobferryError, unavailable } from '../../domain/errors.ts';
 import { CANCELLED } from '../connection/connections.ts';
+import { ReplicaFailed } from '../connection/replica-failed.ts';
 
 /** Database time that all searches of one request may use together. */
 const SEARCH_BUDGET_MS = 2000;
@@ -66,6 +67,8 @@ export class SearchBudget {
       charge();
       return result;
     } catch (error) {
+      // The statement is repeated on the primary, and the time that the replica took is not the client's.
+      if (error instanceof ReplicaFailed) throw error;
       charge();
       // The server stops a statement when the budget is used up.
       if (this.#leftMs <= 0 && isStopped(error)) throw tooBroad();

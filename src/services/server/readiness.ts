@@ -33,8 +33,12 @@ export function createReadiness({ db, log, workerProblem }: ReadinessOptions): (
     running ??= checkDatabase(db).finally(() => {
       running = null;
     });
-    const nothing = sleep(ANSWER_MS, { database: `no answer within ${ANSWER_MS} ms` }, { ref: false });
-    const checks: Record<string, string> = { ...(await Promise.race([running, nothing])) };
+    const noAnswer = sleep(ANSWER_MS, null, { ref: false });
+    const found = await Promise.race([running, noAnswer]);
+    // A search for the primary ends before statements that were sent to a server which hangs.
+    const checks: Record<string, string> = {
+      ...(found ?? { database: db.refusal ?? `no answer within ${ANSWER_MS} ms` }),
+    };
     const problem = workerProblem();
     if (problem !== undefined) checks.worker = problem ?? 'ok';
     const ready = Object.values(checks).every((result) => result === 'ok');

@@ -82,7 +82,10 @@ function explainTakeBacks({ run, changes, arrivals }: Facts): string[] {
 }
 
 /** Faults after which a worker runs that other processes cannot distinguish from a dead one. */
-const CUTS_OFF: readonly FaultKind[] = ['server-gone', 'client-gone', 'black-hole', 'fail-over', 'went-back'];
+const CUTS_OFF: readonly FaultKind[] = [
+  ...(['server-gone', 'client-gone', 'black-hole', 'fail-over', 'went-back'] as const),
+  ...(['kill-leader', 'switch-over', 'freeze-leader'] as const),
+];
 const cutOff = new WeakMap<Facts, Map<string, { from: number; to: number }[]>>();
 
 /**
