@@ -85,7 +85,7 @@ function restarted({ phases }: Pick<TrialEvidence, 'phases'>): string {
   const exits = phases.reduce((sum, { faults }) => sum + (faults['unexpected-exit']?.count ?? 0), 0);
   return exits === 0
     ? 'No process was restarted during these.'
-    : `**${exits} times a process ended by itself and was started again.**`;
+    : `**Processes that ended by themselves and were started again: ${exits}.**`;
 }
 
 function lostAtReturns({ freezes }: Pick<TrialEvidence, 'freezes'>): number {
@@ -93,10 +93,11 @@ function lostAtReturns({ freezes }: Pick<TrialEvidence, 'freezes'>): number {
 }
 
 function returned({ freezes }: Pick<TrialEvidence, 'freezes'>): string {
-  const back = freezes.filter(({ wentBack }) => wentBack !== null).length;
-  if (back === 0) return '';
+  const returns = freezes.flatMap(({ wentBack }) => wentBack ?? []);
+  if (returns.length === 0) return '';
+  const gone = returns.reduce((sum, { lostByCluster }) => sum + lostByCluster, 0);
   return `
 
-In ${back} of ${freezes.length} freezes the cluster itself went back to the frozen leader and dropped what its new leader had accepted. Jobferry refused
-that database until its processes were restarted, as docs/operations.md says. These runs are not among the checked ones.`;
+In ${returns.length} of ${freezes.length} freezes the cluster itself went back to the frozen leader, and **dropped ${gone} jobs that had been accepted while its new leader was
+in office**. Jobferry refused that database until its processes were restarted, as docs/operations.md says. These runs are not among the checked ones.`;
 }
