@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
+import { LongFirst } from './test/support/long-first.ts';
 import { sharingTests, testFiles } from './test/support/unit-tests.ts';
 
 // The tests import the generated code. When it is current, this takes milliseconds.
@@ -34,6 +35,7 @@ export default defineConfig({
     // Most tests wait for processes, timers and a database, so two cores carry more than the one worker of the default.
     maxWorkers: 3,
     teardownTimeout: 30_000,
+    sequence: { sequencer: LongFirst },
     // One server for both projects.
     globalSetup: ['test/support/global-setup.ts'],
     projects: projects(testFiles()),
