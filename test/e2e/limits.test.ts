@@ -4,6 +4,7 @@ import { type Cluster, startCluster } from '../support/cluster.ts';
 import type { Jobferry } from '../support/process.ts';
 import { publishInSql } from '../support/publish-in-sql.ts';
 import { monotonicNow, type ReceivedRequest, type Receiver, startReceiver } from '../support/receiver.ts';
+import { createGate } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Deliveries at once by one worker. One queue gets 65 % of them, which is 13, so a queue with a limit of 14 needs both. */
@@ -64,20 +65,21 @@ function median(values: number[]): number {
 
 describe('concurrency', () => {
   it('is reached and never exceeded by two workers, and every job comes once', { timeout: 60_000 }, async () => {
-    receiver.respondWith({ delayMs: 100 });
-    const queue = await createBacklog(600, { concurrency: 14 });
+    // Long enough that a busy machine's way from one job's end to the next one's claim is short beside it.
+    receiver.respondWith({ delayMs: 300 });
+    const queue = await createBacklog(240, { concurrency: 14 });
     const inFlight: number[] = [];
     await waitFor(
       async () => {
         const completed = await cluster.count(queue.id, 'completed');
-        if (completed > 100 && completed < 500) inFlight.push(await cluster.count(queue.id, 'processing'));
-        return completed === 600;
+        if (completed > 40 && completed < 200) inFlight.push(await cluster.count(queue.id, 'processing'));
+        return completed === 240;
       },
       { timeoutMs: 50_000 },
     );
     const deliveries = deliveriesOf(queue);
-    expect(deliveries).toHaveLength(600);
-    expect(new Set(deliveries.map((request) => request.json().id)).size).toBe(600);
+    expect(deliveries).toHaveLength(240);
+    expect(new Set(deliveries.map((request) => request.json().id)).size).toBe(240);
     expect(mostAtOnce(deliveries)).toBe(14);
     expect(Math.max(...inFlight)).toBeLessThanOrEqual(14);
     // The way from one job's end to the next one's claim is all that a slot may be idle for.
@@ -86,17 +88,32 @@ describe('concurrency', () => {
   });
 
   it('settles after a change under load', { timeout: 60_000 }, async () => {
-    receiver.respondWith({ delayMs: 120 });
-    const queue = await createBacklog(400, { concurrency: 20 });
-    await waitFor(async () => (await cluster.count(queue.id, 'processing')) === 20, { everyMs: 5 });
+    // What is reached stays until its gate opens, so it is seen however busy the machine is.
+    const inFlight = (count: number) =>
+      waitFor(async () => (await cluster.count(queue.id, 'processing')) === count, { message: `${count} in flight` });
+    const closeGate = () => {
+      const gate = createGate();
+      receiver.respondWith(async () => {
+        await gate.opened;
+        return {};
+      });
+      return gate;
+    };
+    const first = closeGate();
+    const queue = await createBacklog(120, { concurrency: 20 });
+    await inFlight(20);
     await cluster.api.updateQueue(queue.id, { concurrency: 3 });
+    receiver.respondWith({ delayMs: 120 });
+    first.open();
     await waitFor(async () => (await cluster.count(queue.id, 'processing')) <= 3, { everyMs: 5 });
     const lowered = deliveriesOf(queue).length;
     await receiver.waitFor(() => deliveriesOf(queue).length >= lowered + 30);
     const few = deliveriesOf(queue).slice(lowered);
+    const second = closeGate();
     await cluster.api.updateQueue(queue.id, { concurrency: 12 });
-    await waitFor(async () => (await cluster.count(queue.id, 'processing')) === 12, { everyMs: 5 });
-    await cluster.waitForCount(queue.id, 'completed', 400, 40_000);
+    await inFlight(12);
+    second.open();
+    await cluster.waitForCount(queue.id, 'completed', 120, 40_000);
     expect(mostAtOnce(few)).toBeLessThanOrEqual(3);
     expect(mostAtOnce(deliveriesOf(queue))).toBeLessThanOrEqual(20);
   });
@@ -117,7 +134,8 @@ describe('rate limit', () => {
     // The first may have begun before the backlog was there, the last holds the rest.
     const inner = claims.slice(1, -1);
     expect(inner.length).toBeGreaterThanOrEqual(6);
-    expect(inner.reduce((sum, count) => sum + count, 0) / inner.length).toBeGreaterThanOrEqual(95);
+    // A busy machine may stand still for a window or two.
+    expect(median(inner)).toBeGreaterThanOrEqual(95);
     expectSpans(
       deliveriesOf(queue).map((request) => request.arrivedAt),
       100,

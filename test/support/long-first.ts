@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files of few lines that take long. Without figures of an earlier run vitest begins with the largest files. */
 const LONG = /\/test\/(chaos\/(surviving|planted)|e2e\/(demo|dev|several-hosts)|browser\/system)\.test\.ts$/;
 
-/** Begins with what takes long, so that no worker is at it alone in the end. */
+/** Begins with what takes long, so that no worker is left alone with it in the end. */
 export class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
