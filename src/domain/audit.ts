@@ -87,6 +87,11 @@ const AUDIT_ACTIONS = [
   'bulk_action.resume',
   'error_group.dismiss',
   'error_group.restore',
+  'alert_rule.create',
+  'alert_rule.update',
+  'alert_rule.delete',
+  'alert_rule.silence',
+  'alert_rule.test',
 ] as const;
 type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -100,6 +105,7 @@ const AUDIT_TARGETS = [
   'dead_letter',
   'bulk_action',
   'error_group',
+  'alert_rule',
 ] as const;
 type AuditTarget = (typeof AUDIT_TARGETS)[number];
 

@@ -32,16 +32,21 @@ export const MUTATION_ROLES: Readonly<Record<string, MemberRole>> = {
   resumeQueue: 'operator',
   runJobsNow: 'operator',
   runNow: 'operator',
+  silenceAlertRule: 'operator',
+  testAlertRule: 'operator',
 
   // Settings, secrets, and who has access.
+  createAlertRule: 'admin',
   createApiKey: 'admin',
   createQueue: 'admin',
+  deleteAlertRule: 'admin',
   deleteQueue: 'admin',
   endSessionsOfMember: 'admin',
   finishSecretRotation: 'admin',
   revokeApiKey: 'admin',
   rotateSigningSecret: 'admin',
   setPayloadEncryption: 'admin',
+  updateAlertRule: 'admin',
   updateQueue: 'admin',
 };
 
@@ -62,7 +67,9 @@ export const MUTATION_SCOPES: Readonly<Record<string, KeyScope>> = {
   cancelJob: 'manage',
   cancelJobs: 'manage',
   checkReceiver: 'manage',
+  createAlertRule: 'manage',
   createQueue: 'manage',
+  deleteAlertRule: 'manage',
   deleteQueue: 'manage',
   dismissErrorGroup: 'manage',
   endHold: 'manage',
@@ -79,6 +86,9 @@ export const MUTATION_SCOPES: Readonly<Record<string, KeyScope>> = {
   runJobsNow: 'manage',
   runNow: 'manage',
   setPayloadEncryption: 'manage',
+  silenceAlertRule: 'manage',
+  testAlertRule: 'manage',
+  updateAlertRule: 'manage',
   updateQueue: 'manage',
 
   createApiKey: 'admin',
