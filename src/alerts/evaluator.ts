@@ -17,8 +17,9 @@ import { ALERT_LIMITS } from '../domain/alert-rule.ts';
 import { type PlanTable, planNamed } from '../domain/plan.ts';
 import type { Logger } from '../log.ts';
 
-/** Time limit of each statement that reads; those of an account wait for its turn, as those of its dashboards do. */
+/** Time limit of each statement that reads. They use the connections of dashboards, in turns with the accounts. */
 const STATEMENT_MS = 1000;
+const TURN = 'alerts';
 /** Statistics further behind say nothing about now. */
 const MAX_BEHIND_SECONDS = 120;
 
@@ -52,7 +53,7 @@ export class Evaluator {
   /** @returns false if this process has lost its turn */
   async evaluateAccount(accountId: string): Promise<boolean> {
     const { db, log, holder, retentionMs } = this.#parts;
-    const reading = db.reading(accountId, { maxMs: STATEMENT_MS });
+    const reading = db.reading(TURN, { maxMs: STATEMENT_MS });
     const account = await loadAccountOfRules(reading, accountId, retentionMs);
     if (account === null) return true;
     const findings = this.#ofAccount(account);

@@ -4,6 +4,7 @@ import type { Logger } from '../log.ts';
 import { repeat } from '../pacing/repeat.ts';
 import { Evaluator, type EvaluatorParts } from './evaluator.ts';
 import { Notifier } from './notifier.ts';
+import { Rests } from './rests.ts';
 
 export { NOTIFICATION_TIMEOUT_MS } from './notifier.ts';
 
@@ -33,6 +34,7 @@ export function startAlerts({ sender, pageUrl, everyMs, ...parts }: AlertParts):
   const { db, log } = parts;
   const holder = randomUUID();
   const evaluator = new Evaluator({ ...parts, holder });
+  const rests = new Rests();
   const notifier = new Notifier({ db, log, sender, pageUrl });
   let hasTurn = false;
   let renewedAt = 0;
@@ -55,10 +57,13 @@ export function startAlerts({ sender, pageUrl, everyMs, ...parts }: AlertParts):
       // After the last account, the next round begins with the first.
       after = account ?? '';
       if (account === undefined) break;
-      hasTurn = await evaluator.evaluateAccount(account).catch((err: unknown) => {
-        log.warn({ err, accountId: account }, 'the alert rules of an account could not be evaluated');
-        return hasTurn;
-      });
+      if (rests.isResting(account)) continue;
+      hasTurn = await rests
+        .after(account, () => evaluator.evaluateAccount(account))
+        .catch((err: unknown) => {
+          log.warn({ err, accountId: account }, 'the alert rules of an account could not be evaluated');
+          return hasTurn;
+        });
       if (!hasTurn || isStopping) return;
     }
     if (after !== null) await renew(after);
