@@ -565,9 +565,11 @@ describe(`with ${JOBS} jobs`, () => {
   });
 });
 
-/** Once in the life of a process, under the lock of migrations, over the queues. */
+/** Once in the life of a process, under the lock of migrations, over the queues and alert rules. */
 const AT_START: Record<string, true> = {
   'secrets-otherwise-stored': true,
   'rewrite-secrets': true,
+  'alert-secrets-otherwise-stored': true,
+  'rewrite-alert-secrets': true,
   'needed-keys': true,
 };
