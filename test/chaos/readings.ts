@@ -112,8 +112,16 @@ export function openReadings(url: string): Readings {
     removals: () => query(`select job_id as "jobId", status, ${ms('at')} as at from chaos_removed order by at`),
     locks: async () => {
       const askedAt = Date.now();
-      const rows = await query<{ id: number }>(LOCKS);
-      return { askedAt, at: Date.now(), workerIds: [...new Set(rows.map(({ id }) => id))] };
+      const [rows, ages] = await Promise.all([
+        query<{ id: number }>(LOCKS),
+        query<{ workerId: number; ms: number }>(CONFIRMATION_AGES),
+      ]);
+      return {
+        askedAt,
+        at: Date.now(),
+        workerIds: [...new Set(rows.map(({ id }) => id))],
+        confirmed: ages.map(({ workerId, ms }) => ({ workerId, at: askedAt - ms })),
+      };
     },
     lockHolders: async (workerId) => {
       const holder = `select a.client_port as port from pg_stat_activity a join (${LOCKS}) l on l.pid = a.pid where l.id = $1`;
@@ -141,6 +149,9 @@ export function openReadings(url: string): Readings {
 const LOCKS = `select objid::integer as id, pid from pg_locks
    where locktype = 'advisory' and classid = ${0x6a66} and granted
      and database = (select oid from pg_database where datname = current_database())`;
+
+const CONFIRMATION_AGES = `select worker_id as "workerId", ${ms('(jobferry_now() - confirmed_at)')} as ms
+   from lease_confirmation where confirmed_at > jobferry_now() - interval '10 s'`;
 
 async function takeConnections(url: string): Promise<() => Promise<void>> {
   const taken: pg.Client[] = [];

@@ -160,6 +160,8 @@ export interface LockSnapshot {
   /** When its result arrived. */
   at: number;
   workerIds: number[];
+  /** When the server last confirmed the lock of each worker, lock or not; at the earliest. */
+  confirmed: { workerId: number; at: number }[];
 }
 
 /** A key that was revoked while a client used it, and the times of its last event and answer. */

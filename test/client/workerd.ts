@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { build } from 'esbuild';
-import { afterAll } from 'vitest';
+import { atEndOfFile } from '../support/end-of-file.ts';
 
 /** Cloudflare's runtime. */
 
@@ -30,14 +30,6 @@ const worker :Workerd.Worker = (
 `;
 }
 
-let folder: string | null = null;
-let runtime: ChildProcess | null = null;
-
-afterAll(async () => {
-  runtime?.kill('SIGKILL');
-  if (folder !== null) await rm(folder, { recursive: true });
-});
-
 export interface WorkerSource {
   script: string;
   /** Folder where the packages that the script imports are looked up. */
@@ -51,7 +43,8 @@ export async function startWorker(
   { script, resolveDir, alias = {} }: WorkerSource,
   variables: Record<string, string>,
 ): Promise<string> {
-  folder = await mkdtemp(join(tmpdir(), 'jobferry-worker-'));
+  const folder = await mkdtemp(join(tmpdir(), 'jobferry-worker-'));
+  atEndOfFile(() => rm(folder, { recursive: true }));
   await build({
     stdin: { contents: script, resolveDir },
     outfile: join(folder, 'worker.js'),
@@ -63,7 +56,7 @@ export async function startWorker(
   const child = spawn(workerd, ['serve', '--control-fd=3', join(folder, 'config.capnp')], {
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
   });
-  runtime = child;
+  atEndOfFile(() => child.kill('SIGKILL'));
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => reject(new Error(`workerd ended with ${code}`)));

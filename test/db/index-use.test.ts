@@ -359,7 +359,8 @@ describe('with 21 000 jobs', () => {
       const options = { limit: 100, byAnswer: true, newSince: new Date(0) };
       const found = await groups(fixture.db, deadLetters(), { queueIds: [many.id] }, options);
       expect(found).toHaveLength(100);
-      expect((await rowsRead('dead_letter')) - before).toBeLessThan(10_000);
+      // A few times, as the plan has it; not a hundred times.
+      expect((await rowsRead('dead_letter')) - before).toBeLessThan(30_000);
     },
   );
 });

@@ -35,26 +35,30 @@ const HOSTILE: Record<string, (length: number) => string> = {
 };
 
 async function milliseconds(expression: string, text: string): Promise<number> {
-  const measured: number[] = [];
-  for (let round = 0; round < 4; round += 1) {
-    const row = await fixture.db.one<{ ms: number }>(
-      // A constant would be worked out while the statement is planned, before the clock is read.
-      `with started as materialized (select clock_timestamp() as at, $1::text as text),
-            done as materialized (select ${expression} as result, at from started)
-       select (extract(epoch from clock_timestamp() - at) * 1000)::float8 as ms, result from done`,
-      [text],
-    );
-    measured.push(row?.ms ?? Number.NaN);
-  }
-  return Math.min(...measured);
+  const row = await fixture.db.one<{ ms: number }>(
+    // A constant would be worked out while the statement is planned, before the clock is read.
+    `with started as materialized (select clock_timestamp() as at, $1::text as text),
+          done as materialized (select ${expression} as result, at from started)
+     select (extract(epoch from clock_timestamp() - at) * 1000)::float8 as ms, result from done`,
+    [text],
+  );
+  return row?.ms ?? Number.NaN;
 }
+
+/** Beside other tests a measurement may be too long many times; work that is quadratic is so each time. */
+const MAX_ROUNDS = 40;
 
 /** Four times the length takes four times as long, or sixteen times when the work is quadratic. */
 async function expectLinear(expression: string, make: (length: number) => string, lengths: [number, number]) {
   const [short, long] = [make(lengths[0]), make(lengths[1])];
   expect(() => JSON.parse(long)).not.toThrow();
-  const base = Math.max(await milliseconds(expression, short), 3);
-  expect(await milliseconds(expression, long)).toBeLessThan(base * 12);
+  let [base, measured] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    base = Math.min(base, await milliseconds(expression, short));
+    measured = Math.min(measured, await milliseconds(expression, long));
+    if (round >= 3 && measured < Math.max(base, 3) * 12) return;
+  }
+  expect(measured).toBeLessThan(Math.max(base, 3) * 12);
 }
 
 describe('a payload of 64 KiB is made searchable in linear time:', () => {

@@ -71,8 +71,12 @@ beforeAll(async () => {
     'runNow.id': quoted([...delayed, ...runnable, jobId]),
     fingerprint: quoted([errorGroups[0].fingerprint, 'f'.repeat(16), '']),
     queue: quoted([queue.name, ...named.map(({ name }) => name)]),
-    name: quoted([queue.name, 'fresh', 'fresher', '-']),
-    webhookUrl: quoted([receiver.url, 'https://example.com/', 'http:127.0.0.1', 'ftp://x/']),
+    // Mostly good ones: a queue is created only if both are.
+    name: quoted([queue.name, 'fresh-1', 'fresh-2', 'fresh-3', 'fresh-4', 'fresh-5', 'fresh-6', '-']),
+    webhookUrl: quoted([
+      ...[receiver.url, 'https://example.com/', 'https://example.org/a', 'https://example.net/b?c'],
+      ...['http:127.0.0.1', 'ftp://x/'],
+    ]),
     template: quoted(['openai', 'anthropic', 'constructor']),
     payloadText: quoted(['{}', '{"a":1e400}', '[]', '{"a":']),
     payload: ['{}', '{"a":1,"b":{"c":[null]}}'],

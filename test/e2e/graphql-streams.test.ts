@@ -41,8 +41,20 @@ describe('I-45 a key that is revoked', () => {
       ];
     });
     for (const stream of streams.flat()) expect((await stream.opened).status).toBe(200);
-    await api.publish(queue.name, { payload: { before: true } });
-    for (const [jobs] of streams) expect((await jobs?.next())?.data).toHaveProperty('jobUpdated');
+    let toFollow = streams.length;
+    const followed = streams.map(async ([jobs]) => {
+      expect((await jobs?.next(20_000))?.data).toHaveProperty('jobUpdated');
+      toFollow -= 1;
+    });
+    // A stream is open a little before it follows the changes.
+    await waitFor(
+      async () => {
+        await api.publish(queue.name, { payload: { before: true } });
+        return toFollow === 0;
+      },
+      { timeoutMs: 20_000, everyMs: 200, message: 'an event in each stream' },
+    );
+    await Promise.all(followed);
 
     await graphql.query('mutation M($id: ID!) { revokeApiKey(id: $id) { __typename } }', {
       id: createApiKey.apiKey.id,

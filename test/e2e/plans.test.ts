@@ -33,6 +33,20 @@ function statuses(answers: { status: number }[]): Record<number, number> {
   return counts;
 }
 
+/** Expects that the change waits while another transaction changes the account of the queue. */
+async function expectToWait(queueId: string, change: () => Promise<unknown>): Promise<void> {
+  const other = await connect(cluster.databaseUrl);
+  await other.query('begin');
+  await other.query('select from account where id = (select account_id from queue where id = $1) for no key update', [
+    queueId,
+  ]);
+  const changed = change();
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await waitFor(async () => (await cluster.query(waiting)).length > 0, { message: 'a change that waits' });
+  await other.query('commit');
+  await changed;
+}
+
 describe('concurrency summed over an account', () => {
   it('never passes 1000 under racing creates and updates', async () => {
     const api = await cluster.addAccount('pro');
@@ -60,6 +74,14 @@ describe('concurrency summed over an account', () => {
       expect(status).toBe(403);
       expect(Number(/total (\d+)/.exec(body.error)?.[1])).toBeGreaterThan(1000);
     }
+  });
+
+  it('waits with an update for any other change of the account, which may use up the sum', async () => {
+    const api = await cluster.addAccount('pro');
+    const { id } = await api.createQueue({ webhookUrl: HOOK });
+    await expectToWait(id, async () => {
+      expect((await api.call('PUT', `/v1/queues/${id}`, { concurrency: 20 })).status).toBe(200);
+    });
   });
 
   it('counts no deleted queue, and only the account itself', async () => {
@@ -109,16 +131,7 @@ describe('the free plan', () => {
   it('waits with a create for any other change of the account, which may take its last place', async () => {
     const api = await cluster.addAccount('free');
     const { id } = await api.createQueue({ webhookUrl: HOOK });
-    const other = await connect(cluster.databaseUrl);
-    await other.query('begin');
-    await other.query('select from account where id = (select account_id from queue where id = $1) for no key update', [
-      id,
-    ]);
-    const created = api.createQueue({ webhookUrl: HOOK });
-    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await waitFor(async () => (await cluster.query(waiting)).length > 0, { message: 'a create that waits' });
-    await other.query('commit');
-    await created;
+    await expectToWait(id, () => api.createQueue({ webhookUrl: HOOK }));
   });
 
   it.each([

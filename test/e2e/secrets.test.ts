@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { generateApiKey } from '../../src/services/accounts/api-key.ts';
 import { type Api, createApi } from '../support/api.ts';
 import { runJobferry } from '../support/command.ts';
@@ -24,6 +24,10 @@ globalThis.fetch = async (...args) => {
   answers.push(JSON.stringify([...response.headers]) + (await response.clone().text()));
   return response;
 };
+// The next test file may be in this process.
+afterAll(() => {
+  globalThis.fetch = plainFetch;
+});
 afterEach(() => {
   answers.length = 0;
 });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, afterEach, inject } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
+import { atEndOfFile } from './end-of-file.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,18 +16,6 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-const present = new Set<TestDatabase>();
-
-const open: pg.Client[] = [];
-
-afterEach(async () => {
-  for (const client of open.splice(0)) await client.end();
-});
-
-afterAll(async () => {
-  for (const database of present) await database.drop();
-});
-
 /**
  * A database of its own for a test file: a clone of the migrated template, in about 100 ms.
  * @param options.empty without any schema, for tests of the migrations
@@ -36,15 +25,9 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
   await onServer(`create database ${name} template ${options.empty ? 'template0' : inject('templateDatabase')}`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;
-  const database: TestDatabase = {
-    url: url.href,
-    drop: async () => {
-      present.delete(database);
-      await onServer(`drop database if exists ${name} with (force)`);
-    },
-  };
-  present.add(database);
-  return database;
+  const drop = () => onServer(`drop database if exists ${name} with (force)`);
+  atEndOfFile(drop);
+  return { url: url.href, drop };
 }
 
 async function onServer(statement: string): Promise<void> {
@@ -57,10 +40,10 @@ async function onServer(statement: string): Promise<void> {
   }
 }
 
-/** A connection to a database, closed when the test is over. */
+/** A connection to a database, closed when the test is over; called within a test. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  open.push(client);
+  onTestFinished(() => client.end());
   return client;
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { afterAll } from 'vitest';
+import { atEndOfFile } from './end-of-file.ts';
 
 /** `before`: the service never gets the request. `after`: it does, and its answer is lost. A number: the proxy answers it. */
 export type Fault = 'cut before' | 'cut after' | 'none' | 429 | 502 | 503 | 504;
@@ -15,12 +15,6 @@ export interface FlakyProxy {
   /** The fault of every request from now on. */
   failAlways(fault: Fault): void;
 }
-
-const closers: (() => void)[] = [];
-
-afterAll(() => {
-  for (const close of closers) close();
-});
 
 /** Stands between a client and a real service, and loses what a network would lose. */
 export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
@@ -46,7 +40,7 @@ export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
     return res.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closers.push(() => {
+  atEndOfFile(() => {
     server.close();
     server.closeAllConnections();
   });

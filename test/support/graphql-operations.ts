@@ -133,8 +133,11 @@ class Writer {
   }
 
   #object(fields: { name: string; type: GraphQLInputType; defaultValue?: unknown }[], depth: number): string {
+    const needed = fields.filter(({ type }) => isNonNullType(type));
+    // Often no more than that: of a dozen generated members one is nearly always refused, and with it the whole object.
+    const isMinimal = needed.length > 0 && chance(this.#g, 5);
     const members = fields
-      .filter(({ type }) => isNonNullType(type) || (depth < MAX_DEPTH && chance(this.#g, 2)))
+      .filter((field) => needed.includes(field) || (!isMinimal && depth < MAX_DEPTH && chance(this.#g, 2)))
       .map(({ name, type }) => `${JSON.stringify(name)}:${this.#input(type, [name], depth + 1)}`);
     return `{${members.join(',')}}`;
   }

@@ -1,19 +1,13 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
-import { afterAll } from 'vitest';
-
-const closers: (() => void)[] = [];
-
-afterAll(() => {
-  for (const close of closers) close();
-});
+import { atEndOfFile } from './end-of-file.ts';
 
 /** Returns its address. Closes by itself when the test file is done. */
 export async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closers.push(() => {
+  atEndOfFile(() => {
     server.close();
     server.closeAllConnections();
   });

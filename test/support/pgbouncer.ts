@@ -3,8 +3,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { freePort } from '../../src/db/embedded/free-port.ts';
+import { atEndOfFile } from './end-of-file.ts';
 import { waitFor } from './wait-for.ts';
 
 const PROGRAM = 'pgbouncer';
@@ -14,11 +14,6 @@ const USER = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
 /** For `describe.skipIf`: PgBouncer is a program of the system, and not of npm. */
 export const hasNoPgBouncer =
   spawnSync(PROGRAM, ['--version'], { env: { PATH: `${process.env.PATH}:/usr/sbin` } }).status !== 0;
-
-const stops = new Set<() => Promise<void>>();
-afterAll(async () => {
-  await Promise.all([...stops].map((stop) => stop()));
-});
 
 interface Options {
   mode: 'transaction' | 'session';
@@ -54,7 +49,7 @@ export async function startPgBouncer(databaseUrl: string, { mode, connectQuery, 
   });
   child.stderr.on('data', (chunk: Buffer) => said.push(chunk.toString()));
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  stops.add(async () => {
+  atEndOfFile(async () => {
     child.kill('SIGKILL');
     await exited;
     await rm(folder, { recursive: true, force: true });

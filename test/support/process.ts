@@ -2,9 +2,7 @@ import { spawn } from 'node:child_process';
 import { access } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
-// First, so that its clean-up runs last: databases go after the processes that use them.
-import './database.ts';
+import { atEndOfFile } from './end-of-file.ts';
 import { statusOf } from './status.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -46,11 +44,6 @@ export interface Jobferry {
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** Only ends tests that fail anyway: the longest stop of the service takes 30 s. */
 const STOP_WITHIN_MS = 60_000;
-const running = new Set<Pick<Jobferry, 'kill'>>();
-
-afterAll(async () => {
-  await Promise.all([...running].map((jobferry) => jobferry.kill('SIGKILL')));
-});
 
 /** Starts `dist/main.js serve` on a free port, and waits until it is ready. */
 export async function startJobferry(options: JobferryOptions = {}): Promise<Jobferry> {
@@ -111,8 +104,8 @@ function spawnJobferry({ databaseUrl, role = 'all', env = {}, main = MAIN }: Job
       return exit;
     },
   };
-  running.add(jobferry);
-  void exited.finally(() => running.delete(jobferry)).catch(() => undefined);
+  const hasEnded = atEndOfFile(() => jobferry.kill('SIGKILL'));
+  void exited.finally(hasEnded).catch(() => undefined);
   return jobferry;
 }
 

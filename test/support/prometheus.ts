@@ -2,8 +2,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import { freePort } from '../../src/db/embedded/free-port.ts';
+import { atEndOfFile } from './end-of-file.ts';
 import { waitFor } from './wait-for.ts';
 
 /** Whether this machine has Prometheus with its tool, as in the package `prometheus` of Debian. */
@@ -51,7 +51,7 @@ export async function startPrometheus(targets: readonly Target[], rules: readonl
     { stdio: 'ignore' },
   );
   const ended = new Promise((resolve) => program.once('close', resolve));
-  afterAll(async () => {
+  atEndOfFile(async () => {
     program.kill('SIGKILL');
     await ended;
     await rm(folder, { recursive: true });

@@ -1,6 +1,6 @@
-import { afterAll } from 'vitest';
 import { type Api, createApi } from './api.ts';
 import { createTestDatabase } from './database.ts';
+import { atEndOfFile } from './end-of-file.ts';
 import { type Jobferry, startJobferry } from './process.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 
@@ -15,16 +15,10 @@ export async function startService(
   return { api: createApi(jobferry.baseUrl, API_KEY), jobferry, databaseUrl };
 }
 
-const receivers = new Set<Receiver>();
-
-afterAll(async () => {
-  await Promise.all([...receivers].map((receiver) => receiver.close()));
-});
-
 /** A receiver that closes by itself when the test file is done. */
 export async function openReceiver(respond: ReceiverOptions['respond'] = {}): Promise<Receiver> {
   const receiver = await startReceiver({ respond });
-  receivers.add(receiver);
+  atEndOfFile(() => receiver.close());
   return receiver;
 }
 

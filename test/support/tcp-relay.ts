@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { afterAll } from 'vitest';
+import { atEndOfFile } from './end-of-file.ts';
 import { applicationNameIn } from './startup-message.ts';
 
 /**
@@ -56,12 +56,6 @@ interface Pair extends RelayedConnection {
   client: Socket;
   upstream: Socket;
 }
-
-const relays = new Set<() => Promise<void>>();
-
-afterAll(async () => {
-  await Promise.all([...relays].map((close) => close()));
-});
 
 /** Relays a free port of 127.0.0.1 to the target. Closed by itself when the test file is done. */
 export async function startTcpRelay(first: { host: string; port: number }): Promise<TcpRelay> {
@@ -137,7 +131,7 @@ export async function startTcpRelay(first: { host: string; port: number }): Prom
   }
 
   await open();
-  relays.add(cut);
+  atEndOfFile(cut);
   return {
     port,
     portsEver,

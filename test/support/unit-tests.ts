@@ -12,6 +12,10 @@ const NEEDS_MORE = [
 ];
 
 const HOOK = /^(?:before|after)(?:All|Each)\(/m;
+/** Its hook is repeated in each file, by support/shared-process.ts. */
+const END_OF_FILE = 'test/support/end-of-file.ts';
+/** A module that is replaced for one file would have been loaded by another before. */
+const REPLACES_MODULES = /\bvi\.mock\(/;
 
 /** Needs no database, but minutes: thousands of simulated runs. */
 const LONG = 'test/simulation/';
@@ -26,11 +30,18 @@ export function unitTests(): string[] {
 }
 
 /**
- * Unit tests that can share a process: none of their helpers registers a hook of its own at its top level, such as
- * `afterAll`. vitest would call that only after the first file of the process, which is the one that loads the helper.
+ * Tests that share a process of vitest: they replace no module, and no helper registers a hook of its own at its top level,
+ * such as `afterAll`. vitest would call that only after the first file of the process, which is the one that loads the
+ * helper.
  */
-export function plainTests(): string[] {
-  return unitTests().filter((file) => ![...helpersOf(file)].some((path) => path !== file && HOOK.test(textOf(path))));
+export function sharingTests(): string[] {
+  const hasHook = (path: string) => path !== END_OF_FILE && HOOK.test(textOf(path));
+  return testFiles().filter(
+    (file) =>
+      !file.startsWith(LONG) &&
+      !REPLACES_MODULES.test(textOf(file)) &&
+      ![...helpersOf(file)].some((path) => path !== file && hasHook(path)),
+  );
 }
 
 export function testFiles(): string[] {

@@ -11,10 +11,15 @@ import type { Database, Statement } from '../connection/database.ts';
 const PAUSE: Statement = {
   name: 'pause-queue',
   text: `
-    with paused as (
+    with present as materialized (
+      select id from queue
+       where id = $1 and account_id = $2 and deleted_at is null and paused_at is null for no key update
+    ), paused as (
+      -- The time is read when the queue is locked, so no delivery is claimed later than the pause.
       update queue set paused_at = jobferry_now(), paused_by = $3::json ->> 'label'
-       where id = $1 and account_id = $2 and deleted_at is null and paused_at is null
-      returning id, name, paused_at, paused_by
+        from present
+       where queue.id = present.id
+      returning queue.id, queue.name, queue.paused_at, queue.paused_by
     )
     select jobferry_audit($2, $3::json, 'queue.pause', 'queue', id, name,
              jsonb_build_object('pausedAt', null, 'pausedBy', null),

@@ -1,4 +1,4 @@
-import type { HistoryRow } from '../records.ts';
+import type { FaultRecord, HistoryRow } from '../records.ts';
 import { type Arrival, type Facts, groupBy, isTerminal } from './facts.ts';
 import { isLeftOut } from './leases.ts';
 
@@ -24,20 +24,24 @@ export function checkBackpressureFree(facts: Facts): string[] {
   return found;
 }
 
+function isAtWrongClock(faults: readonly FaultRecord[], moment: number): boolean {
+  return faults.some(
+    ({ kind, at, healedAt }) => kind === 'clock' && at <= moment && moment <= (healedAt ?? Number.POSITIVE_INFINITY),
+  );
+}
+
 /** I-9: a job has at most `maxDefers` holds; one hold more ends it with that reason. */
-export function checkDeferCap({ run, queues, history }: Facts): string[] {
+export function checkDeferCap({ run, queues, history, changes }: Facts): string[] {
   const found: string[] = [];
   for (const { id, queueId, deferCount, deadReason, status } of run.jobs) {
     const max = queues.get(queueId)?.maxDefers ?? 0;
     const last = history.get(id)?.at(-1);
     if (deferCount > max) found.push(`${id} was held ${deferCount} times of ${max}`);
     if (deadReason === 'defer_cap_exhausted' && deferCount !== max) found.push(`${id} died of ${deferCount} holds`);
-    // A hold that was computed with a wrong clock may be longer than the lifetime; the service cannot detect that.
-    const isMisled = run.faults.some(({ kind, at, healedAt }) => {
-      return (
-        kind === 'clock' && last !== undefined && at <= last.at && last.at <= (healedAt ?? Number.POSITIVE_INFINITY)
-      );
-    });
+    // A due time that was computed with a wrong clock may be after the lifetime; the service cannot detect that. It is that of
+    // the last hold, or of an interruption after it, which leaves no entry.
+    const delayed = changes.get(id)?.findLast(({ to }) => to === 'pending');
+    const isMisled = [last, delayed].some((one) => one !== undefined && isAtWrongClock(run.faults, one.at));
     if (deadReason === 'delivery_lifetime_exceeded' && isMisled) continue;
     if (status === 'dead' && last?.status === 'deferred' && deadReason !== 'defer_cap_exhausted') {
       found.push(`${id} died of a hold with the reason ${deadReason}`);

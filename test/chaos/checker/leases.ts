@@ -9,6 +9,8 @@ const CONFIRMED_MS = 2000;
 const SLACK_MS = 1000;
 /** Between two snapshots of the locks; when the database was away there are none. */
 const SNAPSHOT_GAP_MS = 700;
+/** A statement that finds no lock writes a little later; meanwhile the worker may take its lock again. */
+const STATEMENT_MS = 500;
 /** After so many kills of busy workers some claims must have been taken back. */
 const MANY_KILLS = 10;
 
@@ -152,21 +154,28 @@ function isRightAfter(fault: FaultRecord, at: number): boolean {
 }
 
 /**
- * No process takes back the claims of a worker whose lease lock the server had all the time. The time is that of the change
- * in the database: the process that made it may be suspended, or wait for the reply, before it logs anything.
+ * No process takes back the claims of a worker whose lease lock the server had all the time, before and after, or had
+ * confirmed so recently that the worker may rely on it. A worker that is suspended keeps its lock and gets no confirmation, so
+ * its claims may be taken back the moment that its lock is gone. The time is that of the change in the database: the process
+ * that made it may be suspended, or wait for the reply, before it logs anything.
  */
 function checkTakers({ run }: Facts): string[] {
   const sightings = new Sightings(run);
   const takeBacks = run.changes.filter(({ isTakeBack, workerId }) => isTakeBack && workerId !== null);
   const kills = run.faults.filter(({ kind, interrupted }) => kind === 'kill-worker' && interrupted.length > 0);
   if (takeBacks.length === 0 && kills.length > MANY_KILLS) return ['no change is known as one that took a claim back'];
-  return [...groupBy(takeBacks, ({ workerId }) => String(workerId))].flatMap(([workerId, list]) => {
-    const bad = list.filter(({ at }) =>
-      sightings.allSay(true, Number(workerId), { from: at - CONFIRMED_MS, past: at - SNAPSHOT_GAP_MS, to: at }),
-    );
+  return [...groupBy(takeBacks, ({ workerId }) => String(workerId))].flatMap(([key, list]) => {
+    const workerId = Number(key);
+    const bad = list.filter(({ at }) => {
+      const [from, to] = [at - CONFIRMED_MS, at + SNAPSHOT_GAP_MS];
+      return (
+        sightings.allSay(true, workerId, { from, past: at, to }) ||
+        sightings.wasConfirmed(workerId, from, at - STATEMENT_MS)
+      );
+    });
     if (bad.length === 0) return [];
-    const seen = sightings.around(Number(workerId), (bad[0] as ChangeRow).at);
-    return [`${bad.length} claims of worker ${workerId} were taken back while it had its lease lock (${seen})`];
+    const seen = sightings.around(workerId, (bad[0] as ChangeRow).at);
+    return [`${bad.length} claims of worker ${key} were taken back while it had its lease lock (${seen})`];
   });
 }
 
@@ -191,6 +200,13 @@ class Sightings {
       last = askedAt;
     }
     return last > from && last >= past;
+  }
+
+  /** Whether a snapshot shows that the server confirmed the lock between the two moments. */
+  wasConfirmed(workerId: number, from: number, to: number): boolean {
+    return this.#locks.some(({ confirmed }) =>
+      confirmed.some((one) => one.workerId === workerId && one.at > from && one.at < to),
+    );
   }
 
   /** For people: when snapshots were taken around a moment, and whether the lock was in them. */

@@ -88,8 +88,24 @@ export const KNOWING: Bug[] = [
     what: 'a worker is taken for dead while it has its lease lock',
     plant(run) {
       const isSettled = ({ from, workerId, at }: ChangeRow) =>
-        from === 'processing' && workerId !== null && isHeldUntil(run, workerId, at);
+        from === 'processing' && workerId !== null && isHeldAround(run, workerId, at);
       first(run.changes, isSettled, 'claim of a worker that had its lock for a while').isTakeBack = true;
+      for (const seen of run.locks) seen.confirmed = [];
+    },
+  },
+  {
+    id: 'I-41',
+    what: 'a worker is taken for dead although the server has just confirmed its lease lock',
+    plant(run) {
+      const isSettled = ({ from, workerId, at }: ChangeRow) =>
+        from === 'processing' && workerId !== null && isHeldAround(run, workerId, at);
+      const settled = first(run.changes, isSettled, 'claim of a worker that had its lock for a while');
+      settled.isTakeBack = true;
+      // Its lock is lost right before.
+      for (const seen of run.locks) {
+        if (Math.abs(seen.at - settled.at) > 1000) continue;
+        seen.workerIds = seen.workerIds.filter((id) => id !== settled.workerId);
+      }
     },
   },
   {
@@ -149,7 +165,7 @@ function deliverTwice(run: Run, jobId: string): void {
   run.usage += 1;
 }
 
-function isHeldUntil({ locks }: Run, workerId: number, at: number): boolean {
-  const before = locks.filter((seen) => seen.at > at - 2600 && seen.at <= at);
-  return before.length >= 8 && before.every(({ workerIds }) => workerIds.includes(workerId));
+function isHeldAround({ locks }: Run, workerId: number, at: number): boolean {
+  const around = locks.filter((seen) => seen.at > at - 2600 && seen.at <= at + 700);
+  return around.some((seen) => seen.at < at - 2000) && around.every(({ workerIds }) => workerIds.includes(workerId));
 }

@@ -28,7 +28,7 @@ export const MUTANTS: Mutant[] = [
     file: 'src/db/connection/transactions.ts',
     from: ' for no key update`;',
     to: '`;',
-    seenBy: { file: 'test/e2e/plans.test.ts', test: 'never passes 1000 under racing creates and updates' },
+    seenBy: { file: 'test/e2e/plans.test.ts', test: 'waits with an update for any other change of the account' },
   },
   {
     id: 'I-16',
