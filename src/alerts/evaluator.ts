@@ -60,7 +60,8 @@ export class Evaluator {
     for (const [id, found] of await this.#ofQueues(reading, accountId, account)) findings.set(id, found);
     const changes = changesOf(account, findings);
     if (!(await applyAlertChanges(db, holder, { accountId, nowMs: account.nowMs }, changes))) return false;
-    if (changes.notifications.length > 0) {
+    // Alerts of a silenced rule end without a notification.
+    if (changes.notifications.length > 0 || changes.updated.some(({ state }) => state === 'resolved')) {
       await pruneAlerts(db, accountId).catch((err: unknown) => {
         log.warn({ err, accountId }, 'old alerts of an account could not be removed; this will be retried');
       });
@@ -120,8 +121,10 @@ function changesOf({ rules, open, nowMs }: AccountOfRules, findings: Map<string,
     all.rules.push({ id: rule.id, problem });
     const own = open.filter(({ ruleId }) => ruleId === rule.id);
     const { forSeconds, isSilenced } = rule;
-    const changes = evaluate({ nowMs, forSeconds, open: own, findings: found, maxOpen: ALERT_LIMITS.openOfRule });
-    const told = toldOf(own, changes, isSilenced);
+    const canTell = rule.waiting < ALERT_LIMITS.waitingOfRule;
+    const limits = { maxOpen: ALERT_LIMITS.openOfRule, canTell };
+    const changes = evaluate({ nowMs, forSeconds, open: own, findings: found, ...limits });
+    const told = toldOf(own, changes, canTell && !isSilenced);
     all.begun.push(
       ...changes.flatMap((change) => (change.type === 'begin' ? [{ ruleId: rule.id, ...change.finding }] : [])),
     );

@@ -92,7 +92,8 @@ export class Notifier {
       secret = db.cipher.decrypt(`signing-secret:${ruleId}`, signingSecret);
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error;
-      return { isSent: false, retryMs: null, statusCode: null, error: 'secret_unreadable' };
+      // Another process may have the key, or this one after a restart.
+      return { isSent: false, retryMs: nextAttemptMs(attempts, null), statusCode: null, error: 'secret_unreadable' };
     }
     const message = format === 'slack' ? slackMessageOf(content, pageUrl) : messageOf(id, content, pageUrl);
     const stillMine = (remainingMs: number) => performance.now() + remainingMs <= claimedAt + SEND_MS;

@@ -2,6 +2,8 @@
 const QUICK_MS = 250;
 /** Length of a rest, as a multiple of the evaluation before it. */
 const FACTOR = 20;
+/** That of five statements of a second. What took longer was waiting for a connection, which is no fault of the account. */
+const LONGEST_MS = 100_000;
 
 /**
  * Accounts whose rules are not evaluated for a while, because that took long: one account has at most a twentieth of the time,
@@ -30,7 +32,7 @@ export class Rests {
       return await evaluation();
     } finally {
       const took = this.#now() - startedAt;
-      if (took > QUICK_MS) this.#until.set(accountId, this.#now() + took * FACTOR);
+      if (took > QUICK_MS) this.#until.set(accountId, this.#now() + Math.min(took * FACTOR, LONGEST_MS));
     }
   }
 }

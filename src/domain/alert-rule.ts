@@ -82,6 +82,8 @@ export const ALERT_LIMITS = {
   kept: 1000,
   /** Alerts that a notification names. */
   named: 20,
+  /** Notifications of changes that wait for the receiver of a rule. Further changes wait where they are. */
+  waitingOfRule: 20,
 } as const;
 
 /** What a client sends; what is left out has its default, or stays as it is. */

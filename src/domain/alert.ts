@@ -51,19 +51,22 @@ export interface Evaluation {
   findings: readonly Finding[] | null;
   /** Alerts of the rule that may be open. */
   maxOpen: number;
+  /** Whether the receiver can be told something now. If not, an alert of which it knows does not end. */
+  canTell: boolean;
 }
 
 /** Returns what changes. The alerts in the result have their new values. */
-export function evaluate({ nowMs, forSeconds, open, findings, maxOpen }: Evaluation): AlertChange[] {
+export function evaluate({ nowMs, forSeconds, open, findings, maxOpen, canTell }: Evaluation): AlertChange[] {
   const forMs = forSeconds * 1000;
   const found = new Map((findings ?? []).map((finding) => [finding.queueId ?? '', finding]));
   const changes: AlertChange[] = [];
   for (const alert of open) {
     const finding = found.get(alert.queueId ?? '');
     found.delete(alert.queueId ?? '');
-    if (alert.isQueueGone) changes.push(...ended(alert, 'queue_deleted'));
+    const mayEnd = canTell || !alert.isTold;
+    if (alert.isQueueGone) changes.push(...(mayEnd ? ended(alert, 'queue_deleted') : []));
     else if (findings === null) continue;
-    else if (finding === undefined) changes.push(...cleared(alert, nowMs, Math.max(forMs, MIN_CLEAR_MS)));
+    else if (finding === undefined) changes.push(...cleared(alert, nowMs, Math.max(forMs, MIN_CLEAR_MS), mayEnd));
     else changes.push(...held({ ...alert, ...finding }, alert, nowMs, forMs));
   }
   const room = Math.max(maxOpen - open.length, 0);
@@ -75,17 +78,21 @@ function ended(alert: OpenAlert, resolution: AlertResolution): AlertChange[] {
   return alert.state === 'pending' ? [{ type: 'forget', alert }] : [{ type: 'resolve', alert, resolution }];
 }
 
-/** The condition does not hold now. */
-function cleared(alert: OpenAlert, nowMs: number, clearMs: number): AlertChange[] {
+/** The condition does not hold now. A time in the future is of a clock that was set back, so the wait begins again. */
+function cleared(alert: OpenAlert, nowMs: number, clearMs: number, mayEnd: boolean): AlertChange[] {
   if (alert.state === 'pending') return ended(alert, 'condition_over');
-  if (alert.clearSinceMs === null) return [{ type: 'update', alert: { ...alert, clearSinceMs: nowMs } }];
-  return nowMs - alert.clearSinceMs < clearMs ? [] : ended(alert, 'condition_over');
+  const { clearSinceMs } = alert;
+  if (clearSinceMs === null || clearSinceMs > nowMs) {
+    return [{ type: 'update', alert: { ...alert, clearSinceMs: nowMs } }];
+  }
+  return nowMs - clearSinceMs < clearMs || !mayEnd ? [] : ended(alert, 'condition_over');
 }
 
 /** The condition holds. @param alert with the present value */
 function held(alert: OpenAlert, before: OpenAlert, nowMs: number, forMs: number): AlertChange[] {
   if (alert.state === 'pending') {
-    if (nowMs - alert.sinceMs < forMs) return [];
+    // After the clock was set back, it is not known for how long. Early is better than an hour late.
+    if (nowMs >= alert.sinceMs && nowMs - alert.sinceMs < forMs) return [];
     return [{ type: 'fire', alert: { ...alert, state: 'firing', firedAtMs: nowMs } }];
   }
   if (alert.clearSinceMs === null && alert.cause === before.cause) return [];
@@ -99,16 +106,17 @@ export interface Told {
 }
 
 /**
- * Returns what the receiver of a rule is told: alerts that fire, unless the rule is silenced, and the end of alerts of which it
+ * Returns what the receiver of a rule is told: alerts that fire, if it may be told of them, and the end of alerts of which it
  * knows, also while the rule is silenced: otherwise they would stay open there.
+ * @param tellsFiring false while the rule is silenced, or too many of its notifications wait
  */
-export function toldOf(open: readonly OpenAlert[], changes: readonly AlertChange[], isSilenced: boolean): Told[] {
+export function toldOf(open: readonly OpenAlert[], changes: readonly AlertChange[], tellsFiring: boolean): Told[] {
   const changed = new Map(changes.flatMap((change) => ('alert' in change ? [[change.alert.id, change] as const] : [])));
   return open.flatMap((before): Told[] => {
     const change = changed.get(before.id);
     const alert = change?.alert ?? before;
     if (change?.type === 'forget') return [];
     if (change?.type === 'resolve') return before.isTold ? [{ alert, state: 'resolved' }] : [];
-    return alert.state === 'firing' && !before.isTold && !isSilenced ? [{ alert, state: 'firing' }] : [];
+    return alert.state === 'firing' && !before.isTold && tellsFiring ? [{ alert, state: 'firing' }] : [];
   });
 }

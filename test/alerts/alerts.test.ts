@@ -1,72 +1,25 @@
 import { createHmac } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { applyAlertChanges } from '../../src/db/alerts/evaluation.ts';
 import { claimNotifications, recordNotification } from '../../src/db/alerts/notifications.ts';
 import { endAlertTurn, takeAlertTurn } from '../../src/db/alerts/turn.ts';
 import { sweepByTime } from '../../src/db/retention/sweep.ts';
 import { ALERT_LIMITS } from '../../src/domain/alert-rule.ts';
-import { createRule, openAlerts, type ReceivedAlerts } from '../support/alerts.ts';
-import { insertDeadLetters } from '../support/bulk.ts';
-import { createTestDatabase } from '../support/database.ts';
-import type { GraphQL } from '../support/graphql.ts';
-import { openGraphQL } from '../support/graphql-server.ts';
+import {
+  type AlertAccount,
+  createQueue,
+  openAlertAccounts,
+  received,
+  silence,
+  states,
+} from '../support/alert-accounts.ts';
+import { createRule } from '../support/alerts.ts';
 import { publishInSql } from '../support/publish-in-sql.ts';
-import type { ReceivedRequest, Receiver } from '../support/receiver.ts';
-import { openReceiver } from '../support/service.ts';
+import type { ReceivedRequest } from '../support/receiver.ts';
 
 /** Alerts from their rules to a real receiver. Each test has an account of its own, and decides when rules are evaluated. */
 
-let server: Awaited<ReturnType<typeof openGraphQL>>;
-let alerts: ReturnType<typeof openAlerts>;
-
-beforeAll(async () => {
-  const { url } = await createTestDatabase();
-  server = await openGraphQL(url);
-  alerts = openAlerts(server.op.db);
-});
-
-interface Fixture {
-  graphql: GraphQL;
-  accountId: string;
-  queueId: string;
-  receiver: Receiver;
-}
-
-async function newAccount(): Promise<Fixture> {
-  const { graphql, id: accountId } = await server.newAccount();
-  return { graphql, accountId, queueId: await createQueue(graphql, 'orders'), receiver: await openReceiver() };
-}
-
-async function createQueue(graphql: GraphQL, name: string): Promise<string> {
-  const { createQueue: created } = await graphql.query(
-    `mutation Q($input: CreateQueueInput!) { createQueue(input: $input) { ... on CreateQueuePayload { queue { id } } } }`,
-    { input: { name, webhookUrl: 'http://127.0.0.1:9/' } },
-  );
-  return created.queue.id;
-}
-
-const received = (receiver: Receiver) =>
-  receiver.requests.map((request) => request.json() as unknown as ReceivedAlerts);
-const states = (receiver: Receiver) => received(receiver).map((body) => body.alerts.map(({ state }) => state));
-const sql = (text: string, values: unknown[] = []) => server.op.db.query<Record<string, unknown>>(text, values);
-
-/** Evaluates until what holds now has fired: an alert begins in one round and fires in another. */
-async function fire({ accountId }: Fixture): Promise<void> {
-  await alerts.evaluate(accountId);
-  await alerts.age(accountId, 3600);
-  await alerts.evaluate(accountId);
-  await alerts.send();
-}
-
-/** Evaluates until what no longer holds has resolved. */
-const resolve = fire;
-
-const die = (queueId: string, count = 1) => insertDeadLetters(server.op.db, queueId, count);
-const forget = (queueId: string) => sql('delete from dead_letter where queue_id = $1', [queueId]);
-const silence = (graphql: GraphQL, id: string, until: Date | null) =>
-  graphql.query(`mutation S($id: ID!, $until: DateTime) { silenceAlertRule(id: $id, until: $until) { __typename } }`, {
-    ...{ id, until: until?.toISOString() ?? null },
-  });
+const { server, newAccount, evaluate, send, age, fire, resolve, due, die, forget, sql } = openAlertAccounts();
 
 describe('a rule of dead letters', () => {
   it('tells a receiver once that it fires, and once that it is resolved, signed and with the cause', async () => {
@@ -79,8 +32,8 @@ describe('a rule of dead letters', () => {
     await fire(one);
     expect(received(receiver), 'below the threshold').toEqual([]);
     await die(queueId, 2);
-    await alerts.evaluate(accountId);
-    await alerts.send();
+    await evaluate(accountId);
+    await send();
     expect(received(receiver), 'not for long enough').toEqual([]);
     await fire(one);
     await fire(one);
@@ -199,7 +152,7 @@ describe('a rule of dead letters', () => {
     await die(queueId);
     await fire(one);
     await forget(queueId);
-    await alerts.evaluate(accountId);
+    await evaluate(accountId);
     await die(queueId);
     await resolve(one);
     await resolve(one);
@@ -213,8 +166,8 @@ describe('a rule of dead letters', () => {
     await die(queueId);
     await fire(one);
     await graphql.query(`mutation { deleteQueue(id: "${queueId}") { __typename } }`);
-    await alerts.evaluate(accountId);
-    await alerts.send();
+    await evaluate(accountId);
+    await send();
     await fire(one);
     expect(states(receiver)).toEqual([['firing'], ['resolved']]);
     const { alerts: list } = await graphql.query('{ alerts { nodes { resolution } } }');
@@ -252,8 +205,8 @@ async function statistics(queueId: string, columns: Record<string, number | stri
 }
 
 describe('each kind of rule', () => {
-  const causes = async (one: Fixture) => {
-    await alerts.evaluate(one.accountId);
+  const causes = async (one: AlertAccount) => {
+    await evaluate(one.accountId);
     const { alerts: list } = await one.graphql.query('{ alerts { nodes { cause value } } }');
     return list.nodes.map(({ cause }: { cause: string }) => cause);
   };
@@ -377,25 +330,21 @@ describe('a notification', () => {
     );
     expect(alertRules).toMatchObject([{ lastNotification: { attempts: 0 } }]);
     receiver.respondWith({ status: 200 });
-    await sql('update alert_notification set next_at = jobferry_now() where account_id = $1 and next_at is not null', [
-      one.accountId,
-    ]);
-    await alerts.send();
-    await alerts.send();
+    await due(one.accountId);
+    await send();
+    await send();
     expect(states(receiver)).toEqual([['firing'], ['firing'], ['resolved']]);
     expect(receiver.requests[0]?.raw.equals(receiver.requests[1]?.raw ?? Buffer.alloc(0)), 'the same bytes').toBe(true);
   });
 
   it('is given up after ten attempts, and the next one is sent', async () => {
     const one = await newAccount();
-    const { id } = await createRule(one.graphql, { kind: 'DEAD_LETTERS', webhookUrl: 'http://10.0.0.1/' });
+    await createRule(one.graphql, { kind: 'DEAD_LETTERS', webhookUrl: 'http://10.0.0.1/' });
     await die(one.queueId);
     await fire(one);
     for (let attempt = 1; attempt < 10; attempt += 1) {
-      await sql('update alert_notification set next_at = jobferry_now() where rule_id = $1 and next_at is not null', [
-        id,
-      ]);
-      await alerts.send();
+      await due(one.accountId);
+      await send();
     }
     const { alertRules } = await one.graphql.query(
       '{ alertRules { lastNotification { attempts error failedAt nextAttemptAt } } }',
@@ -415,10 +364,10 @@ describe('a notification', () => {
     const one = await newAccount();
     await createRule(one.graphql, { kind: 'DEAD_LETTERS', webhookUrl: one.receiver.url });
     await die(one.queueId);
-    await alerts.evaluate(one.accountId);
-    await alerts.age(one.accountId, 3600);
-    await alerts.evaluate(one.accountId);
-    const { db } = server.op;
+    await evaluate(one.accountId);
+    await age(one.accountId, 3600);
+    await evaluate(one.accountId);
+    const { db } = server().op;
     const claim = () => claimNotifications(db, 10, [], 60_000);
     const claimed = (await Promise.all([claim(), claim()])).flat();
     expect(claimed.map(({ accountId, attempts }) => [accountId, attempts])).toEqual([[one.accountId, 1]]);
@@ -434,7 +383,7 @@ describe('a notification', () => {
   it('of an account fills a part of the places only', async () => {
     const one = await newAccount();
     const other = await newAccount();
-    const insert = (fixture: Fixture, rules: number) =>
+    const insert = (fixture: AlertAccount, rules: number) =>
       sql(
         `with made as (
            insert into alert_rule (account_id, kind, threshold, window_seconds, for_seconds, webhook_url, format, signing_secret)
@@ -444,10 +393,10 @@ describe('a notification', () => {
       );
     await insert(one, 20);
     await insert(other, 1);
-    const claimed = await claimNotifications(server.op.db, 10, [], 60_000);
-    const of = ({ accountId }: Fixture) => claimed.filter((each) => each.accountId === accountId).length;
+    const claimed = await claimNotifications(server().op.db, 10, [], 60_000);
+    const of = ({ accountId }: AlertAccount) => claimed.filter((each) => each.accountId === accountId).length;
     expect([of(one), of(other)]).toEqual([4, 1]);
-    const next = await claimNotifications(server.op.db, 10, [one.accountId], 60_000);
+    const next = await claimNotifications(server().op.db, 10, [one.accountId], 60_000);
     expect(next.filter(({ accountId }) => accountId === one.accountId)).toEqual([]);
     await sql('delete from alert_rule where account_id = any ($1)', [[one.accountId, other.accountId]]);
   });
@@ -462,7 +411,7 @@ describe('a notification', () => {
         )
       ).testAlertRule;
     const { notification } = await test();
-    await alerts.send();
+    await send();
     expect(received(one.receiver)).toMatchObject([{ id: notification.id, type: 'test', alerts: [] }]);
     expect(await test()).toMatchObject({ __typename: 'ConflictError' });
   });
@@ -470,7 +419,7 @@ describe('a notification', () => {
 
 describe('the process that evaluates', () => {
   it('is one at a time, until it ends or is silent for thirty seconds', async () => {
-    const { db } = server.op;
+    const { db } = server().op;
     const one = await newAccount();
     await createRule(one.graphql, { kind: 'NO_WORKER', webhookUrl: one.receiver.url });
     await endAlertTurn(db, 'test');
@@ -518,7 +467,7 @@ describe('the limits', () => {
     expect(await count()).toBe(ALERT_LIMITS.kept + 1);
     const later = Date.now() + 31 * 86_400_000;
     const periods = { retentionMs: 1, lifetimeMs: 1 };
-    while ((await sweepByTime(server.op.db, 'alerts', later, periods)) > 0) {
+    while ((await sweepByTime(server().op.db, 'alerts', later, periods)) > 0) {
       // Batch by batch.
     }
     expect(await count(), 'the one that fires stays').toBe(1);
@@ -568,7 +517,7 @@ describe('over the wire', () => {
     expect(refused).toEqual({ fieldErrors: [{ field: 'windowSeconds' }] });
     await silence(graphql, id, new Date(Date.now() + 60_000));
     await graphql.query(`mutation { deleteAlertRule(id: "${id}") { __typename } }`);
-    const entries = await server.op.auditOf(id);
+    const entries = await server().op.auditOf(id);
     expect(entries.map(({ action }) => action)).toEqual(
       ['create', 'update', 'silence', 'delete'].map((what) => `alert_rule.${what}`),
     );

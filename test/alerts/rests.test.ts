@@ -21,4 +21,8 @@ it('lets an account rest twenty times as long as its evaluation took, and others
   };
   await expect(rests.after('failing', failing)).rejects.toThrow('too long');
   expect(rests.isResting('failing')).toBe(true);
+  // Most of it was a wait for a connection.
+  await rests.after('slow', evaluation(20_000));
+  now += 100_000;
+  expect(rests.isResting('slow')).toBe(false);
 });

@@ -34,8 +34,8 @@ const alert = (more: Partial<OpenAlert> = {}): OpenAlert => ({
   ...more,
 });
 const pending = (more: Partial<OpenAlert> = {}) => alert({ state: 'pending', firedAtMs: null, isTold: false, ...more });
-const run = (open: OpenAlert[], findings: Finding[] | null, forSeconds = 60, maxOpen = 100) =>
-  evaluate({ nowMs: NOW, forSeconds, open, findings, maxOpen });
+const run = (open: OpenAlert[], findings: Finding[] | null, forSeconds = 60, maxOpen = 100, canTell = true) =>
+  evaluate({ nowMs: NOW, forSeconds, open, findings, maxOpen, canTell });
 const types = (changes: AlertChange[]) => changes.map(({ type }) => type);
 
 describe('the life of an alert', () => {
@@ -75,6 +75,22 @@ describe('the life of an alert', () => {
     expect(types(run([alert({ clearSinceMs: NOW - MINUTE })], [], 120))).toEqual([]);
   });
 
+  it('waits no hour when the clock was set back by one', () => {
+    expect(types(run([pending({ sinceMs: NOW + 60 * MINUTE })], [finding]))).toEqual(['fire']);
+    expect(run([alert({ clearSinceMs: NOW + 60 * MINUTE })], [])).toMatchObject([
+      { type: 'update', alert: { clearSinceMs: NOW } },
+    ]);
+  });
+
+  it('does not end while its end cannot be told, unless the receiver does not know of it', () => {
+    const ends = (open: OpenAlert) => types(run([open], [], 60, 100, false));
+    expect(ends(alert({ clearSinceMs: NOW - MINUTE }))).toEqual([]);
+    expect(ends(alert({ isQueueGone: true }))).toEqual([]);
+    expect(ends(alert())).toEqual(['update']);
+    expect(ends(alert({ clearSinceMs: NOW - MINUTE, isTold: false }))).toEqual(['resolve']);
+    expect(ends(pending())).toEqual(['forget']);
+  });
+
   it('opens no more than its maximum, and begins with others once there is room', () => {
     const many = ['r', 's', 't'].map((queueId) => ({ ...finding, queueId }));
     expect(types(run([alert()], [finding, ...many], 60, 3))).toEqual(['begin', 'begin']);
@@ -90,7 +106,7 @@ describe('the life of an alert', () => {
     ['resolves, and the receiver never knew', alert({ clearSinceMs: 0, isTold: false }), [], false, []],
     ['is forgotten', pending(), [], false, []],
   ])('tells the receiver when an alert %s', (_name, open, findings, isSilenced, expected) => {
-    expect(toldOf([open], run([open], findings), isSilenced).map(({ state }) => state)).toEqual(expected);
+    expect(toldOf([open], run([open], findings), !isSilenced).map(({ state }) => state)).toEqual(expected);
   });
 });
 

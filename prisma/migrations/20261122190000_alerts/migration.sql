@@ -36,12 +36,14 @@ create index alert_rule_queue_id_idx on alert_rule (queue_id) where queue_id is 
 
 -- What was sent, or is to be sent, to the webhook of a rule.
 -- content  what it says, without its id (src/domain/alert-message.ts)
+-- place    order within the rule. Ids have the time of their creation, and so another order when the clock was set back
 -- next_at  time of the next attempt, or when an attempt under way counts as lost; null after the last one
 create table alert_notification (
   id                  text collate "C" not null primary key default jobferry_id(),
   account_id          text collate "C" not null,
   rule_id             text collate "C" not null,
   content             jsonb not null,
+  place               bigint not null default nextval('jobferry_id_seq'),
   attempts            integer not null default 0,
   next_at             timestamptz(3) default jobferry_now(),
   sent_at             timestamptz(3),
@@ -54,8 +56,10 @@ create table alert_notification (
 );
 create index alert_notification_account_id_id_idx on alert_notification (account_id, id);
 create index alert_notification_rule_id_id_idx on alert_notification (rule_id, id);
-create index alert_notification_open_idx on alert_notification (rule_id, id) where next_at is not null;
-create index alert_notification_next_at_idx on alert_notification (next_at) where next_at is not null;
+create index alert_notification_open_idx on alert_notification (rule_id, place) where next_at is not null;
+-- What was never tried goes first.
+create index alert_notification_first_idx on alert_notification (next_at) where next_at is not null and attempts = 0;
+create index alert_notification_again_idx on alert_notification (next_at) where next_at is not null and attempts > 0;
 
 -- A rule's condition that holds, or held, for one queue or for the account.
 -- since        when an evaluation first found the condition

@@ -25,6 +25,8 @@ export interface EvaluatedRule {
   windowSeconds: number;
   forSeconds: number;
   isSilenced: boolean;
+  /** Notifications that wait for its receiver, counted up to the limit. */
+  waiting: number;
 }
 
 /** An alert that has not ended, with the times in milliseconds. */
@@ -57,7 +59,8 @@ export interface AccountOfRules {
 
 const ms = (column: string) => `floor(extract(epoch from ${column}) * 1000)::float8`;
 
-// A process with a worker has a capacity. Its heartbeat is some seconds old at most.
+// A process with a worker has a capacity. Its heartbeat is some seconds old at most; one in the future is of a process that has
+// not written any since the clock was set back.
 const LOAD: Statement = {
   name: 'alert-rules-of-account',
   text: `
@@ -66,12 +69,15 @@ const LOAD: Statement = {
            coalesce((select u.attempts from usage u
                       where u.account_id = a.id and u.month = jobferry_month(clock.now)), 0)::float8 as attempts,
            exists (select from instance i
-                    where i.capacity > 0 and i.last_seen_at > clock.now - interval '30 s') as "hasWorker",
+                    where i.capacity > 0
+                      and i.last_seen_at between clock.now - interval '30 s' and clock.now + interval '30 s') as "hasWorker",
            extract(epoch from clock.now - jobferry_stats_until($2 * interval '1 ms'))::float8 as "behindSeconds",
            (select json_agg(json_build_object(
               'id', r.id, 'kind', r.kind, 'queueId', r.queue_id, 'queueName', q.name, 'threshold', r.threshold,
               'windowSeconds', r.window_seconds, 'forSeconds', r.for_seconds,
-              'isSilenced', coalesce(r.silenced_until > clock.now, false)) order by r.id)
+              'isSilenced', coalesce(r.silenced_until > clock.now, false), 'waiting', (
+                 select count(*) from (select from alert_notification n where n.rule_id = r.id and n.next_at is not null
+                                        limit ${ALERT_LIMITS.waitingOfRule}) n)) order by r.id)
               from alert_rule r left join queue q on q.id = r.queue_id where r.account_id = a.id) as rules,
            (select coalesce(json_agg(json_build_object(
               'id', o.id, 'ruleId', o.rule_id, 'queueId', o.queue_id, 'queueName', o.queue_name, 'state', o.state,
@@ -169,6 +175,9 @@ export async function applyAlertChanges(
   return (await db.one<{ applied: boolean }>(APPLY, values))?.applied ?? false;
 }
 
+/** As many as can end in one evaluation, so that the number stays within its bound. */
+const PRUNED = ALERT_LIMITS.rules * ALERT_LIMITS.openOfRule;
+
 // An alert that goes on and off would fill the tables. Nothing that is open is removed.
 const PRUNE: Statement = {
   name: 'prune-alerts',
@@ -176,11 +185,11 @@ const PRUNE: Statement = {
     with alerts as (
       delete from alert where id = any (array(
         select id from alert where account_id = $1 and state = 'resolved'
-         order by account_id desc, id desc offset ${ALERT_LIMITS.kept} limit 500))
+         order by account_id desc, id desc offset ${ALERT_LIMITS.kept} limit ${PRUNED}))
     )
     delete from alert_notification where id = any (array(
       select id from alert_notification where account_id = $1 and next_at is null
-       order by account_id desc, id desc offset ${ALERT_LIMITS.kept} limit 500))`,
+       order by account_id desc, id desc offset ${ALERT_LIMITS.kept} limit ${PRUNED}))`,
 };
 
 /** Removes the oldest ended alerts and notifications of an account beyond the number that it keeps. */

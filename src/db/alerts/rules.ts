@@ -65,6 +65,12 @@ export async function updateAlertRule(
     const changed = difference(present, changedRule(row.kind as AlertKind, present, input));
     if (changed === null) return;
     await tx.alertRule.update({ where: { id: ruleId }, data: changed.after });
+    // A corrected address does not wait for the back-off of the wrong one. Others of the rule follow the first (db/alerts/notifications).
+    if ('webhookUrl' in changed.after) {
+      await tx.$executeRaw`
+        update alert_notification set next_at = least(next_at, jobferry_now()) where id = (
+          select id from alert_notification where rule_id = ${ruleId} and next_at is not null order by place limit 1)`;
+    }
     await audit(tx, by, { action: 'alert_rule.update', ...targetOf(ruleId, row.kind), ...changed });
   });
 }
@@ -104,7 +110,7 @@ export async function silenceAlertRule(db: Database, by: Author, ruleId: string,
   return (await db.query(SILENCE, [by.accountId, actorJson(by.actor), ruleId, until])).length > 0;
 }
 
-// A person who clicks often is no load for the receiver: one test in ten seconds.
+// A person who clicks often is no load for the receiver: one test in ten seconds, and none while the last one waits.
 const TEST: Statement = {
   name: 'test-alert-rule',
   text: `
@@ -113,13 +119,15 @@ const TEST: Statement = {
       select $1, $3, $4::jsonb
        where not exists (select from alert_notification
                           where rule_id = $3 and id >= jobferry_first_id(jobferry_now() - interval '10 s')
-                            and content ->> 'type' = 'test')
+                            and id < jobferry_first_id(jobferry_now() + interval '10 s') and content ->> 'type' = 'test')
+         and not exists (select from alert_notification
+                          where rule_id = $3 and next_at is not null and content ->> 'type' = 'test')
       returning id
     )
     select id, jobferry_audit($1, $2::json, 'alert_rule.test', 'alert_rule', $3, $5) from made`,
 };
 
-/** Stores a test notification. @returns its id; null if the last one was a moment ago */
+/** Stores a test notification. @returns its id; null if the last one was a moment ago, or waits */
 export async function testAlertRule(
   db: Database,
   by: Author,

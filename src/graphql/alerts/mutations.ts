@@ -98,7 +98,8 @@ builder.mutationFields((t) => ({
   }),
   updateAlertRule: t.field({
     type: AlertRulePayload,
-    description: 'Changes settings of an alert rule. Its alerts stay, and follow the new settings.',
+    description:
+      'Changes settings of an alert rule. Its alerts stay, and follow the new settings. Notifications that wait go to a new webhook at once.',
     errors: { types: [ValidationError, NotFoundError] },
     args: {
       id: t.arg.id({ required: true, description: 'Id of the rule.' }),
@@ -143,7 +144,8 @@ builder.mutationFields((t) => ({
   }),
   testAlertRule: t.field({
     type: TestAlertRulePayload,
-    description: 'Sends a test notification to the webhook of an alert rule; one in ten seconds.',
+    description:
+      'Sends a test notification to the webhook of an alert rule; one in ten seconds, and none while one waits.',
     errors: { types: [NotFoundError, ConflictError] },
     args: { id: t.arg.id({ required: true, description: 'Id of the rule.' }) },
     resolve: (_root, { id }, { services, account }) =>

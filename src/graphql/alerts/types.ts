@@ -32,7 +32,7 @@ export const AlertState = enumOf(
 const AlertResolution = enumOf('AlertResolution', 'Why an alert has ended.', ALERT_RESOLUTIONS);
 
 export const AlertNotification = builder.prismaObject('AlertNotification', {
-  description: `A request to the webhook of a rule. It is tried up to ${MAX_NOTIFICATION_ATTEMPTS} times within about 50 minutes; each attempt has the same body.`,
+  description: `A request to the webhook of a rule. It is tried up to ${MAX_NOTIFICATION_ATTEMPTS} times within about 50 minutes; each attempt has the same body. After the last one, alerts that still fire are told again in a new notification.`,
   authScopes: ({ accountId }) => ({ owner: accountId }),
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Id of the notification, as in its body.' }),
@@ -182,7 +182,8 @@ export const Alert = builder.prismaObject('Alert', {
     }),
     firingNotificationId: t.exposeID('firingNotificationId', {
       nullable: true,
-      description: 'Id of the notification that it fires; null if none was made, because the rule was silenced.',
+      description:
+        'Id of the notification that it fires. Null if none was made, because the rule was silenced or too many of its notifications waited, or if it was given up.',
     }),
     resolvedNotificationId: t.exposeID('resolvedNotificationId', {
       nullable: true,

@@ -64,7 +64,7 @@ export function createAlertRules({ db, prisma }: Pick<Context, 'db' | 'prisma'>)
     /**
      * Sends a test notification to the webhook of a rule, in a moment.
      * @returns the id of the notification
-     * @throws JobferryError `not_found`, `conflict` (the last test was a moment ago), `unavailable`
+     * @throws JobferryError `not_found`, `conflict` (the last test was a moment ago, or waits), `unavailable`
      */
     async testRule(account: Account, ruleId: string): Promise<string> {
       const rule = isId(ruleId)
@@ -79,7 +79,10 @@ export function createAlertRules({ db, prisma }: Pick<Context, 'db' | 'prisma'>)
       const content = testContentOf(about, await recentDatabaseTime(db));
       const id = await testAlertRule(db, authorOf(account), rule, content);
       if (id !== null) return id;
-      throw new JobferryError('conflict', 'the last test of this rule was a moment ago: wait ten seconds');
+      throw new JobferryError(
+        'conflict',
+        'the last test of this rule was a moment ago, or waits for its webhook: wait ten seconds',
+      );
     },
   };
 }

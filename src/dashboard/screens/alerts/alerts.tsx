@@ -98,7 +98,7 @@ function Firing({ data: { alertRules } }: { data: AlertsData }) {
             </span>{' '}
             <span className="q small">
               {firedAt !== null && <Ago at={firedAt} />}
-              {firingNotificationId === null && ', not told: the rule was silenced'}
+              {firingNotificationId === null && ', not told yet'}
             </span>
           </li>
         ))}
