@@ -334,7 +334,8 @@ const CASES: Case[] = [
     () => deadLetterRows(db, scope(), { dismissed: false }, { ascending: false, limit: 26 }),
   ],
   ['the facts of alert rules', 60_000, alertFacts],
-  ['an evaluation of alert rules and its notification', 2000, alertEvaluation],
+  // A page of a hundred accounts has fifty rules of each.
+  ['an evaluation of alert rules and its notification', 7000, alertEvaluation],
   ['sweep alerts', 100, () => sweep.sweepByTime(db, 'alerts', Date.now(), periods)],
   ['sweep sessions', 100, () => sweep.sweepByTime(db, 'sessions', Date.now(), periods)],
   ['sweep audit entries and dismissals', 5000, () => sweep.sweepByTime(db, 'audit', Date.now(), periods)],
