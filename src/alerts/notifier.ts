@@ -1,3 +1,4 @@
+import { counts } from '../counts/counts.ts';
 import {
   type ClaimedNotification,
   claimNotifications,
@@ -81,6 +82,7 @@ export class Notifier {
       log.warn({ notificationId: id, ruleId, attempts, statusCode, error }, 'a notification of an alert was given up');
     }
     await recordNotification(db, notification, outcome);
+    counts.alertNotifications.add(resultOf(outcome));
   }
 
   /** @returns null if the request was abandoned, because the lease could have ended */
@@ -101,6 +103,11 @@ export class Notifier {
     const result = await sender.send({ accountId, url: webhookUrl, secret, body, stillMine });
     return result.abandoned ? null : outcomeOf(result, attempts, await databaseTime(db));
   }
+}
+
+function resultOf({ isSent, retryMs }: NotificationOutcome): string {
+  if (isSent) return 'sent';
+  return retryMs === null ? 'given_up' : 'failed';
 }
 
 function outcomeOf(

@@ -90,6 +90,7 @@ const AUDIT_ACTIONS = [
   'alert_rule.create',
   'alert_rule.update',
   'alert_rule.delete',
+  'alert_rule.rotate_secret',
   'alert_rule.silence',
   'alert_rule.test',
 ] as const;

@@ -488,6 +488,7 @@ describe('over the wire', () => {
     for (const mutation of [
       `updateAlertRule(id: "${id}", input: { threshold: 5 })`,
       `deleteAlertRule(id: "${id}")`,
+      `rotateAlertRuleSecret(id: "${id}")`,
       `silenceAlertRule(id: "${id}")`,
       `testAlertRule(id: "${id}")`,
     ]) {
@@ -497,6 +498,35 @@ describe('over the wire', () => {
     await expect(
       createRule(other.graphql, { kind: 'HOLD', queueId: one.queueId, webhookUrl: one.receiver.url }),
     ).rejects.toThrow('queue not found');
+  });
+
+  it('the secret of a rule is replaced, also for what waits', async () => {
+    const one = await newAccount();
+    const { id, signingSecret } = await createRule(one.graphql, { kind: 'DEAD_LETTERS', webhookUrl: one.receiver.url });
+    one.receiver.respondWith({ status: 401 });
+    await die(one.queueId);
+    await fire(one);
+    const { rotateAlertRuleSecret: rotated } = await one.graphql.query(
+      `mutation { rotateAlertRuleSecret(id: "${id}") {
+         ... on RotateAlertRuleSecretPayload { signingSecret rule { id } } } }`,
+    );
+    expect(rotated).toEqual({ rule: { id }, signingSecret: expect.stringMatching(/^whsec_[0-9a-f]{64}$/) });
+    await due(one.accountId);
+    await send();
+    const signatures = one.receiver.requests.map(({ headers }) => headers['x-service-signature']);
+    expect(signatures).toEqual(
+      [signingSecret, rotated.signingSecret].map(
+        (secret) =>
+          `sha256=${createHmac('sha256', secret)
+            .update(one.receiver.requests[0]?.raw ?? '')
+            .digest('hex')}`,
+      ),
+    );
+    const [stored] = await sql('select signing_secret from alert_rule where id = $1', [id]);
+    expect(stored).toEqual({ signing_secret: rotated.signingSecret });
+    const entries = await server().op.auditOf(id);
+    expect(entries.map(({ action }) => action)).toEqual(['alert_rule.create', 'alert_rule.rotate_secret']);
+    expect(JSON.stringify(entries)).not.toContain('whsec_');
   });
 
   it('a rule is changed, silenced and deleted, and the audit log has each change without the secret', async () => {

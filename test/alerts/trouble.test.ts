@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { counts } from '../../src/counts/counts.ts';
 import { claimNotifications } from '../../src/db/alerts/notifications.ts';
 import { ALERT_LIMITS } from '../../src/domain/alert-rule.ts';
 import { type AlertAccount, openAlertAccounts, received, silence, states } from '../support/alert-accounts.ts';
@@ -53,6 +54,27 @@ describe('a receiver that does not answer', () => {
     await resolve(one);
     await resolve(one);
     expect(states(one.receiver).slice(3)).toEqual([['resolved']]);
+  });
+
+  it('is counted by result', async () => {
+    const one = await newAccount();
+    const before = new Map(counts.alertNotifications.entries().map(({ values: [result], count }) => [result, count]));
+    const counted = () =>
+      counts.alertNotifications
+        .entries()
+        .map(({ values: [result], count }) => [result, count - (before.get(result) ?? 0)]);
+    await createRule(one.graphql, { ...DEAD_LETTERS, webhookUrl: one.receiver.url });
+    one.receiver.respondWith({ status: 500 });
+    await die(one.queueId);
+    await fire(one);
+    await giveUp(one);
+    one.receiver.respondWith({ status: 200 });
+    await fire(one);
+    expect(counted()).toEqual([
+      ['sent', 1],
+      ['failed', 1],
+      ['given_up', 1],
+    ]);
   });
 
   it('has a bounded number of notifications that wait, and misses no end when it is back', async () => {

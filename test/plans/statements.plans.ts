@@ -10,7 +10,7 @@ import {
 } from '../../src/db/alerts/evaluation.ts';
 import { ALERT_FACTS, measuredQueues as measuredForAlerts } from '../../src/db/alerts/facts.ts';
 import { claimNotifications, recordNotification } from '../../src/db/alerts/notifications.ts';
-import { deleteAlertRule, silenceAlertRule, testAlertRule } from '../../src/db/alerts/rules.ts';
+import { deleteAlertRule, rotateAlertSecret, silenceAlertRule, testAlertRule } from '../../src/db/alerts/rules.ts';
 import { endAlertTurn, takeAlertTurn } from '../../src/db/alerts/turn.ts';
 import * as actions from '../../src/db/bulk/actions.ts';
 import { replayBatch, runBatchNow, settleBatch } from '../../src/db/bulk/batches.ts';
@@ -450,6 +450,7 @@ async function alertEvaluation(): Promise<void> {
     await recordNotification(db, claimed, { isSent: true, retryMs: null, statusCode: 200, error: null });
   }
   await silenceAlertRule(db, by(), id, null);
+  await rotateAlertSecret(db, by(), id, 'secret');
   await testAlertRule(db, by(), { id, kind: 'usage' }, content);
   await deleteAlertRule(db, by(), id);
   await endAlertTurn(db, 'plans');

@@ -56,6 +56,11 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'alert_rule.create': { verb: 'made the alert rule', label: 'alert rule made', icon: 'plus' },
   'alert_rule.update': { verb: 'changed the alert rule', label: 'alert rule changed', icon: 'edit' },
   'alert_rule.delete': { verb: 'deleted the alert rule', label: 'alert rule deleted', icon: 'deleted' },
+  'alert_rule.rotate_secret': {
+    verb: 'replaced the secret of',
+    label: 'secret of an alert rule replaced',
+    icon: 'key',
+  },
   'alert_rule.silence': { verb: 'changed the silence of', label: 'alert rule silenced', icon: 'paused' },
   'alert_rule.test': { verb: 'tried the alert rule', label: 'alert rule tried', icon: 'send' },
   'error_group.restore': { verb: 'restored a cause of dead letters', label: 'cause restored', icon: 'undo' },

@@ -47,6 +47,7 @@ export const ROLE_OF = {
   endSessionsOfMember: 'ADMIN',
   finishSecretRotation: 'ADMIN',
   revokeApiKey: 'ADMIN',
+  rotateAlertRuleSecret: 'ADMIN',
   rotateSigningSecret: 'ADMIN',
   setPayloadEncryption: 'ADMIN',
   updateAlertRule: 'ADMIN',

@@ -90,6 +90,19 @@ export async function deleteAlertRule(db: Database, by: Author, ruleId: string):
   return (await db.query(DELETE, [by.accountId, actorJson(by.actor), ruleId])).length > 0;
 }
 
+const ROTATE: Statement = {
+  name: 'rotate-alert-secret',
+  text: `
+    with rotated as (update alert_rule set signing_secret = $4 where id = $3 and account_id = $1 returning id, kind)
+    select jobferry_audit($1, $2::json, 'alert_rule.rotate_secret', 'alert_rule', id, kind) from rotated`,
+};
+
+/** Replaces the secret of a rule at once. @returns false if there is no such rule */
+export async function rotateAlertSecret(db: Database, by: Author, ruleId: string, secret: string): Promise<boolean> {
+  const stored = db.cipher.encrypt(`signing-secret:${ruleId}`, secret);
+  return (await db.query(ROTATE, [by.accountId, actorJson(by.actor), ruleId, stored])).length > 0;
+}
+
 const SILENCE: Statement = {
   name: 'silence-alert-rule',
   text: `

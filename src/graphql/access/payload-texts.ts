@@ -39,6 +39,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   // One of Jobferry's own errors.
   ReceiverCheck: ['error'],
   RestoreErrorGroupPayload: ['fingerprint'],
+  RotateAlertRuleSecretPayload: ['signingSecret'],
   RotateSigningSecretPayload: ['signingSecret'],
   Server: ['environment', 'version'],
   Session: ['label', 'userAgent'],

@@ -54,6 +54,23 @@ const CreateAlertRulePayload = builder
     }),
   });
 
+const RotateAlertRuleSecretPayload = builder
+  .objectRef<{ id: string; signingSecret: string }>('RotateAlertRuleSecretPayload')
+  .implement({
+    description: 'The rule and its new signing secret.',
+    fields: (t) => ({
+      rule: t.prismaField({
+        type: AlertRule,
+        description: 'The rule.',
+        resolve: (query, { id }, _args, { prisma, account }) =>
+          prisma.alertRule.findFirstOrThrow({ ...query, where: { id, accountId: account.id } }),
+      }),
+      signingSecret: t.exposeString('signingSecret', {
+        description: 'The secret that signs the notifications from now on. No later response contains it.',
+      }),
+    }),
+  });
+
 const AlertRulePayload = builder.objectRef<{ id: string }>('AlertRulePayload').implement({
   description: 'The changed rule.',
   fields: (t) => ({
@@ -123,6 +140,15 @@ builder.mutationFields((t) => ({
         await services.alerts.deleteRule(account, id);
         return { id };
       }),
+  }),
+  rotateAlertRuleSecret: t.field({
+    type: RotateAlertRuleSecretPayload,
+    description:
+      'Replaces the signing secret of an alert rule at once, also for notifications that wait. One that the receiver refuses meanwhile is repeated.',
+    errors: { types: [NotFoundError] },
+    args: { id: t.arg.id({ required: true, description: 'Id of the rule.' }) },
+    resolve: (_root, { id }, { services, account }) =>
+      refusing(async () => ({ id, signingSecret: await services.alerts.rotateSecret(account, id) })),
   }),
   silenceAlertRule: t.field({
     type: AlertRulePayload,

@@ -1,6 +1,7 @@
 import {
   createAlertRule,
   deleteAlertRule,
+  rotateAlertSecret,
   silenceAlertRule,
   testAlertRule,
   updateAlertRule,
@@ -48,6 +49,18 @@ export function createAlertRules({ db, prisma }: Pick<Context, 'db' | 'prisma'>)
     /** Deletes a rule with its alerts. @throws JobferryError `not_found`, `unavailable` */
     async deleteRule(account: Account, ruleId: string): Promise<void> {
       if (!isId(ruleId) || !(await deleteAlertRule(db, authorOf(account), ruleId))) throw notFound('alert rule');
+    },
+
+    /**
+     * Replaces the signing secret of a rule. Later attempts are signed with the new one, also those of notifications that wait.
+     * @returns the new secret, which is shown once
+     * @throws JobferryError `not_found`, `unavailable`
+     */
+    async rotateSecret(account: Account, ruleId: string): Promise<string> {
+      const secret = generateSigningSecret();
+      const isRotated = isId(ruleId) && (await rotateAlertSecret(db, authorOf(account), ruleId, secret));
+      if (!isRotated) throw notFound('alert rule');
+      return secret;
     },
 
     /**
