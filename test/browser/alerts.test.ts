@@ -3,13 +3,14 @@ import { createTestDatabase } from '../support/database.ts';
 import { startJobferry } from '../support/process.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
+import { axeViolations, widerThanWindow } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
-import { openPage, useBrowser } from './page.ts';
+import { NARROW, openPage, useBrowser } from './page.ts';
 import { settled } from './screens.ts';
 import { says } from './sentence.ts';
 import { type Account, accountOf } from './small-service.ts';
 
-/** Alerts: what fires now, and how is a rule made, tried, silenced and deleted? No worker runs here. */
+/** Alerts: what fires now, and how is a rule made, tried, changed, silenced and deleted? No worker runs here. */
 
 const KEY = 'key-of-the-bootstrap-account';
 
@@ -26,7 +27,7 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     await account.createQueue('orders', receiver);
   }, 60_000);
 
-  it('are set up, tried, silenced and deleted', async () => {
+  it('are set up, tried, changed, silenced and deleted', async () => {
     const watched = await openPage(account.session);
     const { page } = watched;
     await page.goto('/alerts');
@@ -44,12 +45,24 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     await page.getByText(/^whsec_[0-9a-f]{64}$/).waitFor();
     await page.getByRole('button', { name: 'I have copied it: close' }).click();
     await says(page, /^No alert fires\.$/);
-    const row = page.getByRole('row', { name: /A job of orders is due for more than 2.min\./ });
+    let row = page.getByRole('row', { name: /A job of orders is due for more than 2.min\./ });
     await row.getByText('nothing sent yet').waitFor();
 
     await row.getByRole('button', { name: /^Test/ }).click();
     const [test] = await receiver.waitFor(1);
     expect(test?.json()).toMatchObject({ type: 'test', rule: { kind: 'oldest_due', queue: 'orders' } });
+
+    await row.getByRole('button', { name: /^Edit/ }).click();
+    await page.getByLabel('Seconds').fill('0');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('must be between 1 and 86400 seconds').waitFor();
+    await page.getByLabel('Seconds').fill('180');
+    await page.getByLabel(/Make a new signing secret/).check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The secret is replaced.').waitFor();
+    await page.getByText(/^whsec_[0-9a-f]{64}$/).waitFor();
+    await page.getByRole('button', { name: 'I have copied it: close' }).click();
+    row = page.getByRole('row', { name: /A job of orders is due for more than 3.min\./ });
 
     await row.getByRole('button', { name: /^Silence/ }).click();
     await page.getByLabel('8 hours').check();
@@ -75,7 +88,14 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     await watched.page.goto('/alerts');
     await settled(watched);
     await says(watched.page, /^One alert fires\.$/);
+    await watched.page.getByRole('link', { name: /^Alerts.*1$/ }).waitFor();
     await watched.page.getByRole('region', { name: 'Firing now' }).getByText('No worker has been seen').waitFor();
+    const narrow = await openPage(account.session, NARROW);
+    await narrow.page.goto('/alerts');
+    await settled(narrow);
+    await narrow.page.getByText('No worker has been seen').waitFor();
+    expect(await widerThanWindow(narrow.page)).toEqual([]);
+    expect(await axeViolations(narrow.page)).toEqual([]);
     await account.graphql.query(`mutation { deleteAlertRule(id: "${createAlertRule.rule.id}") { __typename } }`);
     await watched.page.reload();
     await says(watched.page, /^Nothing is watched yet\.$/);

@@ -3,7 +3,9 @@ import {
   ALERT_KINDS,
   type AlertKind,
   doubtOfRule,
+  draftOfRule,
   headOfAlerts,
+  inputOfChange,
   inputOfRule,
   sentenceOfRule,
   silenceOf,
@@ -84,5 +86,23 @@ describe('the page of alerts', () => {
     });
     expect(inputOfRule({ ...draft, queueId: '', threshold: 'x' })).toMatchObject({ queueId: null, threshold: 0 });
     expect(inputOfRule({ ...draft, threshold: '' }).threshold).toBeNull();
+  });
+
+  it('is changed from what it is, and not in what it watches', () => {
+    const rule = {
+      kind: 'HOLD',
+      queue: { id: 'q' },
+      threshold: 90.5,
+      webhookUrl: 'http://a/',
+      format: 'SLACK',
+    } as const;
+    const draft = draftOfRule(rule);
+    expect(draft).toEqual({
+      ...{ kind: 'HOLD', queueId: 'q', threshold: '90.5', webhookUrl: 'http://a/', isSlack: true },
+    });
+    expect(inputOfChange(draft)).toEqual({ threshold: 90.5, webhookUrl: 'http://a/', format: 'SLACK' });
+    expect(draftOfRule({ ...rule, kind: 'NO_WORKER', queue: null, threshold: null })).toMatchObject({
+      ...{ queueId: '', threshold: '' },
+    });
   });
 });

@@ -30,7 +30,7 @@ export const ALERT_KINDS: Readonly<Record<AlertKind, KindWords>> = {
   DEAD_LETTERS: {
     label: 'Jobs die',
     ofQueues: true,
-    threshold: { label: 'Dead letters in 15 min', byDefault: '1' },
+    threshold: { label: 'Dead letters', byDefault: '1' },
   },
   FAILURE_SHARE: { label: 'Attempts fail', ofQueues: true, threshold: { label: PERCENT, byDefault: '50' } },
   HOLD: { label: 'A hold lasts', ofQueues: true, threshold: { label: SECONDS, byDefault: '600' } },
@@ -137,6 +137,21 @@ export function silenceOf(silencedUntil: string | null, view: View): string | nu
   return until > view.now ? `until ${time(until, view)}` : null;
 }
 
+/** A rule as the dialog shows it. */
+export function draftOfRule(rule: {
+  kind: AlertKind;
+  queue: { id: string } | null;
+  threshold: number | null;
+  webhookUrl: string;
+  format: 'JOBFERRY' | 'SLACK';
+}): RuleDraft {
+  const { kind, queue, threshold, webhookUrl, format } = rule;
+  return {
+    ...{ kind, webhookUrl, queueId: queue?.id ?? '', threshold: threshold?.toString() ?? '' },
+    isSlack: format === 'SLACK',
+  };
+}
+
 export interface RuleDraft {
   kind: AlertKind;
   queueId: string;
@@ -146,11 +161,15 @@ export interface RuleDraft {
 }
 
 /** What the page sends for a new rule. */
-export function inputOfRule({ kind, queueId, threshold, webhookUrl, isSlack }: RuleDraft) {
-  const { ofQueues, threshold: has } = ALERT_KINDS[kind];
+export function inputOfRule(draft: RuleDraft) {
+  const { kind, queueId } = draft;
+  return { kind, queueId: ALERT_KINDS[kind].ofQueues && queueId !== '' ? queueId : null, ...inputOfChange(draft) };
+}
+
+/** What the page sends for a rule that is changed. */
+export function inputOfChange({ kind, threshold, webhookUrl, isSlack }: RuleDraft) {
+  const { threshold: has } = ALERT_KINDS[kind];
   return {
-    kind,
-    queueId: ofQueues && queueId !== '' ? queueId : null,
     // What is no number is refused by the server with its bounds.
     threshold: has === null || threshold.trim() === '' ? null : Number(threshold) || 0,
     webhookUrl: webhookUrl.trim(),

@@ -5,7 +5,7 @@ import { graphql, type ResultOf } from '../graphql.ts';
 export const Alerts = graphql(`
   query Alerts {
     alertRules {
-      id kind threshold windowSeconds webhookUrl silencedUntil evaluatedAt problem
+      id kind threshold windowSeconds webhookUrl format silencedUntil evaluatedAt problem
       queue { id name }
       firing { id queueName cause firedAt firingNotificationId }
       lastNotification { sentAt failedAt attempts error }
@@ -24,6 +24,25 @@ export const NewAlertRule = graphql(`
       ... on CreateAlertRulePayload { signingSecret rule { id } }
       ... on Error { message }
       ... on ValidationError { formErrors fieldErrors { field messages } }
+    }
+  }
+`);
+
+export const ChangeAlertRule = graphql(`
+  mutation ChangeAlertRule($id: ID!, $input: UpdateAlertRuleInput!) {
+    updateAlertRule(id: $id, input: $input) {
+      ... on AlertRulePayload { rule { id } }
+      ... on Error { message }
+      ... on ValidationError { formErrors fieldErrors { field messages } }
+    }
+  }
+`);
+
+export const RotateAlertSecret = graphql(`
+  mutation RotateAlertSecret($id: ID!) {
+    rotateAlertRuleSecret(id: $id) {
+      ... on RotateAlertRuleSecretPayload { signingSecret }
+      ... on Error { message }
     }
   }
 `);

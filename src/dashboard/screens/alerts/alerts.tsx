@@ -23,7 +23,7 @@ import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
 import { May } from '../../shell/rights.ts';
 import { useView } from '../../time.ts';
-import { type MadeRule, NewRuleDialog, SecretOnce } from './new-rule.tsx';
+import { type MadeSecret, RuleDialog, SecretOnce } from './rule-dialog.tsx';
 import { endSilence, SilenceDialog } from './silence.tsx';
 
 const AGAIN_MS = 10_000;
@@ -33,12 +33,12 @@ const readAgain = () => void queryClient.invalidateQueries({ queryKey: ['Alerts'
 export default function Alerts() {
   const isPaused = useIsPaused();
   const asked = useQuery({ ...query(AlertsOperation, {}), refetchInterval: isPaused ? false : AGAIN_MS });
-  const [isMaking, setMaking] = useState(false);
-  const [made, setMade] = useState<MadeRule | null>(null);
+  // Null for a new rule.
+  const [edited, setEdited] = useState<AlertRuleRow | null | undefined>();
+  const [made, setMade] = useState<MadeSecret | null>(null);
+  const make = () => setEdited(null);
   const { data } = asked;
-  useCommands([
-    { key: 'n', label: 'New alert rule', icon: 'plus', run: () => setMaking(true), deed: 'createAlertRule' },
-  ]);
+  useCommands([{ key: 'n', label: 'New alert rule', icon: 'plus', run: make, deed: 'createAlertRule' }]);
   const { h1, icon, signal } = headOfAlerts(data?.alertRules ?? null);
   return (
     <Page
@@ -49,7 +49,7 @@ export default function Alerts() {
       lead="A rule watches a condition, and tells a webhook once when it begins and once when it is over."
       actions={
         <May deed="createAlertRule">
-          <button type="button" className="btn" onClick={() => setMaking(true)}>
+          <button type="button" className="btn" onClick={make}>
             <Icon name="plus" />
             New rule…
             <kbd>n</kbd>
@@ -64,17 +64,18 @@ export default function Alerts() {
       ) : (
         <>
           <Firing data={data} />
-          <Rules rules={data.alertRules} />
+          <Rules rules={data.alertRules} onEdit={setEdited} />
           <Ended data={data} />
         </>
       )}
-      {isMaking && (
-        <NewRuleDialog
-          onMade={(rule) => {
-            setMade(rule);
+      {edited !== undefined && (
+        <RuleDialog
+          rule={edited}
+          onDone={(secret) => {
+            if (secret !== null) setMade(secret);
             readAgain();
           }}
-          onClose={() => setMaking(false)}
+          onClose={() => setEdited(undefined)}
         />
       )}
     </Page>
@@ -107,7 +108,7 @@ function Firing({ data: { alertRules } }: { data: AlertsData }) {
   );
 }
 
-function Rules({ rules }: { rules: readonly AlertRuleRow[] }) {
+function Rules({ rules, onEdit }: { rules: readonly AlertRuleRow[]; onEdit: (rule: AlertRuleRow) => void }) {
   const [silencing, setSilencing] = useState<AlertRuleRow | null>(null);
   const [deleting, setDeleting] = useState<AlertRuleRow | null>(null);
   if (rules.length === 0) {
@@ -122,7 +123,7 @@ function Rules({ rules }: { rules: readonly AlertRuleRow[] }) {
       <div className="sec-head">
         <h2 id="rules">Rules</h2>
       </div>
-      <table className="table cards">
+      <table className="table cards alert-rules">
         <thead>
           <tr>
             <th scope="col">Tells when</th>
@@ -135,7 +136,7 @@ function Rules({ rules }: { rules: readonly AlertRuleRow[] }) {
         </thead>
         <tbody>
           {rules.map((rule) => (
-            <Rule key={rule.id} {...{ rule, onSilence: setSilencing, onDelete: setDeleting }} />
+            <Rule key={rule.id} {...{ rule, onEdit, onSilence: setSilencing, onDelete: setDeleting }} />
           ))}
         </tbody>
       </table>
@@ -147,10 +148,12 @@ function Rules({ rules }: { rules: readonly AlertRuleRow[] }) {
 
 function Rule({
   rule,
+  onEdit,
   onSilence,
   onDelete,
 }: {
   rule: AlertRuleRow;
+  onEdit: (rule: AlertRuleRow) => void;
   onSilence: (rule: AlertRuleRow) => void;
   onDelete: (rule: AlertRuleRow) => void;
 }) {
@@ -184,6 +187,11 @@ function Rule({
             >
               {silence === null ? 'Silence…' : 'End silence'}
               {of}
+            </button>
+          </May>
+          <May deed="updateAlertRule">
+            <button type="button" className="btn tiny" onClick={() => onEdit(rule)}>
+              Edit…{of}
             </button>
           </May>
           <May deed="deleteAlertRule">
