@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cidrs, nameServers, origins, UNIX_SOCKET } from './config/addresses.ts';
+import { ALERT_VARIABLES } from './config/alerts.ts';
 import { DATABASE_VARIABLES, databaseConfig, type ReplicaConfig } from './config/database.ts';
 import { METRICS_VARIABLES, type MetricsConfig, metricsConfig } from './config/metrics.ts';
 import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
@@ -54,6 +55,8 @@ export interface Config {
   readonly requestRates: { readonly ofKey: number | null; readonly ofAccount: number | null };
   readonly logLevel: LogLevel;
   readonly metrics: MetricsConfig;
+  /** Time between two evaluations of the alert rules; 0 if this process evaluates none. */
+  readonly alertIntervalMs: number;
   readonly graphiql: boolean;
   readonly dashboard: boolean;
   /** Address of the dashboard in browsers, with a slash at its end; null if it is not known. */
@@ -191,6 +194,7 @@ const environment = z.object({
   SESSION_MAX_SECONDS: seconds(43_200, 60, MAX_PERIOD),
   OIDC_ONLY: flag(false),
   ...METRICS_VARIABLES,
+  ...ALERT_VARIABLES,
   ...SIGN_IN_VARIABLES,
   NODE_ENV: z.string().optional(),
 });
@@ -249,6 +253,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     requestRates: { ofKey: e.REQUESTS_PER_SECOND_OF_KEY || null, ofAccount: e.REQUESTS_PER_SECOND_OF_ACCOUNT || null },
     logLevel: e.LOG_LEVEL,
     metrics: metricsConfig(e, host),
+    alertIntervalMs: e.ALERT_INTERVAL_SECONDS,
     graphiql: e.GRAPHIQL ?? !production,
     dashboard: e.DASHBOARD,
     publicUrl: e.PUBLIC_URL,

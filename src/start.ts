@@ -33,6 +33,7 @@ import { createServices, type Services } from './services/services.ts';
 import { createOidcSignIn } from './services/sign-in/oidc.ts';
 import { createLink } from './services/sign-in/sessions.ts';
 import { WakeNotifier } from './services/wake-notifier.ts';
+import { startAlertsOf } from './start/alerts.ts';
 import { type Foundations, StartedParts } from './start/foundations.ts';
 import { bindFronts, type Fronts } from './start/fronts.ts';
 import { startMetrics } from './start/metrics.ts';
@@ -132,6 +133,7 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
     capacity: worker === null ? 0 : config.workerCapacity,
   }));
   started.add(stopHeartbeat);
+  startAlertsOf(foundations, (timeoutMs) => openSender(config, started, 0, timeoutMs));
   front.serve(app);
   metricsFront?.serve(createApp({ services: null, config, log, readiness, metrics }));
 
@@ -181,9 +183,14 @@ async function startDelivering(
   });
 }
 
-function openSender(config: Config, started: StartedParts, maxSockets: number): Sender {
+function openSender(
+  config: Config,
+  started: StartedParts,
+  maxSockets: number,
+  timeoutMs: number = config.webhookTimeoutMs,
+): Sender {
   const sender = createSender({
-    timeoutMs: config.webhookTimeoutMs,
+    timeoutMs,
     signatureHeader: config.signatureHeader,
     allowCidrs: [...config.webhookAllowCidrs],
     dnsServers: config.webhookDnsServers,

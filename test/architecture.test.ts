@@ -42,6 +42,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   worker: ['services', 'live', 'pacing', 'db', 'delivery', 'counts', 'tracing', 'domain', 'log'],
   metrics: ['db', 'counts', 'domain', 'log'],
+  alerts: ['db', 'delivery', 'pacing', 'counts', 'domain', 'log'],
   client: ['contract'],
   demo: ['client', 'config'],
   config: ['domain', 'log'],

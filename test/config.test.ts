@@ -52,6 +52,7 @@ describe('defaults (README, "Variables")', () => {
       workerCapacity: 1000,
       requestRates: { ofKey: null, ofAccount: null },
       logLevel: 'info',
+      alertIntervalMs: 15_000,
       metrics: { host: '127.0.0.1', port: null, token: null, maxQueues: 0 },
       graphiql: true,
       dashboard: true,
@@ -220,6 +221,7 @@ describe('PUBLIC_URL', () => {
 
 describe('values', () => {
   it('keeps durations in milliseconds, decimals included', () => {
+    expect(parseConfig({ ALERT_INTERVAL_SECONDS: '0' }).alertIntervalMs).toBe(0);
     const config = parseConfig({ WEBHOOK_TIMEOUT_SECONDS: '0.25', RETENTION_SWEEP_SECONDS: '1.5' });
     expect(config).toMatchObject({ webhookTimeoutMs: 250, retentionSweepMs: 1500 });
   });
@@ -319,6 +321,9 @@ describe('refusals', () => {
     ['JOB_RETENTION_SECONDS', '-1'],
     ['JOB_LIFETIME_SECONDS', 'forever'],
     ['RETENTION_SWEEP_SECONDS', '0'],
+    ['ALERT_INTERVAL_SECONDS', '0.05'],
+    ['ALERT_INTERVAL_SECONDS', '-1'],
+    ['ALERT_INTERVAL_SECONDS', '3601'],
     ['PLANS', '{free'],
     ['PLANS', '{"free":{"maxAttempts":26}}'],
     ['PLANS', '{"free":{"attempts":3}}'],

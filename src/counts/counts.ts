@@ -54,6 +54,8 @@ export class Counts {
   readonly requests = new Tally();
   readonly requestSeconds = new Distributions(SECONDS);
   readonly operations = new Tally();
+  /** Attempts to send notifications of alerts. */
+  readonly alertNotifications = new Tally(['sent', 'failed', 'given_up']);
 
   /** A publish that was stored, or that matched a job with the same idempotency key. */
   published(queueId: string, result: 'created' | 'existing'): void {

@@ -32,6 +32,7 @@ export const ROUTES: readonly Route[] = [
   route('/dead', () => import('./screens/dead-letters/dead-letters.tsx')),
   route('/actions', () => import('./screens/actions/actions.tsx')),
   route('/actions/:id', () => import('./screens/action/action.tsx')),
+  route('/alerts', () => import('./screens/alerts/alerts.tsx')),
   route('/activity', () => import('./screens/activity/activity.tsx')),
   route('/system', () => import('./screens/system/system.tsx')),
   route('/settings', () => import('./screens/settings/settings.tsx')),

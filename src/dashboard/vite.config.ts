@@ -35,7 +35,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
   ['queues', /\/(overview|queues)\.tsx$/],
   ['job', /\/(job|peek)\.tsx$/],
   ['actions', /\/(actions|action|my-actions)\.tsx$/],
-  ['service', /\/(activity|attempts|system)\.tsx$/],
+  ['service', /\/(activity|alerts|attempts|system)\.tsx$/],
   ['bulk', /\/(bulk-dialog|replay-dialog)\.tsx$/],
   ['find', /\/(palette|help|nothing|[a-z]+-filter-input)\.tsx$/],
 ];

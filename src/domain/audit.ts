@@ -88,6 +88,12 @@ const AUDIT_ACTIONS = [
   'bulk_action.resume',
   'error_group.dismiss',
   'error_group.restore',
+  'alert_rule.create',
+  'alert_rule.update',
+  'alert_rule.delete',
+  'alert_rule.rotate_secret',
+  'alert_rule.silence',
+  'alert_rule.test',
 ] as const;
 type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -101,6 +107,7 @@ const AUDIT_TARGETS = [
   'dead_letter',
   'bulk_action',
   'error_group',
+  'alert_rule',
 ] as const;
 type AuditTarget = (typeof AUDIT_TARGETS)[number];
 

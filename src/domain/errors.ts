@@ -90,7 +90,8 @@ export function notFound(
     | 'bulk action'
     | 'session'
     | 'member'
-    | 'account',
+    | 'account'
+    | 'alert rule',
 ): JobferryError {
   return new JobferryError('not_found', `${what} not found`);
 }

@@ -35,6 +35,11 @@ export const DEFAULT_PLANS: PlanTable = {
   },
 };
 
+/** Returns a plan by its name; for a name that the table does not have, the strictest limits of all plans. */
+export function planNamed(plans: PlanTable, name: string): Plan {
+  return Object.hasOwn(plans, name) ? (plans[name] as Plan) : strictestPlan(plans);
+}
+
 /**
  * Returns the plan for an account whose plan is not in the table, for example after an operator renamed one. Each limit is
  * the lowest that any plan has, so the account's jobs continue and the account gains nothing.

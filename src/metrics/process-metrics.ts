@@ -124,6 +124,13 @@ export function countMetrics(counts: Counts, series: QueueSeries): Definition[] 
       labels: ['type', 'result'],
       read: () => samples(counts.operations),
     },
+    {
+      name: 'jobferry_alert_notifications_total',
+      help: 'Attempts to send a notification of an alert rule, by result; another attempt follows a failed one.',
+      type: 'counter',
+      labels: ['result'],
+      read: () => samples(counts.alertNotifications),
+    },
   ];
 }
 

@@ -4,7 +4,7 @@ import type { WakeReason } from '../db/delivery/wake-ups.ts';
 import type { Account } from '../domain/account.ts';
 import { JobferryError } from '../domain/errors.ts';
 import type { Periods } from '../domain/periods.ts';
-import { type Plan, type PlanTable, strictestPlan } from '../domain/plan.ts';
+import { type Plan, type PlanTable, planNamed } from '../domain/plan.ts';
 import type { QueueSettings } from '../domain/queue.ts';
 import type { TestAnswer, TestRequest } from '../domain/receiver-check.ts';
 import type { ChangeFeed } from '../live/live.ts';
@@ -61,7 +61,7 @@ export interface Context {
  * (`warnOfUnknownPlans`).
  */
 export function planOf({ plans }: Pick<Context, 'plans'>, { plan }: Pick<Account, 'plan'>): Plan {
-  return Object.hasOwn(plans, plan) ? (plans[plan] as Plan) : strictestPlan(plans);
+  return planNamed(plans, plan);
 }
 
 /** The error for the spec's 402. Plans without a limit never cause it. */

@@ -4,6 +4,7 @@ import type { Account } from '../domain/account.ts';
 import { createAuthenticate } from './accounts/authenticate.ts';
 import { createKeys } from './accounts/keys.ts';
 import { createUsage } from './accounts/usage.ts';
+import { createAlertRules } from './alerts/rules.ts';
 import { createBulkRequests } from './bulk/request.ts';
 import type { Context } from './context.ts';
 import { createDismissals } from './dead-letters/dismissals.ts';
@@ -69,6 +70,7 @@ export function createServices(context: Context) {
       ...allInTurn(changingTurns, createDismissals(context)),
     },
     bulk: allInTurn(changingTurns, createBulkRequests(context)),
+    alerts: allInTurn(changingTurns, createAlertRules(context)),
     accounts: {
       ...createAuthenticate(context),
       ...createUsage(context),

@@ -10,7 +10,7 @@ import type { WatchedPage } from './watched-page.ts';
 
 /** Words of buttons and links that change something. */
 const DEEDS =
-  /\b(pause|resume|run (\d+ )?now|replay(?!ed)|cancel|report (success|failure)|send|edit|purge|rotate|encrypt|delete|new (queue|key)|revoke|stop|end the hold|change concurrency|signing secret)\b/i;
+  /\b(pause|resume|run (\d+ )?now|replay(?!ed)|cancel|report (success|failure)|send|edit|purge|rotate|encrypt|delete|new (queue|key|rule)|silence|revoke|stop|end the hold|change concurrency|signing secret)\b/i;
 /** What is called so, and changes nothing on the server. */
 const HARMLESS = /pause (or resume )?updates|cancelled|^(replay of dead letters|cancel jobs)$/i;
 

@@ -23,6 +23,7 @@ export const SCREENS: readonly Screen[] = [
   { name: 'dead-letters', path: () => '/dead' },
   { name: 'actions', path: () => '/actions' },
   { name: 'action', path: ({ actions }) => `/actions/${actions.running}` },
+  { name: 'alerts', path: () => '/alerts' },
   { name: 'activity', path: () => '/activity' },
   { name: 'system', path: () => '/system' },
   { name: 'settings', path: () => '/settings' },

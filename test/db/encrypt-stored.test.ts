@@ -118,6 +118,27 @@ describe('the signing secrets', () => {
     expect(jobs).toMatchObject([{ signingSecret: 'whsec_next_3', nextSigningSecret: null }]);
   });
 
+  it('of alert rules are encrypted, too, and need their key', async () => {
+    const opened = await openDatabase();
+    await opened.plain.query(
+      `insert into alert_rule (id, account_id, kind, threshold, window_seconds, for_seconds, webhook_url, format, signing_secret)
+       values ('r', 'a', 'usage', 80, 0, 0, 'http://127.0.0.1:9/', 'slack', 'whsec_rule')`,
+    );
+    const secretOf = async (db: Database) => {
+      const row = await db.one<{ signing_secret: string }>('select signing_secret from alert_rule');
+      return db.cipher.decrypt('signing-secret:r', row?.signing_secret ?? '');
+    };
+    const first = opened.openWith(keys[0]);
+    await encryptStored(first, PERIODS);
+    expect(await secretOf(first)).toBe('whsec_rule');
+    await expect(secretOf(opened.plain), 'encrypted').rejects.toThrow();
+    await expect(encryptStored(opened.openWith(keys[1]), PERIODS)).rejects.toThrow('1 alert rule(s)');
+    const second = opened.openWith(keys[1]);
+    await encryptStored(opened.openWith(keys[1], keys[0]), PERIODS);
+    expect(await secretOf(second)).toBe('whsec_rule');
+    expect(opened.warnings).toEqual([]);
+  });
+
   it('do not keep the others from being served when one is damaged', async () => {
     const opened = await openDatabase();
     await opened.createQueues(4);

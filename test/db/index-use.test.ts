@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ALERT_FACTS, measuredQueues as measuredForAlerts } from '../../src/db/alerts/facts.ts';
 import { nextPending, nextReplayable } from '../../src/db/bulk/selection.ts';
 import { listDeadLetterDocuments } from '../../src/db/dead-letters.ts';
 import { workersWithClaims } from '../../src/db/delivery/lease-locks.ts';
@@ -145,6 +146,23 @@ const CASES: [string, () => Promise<unknown>][] = [
       await measuresOfQueues(fixture.db, queues);
       await measuresOfOthers(fixture.db, queues);
       await measuresOfService(fixture.db, RETENTION_MS);
+    },
+  ],
+  [
+    'the facts of alert rules',
+    async () => {
+      for (const { kinds, statement } of ALERT_FACTS) {
+        const rules = kinds.flatMap((kind) =>
+          [null, queue.id].map((queueId) => ({
+            id: `${kind}-${queueId}`,
+            kind,
+            queueId,
+            threshold: 1,
+            windowSeconds: 3600,
+          })),
+        );
+        await measuredForAlerts(fixture.db, statement, fixture.accountId, rules);
+      }
     },
   ],
   ['why a job waits', () => waitingJobs(fixture.db, fixture.accountId, [anyJob])],

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { ALERT_LIMITS } from '../../src/domain/alert-rule.ts';
 import type { Fixture, TestQueue } from '../support/database-fixture.ts';
 
 export const JOBS = Number(process.env.PLANS_JOBS ?? 1_000_000);
@@ -74,10 +75,26 @@ export async function seed(fixture: Fixture): Promise<Seeded> {
      select id, encode(sha256(n::text::bytea), 'hex'), 'jf_' || n, 'last' from account, generate_series(1, $1::integer) n`,
     [JOBS / 10],
   );
+  await insertWaitingNotifications(db);
   await fixture.publishJobs(queues.small, 200);
   await db.query('vacuum analyze');
   await db.end();
   return queues;
+}
+
+/** A hundred accounts whose receivers of alerts do not answer: of each rule as many notifications wait as may. */
+async function insertWaitingNotifications(db: pg.Client): Promise<void> {
+  await db.query(`
+    with accounts as (
+      insert into account (name, plan) select 'waiting ' || n, 'free' from generate_series(1, 100) n returning id
+    ), rules as (
+      insert into alert_rule (account_id, kind, threshold, window_seconds, for_seconds, webhook_url, format, signing_secret)
+      select id, 'usage', 80, 0, 0, 'http://127.0.0.1:9/', 'slack', 's' from accounts, generate_series(1, ${ALERT_LIMITS.rules})
+      returning id, account_id
+    )
+    insert into alert_notification (account_id, rule_id, content, attempts, next_at)
+    select account_id, id, '{}', case n when 1 then 1 else 0 end, jobferry_now() + interval '10 min'
+      from rules, generate_series(1, ${ALERT_LIMITS.waitingOfRule}) n`);
 }
 
 async function insertJobs(

@@ -2,6 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountByKeyHash, foreignKeyPrefixes, noteKeyUse, revokeApiKey } from '../../src/db/accounts.ts';
+import {
+  accountsWithRules,
+  applyAlertChanges,
+  loadAccountOfRules,
+  pruneAlerts,
+} from '../../src/db/alerts/evaluation.ts';
+import { ALERT_FACTS, measuredQueues as measuredForAlerts } from '../../src/db/alerts/facts.ts';
+import { claimNotifications, recordNotification } from '../../src/db/alerts/notifications.ts';
+import { deleteAlertRule, rotateAlertSecret, silenceAlertRule, testAlertRule } from '../../src/db/alerts/rules.ts';
+import { endAlertTurn, takeAlertTurn } from '../../src/db/alerts/turn.ts';
 import * as actions from '../../src/db/bulk/actions.ts';
 import { replayBatch, runBatchNow, settleBatch } from '../../src/db/bulk/batches.ts';
 import { cancelBulkAction, pauseBulkAction, resumeBulkAction } from '../../src/db/bulk/changes.ts';
@@ -323,6 +333,10 @@ const CASES: Case[] = [
     5000,
     () => deadLetterRows(db, scope(), { dismissed: false }, { ascending: false, limit: 26 }),
   ],
+  ['the facts of alert rules', 60_000, alertFacts],
+  // A page of a hundred accounts has fifty rules of each.
+  ['an evaluation of alert rules and its notification', 7000, alertEvaluation],
+  ['sweep alerts', 100, () => sweep.sweepByTime(db, 'alerts', Date.now(), periods)],
   ['sweep sessions', 100, () => sweep.sweepByTime(db, 'sessions', Date.now(), periods)],
   ['sweep audit entries and dismissals', 5000, () => sweep.sweepByTime(db, 'audit', Date.now(), periods)],
   ['sweep bulk actions', 5000, () => sweep.sweepByTime(db, 'bulkActions', Date.now(), periods)],
@@ -400,6 +414,46 @@ function swept(what: sweep.SweptById) {
 async function endHold(): Promise<void> {
   await db.query(`update queue set hold_until = jobferry_now() where id = $1`, [q.pending.id]);
   await operations.endHold(db, by(), q.pending.id);
+}
+
+const RULE = { queueId: null, threshold: 1, windowSeconds: 3600 };
+const CONTENT = { type: 'test', createdAt: '', alerts: [], others: 0 } as const;
+
+/** Ten rules of each kind for all queues. */
+async function alertFacts(): Promise<void> {
+  for (const { kinds, statement } of ALERT_FACTS) {
+    const rules = kinds.flatMap((kind) =>
+      Array.from({ length: 10 }, (_, n) => ({ ...RULE, kind, id: `${kind}-${n}` })),
+    );
+    await measuredForAlerts(db, statement, by().accountId, rules);
+  }
+}
+
+async function alertEvaluation(): Promise<void> {
+  const { accountId } = by();
+  const id = `r${Date.now()}`;
+  await db.query(
+    `insert into alert_rule (id, account_id, kind, threshold, window_seconds, for_seconds, webhook_url, format, signing_secret)
+     values ($1, $2, 'usage', 80, 0, 0, 'http://127.0.0.1:9/', 'slack', 's')`,
+    [id, accountId],
+  );
+  await takeAlertTurn(db, 'plans', null);
+  await accountsWithRules(db, '', 100);
+  await loadAccountOfRules(db, accountId, RETENTION_MS);
+  const found = { ruleId: id, queueId: null, queueName: null, value: 1, cause: 'c' };
+  const content = { ...CONTENT, rule: { id, kind: 'usage', queue: null, threshold: 80, windowSeconds: null } } as const;
+  const changes = { rules: [{ id, problem: null }], begun: [found], updated: [], forgotten: [] };
+  const notifications = [{ ruleId: id, content }];
+  await applyAlertChanges(db, 'plans', { accountId, nowMs: Date.now() }, { ...changes, notifications });
+  await pruneAlerts(db, accountId);
+  for (const claimed of await claimNotifications(db, 16, [], 60_000)) {
+    await recordNotification(db, claimed, { isSent: true, retryMs: null, statusCode: 200, error: null });
+  }
+  await silenceAlertRule(db, by(), id, null);
+  await rotateAlertSecret(db, by(), id, 'secret');
+  await testAlertRule(db, by(), { id, kind: 'usage' }, content);
+  await deleteAlertRule(db, by(), id);
+  await endAlertTurn(db, 'plans');
 }
 
 async function sweepTurn(): Promise<void> {
@@ -513,9 +567,11 @@ describe(`with ${JOBS} jobs`, () => {
   });
 });
 
-/** Once in the life of a process, under the lock of migrations, over the queues. */
+/** Once in the life of a process, under the lock of migrations, over the queues and alert rules. */
 const AT_START: Record<string, true> = {
   'secrets-otherwise-stored': true,
   'rewrite-secrets': true,
+  'alert-secrets-otherwise-stored': true,
+  'rewrite-alert-secrets': true,
   'needed-keys': true,
 };

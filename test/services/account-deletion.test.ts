@@ -57,6 +57,10 @@ async function fullAccount() {
     `dismissal (account_id, fingerprint, until, dismissed_by) select account, 'f', now(), 'x' ${values}`,
     `member (account_id, issuer, subject, role, may_view_payloads) select account, 'i', 's', 'viewer', true ${values}`,
     `usage (account_id, month, attempts) select account, '2026-10', 7 ${values}`,
+    `alert_rule (id, account_id, queue_id, kind, threshold, window_seconds, for_seconds, webhook_url, format, signing_secret)
+     select reverse(queue), account, queue, 'hold', 60, 0, 0, 'http://127.0.0.1:9/', 'slack', 's' ${values}`,
+    `alert (account_id, rule_id, queue_id, since, value, cause) select account, reverse(queue), queue, now(), 1, 'c' ${values}`,
+    `alert_notification (account_id, rule_id, content) select account, reverse(queue), '{}' ${values}`,
     `sign_in_link (hash, account_id, expires_at) select md5(account) || md5(account), account, now() ${values}`,
   ]) {
     await op.db.query(`insert into ${text}`);

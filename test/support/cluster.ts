@@ -47,6 +47,12 @@ export async function startCluster({ apis = 1, workers = 2, env = {} }: ClusterO
     /** Workers started so far, dead ones too. */
     workers: workerProcesses,
 
+    async addApi(): Promise<Jobferry> {
+      const added = await start('api');
+      apiProcesses.push(added);
+      return added;
+    },
+
     async addWorker(): Promise<Jobferry> {
       const worker = await start('worker');
       workerProcesses.push(worker);

@@ -54,6 +54,16 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'bulk_action.pause': { verb: 'paused the action', label: 'action paused', icon: 'paused' },
   'bulk_action.resume': { verb: 'resumed the action', label: 'action resumed', icon: 'play' },
   'error_group.dismiss': { verb: 'dismissed a cause of dead letters', label: 'cause dismissed', icon: 'cancelled' },
+  'alert_rule.create': { verb: 'made the alert rule', label: 'alert rule made', icon: 'plus' },
+  'alert_rule.update': { verb: 'changed the alert rule', label: 'alert rule changed', icon: 'edit' },
+  'alert_rule.delete': { verb: 'deleted the alert rule', label: 'alert rule deleted', icon: 'deleted' },
+  'alert_rule.rotate_secret': {
+    verb: 'replaced the secret of',
+    label: 'secret of an alert rule replaced',
+    icon: 'key',
+  },
+  'alert_rule.silence': { verb: 'changed the silence of', label: 'alert rule silenced', icon: 'paused' },
+  'alert_rule.test': { verb: 'tried the alert rule', label: 'alert rule tried', icon: 'send' },
   'error_group.restore': { verb: 'restored a cause of dead letters', label: 'cause restored', icon: 'undo' },
 };
 
@@ -94,6 +104,8 @@ export function targetOf({ action, targetType, targetId, targetName, after }: En
       return { name: `…${targetId.slice(-5)}`, path: `/actions/${targetId}` };
     case 'dead_letter':
       return { name: null, path: null };
+    case 'alert_rule':
+      return { name: targetName?.replaceAll('_', ' ') ?? null, path: '/alerts' };
     case 'account':
       return { name: targetName, path: null };
     case 'api_key':

@@ -36,15 +36,21 @@ export const ROLE_OF = {
   resumeQueue: 'OPERATOR',
   runJobsNow: 'OPERATOR',
   runNow: 'OPERATOR',
+  silenceAlertRule: 'OPERATOR',
+  testAlertRule: 'OPERATOR',
 
+  createAlertRule: 'ADMIN',
   createApiKey: 'ADMIN',
   createQueue: 'ADMIN',
+  deleteAlertRule: 'ADMIN',
   deleteQueue: 'ADMIN',
   endSessionsOfMember: 'ADMIN',
   finishSecretRotation: 'ADMIN',
   revokeApiKey: 'ADMIN',
+  rotateAlertRuleSecret: 'ADMIN',
   rotateSigningSecret: 'ADMIN',
   setPayloadEncryption: 'ADMIN',
+  updateAlertRule: 'ADMIN',
   updateQueue: 'ADMIN',
 } as const satisfies Readonly<Record<string, Role>>;
 export type Deed = keyof typeof ROLE_OF;

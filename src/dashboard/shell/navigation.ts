@@ -16,6 +16,7 @@ export const MAIN: readonly Destination[] = [
   { path: '/jobs', label: 'Jobs', icon: 'jobs', key: 'j', short: 'Jobs' },
   { path: '/dead', label: 'Dead letters', icon: 'dead', key: 'd', short: 'Dead' },
   { path: '/actions', label: 'Actions', icon: 'actions', key: 't' },
+  { path: '/alerts', label: 'Alerts', icon: 'failing', key: 'l' },
   { path: '/activity', label: 'Activity', icon: 'activity', key: 'a' },
 ];
 

@@ -77,7 +77,7 @@ function Links({
   );
 }
 
-/** Queues; dead letters that were not replayed; running actions. */
+/** Queues; dead letters that were not replayed; running actions; alerts that fire. */
 function Count({ path, shell }: { path: string; shell: ShellData }) {
   if (path === '/queues' && shell.queues.totalCount > 0) {
     return <span className="count">{count(shell.queues.totalCount)}</span>;
@@ -87,6 +87,9 @@ function Count({ path, shell }: { path: string; shell: ShellData }) {
   }
   if (path === '/actions' && shell.running.nodes.length > 0) {
     return <span className="count run">{shell.running.nodes.length}</span>;
+  }
+  if (path === '/alerts' && shell.firing.totalCount > 0) {
+    return <span className="count bad">{count(shell.firing.totalCount, shell.firing.totalCountExact)}</span>;
   }
   return null;
 }

@@ -26,7 +26,7 @@ const FORM = /^enc:v1:([0-9a-f]{8}):([A-Za-z0-9+/]+={0,2})$/;
 /** Limit of decrypted signing secrets in the cache. Usually there is one per queue. */
 const MAX_CACHED = 10_000;
 
-/** The kind of a text, and the id of its queue. */
+/** The kind of a text, and the id of its queue or alert rule. */
 export type Scope = `${'signing-secret' | 'payload' | 'answer'}:${string}`;
 
 /** This process cannot decrypt a stored text. The message is for operators and contains no secret. */

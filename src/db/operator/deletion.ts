@@ -195,6 +195,9 @@ const ACTION_JOBS: Statement = {
 const OF_ACCOUNT = [
   ACTION_JOBS,
   ofAccount('bulk_action', 'bulkActions'),
+  ofAccount('alert', 'alerts'),
+  ofAccount('alert_notification', 'alertNotifications'),
+  ofAccount('alert_rule', 'alertRules'),
   DISMISSALS,
   ofAccount('member', 'members'),
   ofAccount('api_key', 'apiKeys'),

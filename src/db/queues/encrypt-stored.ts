@@ -8,7 +8,7 @@ const BATCH = 100;
 
 /**
  * Runs at the start of a process. Checks that the process has all keys that it needs, and encrypts the signing secrets
- * that are not encrypted with the first key. Must be called under the migration lock, so that processes that start at
+ * of queues and alert rules that are not encrypted with the first key. Must be called under the migration lock, so that processes that start at
  * the same time do it one after the other.
  * @param periods payloads of jobs that are no longer kept need no key
  * @returns the number of updated queues
@@ -17,48 +17,79 @@ const BATCH = 100;
 export async function encryptStored(db: Database, periods: Periods): Promise<number> {
   await assertKeys(db, periods);
   if (db.cipher.keyId === null) return 0;
+  await encryptTable(db, ALERT_RULES);
+  return encryptTable(db, QUEUES);
+}
+
+async function encryptTable(db: Database, table: SecretTable): Promise<number> {
   let written = 0;
   let after = '';
   for (;;) {
-    const batch = await db.query<SecretRow>(OTHERWISE_STORED, [`enc:v1:${db.cipher.keyId}:`, after, BATCH]);
-    written += await rewrite(db, batch);
+    const batch = await db.query<SecretRow>(table.otherwiseStored, [`enc:v1:${db.cipher.keyId}:`, after, BATCH]);
+    written += await rewrite(db, table, batch);
     const last = batch.at(-1);
     if (last === undefined || batch.length < BATCH) return written;
     after = last.id;
   }
 }
 
-interface SecretRow {
+interface SecretRow extends Record<string, unknown> {
   id: string;
   signing_secret: string;
   next_signing_secret: string | null;
 }
 
+interface SecretTable {
+  /** What the log says of a row whose secret cannot be read. */
+  unreadable: { idName: string; message: string };
+  otherwiseStored: Statement;
+  rewrite: Statement;
+}
+
 // Includes tombstones: their secrets must be protected, too.
-const OTHERWISE_STORED: Statement = {
-  name: 'secrets-otherwise-stored',
-  text: `
-    select id, signing_secret, next_signing_secret from queue
-     where id > $2 and (not starts_with(signing_secret, $1) or not starts_with(next_signing_secret, $1))
-     order by id limit $3`,
+const QUEUES: SecretTable = {
+  unreadable: { idName: 'queueId', message: 'a signing secret cannot be read: rotate it' },
+  otherwiseStored: {
+    name: 'secrets-otherwise-stored',
+    text: `
+      select id, signing_secret, next_signing_secret from queue
+       where id > $2 and (not starts_with(signing_secret, $1) or not starts_with(next_signing_secret, $1))
+       order by id limit $3`,
+  },
+  // Replaces by value: meanwhile a claim may have made the next secret the present one, or a client may have rotated it.
+  rewrite: {
+    name: 'rewrite-secrets',
+    text: `
+      with item as materialized (
+        select q.id, i.replacements from json_to_recordset($1::json) as i(id text, replacements jsonb)
+          join queue q on q.id = i.id order by q.id for no key update of q
+      )
+      update queue set
+        signing_secret = coalesce(item.replacements ->> signing_secret, signing_secret),
+        next_signing_secret = coalesce(item.replacements ->> next_signing_secret, next_signing_secret)
+        from item where queue.id = item.id
+      returning queue.id`,
+  },
 };
 
-// Replaces by value: meanwhile a claim may have made the next secret the present one, or a client may have rotated it.
-const REWRITE: Statement = {
-  name: 'rewrite-secrets',
-  text: `
-    with item as materialized (
-      select q.id, i.replacements from json_to_recordset($1::json) as i(id text, replacements jsonb)
-        join queue q on q.id = i.id order by q.id for no key update of q
-    )
-    update queue set
-      signing_secret = coalesce(item.replacements ->> signing_secret, signing_secret),
-      next_signing_secret = coalesce(item.replacements ->> next_signing_secret, next_signing_secret)
-      from item where queue.id = item.id
-    returning queue.id`,
+const ALERT_RULES: SecretTable = {
+  unreadable: { idName: 'ruleId', message: 'the signing secret of an alert rule cannot be read: make the rule again' },
+  otherwiseStored: {
+    name: 'alert-secrets-otherwise-stored',
+    text: `
+      select id, signing_secret, null as next_signing_secret from alert_rule
+       where id > $2 and not starts_with(signing_secret, $1) order by id limit $3`,
+  },
+  rewrite: {
+    name: 'rewrite-alert-secrets',
+    text: `
+      update alert_rule set signing_secret = coalesce(i.replacements ->> signing_secret, signing_secret)
+        from json_to_recordset($1::json) as i(id text, replacements jsonb) where alert_rule.id = i.id
+      returning alert_rule.id`,
+  },
 };
 
-async function rewrite(db: Database, rows: readonly SecretRow[]): Promise<number> {
+async function rewrite(db: Database, table: SecretTable, rows: readonly SecretRow[]): Promise<number> {
   const items = rows.flatMap((row) => {
     const stored = [row.signing_secret, row.next_signing_secret].filter((secret) => secret !== null);
     const outdated = stored.filter((secret) => keyIdOf(secret) !== db.cipher.keyId);
@@ -71,11 +102,12 @@ async function rewrite(db: Database, rows: readonly SecretRow[]): Promise<number
     } catch (error) {
       // A damaged secret must not stop the service for all other queues. Rotating it repairs it.
       if (!(error instanceof UnreadableError)) throw error;
-      db.log.warn({ err: error, queueId: row.id }, 'a signing secret cannot be read: rotate it');
+      const { idName, message } = table.unreadable;
+      db.log.warn({ err: error, [idName]: row.id }, message);
       return [];
     }
   });
-  return items.length === 0 ? 0 : (await db.query(REWRITE, [JSON.stringify(items)])).length;
+  return items.length === 0 ? 0 : (await db.query(table.rewrite, [JSON.stringify(items)])).length;
 }
 
 interface NeededKey {
@@ -97,6 +129,9 @@ const NEEDED: Statement = {
       select split_part(s.stored, ':', 3) as key_id, count(distinct queue.id) as queues
         from queue cross join lateral (values (signing_secret), (next_signing_secret)) s(stored)
        where starts_with(s.stored, 'enc:') group by 1
+    ), alert_secret as (
+      select split_part(signing_secret, ':', 3) as key_id, count(*) as rules
+        from alert_rule where starts_with(signing_secret, 'enc:') group by 1
     ), payload(key_id) as (
       select min(payload_key) from job where payload_key is not null
       union all
@@ -107,6 +142,8 @@ const NEEDED: Statement = {
        where key_id is not null
     )
     select key_id, 'the signing secrets of ' || queues || ' queue(s) are encrypted with it' as why from secret
+     union all
+    select key_id, 'the signing secrets of ' || rules || ' alert rule(s) are encrypted with it' from alert_secret
      union all
     select key_id, 'payloads are encrypted with it, the last of which is kept until '
                    || jobferry_iso(at + $1 * interval '1 ms')

@@ -163,6 +163,25 @@ const BULK_ACTIONS: Statement = {
     returning 1 as swept`,
 };
 
+// Kept for thirty days after their end; those of accounts with very many are removed before (`db/alerts/evaluation`).
+const ALERTS: Statement = {
+  name: 'sweep-alerts',
+  text: `
+    with alerts as (
+      delete from alert where id = any (array(
+        select id from alert where state = 'resolved' and resolved_at < ${at('$1')} - interval '30 days'
+         order by resolved_at limit ${BATCH} for update skip locked))
+      returning 1
+    ), notifications as (
+      delete from alert_notification where id = any (array(
+        select id from alert_notification
+         where id < jobferry_first_id(${at('$1')} - interval '30 days') and next_at is null
+         order by id limit ${BATCH} for update skip locked))
+      returning 1
+    )
+    select 1 as swept from alerts union all select 1 from notifications`,
+};
+
 // Ended sessions that no client has ended: expired, or of a revoked key. Links that were not used in time.
 const SESSIONS: Statement = {
   name: 'sweep-sessions',
@@ -196,7 +215,7 @@ const STATS = statistics('queue_stats', 'bucket');
 const COMPLETED = statistics('queue_completed', 'created_bucket');
 
 /** Tables whose rows are removed by time, and not by their position in a sweep. */
-export const SWEPT_BY_TIME = ['statistics', 'audit', 'bulkActions', 'sessions'] as const;
+export const SWEPT_BY_TIME = ['statistics', 'audit', 'bulkActions', 'sessions', 'alerts'] as const;
 export type SweptByTime = (typeof SWEPT_BY_TIME)[number];
 
 /** Removes a batch of rows that are too old. @returns how many; unless it is 0, more may be left */
@@ -212,6 +231,7 @@ export async function sweepByTime(
     return dismissals.length + (await db.query(AUDIT, [nowMs])).length;
   }
   if (what === 'bulkActions') return (await db.query(BULK_ACTIONS, [nowMs])).length;
+  if (what === 'alerts') return (await db.query(ALERTS, [nowMs])).length;
   if (what === 'sessions') return (await db.query(SESSIONS, [nowMs])).length;
   const stats = await db.query(STATS, [nowMs, retentionMs]);
   return stats.length + (await db.query(COMPLETED, [nowMs, retentionMs])).length;

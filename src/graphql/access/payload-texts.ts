@@ -5,10 +5,15 @@
  */
 export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Account: ['name'],
+  // Made of numbers, names and Jobferry's own words.
+  Alert: ['cause', 'queueName'],
+  AlertNotification: ['error'],
+  AlertRule: ['problem', 'silencedBy', 'webhookUrl'],
   ApiKey: ['lastFour', 'name', 'prefix', 'queues'],
   AuditEntry: ['action', 'actor', 'targetName', 'targetType'],
   BulkAction: ['error', 'pausedBy', 'requestedBy'],
   ConflictError: ['message'],
+  CreateAlertRulePayload: ['signingSecret'],
   CreateApiKeyPayload: ['key'],
   CreateQueuePayload: ['signingSecret'],
   // A hash of the reason, the status code and the error without numbers.
@@ -34,6 +39,7 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   // One of Jobferry's own errors.
   ReceiverCheck: ['error'],
   RestoreErrorGroupPayload: ['fingerprint'],
+  RotateAlertRuleSecretPayload: ['signingSecret'],
   RotateSigningSecretPayload: ['signingSecret'],
   Server: ['environment', 'version'],
   Session: ['label', 'userAgent'],
@@ -64,6 +70,7 @@ export const PAYLOAD_FIELDS: ReadonlySet<string> = new Set(['Query.payloadPaths'
 
 /** Arguments and input fields by the name of the field or input type. */
 export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
+  CreateAlertRuleInput: ['webhookUrl'],
   CreateQueueInput: ['name', 'template', 'webhookUrl'],
   DeadLetterFilter: ['fingerprints'],
   JobFilter: ['idempotencyKey', 'idempotencyKeyContains', 'queueNames'],
@@ -80,5 +87,6 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   'Query.auditLog': ['action', 'actor'],
   'Query.queue': ['name'],
   'Query.queues': ['search'],
+  UpdateAlertRuleInput: ['webhookUrl'],
   UpdateQueueInput: ['webhookUrl'],
 };

@@ -9,6 +9,7 @@ export const Shell = graphql(`
     running: bulkActions(first: 10, status: RUNNING) { nodes { __typename id } }
     open: deadLetters(first: 1, filter: { replayed: false }) { totalCount totalCountExact }
     queues(first: 1) { totalCount }
+    firing: alerts(first: 1, state: FIRING) { totalCount totalCountExact }
   }
 `);
 

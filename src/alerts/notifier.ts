@@ -1,0 +1,124 @@
+import { counts } from '../counts/counts.ts';
+import {
+  type ClaimedNotification,
+  claimNotifications,
+  type NotificationOutcome,
+  recordNotification,
+} from '../db/alerts/notifications.ts';
+import { UnreadableError } from '../db/connection/cipher.ts';
+import { databaseTime } from '../db/connection/clock.ts';
+import type { Database } from '../db/connection/database.ts';
+import type { Sender, SendResult } from '../delivery/send.ts';
+import { messageOf, nextAttemptMs, slackMessageOf } from '../domain/alert-message.ts';
+import { classify } from '../domain/outcome.ts';
+import type { Logger } from '../log.ts';
+
+/** Notifications that are sent at once. */
+const AT_ONCE = 16;
+/** Time limit of a request. A person waits for an alert, so it is shorter than that of a delivery may be. */
+export const NOTIFICATION_TIMEOUT_MS = 10_000;
+/** A claimed notification is claimed again after this: its process is gone, or has lost the database. */
+const LEASE_MS = 30_000;
+/** No request is begun, or written, that could end after the lease. */
+const SEND_MS = LEASE_MS - 5000;
+
+interface NotifierParts {
+  db: Database;
+  log: Pick<Logger, 'warn'>;
+  sender: Pick<Sender, 'send'>;
+  /** Address of the page with the alerts; null if it is not known. */
+  pageUrl: string | null;
+}
+
+/** Sends notifications: signed, with the address checks of deliveries, and again if the receiver does not take them. */
+export class Notifier {
+  readonly #parts: NotifierParts;
+  readonly #sending = new Map<string, Promise<void>>();
+  /** Number of notifications that are being sent, by account. */
+  readonly #accounts = new Map<string, number>();
+
+  constructor(parts: NotifierParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins to send what is due, as far as there is room. */
+  async round(): Promise<void> {
+    const room = AT_ONCE - this.#sending.size;
+    if (room <= 0) return;
+    const claimedAt = performance.now();
+    const claimed = await claimNotifications(this.#parts.db, room, [...this.#accounts.keys()], LEASE_MS);
+    for (const notification of claimed) this.#begin(notification, claimedAt);
+  }
+
+  /** Resolves when nothing is being sent. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#sending.values());
+  }
+
+  #begin(notification: ClaimedNotification, claimedAt: number): void {
+    const { id, accountId } = notification;
+    this.#accounts.set(accountId, (this.#accounts.get(accountId) ?? 0) + 1);
+    const sending = this.#deliver(notification, claimedAt)
+      // It is claimed again when its lease ends.
+      .catch((err: unknown) => this.#parts.log.warn({ err, notificationId: id }, 'a notification was not recorded'))
+      .finally(() => {
+        this.#sending.delete(id);
+        const left = (this.#accounts.get(accountId) ?? 1) - 1;
+        if (left > 0) this.#accounts.set(accountId, left);
+        else this.#accounts.delete(accountId);
+      });
+    this.#sending.set(id, sending);
+  }
+
+  async #deliver(notification: ClaimedNotification, claimedAt: number): Promise<void> {
+    const { db, log } = this.#parts;
+    const { id, ruleId, attempts } = notification;
+    const outcome = notification.isSuspended
+      ? { isSent: false, retryMs: null, statusCode: null, error: 'account_suspended' }
+      : await this.#send(notification, claimedAt);
+    if (outcome === null) return;
+    if (!outcome.isSent && outcome.retryMs === null) {
+      const { statusCode, error } = outcome;
+      log.warn({ notificationId: id, ruleId, attempts, statusCode, error }, 'a notification of an alert was given up');
+    }
+    await recordNotification(db, notification, outcome);
+    counts.alertNotifications.add(resultOf(outcome));
+  }
+
+  /** @returns null if the request was abandoned, because the lease could have ended */
+  async #send(notification: ClaimedNotification, claimedAt: number): Promise<NotificationOutcome | null> {
+    const { db, sender, pageUrl } = this.#parts;
+    const { id, accountId, ruleId, content, format, webhookUrl, signingSecret, attempts } = notification;
+    let secret: string;
+    try {
+      secret = db.cipher.decrypt(`signing-secret:${ruleId}`, signingSecret);
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error;
+      // Another process may have the key, or this one after a restart.
+      return { isSent: false, retryMs: nextAttemptMs(attempts, null), statusCode: null, error: 'secret_unreadable' };
+    }
+    const message = format === 'slack' ? slackMessageOf(content, pageUrl) : messageOf(id, content, pageUrl);
+    const stillMine = (remainingMs: number) => performance.now() + remainingMs <= claimedAt + SEND_MS;
+    const body = Buffer.from(JSON.stringify(message));
+    const result = await sender.send({ accountId, url: webhookUrl, secret, body, stillMine });
+    return result.abandoned ? null : outcomeOf(result, attempts, await databaseTime(db));
+  }
+}
+
+function resultOf({ isSent, retryMs }: NotificationOutcome): string {
+  if (isSent) return 'sent';
+  return retryMs === null ? 'given_up' : 'failed';
+}
+
+function outcomeOf(
+  { answer }: Exclude<SendResult, { abandoned: true }>,
+  attempts: number,
+  nowMs: number,
+): NotificationOutcome {
+  const outcome = classify(answer, nowMs);
+  const { statusCode } = outcome;
+  if (outcome.kind === 'accepted') return { isSent: true, retryMs: null, statusCode, error: null };
+  const askedMs = outcome.kind === 'backpressure' ? outcome.retryAfterMs : null;
+  const error = outcome.kind === 'failed' ? outcome.error : `HTTP ${statusCode}`;
+  return { isSent: false, retryMs: nextAttemptMs(attempts, askedMs), statusCode, error };
+}

@@ -1,0 +1,38 @@
+/** A quicker evaluation is followed by no rest. */
+const QUICK_MS = 250;
+/** Length of a rest, as a multiple of the evaluation before it. */
+const FACTOR = 20;
+/** That of five statements of a second. What took longer was waiting for a connection, which is no fault of the account. */
+const LONGEST_MS = 100_000;
+
+/**
+ * Accounts whose rules are not evaluated for a while, because that took long: one account has at most a twentieth of the time,
+ * so that its rules do not delay the alerts of others.
+ */
+export class Rests {
+  readonly #until = new Map<string, number>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  isResting(accountId: string): boolean {
+    const until = this.#until.get(accountId);
+    if (until === undefined) return false;
+    if (this.#now() < until) return true;
+    this.#until.delete(accountId);
+    return false;
+  }
+
+  /** Runs an evaluation of the account, and lets the account rest if it took long. */
+  async after<T>(accountId: string, evaluation: () => Promise<T>): Promise<T> {
+    const startedAt = this.#now();
+    try {
+      return await evaluation();
+    } finally {
+      const took = this.#now() - startedAt;
+      if (took > QUICK_MS) this.#until.set(accountId, this.#now() + Math.min(took * FACTOR, LONGEST_MS));
+    }
+  }
+}

@@ -1,0 +1,231 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useId, useState } from 'react';
+import { request } from '../../graphql/client.ts';
+import {
+  type AlertRuleRow,
+  ChangeAlertRule,
+  NewAlertRule,
+  QueuesToWatch,
+  RotateAlertSecret,
+} from '../../graphql/operations/alerts.ts';
+import { outcomeOf } from '../../graphql/outcome.ts';
+import { query } from '../../graphql/query.ts';
+import {
+  ALERT_KINDS,
+  type AlertKind,
+  draftOfRule,
+  inputOfChange,
+  inputOfRule,
+  type RuleDraft,
+  sentenceOfRule,
+} from '../../model/alerts.ts';
+import { CopyButton } from '../../parts/copy.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { May } from '../../shell/rights.ts';
+
+/** A secret that was just made. It is nowhere but in the state of one component, and gone when that is closed. */
+export interface MadeSecret {
+  secret: string;
+  isSlack: boolean;
+  /** Whether it replaces another one. */
+  isNext: boolean;
+}
+
+const KIND_NAMES = Object.keys(ALERT_KINDS) as AlertKind[];
+const FIRST: RuleDraft = { kind: 'OLDEST_DUE', queueId: '', threshold: '300', webhookUrl: '', isSlack: false };
+
+/** @param rule the one to change; null for a new one */
+export function RuleDialog({
+  rule,
+  onDone,
+  onClose,
+}: {
+  rule: AlertRuleRow | null;
+  onDone: (made: MadeSecret | null) => void;
+  onClose: () => void;
+}) {
+  const [draft, setDraft] = useState(() => (rule === null ? FIRST : draftOfRule(rule)));
+  const [isRotated, setRotated] = useState(false);
+  const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map());
+  const { threshold } = ALERT_KINDS[draft.kind];
+  const { isSlack } = draft;
+  const edit = (change: Partial<RuleDraft>) => setDraft({ ...draft, ...change });
+  const save = async () => {
+    const outcome =
+      rule === null
+        ? outcomeOf((await request(NewAlertRule, { input: inputOfRule(draft) })).createAlertRule)
+        : outcomeOf((await request(ChangeAlertRule, { id: rule.id, input: inputOfChange(draft) })).updateAlertRule);
+    if (!outcome.ok) {
+      setProblems(outcome.fieldErrors);
+      return outcome.fieldErrors.size === 0 ? `Not saved: ${outcome.message}` : null;
+    }
+    let made =
+      'signingSecret' in outcome.value ? { secret: outcome.value.signingSecret, isSlack, isNext: false } : null;
+    if (rule !== null && isRotated) {
+      const rotated = outcomeOf((await request(RotateAlertSecret, { id: rule.id })).rotateAlertRuleSecret);
+      if (!rotated.ok) return `The secret is as before: ${rotated.message}`;
+      made = { secret: rotated.value.signingSecret, isSlack, isNext: true };
+    }
+    onDone(made);
+    onClose();
+    return null;
+  };
+  return (
+    <Dialog
+      title={rule === null ? 'Make an alert rule?' : 'Change this rule?'}
+      lead={
+        rule === null
+          ? 'It fires when its condition has held for a minute, and is over when it has not held for a minute. What is counted is that of the last 15 min.'
+          : sentenceOfRule(rule)
+      }
+      deed={{ label: rule === null ? 'Make the rule' : 'Save', run: save }}
+      onClose={onClose}
+    >
+      {rule === null && <Watched draft={draft} edit={edit} />}
+      {threshold !== null && (
+        <Field label={threshold.label} problem={problems.get('threshold')}>
+          {(id) => (
+            <input
+              id={id}
+              className="input"
+              inputMode="decimal"
+              autoComplete="off"
+              value={draft.threshold}
+              onChange={({ target }) => edit({ threshold: target.value })}
+            />
+          )}
+        </Field>
+      )}
+      <Field label="Webhook" problem={problems.get('webhookUrl')}>
+        {(id) => (
+          <input
+            id={id}
+            className="input mono"
+            type="url"
+            autoComplete="off"
+            placeholder="https://hooks.example.com/…"
+            value={draft.webhookUrl}
+            onChange={({ target }) => edit({ webhookUrl: target.value })}
+          />
+        )}
+      </Field>
+      <label className="choice">
+        <input type="checkbox" checked={draft.isSlack} onChange={({ target }) => edit({ isSlack: target.checked })} />
+        <span>It is Slack, or takes the same JSON</span>
+      </label>
+      {rule !== null && (
+        <May deed="rotateAlertRuleSecret">
+          <label className="choice">
+            <input type="checkbox" checked={isRotated} onChange={({ target }) => setRotated(target.checked)} />
+            <span>
+              Make a new signing secret
+              <small>The present one ends at once.</small>
+            </span>
+          </label>
+        </May>
+      )}
+    </Dialog>
+  );
+}
+
+/** What a new rule watches. It stays so. */
+function Watched({ draft, edit }: { draft: RuleDraft; edit: (change: Partial<RuleDraft>) => void }) {
+  const queues = useQuery(query(QueuesToWatch, {})).data?.queues.nodes ?? [];
+  return (
+    <>
+      <Field label="Tell when">
+        {(id) => (
+          <select
+            id={id}
+            className="input"
+            value={draft.kind}
+            onChange={({ target }) => {
+              const kind = target.value as AlertKind;
+              edit({ kind, threshold: ALERT_KINDS[kind].threshold?.byDefault ?? '' });
+            }}
+          >
+            {KIND_NAMES.map((kind) => (
+              <option key={kind} value={kind}>
+                {ALERT_KINDS[kind].label}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {ALERT_KINDS[draft.kind].ofQueues && (
+        <Field label="In">
+          {(id) => (
+            <select
+              id={id}
+              className="input"
+              value={draft.queueId}
+              onChange={({ target }) => edit({ queueId: target.value })}
+            >
+              <option value="">any queue</option>
+              {queues.map((queue) => (
+                <option key={queue.id} value={queue.id}>
+                  {queue.name}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      )}
+    </>
+  );
+}
+
+function Field({
+  label,
+  problem,
+  children,
+}: {
+  label: string;
+  problem?: string | undefined;
+  children: (id: string) => ReactNode;
+}) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children(id)}
+      {problem !== undefined && (
+        <small className="bad" role="alert">
+          {problem}
+        </small>
+      )}
+    </div>
+  );
+}
+
+export function SecretOnce({ made: { secret, isSlack, isNext }, onClose }: { made: MadeSecret; onClose: () => void }) {
+  const title = useId();
+  return (
+    <section className="panel" aria-labelledby={title}>
+      <header>
+        <Icon name="done" className="ok toned" />
+        <h2 id={title}>
+          {isNext ? 'The secret is replaced. The new one' : 'The rule is made. Its signing secret'} is shown only this
+          once.
+        </h2>
+        <span className="end">
+          <button type="button" className="btn quiet icon tiny" aria-label="I have copied it: close" onClick={onClose}>
+            <Icon name="x" />
+          </button>
+        </span>
+      </header>
+      <div className="in">
+        <div className="term">
+          {secret}
+          <CopyButton text={secret} what="Signing secret" />
+        </div>
+        <p className="small q">
+          {isSlack
+            ? 'Slack does not check it, so you need not keep it.'
+            : 'With it the receiver verifies that a request is from Jobferry.'}
+        </p>
+      </div>
+    </section>
+  );
+}

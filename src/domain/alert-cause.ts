@@ -1,0 +1,92 @@
+import type { AlertKind } from './alert-rule.ts';
+
+/** What the database has measured of a queue of which a rule's condition holds. */
+export interface QueueMeasure {
+  queueName: string;
+  /** In the unit of the rule's threshold. */
+  value: number;
+  /** What the value is a part of, such as the number of attempts; null if there is nothing. */
+  total: number | null;
+  /** Jobs in flight, and how many may be, for the oldest due job. */
+  inFlight: number | null;
+  concurrency: number | null;
+  /** The most frequent reason of the dead letters, and the status code of most of those; null without one. */
+  reason: string | null;
+  statusCode: number | null;
+}
+
+interface RuleOfCause {
+  kind: AlertKind;
+  threshold: number;
+  windowSeconds: number;
+}
+
+/** Returns up to how many dead letters of a queue are counted. */
+export function countedLetters(threshold: number): number {
+  return Math.max(threshold, 100);
+}
+
+/** Returns the cause of an alert about a queue. It repeats no text that a receiver sent, so every role may read it. */
+export function causeOfQueue(rule: RuleOfCause, measure: QueueMeasure): string {
+  const { queueName: queue, value } = measure;
+  const { threshold, windowSeconds } = rule;
+  const recently = `of the last ${duration(windowSeconds)}`;
+  switch (rule.kind) {
+    case 'oldest_due':
+      return `The oldest due job of ${queue} has waited for ${duration(value)}; the limit is ${duration(threshold)}.${slotsOf(measure)}`;
+    case 'dead_letters': {
+      const jobs = value === 1 ? '1 job' : `${value >= countedLetters(threshold) ? 'At least ' : ''}${value} jobs`;
+      return `${jobs} of ${queue} died in the last ${duration(windowSeconds)}.${reasonOf(measure)}`;
+    }
+    case 'failure_share':
+      return `${share(value)} of ${measure.total} attempts of ${queue} ${recently} failed; the limit is ${share(threshold)}. Look at its causes of dead letters, and at the log of the receiver.`;
+    case 'hold':
+      return `${queue} has been held for ${duration(value)}; the limit is ${duration(threshold)}. Its receiver asked for it, or answered 429 or 503.`;
+    case 'signature_rejected':
+      return `${share(value)} of ${measure.total} answers to ${queue} ${recently} were 401. The receiver probably verifies the signature with another secret.`;
+    case 'slow_receiver':
+      return `${share(value)} of ${measure.total} deliveries of ${queue} ${recently} took longer than ${duration(threshold)}.`;
+    default:
+      throw new Error(`a rule of the kind ${rule.kind} watches no queue`);
+  }
+}
+
+export const NO_WORKER = 'No worker has been seen for 30 s, so nothing is delivered. Start one, or look at its log.';
+
+/** @param attempts of this month @param limit of the plan */
+export function causeOfUsage(attempts: number, limit: number): string {
+  const used = `${attempts} of the plan’s ${limit} delivery attempts of this month are used.`;
+  return attempts >= limit ? `${used} Publishing and replays are refused until the next month.` : used;
+}
+
+/** @param seconds how far the statistics are behind */
+export function statisticsAreBehind(seconds: number): string {
+  return `the statistics are ${duration(seconds)} behind: no worker sums them up`;
+}
+
+function slotsOf({ inFlight, concurrency }: QueueMeasure): string {
+  if (inFlight === null || concurrency === null) return '';
+  if (inFlight >= concurrency)
+    return ` All its ${concurrency} slots are in use: the receiver is slow, or it needs more.`;
+  return ` ${inFlight} of its ${concurrency} slots are in use.`;
+}
+
+function reasonOf({ reason, statusCode }: QueueMeasure): string {
+  if (reason === null) return '';
+  return ` Most frequent: ${reason.replaceAll('_', ' ')}${statusCode === null ? '' : `, HTTP ${statusCode}`}.`;
+}
+
+function share(percent: number): string {
+  return `${Number(percent.toPrecision(2))} %`;
+}
+
+/** Two digits at most, so that the text of a growing age changes seldom. */
+function duration(seconds: number): string {
+  const units = [
+    [86_400, 'd'],
+    [3600, 'h'],
+    [60, 'min'],
+  ] as const;
+  const [size, unit] = units.find(([least]) => seconds >= 2 * least) ?? [1, 's'];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}

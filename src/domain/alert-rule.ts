@@ -1,0 +1,141 @@
+import { invalidField } from './errors.ts';
+import { parseWebhookUrl } from './webhook-url.ts';
+
+/** Rules of alerts: what is watched, and where it is told. */
+
+export const ALERT_KINDS = [
+  'oldest_due',
+  'dead_letters',
+  'failure_share',
+  'hold',
+  'signature_rejected',
+  'slow_receiver',
+  'no_worker',
+  'usage',
+] as const;
+export type AlertKind = (typeof ALERT_KINDS)[number];
+
+export const ALERT_FORMATS = ['jobferry', 'slack'] as const;
+export type AlertFormat = (typeof ALERT_FORMATS)[number];
+
+/** Settings of a rule. Times are seconds. */
+export interface AlertRuleSettings {
+  /** Seconds, a number of dead letters, or a percentage, by kind; 0 for kinds without one. */
+  threshold: number;
+  /** The time before now that is counted. */
+  windowSeconds: number;
+  /** How long the condition must hold before the alert fires, and be over before it resolves. */
+  forSeconds: number;
+  webhookUrl: string;
+  format: AlertFormat;
+}
+
+interface Bounds {
+  min: number;
+  max: number;
+}
+
+interface KindOfRule {
+  /** Whether it watches queues, and not the account as a whole. */
+  ofQueues: boolean;
+  /** Whether it counts in a window. */
+  hasWindow: boolean;
+  /** Null for a kind without a threshold. */
+  threshold: (Bounds & { byDefault: number; unit: 'seconds' | 'dead letters' | 'percent' }) | null;
+}
+
+const DAY = 86_400;
+const seconds = (byDefault: number, max: number) => ({ min: 1, max, byDefault, unit: 'seconds' }) as const;
+const percent = (byDefault: number) => ({ min: 1, max: 100, byDefault, unit: 'percent' }) as const;
+
+export const KINDS: Readonly<Record<AlertKind, KindOfRule>> = {
+  oldest_due: { ofQueues: true, hasWindow: false, threshold: seconds(300, DAY) },
+  dead_letters: {
+    ofQueues: true,
+    hasWindow: true,
+    threshold: { min: 1, max: 1000, byDefault: 1, unit: 'dead letters' },
+  },
+  failure_share: { ofQueues: true, hasWindow: true, threshold: percent(50) },
+  hold: { ofQueues: true, hasWindow: false, threshold: seconds(600, DAY) },
+  signature_rejected: { ofQueues: true, hasWindow: true, threshold: percent(5) },
+  slow_receiver: { ofQueues: true, hasWindow: true, threshold: seconds(5, 600) },
+  no_worker: { ofQueues: false, hasWindow: false, threshold: null },
+  usage: { ofQueues: false, hasWindow: false, threshold: percent(80) },
+};
+
+/** Counts come from statistics of five minutes. */
+const WINDOW_STEP = 300;
+const WINDOW: Bounds & { byDefault: number } = { min: WINDOW_STEP, max: 3600, byDefault: 900 };
+const FOR: Bounds & { byDefault: number } = { min: 0, max: 3600, byDefault: 60 };
+const DAY_MS = DAY * 1000;
+const MAX_SILENCE_DAYS = 90;
+
+export const ALERT_LIMITS = {
+  /** Rules of an account, and those of them that watch all its queues. */
+  rules: 50,
+  rulesOfAllQueues: 10,
+  /** Queues that a rule for all queues watches: the oldest. */
+  queuesOfRule: 1000,
+  /** Alerts of a rule that have not ended. */
+  openOfRule: 100,
+  /** Ended alerts, and notifications, that an account keeps. */
+  kept: 1000,
+  /** Alerts that a notification names. */
+  named: 20,
+  /** Notifications of changes that wait for the receiver of a rule. Further changes wait where they are. */
+  waitingOfRule: 20,
+} as const;
+
+/** What a client sends; what is left out has its default, or stays as it is. */
+export type AlertRuleInput = Partial<AlertRuleSettings>;
+
+/** @throws JobferryError `invalid_fields` */
+export function newRule(kind: AlertKind, input: AlertRuleInput & { webhookUrl: string }): AlertRuleSettings {
+  const { threshold } = KINDS[kind];
+  return changedRule(
+    kind,
+    {
+      threshold: threshold?.byDefault ?? 0,
+      windowSeconds: WINDOW.byDefault,
+      forSeconds: FOR.byDefault,
+      webhookUrl: '',
+      format: 'jobferry',
+    },
+    input,
+  );
+}
+
+/** @throws JobferryError `invalid_fields` */
+export function changedRule(kind: AlertKind, present: AlertRuleSettings, input: AlertRuleInput): AlertRuleSettings {
+  const { threshold, hasWindow } = KINDS[kind];
+  if (input.threshold !== undefined) {
+    if (threshold === null) throw invalidField('threshold', 'this kind of rule has none');
+    assertWithin('threshold', input.threshold, threshold, threshold.unit);
+    if (!Number.isInteger(input.threshold) && threshold.unit === 'dead letters') {
+      throw invalidField('threshold', 'must be a whole number of dead letters');
+    }
+  }
+  if (input.windowSeconds !== undefined) {
+    if (!hasWindow) throw invalidField('windowSeconds', 'this kind of rule has none');
+    assertWithin('windowSeconds', input.windowSeconds, WINDOW, 'seconds');
+    if (input.windowSeconds % WINDOW_STEP !== 0) {
+      throw invalidField('windowSeconds', `must be a multiple of ${WINDOW_STEP}`);
+    }
+  }
+  if (input.forSeconds !== undefined) assertWithin('forSeconds', input.forSeconds, FOR, 'seconds');
+  const url = parseWebhookUrl(input.webhookUrl ?? present.webhookUrl);
+  if (!url.ok) throw invalidField('webhookUrl', url.message);
+  return { ...present, ...input, webhookUrl: url.href };
+}
+
+function assertWithin(field: string, value: number, { min, max }: Bounds, unit: string): void {
+  if (value >= min && value <= max) return;
+  throw invalidField(field, `must be between ${min} and ${max} ${unit}`);
+}
+
+/** @throws JobferryError `invalid_fields` for a time that is too late */
+export function assertSilenceEnd(until: Date, nowMs: number): void {
+  const time = until.getTime();
+  if (time > nowMs && time <= nowMs + MAX_SILENCE_DAYS * DAY_MS) return;
+  throw invalidField('until', `must be in the future, and at most ${MAX_SILENCE_DAYS} days from now`);
+}

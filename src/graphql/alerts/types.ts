@@ -1,0 +1,193 @@
+import { ALERT_RESOLUTIONS, type AlertResolution as Resolution } from '../../domain/alert.ts';
+import { MAX_NOTIFICATION_ATTEMPTS } from '../../domain/alert-message.ts';
+import {
+  ALERT_FORMATS,
+  ALERT_KINDS,
+  ALERT_LIMITS,
+  type AlertFormat as Format,
+  KINDS,
+  type AlertKind as Kind,
+} from '../../domain/alert-rule.ts';
+import { builder } from '../builder.ts';
+import { enumOf } from '../enums.ts';
+import { Queue } from '../refs.ts';
+import { Selection } from '../selection.ts';
+
+export const AlertKind = enumOf(
+  'AlertKind',
+  'What a rule watches. `OLDEST_DUE`: a due job waits for longer than the threshold in seconds, in a queue that is neither paused nor held. `DEAD_LETTERS`: at least as many dead letters in the window. `FAILURE_SHARE`: at least that percentage of the attempts in the window failed; of ten or more. `HOLD`: the queue is held for longer than the threshold in seconds. `SIGNATURE_REJECTED`: at least that percentage of the answers in the window were 401; three or more. `SLOW_RECEIVER`: one delivery in twenty of the window took longer than the threshold in seconds; of ten or more. `NO_WORKER`: no process has delivered for 30 s. `USAGE`: that percentage of the plan’s attempts of this month is used.',
+  ALERT_KINDS,
+);
+export const AlertFormat = enumOf(
+  'AlertFormat',
+  'Body of the notifications of a rule. `JOBFERRY`: the alerts as JSON. `SLACK`: a `text`, for Slack and what is compatible with it.',
+  ALERT_FORMATS,
+);
+const ALERT_STATES = ['pending', 'firing', 'resolved'] as const;
+export const AlertState = enumOf(
+  'AlertState',
+  'State of an alert. `PENDING`: its condition holds, but not yet for long enough. `FIRING`: it has held for long enough. `RESOLVED`: it has been over for long enough.',
+  ALERT_STATES,
+);
+const AlertResolution = enumOf('AlertResolution', 'Why an alert has ended.', ALERT_RESOLUTIONS);
+
+export const AlertNotification = builder.prismaObject('AlertNotification', {
+  description: `A request to the webhook of a rule. It is tried up to ${MAX_NOTIFICATION_ATTEMPTS} times within about 50 minutes; each attempt has the same body. After the last one, alerts that still fire are told again in a new notification.`,
+  authScopes: ({ accountId }) => ({ owner: accountId }),
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Id of the notification, as in its body.' }),
+    attempts: t.exposeInt('attempts', { description: 'Number of attempts so far.' }),
+    nextAttemptAt: t.expose('nextAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time of the next attempt; null if none follows.',
+    }),
+    sentAt: t.expose('sentAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which the receiver accepted it; null if it has not.',
+    }),
+    failedAt: t.expose('failedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which the last attempt failed; null if it has not.',
+    }),
+    webhookStatusCode: t.exposeInt('webhookStatusCode', {
+      nullable: true,
+      description: 'Status code of the last answer; null without one.',
+    }),
+    error: t.exposeString('error', {
+      nullable: true,
+      description: 'Error of the last attempt, as in the history of jobs; null if there is none.',
+    }),
+  }),
+});
+
+/** The latest notification of a rule. */
+const LATEST = { orderBy: { id: 'desc' }, take: 1 } as const;
+/** The alerts of a rule that fire. */
+const FIRING = { where: { state: 'firing' }, orderBy: { id: 'asc' }, take: ALERT_LIMITS.openOfRule } as const;
+
+export const AlertRule = builder.prismaObject('AlertRule', {
+  description: 'A condition that is watched, and the webhook that is told. Durations are in seconds.',
+  authScopes: ({ accountId }) => ({ owner: accountId }),
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Id of the rule, 24 hexadecimal digits.' }),
+    kind: t.field({
+      type: AlertKind,
+      description: 'What the rule watches.',
+      // The casts are safe: CHECK constraints restrict the columns to the domain's values.
+      resolve: ({ kind }) => kind as Kind,
+    }),
+    queue: t.field({
+      type: Queue,
+      nullable: true,
+      description:
+        'The queue that is watched; null for all queues, and for kinds that watch none. The rule of a deleted queue does nothing, and is removed with the last job of the queue.',
+      resolve: ({ queueId }, _args, { loaders }, info) => {
+        if (queueId === null) return null;
+        loaders.selectOfQueues(Selection.of(info));
+        return loaders.queue.load(queueId);
+      },
+    }),
+    threshold: t.float({
+      nullable: true,
+      description: 'Seconds, a number of dead letters, or a percentage, by kind; null for a kind without one.',
+      select: { kind: true, threshold: true },
+      resolve: ({ kind, threshold }) => (KINDS[kind as Kind].threshold === null ? null : threshold),
+    }),
+    windowSeconds: t.int({
+      nullable: true,
+      description: 'The time before now that is counted; null for a kind that counts nothing.',
+      select: { kind: true, windowSeconds: true },
+      resolve: ({ kind, windowSeconds }) => (KINDS[kind as Kind].hasWindow ? windowSeconds : null),
+    }),
+    forSeconds: t.exposeInt('forSeconds', {
+      description:
+        'How long the condition must hold before an alert fires, and be over before it resolves, which takes a minute at least.',
+    }),
+    webhookUrl: t.exposeString('webhookUrl', { description: 'URL to which notifications are sent.' }),
+    format: t.field({
+      type: AlertFormat,
+      description: 'Body of the notifications.',
+      resolve: ({ format }) => format as Format,
+    }),
+    silencedUntil: t.expose('silencedUntil', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'End of the silence, which may have passed; null without one.',
+    }),
+    silencedBy: t.exposeString('silencedBy', {
+      nullable: true,
+      description: 'Actor that silenced the rule; null without a silence.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time at which the rule was created.' }),
+    evaluatedAt: t.expose('evaluatedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time of the last evaluation; null before the first.',
+    }),
+    problem: t.exposeString('problem', {
+      nullable: true,
+      description: 'Why the last evaluation could not decide, and left the alerts as they are; null if it could.',
+    }),
+    firing: t.relation('alerts', {
+      complexity: { field: 1, multiplier: 10 },
+      query: FIRING,
+      description: 'The alerts of the rule that fire, one for each queue.',
+    }),
+    lastNotification: t.prismaField({
+      type: AlertNotification,
+      nullable: true,
+      description: 'The latest notification, tests included; null before the first.',
+      select: (_args, _context, nestedSelection) => ({ notifications: nestedSelection(LATEST) }),
+      resolve: (_query, { notifications }) => notifications[0] ?? null,
+    }),
+  }),
+});
+
+export const Alert = builder.prismaObject('Alert', {
+  description: 'A condition of a rule that holds, or held, for one queue or for the account.',
+  authScopes: ({ accountId }) => ({ owner: accountId }),
+  fields: (t) => ({
+    id: t.exposeID('id', { description: 'Id of the alert, as in its notifications.' }),
+    rule: t.relation('rule', { description: 'The rule.' }),
+    queueName: t.exposeString('queueName', {
+      nullable: true,
+      description: 'Name of the queue; null if the rule watches the account.',
+    }),
+    state: t.field({
+      type: AlertState,
+      description: 'State of the alert.',
+      resolve: ({ state }) => state as (typeof ALERT_STATES)[number],
+    }),
+    since: t.expose('since', { type: 'DateTime', description: 'Time since which the condition held.' }),
+    firedAt: t.expose('firedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which the alert fired; null while it is pending.',
+    }),
+    resolvedAt: t.expose('resolvedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Time at which the alert ended; null while it has not.',
+    }),
+    value: t.exposeFloat('value', { description: 'The last value, in the unit of the rule’s threshold.' }),
+    cause: t.exposeString('cause', { description: 'Why the alert fires, in words, with the last value.' }),
+    resolution: t.field({
+      type: AlertResolution,
+      nullable: true,
+      description: 'Why the alert has ended; null while it has not.',
+      resolve: ({ resolution }) => resolution as Resolution | null,
+    }),
+    firingNotificationId: t.exposeID('firingNotificationId', {
+      nullable: true,
+      description:
+        'Id of the notification that it fires. Null if none was made, because the rule was silenced or too many of its notifications waited, or if it was given up.',
+    }),
+    resolvedNotificationId: t.exposeID('resolvedNotificationId', {
+      nullable: true,
+      description: 'Id of the notification that it has ended; null if none was made.',
+    }),
+  }),
+});

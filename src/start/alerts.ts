@@ -1,0 +1,15 @@
+import { NOTIFICATION_TIMEOUT_MS, startAlerts } from '../alerts/index.ts';
+import type { Sender } from '../delivery/send.ts';
+import type { Foundations } from './foundations.ts';
+
+/** Evaluates alert rules in this process, unless that is switched off. */
+export function startAlertsOf(
+  { config, log, database: { db }, started }: Foundations,
+  openSender: (timeoutMs: number) => Sender,
+): void {
+  const { alertIntervalMs: everyMs, plans, jobRetentionMs: retentionMs, publicUrl } = config;
+  if (everyMs === 0) return;
+  const sender = openSender(NOTIFICATION_TIMEOUT_MS);
+  const pageUrl = publicUrl === null ? null : new URL('alerts', publicUrl).href;
+  started.add(startAlerts({ db, log, plans, retentionMs, sender, pageUrl, everyMs }));
+}

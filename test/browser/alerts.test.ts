@@ -1,0 +1,103 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { startJobferry } from '../support/process.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { openReceiver } from '../support/service.ts';
+import { axeViolations, widerThanWindow } from './checks.ts';
+import { NO_BROWSER } from './no-browser.ts';
+import { NARROW, openPage, useBrowser } from './page.ts';
+import { settled } from './screens.ts';
+import { says } from './sentence.ts';
+import { type Account, accountOf } from './small-service.ts';
+
+/** Alerts: what fires now, and how is a rule made, tried, changed, silenced and deleted? No worker runs here. */
+
+const KEY = 'key-of-the-bootstrap-account';
+
+describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
+  let account: Account;
+  let receiver: Receiver;
+  useBrowser();
+  beforeAll(async () => {
+    const { url: databaseUrl } = await createTestDatabase();
+    const env = { BOOTSTRAP_API_KEY: KEY, ALERT_INTERVAL_SECONDS: '0.2' };
+    const { baseUrl } = await startJobferry({ databaseUrl, role: 'api', env });
+    account = await accountOf(KEY, baseUrl);
+    receiver = await openReceiver();
+    await account.createQueue('orders', receiver);
+  }, 60_000);
+
+  it('are set up, tried, changed, silenced and deleted', async () => {
+    const watched = await openPage(account.session);
+    const { page } = watched;
+    await page.goto('/alerts');
+    await settled(watched);
+    await says(page, /^Nothing is watched yet\.$/);
+
+    await page.keyboard.press('n');
+    await page.getByLabel('In', { exact: true }).selectOption({ label: 'orders' });
+    await page.getByLabel('Seconds').fill('0');
+    await page.getByLabel('Webhook').fill(`${receiver.url}/alerts`);
+    await page.getByRole('button', { name: 'Make the rule' }).click();
+    await page.getByRole('alert').getByText('must be between 1 and 86400 seconds').waitFor();
+    await page.getByLabel('Seconds').fill('120');
+    await page.getByRole('button', { name: 'Make the rule' }).click();
+    await page.getByText(/^whsec_[0-9a-f]{64}$/).waitFor();
+    await page.getByRole('button', { name: 'I have copied it: close' }).click();
+    await says(page, /^No alert fires\.$/);
+    let row = page.getByRole('row', { name: /A job of orders is due for more than 2.min\./ });
+    await row.getByText('nothing sent yet').waitFor();
+
+    await row.getByRole('button', { name: /^Test/ }).click();
+    const [test] = await receiver.waitFor(1);
+    expect(test?.json()).toMatchObject({ type: 'test', rule: { kind: 'oldest_due', queue: 'orders' } });
+
+    await row.getByRole('button', { name: /^Edit/ }).click();
+    await page.getByLabel('Seconds').fill('0');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('must be between 1 and 86400 seconds').waitFor();
+    await page.getByLabel('Seconds').fill('180');
+    await page.getByLabel(/Make a new signing secret/).check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The secret is replaced.').waitFor();
+    await page.getByText(/^whsec_[0-9a-f]{64}$/).waitFor();
+    await page.getByRole('button', { name: 'I have copied it: close' }).click();
+    row = page.getByRole('row', { name: /A job of orders is due for more than 3.min\./ });
+
+    await row.getByRole('button', { name: /^Silence/ }).click();
+    await page.getByLabel('8 hours').check();
+    await page.getByRole('button', { name: 'Silence', exact: true }).click();
+    await row.getByText(/^silenced until/).waitFor();
+    await row.getByRole('button', { name: /^End silence/ }).click();
+    await row.getByText(/^silenced until/).waitFor({ state: 'detached' });
+
+    await row.getByRole('button', { name: /^Delete/ }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await says(page, /^Nothing is watched yet\.$/);
+  });
+
+  it('that fire are there with their cause, and are gone with their rule', async () => {
+    const { createAlertRule } = await account.graphql.query(
+      `mutation C($url: String!) {
+         createAlertRule(input: { kind: NO_WORKER, forSeconds: 0, webhookUrl: $url }) {
+           ... on CreateAlertRulePayload { rule { id } } } }`,
+      { url: receiver.url },
+    );
+    await receiver.waitFor((requests) => requests.some((request) => request.raw.includes('firing')));
+    const watched = await openPage(account.session);
+    await watched.page.goto('/alerts');
+    await settled(watched);
+    await says(watched.page, /^One alert fires\.$/);
+    await watched.page.getByRole('link', { name: /^Alerts.*1$/ }).waitFor();
+    await watched.page.getByRole('region', { name: 'Firing now' }).getByText('No worker has been seen').waitFor();
+    const narrow = await openPage(account.session, NARROW);
+    await narrow.page.goto('/alerts');
+    await settled(narrow);
+    await narrow.page.getByText('No worker has been seen').waitFor();
+    expect(await widerThanWindow(narrow.page)).toEqual([]);
+    expect(await axeViolations(narrow.page)).toEqual([]);
+    await account.graphql.query(`mutation { deleteAlertRule(id: "${createAlertRule.rule.id}") { __typename } }`);
+    await watched.page.reload();
+    await says(watched.page, /^Nothing is watched yet\.$/);
+  });
+});
