@@ -120,9 +120,14 @@ async function fill(op: TestServices, name: string) {
   ]) {
     await op.db.query(text);
   }
+  const rule = await op.alerts.createRule(account, {
+    kind: 'hold',
+    queueId: queue.id,
+    webhookUrl: 'http://127.0.0.1:9/',
+  });
   const action = await op.bulk.startPurge(account, queue.id);
   await op.db.query('insert into bulk_action_job (job_id, action_id) values ($1, $2)', [ids[0], action]);
-  return { id, account, key, queueId: queue.id, pausedId: paused.id, processing, awaiting, done, action };
+  return { id, account, key, queueId: queue.id, pausedId: paused.id, processing, awaiting, done, action, rule };
 }
 
 /** A database with one account. */
@@ -267,14 +272,16 @@ describe('a restore', () => {
 
   it('encrypts secrets that the backup has in plain text', async () => {
     const plain = await open();
-    const { queueId } = await fill(plain, 'plain');
+    const { queueId, rule } = await fill(plain, 'plain');
     const target = await openTarget([KEY]);
     await restoreTo(target, await backUpTo(plain));
-    const read = (op: TestServices) =>
-      op.db.one<{ s: string }>('select signing_secret as s from queue where id = $1', [queueId]);
-    const [was, is] = [(await read(plain))?.s ?? '', (await read(target))?.s ?? ''];
-    expect(is).toMatch(/^enc:v1:/);
-    expect(target.db.cipher.decrypt(`signing-secret:${queueId}`, is)).toBe(was);
+    for (const [table, id] of [['queue', queueId] as const, ['alert_rule', rule.id] as const]) {
+      const read = (op: TestServices) =>
+        op.db.one<{ s: string }>(`select signing_secret as s from ${table} where id = $1`, [id]);
+      const [was, is] = [(await read(plain))?.s ?? '', (await read(target))?.s ?? ''];
+      expect(is, table).toMatch(/^enc:v1:/);
+      expect(target.db.cipher.decrypt(`signing-secret:${id}`, is)).toBe(was);
+    }
   });
 });
 

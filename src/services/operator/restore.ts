@@ -213,7 +213,7 @@ class Load {
 
   async add(table: string, json: string): Promise<void> {
     if (table === 'account') await this.#account(json);
-    const row = table === 'queue' ? this.#encrypted(json) : json;
+    const row = table === 'queue' || table === 'alert_rule' ? this.#encrypted(json) : json;
     const rows = this.#collected.get(table) ?? [];
     rows.push(row);
     this.#collected.set(table, rows);
@@ -255,12 +255,12 @@ class Load {
   #encrypted(json: string): string {
     const { cipher } = this.#db;
     if (cipher.keyId === null) return json;
-    const queue = JSON.parse(json) as { id: string } & Record<'signing_secret' | 'next_signing_secret', string | null>;
+    const row = JSON.parse(json) as { id: string; signing_secret: string; next_signing_secret?: string | null };
     for (const column of ['signing_secret', 'next_signing_secret'] as const) {
-      const secret = queue[column];
-      if (secret != null && !isEncrypted(secret)) queue[column] = cipher.encrypt(`signing-secret:${queue.id}`, secret);
+      const secret = row[column];
+      if (secret != null && !isEncrypted(secret)) row[column] = cipher.encrypt(`signing-secret:${row.id}`, secret);
     }
-    return JSON.stringify(queue);
+    return JSON.stringify(row);
   }
 
   async #flush(): Promise<void> {

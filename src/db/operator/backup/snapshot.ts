@@ -100,10 +100,14 @@ export class Snapshot {
   /** Ids of the keys that signing secrets are encrypted with, and whether a live queue encrypts its payloads. */
   async encryption(accountId: string | null): Promise<{ keys: string[]; encrypts: boolean }> {
     const { rows } = await this.#client.query<{ keys: string[] | null; encrypts: boolean | null }>(
-      `select array_agg(distinct split_part(s.stored, ':', 3)) filter (where starts_with(s.stored, 'enc:')) as keys,
-              bool_or(payloads_encrypted and deleted_at is null) as encrypts
-         from queue cross join lateral (values (signing_secret), (next_signing_secret)) s(stored)
-        where $1::text is null or account_id = $1`,
+      `with secret(stored) as (
+         select unnest(array[signing_secret, next_signing_secret]) from queue where $1::text is null or account_id = $1
+         union all
+         select signing_secret from alert_rule where $1::text is null or account_id = $1
+       )
+       select (select array_agg(distinct split_part(stored, ':', 3)) from secret where starts_with(stored, 'enc:')) as keys,
+              (select bool_or(payloads_encrypted and deleted_at is null) from queue
+                where $1::text is null or account_id = $1) as encrypts`,
       [accountId],
     );
     return { keys: rows[0]?.keys ?? [], encrypts: rows[0]?.encrypts ?? false };

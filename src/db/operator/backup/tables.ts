@@ -22,6 +22,7 @@ export const OF_ACCOUNT: readonly BackedUpTable[] = [
   { name: 'audit_entry', key: [text('id')] },
   { name: 'bulk_action', key: [text('id')] },
   { name: 'dismissal', key: [text('fingerprint')] },
+  { name: 'alert_rule', key: [text('id')] },
 ];
 
 /** Read by `queue_id`. */
@@ -48,6 +49,8 @@ export const BACKED_UP: readonly BackedUpTable[] = [
 
 /** Why the other tables are not in a backup. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
+  alert: 'evaluated again by the rules',
+  alert_notification: 'those of the restored alerts are sent',
   session: 'people sign in again',
   sign_in_link: 'lasts for ten minutes',
   instance: 'heartbeats of running processes',
