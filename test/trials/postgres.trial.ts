@@ -20,7 +20,10 @@ describe.skipIf(POSTGRES_15 === null)('trial 1: PostgreSQL 15', () => {
     const load = await TrialLoad.open(() => client);
     await load.publish(JOBS, 50);
     const verdict = await load.judge(server.url);
-    const logged = server.logged(/ (ERROR|WARNING|FATAL|PANIC): /);
+    // graphile-worker looks for its own table in a new database, which is how it learns that it is not installed.
+    const logged = server
+      .logged(/ (ERROR|WARNING|FATAL|PANIC): /)
+      .filter((line) => !line.includes('"graphile_worker.migrations" does not exist'));
     await report('1 PostgreSQL 15', { ...verdict, errorsInServerLog: logged.length });
     expect(verdict).toMatchObject({ gone: 0, undelivered: 0 });
     expect(logged).toEqual([]);
