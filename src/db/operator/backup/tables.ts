@@ -50,7 +50,7 @@ export const BACKED_UP: readonly BackedUpTable[] = [
 /** Why the other tables are not in a backup. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   alert: 'evaluated again by the rules',
-  alert_notification: 'those of the restored alerts are sent',
+  alert_notification: 'their receivers have them, or get others when an alert is found again',
   session: 'people sign in again',
   sign_in_link: 'lasts for ten minutes',
   instance: 'heartbeats of running processes',
