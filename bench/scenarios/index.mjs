@@ -7,6 +7,7 @@ import { memory } from './memory.mjs';
 import { queues } from './queues.mjs';
 import { retryStorm } from './retry-storm.mjs';
 import { payload2k, payload64k, throughput } from './throughput.mjs';
+import { tracing } from './tracing.mjs';
 import { twoWorkers } from './two-workers.mjs';
 
 /**
@@ -25,6 +26,7 @@ export const SCENARIOS = {
   'retry-storm': retryStorm,
   hold,
   dashboard,
+  tracing,
   'two-workers': twoWorkers,
   backlog,
   delayed,
