@@ -6,7 +6,7 @@ import { play } from './scenario.ts';
 
 /**
  * The whole harness against a service that is really broken: functions of its database are replaced by ones with a bug
- * each. planted.test.ts tests the checker with altered records; this tests everything from the fault to the report.
+ * each. planted.chaos.ts tests the checker with altered records; this tests everything from the fault to the report.
  */
 
 async function apply(rig: Rig, patches: Patch[]): Promise<void> {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { buildSchema } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRule } from '../support/alerts.ts';
 import type { ApiQueue } from '../support/api.ts';
 import { FUZZ_TIMEOUT_MS, type FuzzClient, fuzz, openClient, outOf2000 } from '../support/fuzz.ts';
 import { createGraphQLClient } from '../support/graphql.ts';
@@ -47,6 +48,11 @@ beforeAll(async () => {
   await Promise.all([...waiting, ...extendable].map(({ id }) => api.waitForStatus(id, 'awaiting_ack')));
   const graphql = createGraphQLClient(victim.jobferry.baseUrl, KEY);
   const key = await graphql.query('mutation { createApiKey { ... on CreateApiKeyPayload { apiKey { id } } } }');
+  const rules: string[] = [];
+  // One for each queue, because few may watch all of them.
+  for (const { id } of made.slice(0, 40)) {
+    rules.push((await createRule(graphql, { kind: 'HOLD', queueId: id, webhookUrl: receiver.url })).id);
+  }
   const { errorGroups } = await graphql.query('{ errorGroups { fingerprint } }');
   const jobs = [...waiting.map(({ id }) => id), ...delayed];
   const queues = [queue, failing, ...named].map(({ id }) => id);
@@ -54,6 +60,13 @@ beforeAll(async () => {
     ID: quoted([...jobs, ...queues, ...letters.slice(0, 20), UNKNOWN_ID, 'x', '']),
     'deleteQueue.id': quoted(doomed.map(({ id }) => id)),
     'replayDeadLetter.id': quoted(letters),
+    'deleteAlertRule.id': quoted(rules.slice(20)),
+    ...Object.fromEntries(
+      ['rotateAlertRuleSecret', 'silenceAlertRule', 'testAlertRule', 'updateAlertRule'].map((field) => [
+        `${field}.id`,
+        quoted(rules.slice(0, 20)),
+      ]),
+    ),
     'revokeApiKey.id': quoted([key.createApiKey.apiKey.id, UNKNOWN_ID]),
     queueId: quoted(queues),
     queueIds: quoted(queues),

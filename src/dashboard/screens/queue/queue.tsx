@@ -61,12 +61,13 @@ function LiveQueue({ queue, page }: { queue: QueueOfPage; page: ReturnType<typeo
       <Failure asked={page.asked} what="This queue" />
       <QueueNotes queue={queue} />
       <Facts queue={queue} />
-      <Suspense fallback={<div className="sec chart-room" />}>
+      {/* What is below the charts waits for them, so that they push nothing down. */}
+      <Suspense fallback={<Skeleton lines={6} />}>
         <QueueCharts name={name} page={page} />
+        <OpenJobs name={name} depth={queue.depth} />
+        <TopCauses queue={queue} />
+        <LatestJobs queue={queue} />
       </Suspense>
-      <OpenJobs name={name} depth={queue.depth} />
-      <TopCauses queue={queue} />
-      <LatestJobs queue={queue} />
     </QueueHead>
   );
 }
