@@ -7,6 +7,7 @@
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const NO_TRACE = '0'.repeat(32);
 const NO_PARENT = '0'.repeat(16);
+const SAMPLED = 1;
 /** The flags with a meaning: sampled, and random trace id. */
 const KNOWN_FLAGS = 3;
 /** Length that every implementation has to accept. A longer `tracestate` is dropped. */
@@ -50,6 +51,11 @@ export function partsOf(trace: string): TraceParts {
     flags: Number.parseInt(trace.slice(53, TRACEPARENT_LENGTH), 16),
     state: trace.slice(TRACEPARENT_LENGTH + 1),
   };
+}
+
+/** Whether the service that began the stored trace context asks for its spans. */
+export function isSampled(trace: string): boolean {
+  return (partsOf(trace).flags & SAMPLED) !== 0;
 }
 
 export function traceFrom({ traceId, spanId, flags, state }: TraceParts): string {

@@ -1,4 +1,5 @@
 import { ROOT_CONTEXT, SpanKind, type Tracer, trace } from '@opentelemetry/api';
+import { isSampled } from '../domain/trace.ts';
 import type { JobState } from '../domain/transition.ts';
 import { AttemptTrace } from './attempt-trace.ts';
 import { contextOf, operation, Work } from './span.ts';
@@ -48,8 +49,10 @@ export class Tracing {
    * Starts the spans of an attempt. The first attempt continues the trace of the publish. Each later one begins a trace of its
    * own that links to it: retries can come days later, and a trace of days is of no use.
    * @param claimedFrom `Date.now()` when the claim began; it ends now
+   * @returns null if the publish was not sampled: asking the SDK again for each attempt would be most of what it costs
    */
-  startAttempt(job: TracedJob, claimedFrom: number): AttemptTrace {
+  startAttempt(job: TracedJob, claimedFrom: number): AttemptTrace | null {
+    if (job.trace !== null && !isSampled(job.trace)) return null;
     const { attempts, deferCount, interruptions } = job.state;
     const isFirst = attempts === 1 && deferCount === 0 && interruptions === 0;
     const published = contextOf(job.trace);

@@ -43,6 +43,7 @@ function job(state: Partial<TracedJob['state']> = {}, trace: string | null = FRO
 /** A whole attempt. @returns what the request to the webhook carries */
 async function attempt({ tracing }: ReturnType<typeof setup>, of: TracedJob): Promise<string> {
   const spans = tracing.startAttempt(of, Date.now() - 50);
+  if (spans === null) throw new Error('the attempt is not traced');
   const carried = spans.startDelivery(of.queueName, 'https://user:password@hooks.example/a?token=secret');
   spans.endDelivery({ outcome: 'failed', statusCode: 500, error: 'HTTP 500' });
   await spans.settle(of.queueName, 'pending', Promise.resolve());
@@ -112,12 +113,17 @@ describe('an attempt', () => {
     expect(JSON.stringify(parts.spans().map(({ attributes }) => attributes))).not.toMatch(/secret|password/);
   });
 
-  it('makes one span only if it is not sampled, and carries that on', async () => {
+  it('makes no span if its publish was not sampled, and asks the SDK for none', () => {
     const parts = setup();
-    const carried = await attempt(parts, job({}, UNSAMPLED));
-    expect(parts.started).toEqual(['claim mails']);
-    expect(parts.spans()).toEqual([]);
-    expect(carried).toMatch(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`));
+    expect(parts.tracing.startAttempt(job({}, UNSAMPLED), Date.now())).toBeNull();
+    expect(parts.tracing.startAttempt(job({ attempts: 2 }, UNSAMPLED), Date.now())).toBeNull();
+    expect(parts.started).toEqual([]);
+  });
+
+  it('of a publish without a trace is sampled by itself', async () => {
+    const parts = setup();
+    await attempt(parts, job({}, null));
+    expect(parts.spans()).toHaveLength(3);
   });
 
   it('keeps the tracestate', async () => {
