@@ -1,4 +1,5 @@
 import { type ReplicationFacts, replicationFaults } from './replication.ts';
+import { OLDEST_SERVER, type ServerSettings } from './server-settings.ts';
 
 /** What `doctor` makes of the facts about a database and the processes that use it. */
 
@@ -10,21 +11,13 @@ export interface Finding {
   fix: string | null;
 }
 
-/** Settings of the server by their names in PostgreSQL. */
-export interface SettingFacts {
-  version: number;
-  encoding: string;
-  standby: boolean;
-  fsync: string;
-  synchronous_commit: string;
-  full_page_writes: string;
+export interface SettingFacts extends ServerSettings {
   autovacuum: string;
   max_connections: number;
   /** Sessions of all databases. */
   sessions: number;
 }
 
-const OLDEST_SERVER = 150_000;
 /** Share of the server's connections above which new ones may soon be refused. */
 const FULL = 0.8;
 
@@ -32,8 +25,9 @@ export function judgeSettings(facts: SettingFacts): Finding[] {
   const { version, encoding, standby, max_connections: max, sessions } = facts;
   const check = 'settings';
   const found: Finding[] = [];
-  if (version < OLDEST_SERVER) {
-    found.push(problem(check, `PostgreSQL ${Math.floor(version / 10_000)} is too old`, 'upgrade it to 15 or later'));
+  if (version < OLDEST_SERVER * 10_000) {
+    const major = Math.floor(version / 10_000);
+    found.push(problem(check, `PostgreSQL ${major} is too old`, `upgrade it to ${OLDEST_SERVER} or later`));
   }
   if (encoding !== 'UTF8') {
     found.push(

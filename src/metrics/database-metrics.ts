@@ -1,17 +1,9 @@
+import type { QueueMeasures } from '../db/insight/measures.ts';
 import type { Facts } from './database-facts.ts';
 import { OTHER } from './queue-series.ts';
 import type { Definition, Sample } from './registry.ts';
 
 const QUEUE = ['account', 'queue'];
-
-interface QueueFacts {
-  due: number;
-  scheduled: number;
-  processing: number;
-  awaitingAck: number;
-  oldestSeconds: number;
-  holdSeconds: number;
-}
 
 /** @param isUp whether the database answered in time for this page @param facts null in all processes but one */
 export function databaseMetrics(isUp: () => boolean, facts: () => Facts | null): Definition[] {
@@ -35,7 +27,7 @@ export function databaseMetrics(isUp: () => boolean, facts: () => Facts | null):
 }
 
 function queueMetrics(facts: () => Facts | null): Definition[] {
-  const byQueue = (read: (queue: QueueFacts) => readonly Sample[]) => () =>
+  const byQueue = (read: (queue: QueueMeasures) => readonly Sample[]) => () =>
     of(facts, (known) =>
       queuesOf(known).flatMap(([labels, queue]) =>
         read(queue).map(([more, value]): Sample => [[...labels, ...more], value]),
@@ -121,7 +113,7 @@ function of(facts: () => Facts | null, read: (known: Facts) => readonly Sample[]
   return known === null ? [] : read(known);
 }
 
-function queuesOf(known: Facts): [labels: readonly string[], queue: QueueFacts][] {
+function queuesOf(known: Facts): [labels: readonly string[], queue: QueueMeasures][] {
   return [...ownOf(known), [OTHER, known.others]];
 }
 

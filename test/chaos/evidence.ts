@@ -83,8 +83,18 @@ export function totalsOf(phases: Summary[]) {
   };
 }
 
-type About = Awaited<ReturnType<typeof versionsWith>> &
-  Evidence & { date: string; totals: ReturnType<typeof totalsOf> };
+type Versions = Awaited<ReturnType<typeof versionsWith>>;
+
+/** The rows of a table that say what ran, and where. */
+export function originRows(about: Versions & { seed: number }): string {
+  return `| Seed | ${about.seed} |
+| Jobferry | ${about.jobferry}, commit ${about.commit}${about.uncommittedChanges ? ' with uncommitted changes' : ''} |
+| Node.js | ${about.node} |
+| PostgreSQL | ${about.postgresql} |
+| Machine | ${about.machine} |`;
+}
+
+type About = Versions & Evidence & { date: string; totals: ReturnType<typeof totalsOf> };
 
 function describe(about: About): string {
   const { totals } = about;
@@ -95,11 +105,7 @@ Written by \`npm run chaos\`; [the JSON](${about.date}-${about.file}.json) has a
 
 | | |
 |---|---|
-| Seed | ${about.seed} |
-| Jobferry | ${about.jobferry}, commit ${about.commit}${about.uncommittedChanges ? ' with uncommitted changes' : ''} |
-| Node.js | ${about.node} |
-| PostgreSQL | ${about.postgresql} |
-| Machine | ${about.machine} |
+${originRows(about)}
 | Duration | ${Math.round(totals.seconds / 60)} min |
 | Webhook timeout, lease | 1 s, 6 s (15 s, 20 s where names are not answered) |
 | Load | ${about.perSecond} jobs or key races per second |

@@ -1,4 +1,4 @@
-import { describePhase, totalsOf, type versionsWith, writeFiles } from '../chaos/evidence.ts';
+import { describePhase, originRows, totalsOf, type versionsWith, writeFiles } from '../chaos/evidence.ts';
 import type { Summary } from '../chaos/summary.ts';
 import type { Freeze } from './faults.ts';
 import type { Noticed } from './outages.ts';
@@ -30,11 +30,7 @@ the leader for 15 s. The invariants are those of \`npm run chaos\`.
 
 | | |
 |---|---|
-| Seed | ${about.seed} |
-| Jobferry | ${about.jobferry}, commit ${about.commit}${about.uncommittedChanges ? ' with uncommitted changes' : ''} |
-| Node.js | ${about.node} |
-| PostgreSQL | ${about.postgresql} |
-| Machine | ${about.machine} |
+${originRows(about)}
 | Load | ${about.perSecond} jobs or key races per second |
 
 **Lost: ${totals.lost + lostAtReturns(evidence)}. Violations: ${totals.violations}.** ${totals.published} jobs were accepted and ${totals.delivered} delivered, in

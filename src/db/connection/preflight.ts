@@ -1,19 +1,8 @@
 import type pg from 'pg';
 import { type ReplicationFacts, type ReplicationFault, replicationFaults } from '../../domain/replication.ts';
+import { OLDEST_SERVER, type ServerSettings } from '../../domain/server-settings.ts';
 import { POOLER } from './pooler.ts';
 import { replicationFacts } from './replication.ts';
-
-/** The oldest version that the migrations are tested with. */
-const OLDEST_SERVER = 15;
-
-interface ServerFacts {
-  version: number;
-  encoding: string;
-  standby: boolean;
-  fsync: string;
-  synchronous_commit: string;
-  full_page_writes: string;
-}
 
 /**
  * Refuses a server that cannot keep Jobferry's promises: a job whose publish was answered with 201 must survive a power
@@ -52,15 +41,18 @@ export async function preflight(
   return faults;
 }
 
-async function readFacts(database: Pick<pg.Pool, 'query'>): Promise<ServerFacts> {
+/** The columns of `ServerSettings`, as SQL. */
+export const SERVER_SETTINGS = `
+  current_setting('server_version_num')::integer as version,
+  current_setting('server_encoding') as encoding,
+  pg_is_in_recovery() as standby,
+  current_setting('fsync') as fsync,
+  current_setting('synchronous_commit') as synchronous_commit,
+  current_setting('full_page_writes') as full_page_writes`;
+
+async function readFacts(database: Pick<pg.Pool, 'query'>): Promise<ServerSettings> {
   try {
-    const { rows } = await database.query<ServerFacts>(`
-      select current_setting('server_version_num')::integer as version,
-             current_setting('server_encoding') as encoding,
-             pg_is_in_recovery() as standby,
-             current_setting('fsync') as fsync,
-             current_setting('synchronous_commit') as synchronous_commit,
-             current_setting('full_page_writes') as full_page_writes`);
+    const { rows } = await database.query<ServerSettings>(`select ${SERVER_SETTINGS}`);
     const facts = rows[0];
     if (facts === undefined) throw new Error('no row was returned');
     return facts;

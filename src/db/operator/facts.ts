@@ -9,6 +9,7 @@ import type {
 } from '../../domain/doctor.ts';
 import type { ReplicationFacts } from '../../domain/replication.ts';
 import type { Database } from '../connection/database.ts';
+import { SERVER_SETTINGS } from '../connection/preflight.ts';
 import { replicationFacts } from '../connection/replication.ts';
 import { serviceLags } from '../insight/lags.ts';
 import { firstAccountId } from '../members.ts';
@@ -21,10 +22,7 @@ import { ownIndexes } from '../schema/migrations.ts';
 
 export async function settingFacts(db: Database): Promise<SettingFacts> {
   const row = await db.one<SettingFacts & Record<string, unknown>>(`
-    select current_setting('server_version_num')::integer as version, current_setting('server_encoding') as encoding,
-           pg_is_in_recovery() as standby, current_setting('fsync') as fsync,
-           current_setting('synchronous_commit') as synchronous_commit,
-           current_setting('full_page_writes') as full_page_writes, current_setting('autovacuum') as autovacuum,
+    select ${SERVER_SETTINGS}, current_setting('autovacuum') as autovacuum,
            current_setting('max_connections')::integer as max_connections,
            (select coalesce(sum(numbackends), 0)::integer from pg_stat_database) as sessions`);
   return only(row);

@@ -42,12 +42,6 @@ const CreateAlertRulePayload = builder
   .implement({
     description: 'The new rule and its signing secret.',
     fields: (t) => ({
-      rule: t.prismaField({
-        type: AlertRule,
-        description: 'The rule.',
-        resolve: (query, { id }, _args, { prisma, account }) =>
-          prisma.alertRule.findFirstOrThrow({ ...query, where: { id, accountId: account.id } }),
-      }),
       signingSecret: t.exposeString('signingSecret', {
         description: 'The secret that signs the notifications. No later response contains it.',
       }),
@@ -59,12 +53,6 @@ const RotateAlertRuleSecretPayload = builder
   .implement({
     description: 'The rule and its new signing secret.',
     fields: (t) => ({
-      rule: t.prismaField({
-        type: AlertRule,
-        description: 'The rule.',
-        resolve: (query, { id }, _args, { prisma, account }) =>
-          prisma.alertRule.findFirstOrThrow({ ...query, where: { id, accountId: account.id } }),
-      }),
       signingSecret: t.exposeString('signingSecret', {
         description: 'The secret that signs the notifications from now on. No later response contains it.',
       }),
@@ -73,15 +61,18 @@ const RotateAlertRuleSecretPayload = builder
 
 const AlertRulePayload = builder.objectRef<{ id: string }>('AlertRulePayload').implement({
   description: 'The changed rule.',
-  fields: (t) => ({
-    rule: t.prismaField({
+});
+
+for (const payload of [CreateAlertRulePayload, RotateAlertRuleSecretPayload, AlertRulePayload]) {
+  builder.objectField(payload, 'rule', (t) =>
+    t.prismaField({
       type: AlertRule,
       description: 'The rule.',
       resolve: (query, { id }, _args, { prisma, account }) =>
         prisma.alertRule.findFirstOrThrow({ ...query, where: { id, accountId: account.id } }),
     }),
-  }),
-});
+  );
+}
 
 const DeleteAlertRulePayload = builder.objectRef<{ id: string }>('DeleteAlertRulePayload').implement({
   description: 'The rule that was deleted.',

@@ -19,9 +19,8 @@ import {
   type RuleDraft,
   sentenceOfRule,
 } from '../../model/alerts.ts';
-import { CopyButton } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Icon } from '../../parts/icon.tsx';
+import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
 import { May } from '../../shell/rights.ts';
 
 /** A secret that was just made. It is nowhere but in the state of one component, and gone when that is closed. */
@@ -200,32 +199,15 @@ function Field({
 }
 
 export function SecretOnce({ made: { secret, isSlack, isNext }, onClose }: { made: MadeSecret; onClose: () => void }) {
-  const title = useId();
+  const what = isNext ? 'The secret is replaced. The new one' : 'The rule is made. Its signing secret';
   return (
-    <section className="panel" aria-labelledby={title}>
-      <header>
-        <Icon name="done" className="ok toned" />
-        <h2 id={title}>
-          {isNext ? 'The secret is replaced. The new one' : 'The rule is made. Its signing secret'} is shown only this
-          once.
-        </h2>
-        <span className="end">
-          <button type="button" className="btn quiet icon tiny" aria-label="I have copied it: close" onClick={onClose}>
-            <Icon name="x" />
-          </button>
-        </span>
-      </header>
-      <div className="in">
-        <div className="term">
-          {secret}
-          <CopyButton text={secret} what="Signing secret" />
-        </div>
-        <p className="small q">
-          {isSlack
-            ? 'Slack does not check it, so you need not keep it.'
-            : 'With it the receiver verifies that a request is from Jobferry.'}
-        </p>
-      </div>
-    </section>
+    <ShownOnce title={<>{what} is shown only this once.</>} onClose={onClose}>
+      <ToCopy text={secret} what="Signing secret" />
+      <p className="small q">
+        {isSlack
+          ? 'Slack does not check it, so you need not keep it.'
+          : 'With it the receiver verifies that a request is from Jobferry.'}
+      </p>
+    </ShownOnce>
   );
 }

@@ -17,7 +17,7 @@ import { May } from '../../shell/rights.ts';
 import { useShell } from '../../shell/server.ts';
 import { endOwnSession } from '../../shell/sign-out.ts';
 import { useView } from '../../time.ts';
-import { type MadeKey, NewKeyDialog, ShownOnce } from './new-key.tsx';
+import { KeyOnce, type MadeKey, NewKeyDialog } from './new-key.tsx';
 
 export function Keys({ tabs }: { tabs: ReactNode }) {
   const asked = useQuery(query(KeysOperation, {}));
@@ -45,7 +45,7 @@ export function Keys({ tabs }: { tabs: ReactNode }) {
     >
       {tabs}
       <Failure asked={asked} what="The list of keys" />
-      {made !== null && <ShownOnce made={made} onClose={() => setMade(null)} />}
+      {made !== null && <KeyOnce made={made} onClose={() => setMade(null)} />}
       {keys === undefined && asked.isLoading && <Skeleton lines={4} />}
       {keys !== undefined && shown.length === 0 && (
         <Empty title="No key can get in" icon="key">

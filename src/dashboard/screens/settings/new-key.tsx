@@ -3,9 +3,8 @@ import { request } from '../../graphql/client.ts';
 import { NewKey } from '../../graphql/operations/settings.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { queryClient } from '../../graphql/query.ts';
-import { CopyButton } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Icon } from '../../parts/icon.tsx';
+import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
 
 /** A key in full. It is nowhere but in the state of one component, and gone when that is closed. */
 export interface MadeKey {
@@ -66,34 +65,18 @@ export function NewKeyDialog({ onMade, onClose }: { onMade: (made: MadeKey) => v
   );
 }
 
-export function ShownOnce({ made: { name, key }, onClose }: { made: MadeKey; onClose: () => void }) {
-  const title = useId();
+export function KeyOnce({ made: { name, key }, onClose }: { made: MadeKey; onClose: () => void }) {
   const line = `JOBFERRY_API_KEY=${key}`;
   return (
-    <section className="panel new-key" aria-labelledby={title}>
-      <header>
-        <Icon name="done" className="ok toned" />
-        <h2 id={title}>{name === null ? 'The key' : `“${name}”`} is ready. Copy it now: it is shown only this once.</h2>
-        <span className="end">
-          <button type="button" className="btn quiet icon tiny" aria-label="I have copied it: close" onClick={onClose}>
-            <Icon name="x" />
-          </button>
-        </span>
-      </header>
-      <p className="sr" role="status">
-        The key is ready.
-      </p>
-      <div className="in">
-        <div className="term">
-          {key}
-          <CopyButton text={key} what="Key" />
-        </div>
-        <div className="term">
-          {line}
-          <CopyButton text={line} what="Line for .env" />
-        </div>
-        <p className="small q">Only its hash is kept. If it is lost, make a new one and revoke this one.</p>
-      </div>
-    </section>
+    <ShownOnce
+      className="new-key"
+      title={<>{name === null ? 'The key' : `“${name}”`} is ready. Copy it now: it is shown only this once.</>}
+      said="The key is ready."
+      onClose={onClose}
+    >
+      <ToCopy text={key} what="Key" />
+      <ToCopy text={line} what="Line for .env" />
+      <p className="small q">Only its hash is kept. If it is lost, make a new one and revoke this one.</p>
+    </ShownOnce>
   );
 }

@@ -6,7 +6,7 @@ import { type Address, createClient } from '../../connection/address.ts';
 import type { Database } from '../../connection/database.ts';
 import { KEEP_ALIVE, UNLIMITED } from '../../connection/keep-alive.ts';
 import { PAUSED_BY } from '../suspension.ts';
-import { TRANSACTION_LIMITS } from './snapshot.ts';
+import { inSession } from './session.ts';
 import { BACKED_UP, JOBS } from './tables.ts';
 
 /** Column of an inserted row, as SQL; `r` is the row of the backup. All other columns are as they were. */
@@ -102,32 +102,24 @@ export class Restoration {
     backup: { madeAt: string; columns: Readonly<Record<string, readonly string[]>> },
     work: (restoration: Restoration) => Promise<T>,
   ): Promise<T> {
-    const client = createClient(url, {
-      application_name: 'jobferry restore',
-      ...KEEP_ALIVE,
-      options: `${KEEP_ALIVE.options} ${TRANSACTION_LIMITS}`,
-    });
-    client.on('error', () => undefined); // the running statement fails, which is enough
-    await client.connect();
-    try {
-      await db.origin.check(client);
-      await client.query('begin');
-      const { rows } = await client.query<{ alone: boolean }>(
-        `select pg_try_advisory_xact_lock(hashtextextended('jobferry restore', 0)) as alone`,
-      );
-      if (rows[0]?.alone !== true)
-        throw new BackupError(
-          'another restore is running in this database, or one that was killed ends within a minute: wait for that',
+    return inSession({ db, url, name: 'jobferry restore' }, async (client) => {
+      try {
+        await client.query('begin');
+        const { rows } = await client.query<{ alone: boolean }>(
+          `select pg_try_advisory_xact_lock(hashtextextended('jobferry restore', 0)) as alone`,
         );
-      const statements = await statementsFor(client, backup.columns);
-      const result = await work(new Restoration(client, backup.madeAt, statements));
-      await client.query('commit');
-      return result;
-    } catch (error) {
-      throw explained(error);
-    } finally {
-      await client.end().catch(() => undefined);
-    }
+        if (rows[0]?.alone !== true)
+          throw new BackupError(
+            'another restore is running in this database, or one that was killed ends within a minute: wait for that',
+          );
+        const statements = await statementsFor(client, backup.columns);
+        const result = await work(new Restoration(client, backup.madeAt, statements));
+        await client.query('commit');
+        return result;
+      } catch (error) {
+        throw explained(error);
+      }
+    });
   }
 
   /** @param rows of one table, as JSON @returns jobs in flight; empty for other tables */

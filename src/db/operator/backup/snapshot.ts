@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { type Address, createClient } from '../../connection/address.ts';
+import type { Address } from '../../connection/address.ts';
 import type { Database } from '../../connection/database.ts';
-import { KEEP_ALIVE } from '../../connection/keep-alive.ts';
 import { finishedMigrations } from '../../schema/migrations.ts';
+import { inSession } from './session.ts';
 import {
   ACCOUNTS,
   BACKED_UP,
@@ -21,12 +21,6 @@ import {
 const ROWS = 500;
 /** Characters of payloads and answers of one statement, unless one job has more. */
 const CHARACTERS = 4 * 1024 * 1024;
-/**
- * A statement reads a few rows by an index, so a minute is only for a machine that stalls. A process that was suspended must
- * not keep the server from removing old row versions for ever.
- */
-export const TRANSACTION_LIMITS = '-c statement_timeout=60s -c idle_in_transaction_session_timeout=5min';
-
 export interface BackupRow {
   table: string;
   /** The row as PostgreSQL writes it. */
@@ -57,15 +51,7 @@ export class Snapshot {
     { db, url, retentionMs }: { db: Database; url: Address; retentionMs: number },
     work: (snapshot: Snapshot) => Promise<T>,
   ): Promise<T> {
-    const client = createClient(url, {
-      application_name: 'jobferry backup',
-      ...KEEP_ALIVE,
-      options: `${KEEP_ALIVE.options} ${TRANSACTION_LIMITS}`,
-    });
-    client.on('error', () => undefined); // the running statement fails, which is enough
-    await client.connect();
-    try {
-      await db.origin.check(client);
+    return inSession({ db, url, name: 'jobferry backup' }, async (client) => {
       await client.query('begin transaction isolation level repeatable read, read only');
       const { rows } = await client.query<{ madeAt: Date; statisticsUntil: Date }>(
         `select jobferry_now() as "madeAt", jobferry_stats_until($1 * interval '1 ms') as "statisticsUntil"`,
@@ -77,10 +63,8 @@ export class Snapshot {
         'select distinct queue_id as id from attempt where "timestamp" >= $1',
         [facts.statisticsUntil],
       );
-      return await work(new Snapshot(client, facts, new Set(behind.rows.map(({ id }) => id))));
-    } finally {
-      await client.end().catch(() => undefined);
-    }
+      return work(new Snapshot(client, facts, new Set(behind.rows.map(({ id }) => id))));
+    });
   }
 
   async migrations(): Promise<string[]> {
