@@ -3,14 +3,20 @@ import { createGraphQLClient } from '../support/graphql.ts';
 import { openReceiver, startService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { openPage, type Session, signInAt, useBrowser } from './page.ts';
+import { type RecordedPage, recordPage, replayPage } from './recorded-page.ts';
 import { settled } from './screens.ts';
 
-/** Ten open dashboards and a queue that empties at full speed, in turns with none open: what do they cost? */
+/**
+ * Ten open dashboards and a queue that empties at full speed, in turns with none open: what do they cost? In life their
+ * browsers stand elsewhere, so what counts are dashboards without one: their requests and streams, as recorded from a
+ * real page. What they cost with ten real pages on the same machine is printed too.
+ */
 
 const DASHBOARDS = 10;
 const ROUNDS = Number(process.env.DASHBOARD_ROUNDS ?? 6);
-const JOBS = 4000;
+const JOBS = 10_000;
 const MOST = 0.05;
+const PATH = '/jobs?q=queue:full-speed';
 const KEY = 'key-of-the-bootstrap-account';
 
 describe('throughput', () => {
@@ -27,25 +33,39 @@ describe('throughput', () => {
   });
 
   it(`of ten dashboards stays within ${MOST * 100} %`, async () => {
-    const pairs: { without: number; watched: number }[] = [];
     await empty();
+    const page = await recordPage(session, PATH);
+    const inBrowser = await costOf(watchedInBrowser);
+    const onTheWire = await costOf(() => watchedOnTheWire(page));
+    console.log(JSON.stringify({ onTheWire, inBrowser }, null, 1));
+    expect(onTheWire.cost).toBeLessThan(MOST);
+  });
+
+  /** The median share of the deliveries a second that is lost. */
+  async function costOf(watched: () => Promise<number>) {
+    const rounds: { without: number; watched: number }[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       // In turns, so that a machine that becomes slower does so for both.
       const first = round % 2 === 0;
       const a = first ? await empty() : await watched();
       const b = first ? await watched() : await empty();
-      pairs.push(first ? { without: a, watched: b } : { without: b, watched: a });
+      rounds.push(first ? { without: a, watched: b } : { without: b, watched: a });
     }
-    const costs = pairs.map(({ without, watched: slower }) => 1 - slower / without).sort((x, y) => x - y);
-    const median = costs[Math.floor(costs.length / 2)] ?? Number.NaN;
-    console.log(pairs, `median cost ${(median * 100).toFixed(1)} %`);
-    expect(median).toBeLessThan(MOST);
-  });
+    const costs = rounds.map(({ without, watched: slower }) => 1 - slower / without).sort((x, y) => x - y);
+    return { cost: costs[Math.floor(costs.length / 2)] ?? Number.NaN, rounds };
+  }
 
-  async function watched(): Promise<number> {
+  async function watchedOnTheWire(page: RecordedPage): Promise<number> {
+    const dashboards = Array.from({ length: DASHBOARDS }, () => replayPage(session, page));
+    const rate = await empty();
+    for (const dashboard of dashboards) dashboard.close();
+    return rate;
+  }
+
+  async function watchedInBrowser(): Promise<number> {
     const pages = await Promise.all(Array.from({ length: DASHBOARDS }, () => openPage(session)));
     for (const page of pages) {
-      await page.page.goto('/jobs?q=queue:full-speed');
+      await page.page.goto(PATH);
       await settled(page);
     }
     const rate = await empty();
