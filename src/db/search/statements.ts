@@ -2,6 +2,7 @@ import type { JobFilter } from '../../domain/job-filter.ts';
 import type { Periods } from '../../domain/periods.ts';
 import { isKeptJob } from '../retention/kept.ts';
 import { isOfDeadJobs, isSelective, jobConditions, stateConditions } from './job-conditions.ts';
+import { jobsInOrder, type Within, withinQueue } from './merge.ts';
 import { payloadProbe, payloadTest, Values } from './payload-conditions.ts';
 import { type WaitsByQueue, waitCondition } from './wait-reasons.ts';
 
@@ -42,18 +43,6 @@ interface SearchStatement {
 /** With more candidates, a walk is faster than reading them. */
 export const MAX_CANDIDATES = 20_000;
 
-/** @returns SQL: whether a job of the queue is in the range; the arguments are the columns of its queue and its id */
-type Within = (queueId: string, id: string) => string;
-
-/**
- * A range of ids within the queue `q`. It is a row comparison, because only an index that begins with the queue can serve
- * it: the planner does not know how few jobs are in the range, and would read those of all queues.
- */
-function withinQueue(lower: string, upper: string, isUpperIn: boolean): Within {
-  return (queueId, id) =>
-    `(${queueId}, ${id}) >= (q.id, ${lower}) and (${queueId}, ${id}) ${isUpperIn ? '<=' : '<'} (q.id, ${upper})`;
-}
-
 /**
  * Reads the next `size` jobs in the order of ids. Each row has their number (`walked`), the last id (`bound`), and the
  * columns of the projection for the jobs that match.
@@ -69,12 +58,8 @@ export function walkStatement(
   const values = new Values();
   const [from, below] = [values.add(range.from), values.add(range.below)];
   const direction = descending ? 'desc' : 'asc';
-  // The index of dead jobs has the same order, so the walk need not pass the other jobs.
-  const dead = isOfDeadJobs(scope.filter) ? ` and status = 'dead'` : '';
-  const branches = scope.queueIds.map(
-    (id) =>
-      `(select id from job where queue_id = ${values.add(id)}${dead} and id >= ${from} and id < ${below} order by id ${direction})`,
-  );
+  const which = { queueIds: scope.queueIds, onlyDead: isOfDeadJobs(scope.filter) };
+  const jobs = jobsInOrder(values, { ...which, from, below, size, descending });
   const bound = '(select id from bound)';
   const within = (least?: string): Within => {
     const lower = descending ? bound : from;
@@ -86,7 +71,7 @@ export function walkStatement(
     text: `
       with bound as materialized (
         select count(*) as walked, ${descending ? 'min' : 'max'}(id) as id
-          from (select id from (${branches.join(' union all ')}) jobs order by id ${direction} limit ${values.add(size)}) walk)
+          from (select id from (${jobs}) jobs order by id ${direction} limit ${values.add(size)}) walk)
       select bound.walked, bound.id as bound, result.*
         from bound left join lateral (${projection.sql(rows, values)}) result on true`,
     values: values.list,
