@@ -15,7 +15,8 @@ declare
   v_epoch constant timestamptz := 'epoch';
   v_step interval := case when p_due - v_now < interval '8 seconds' then '1 second' else '4 seconds' end;
   v_fires timestamptz := date_bin(v_step, p_due, v_epoch) - interval '1 second';
-  v_key text;
+  -- Not the collation of the caller, which is that of ids: no index has the keys in it, so all wake-ups would be read.
+  v_key text collate "default";
 begin
   if v_fires <= v_now and p_task = 'deliver' then
     v_fires := date_bin('4 seconds', v_now + interval '5200 milliseconds', v_epoch);
