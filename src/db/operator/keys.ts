@@ -17,16 +17,20 @@ export interface KeySummary {
   expiresAt: Date | null;
 }
 
-const LIST: Statement = {
-  name: 'operator-keys',
-  text: `
+const listOf = (condition: string, order: string) => `
     select id, account_id as "accountId", name, prefix, last_four as "lastFour", created_at as "createdAt",
            last_used_at as "lastUsedAt", revoked_at as "revokedAt", scopes, queues,
            expires_at as "expiresAt"
       from api_key
-     where ($1::text is null or account_id = $1) and ($2::text is null or id > $2)
-       and ($3::boolean or revoked_at is null and ${isUnexpired('api_key')})
-     order by id limit $4`,
+     where ${condition} and ($2::boolean or revoked_at is null and ${isUnexpired('api_key')})
+     order by ${order} limit $3`;
+
+const LIST: Statement = { name: 'operator-keys', text: listOf('id > $1', 'id') };
+
+// A row comparison, so that no plan uses the primary key, which has the keys of all accounts.
+const LIST_OF_ACCOUNT: Statement = {
+  name: 'operator-keys-of-account',
+  text: listOf('(account_id, id) > ($4, $1) and account_id <= $4', 'account_id, id'),
 };
 
 /** @returns API keys of an account, or of all if it is null, oldest first */
@@ -35,5 +39,8 @@ export function listKeys(
   accountId: string | null,
   { after, limit, revoked }: { after: string | null; limit: number; revoked: boolean },
 ): Promise<KeySummary[]> {
-  return db.query<KeySummary & Record<string, unknown>>(LIST, [accountId, after, revoked, limit]);
+  const values = [after ?? '', revoked, limit];
+  return accountId === null
+    ? db.query<KeySummary & Record<string, unknown>>(LIST, values)
+    : db.query<KeySummary & Record<string, unknown>>(LIST_OF_ACCOUNT, [...values, accountId]);
 }
