@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { ALERT_LIMITS } from '../../src/domain/alert-rule.ts';
 import type { Fixture, TestQueue } from '../support/database-fixture.ts';
+import { ACTION_TO_DELETE, insertAccountToDelete, ROWS_TO_DELETE } from './account-to-delete.ts';
 
 export const JOBS = Number(process.env.PLANS_JOBS ?? 1_000_000);
 
@@ -17,6 +18,14 @@ export interface Seeded {
   small: TestQueue;
 }
 
+/** What belongs to other accounts. */
+export interface Others {
+  /** An account with a few keys and a thousand queues without jobs, which are newer than all others. */
+  idle: string;
+  /** An account with more rows of each kind than a deletion removes in the calls of a case. */
+  deleted: { accountId: string; queue: TestQueue };
+}
+
 /** Bulk actions that changed all dead jobs, and ten of them. */
 export const LARGE_ACTION = '1'.repeat(24);
 export const SMALL_ACTION = '2'.repeat(24);
@@ -24,7 +33,7 @@ export const SMALL_ACTION = '2'.repeat(24);
 const BATCH = 50_000;
 
 /** Queues with a million jobs of two days, as a service that has run for long has them. */
-export async function seed(fixture: Fixture): Promise<Seeded> {
+export async function seed(fixture: Fixture): Promise<{ queues: Seeded; others: Others }> {
   // Not the service's connections: what fills the tables takes longer than a statement may.
   const db = new pg.Client({ connectionString: fixture.db.pool.options.connectionString });
   await db.connect();
@@ -44,6 +53,8 @@ export async function seed(fixture: Fixture): Promise<Seeded> {
   await insertJobs(db, queues.pending, JOBS * 0.2, 'pending', { due: '12 hours' });
   await insertJobs(db, queues.dead, JOBS * 0.2, 'dead');
   await insertJobs(db, queues.paused, JOBS * 0.1, 'pending', { due: '-20 hours', since: '5 days' });
+  const deleted = await insertAccountToDelete(db, queues.small.id);
+  await insertJobs(db, deleted.queue, ROWS_TO_DELETE, 'dead');
   await db.query(`update queue set paused_at = jobferry_now() - interval '5 days', paused_by = 'test' where id = $1`, [
     queues.paused.id,
   ]);
@@ -61,25 +72,72 @@ export async function seed(fixture: Fixture): Promise<Seeded> {
   await db.query(
     `
     insert into job_search (job_id, queue_id, doc)
-    select id, queue_id, jsonb_build_object(queue_id, payload::jsonb) from job where queue_id = $1`,
-    [queues.small.id],
+    select id, queue_id, jsonb_build_object(queue_id, payload::jsonb) from job where queue_id = any ($1)`,
+    [[queues.small.id, deleted.queue.id]],
   );
   await db.query(`update follower set position = 'f' where name = 'search'`);
   await db.query(
     `insert into bulk_action_job (job_id, action_id) select id, $2 from job where queue_id = $1
-     union all (select id, $3 from job where queue_id = $1 limit 10)`,
-    [queues.dead.id, LARGE_ACTION, SMALL_ACTION],
+     union all (select id, $3 from job where queue_id = $1 limit 10)
+     union all select id, $5 from job where queue_id = $4`,
+    [queues.dead.id, LARGE_ACTION, SMALL_ACTION, deleted.queue.id, ACTION_TO_DELETE],
   );
   await db.query(
     `insert into api_key (account_id, hash, prefix, last_four)
-     select id, encode(sha256(n::text::bytea), 'hex'), 'jf_' || n, 'last' from account, generate_series(1, $1::integer) n`,
-    [JOBS / 10],
+     select $1, encode(sha256(n::text::bytea), 'hex'), 'jf_' || n, 'last' from generate_series(1, 100) n`,
+    [fixture.accountId],
   );
   await insertWaitingNotifications(db);
+  await db.query(
+    `insert into api_key (account_id, hash, prefix, last_four)
+     select id, encode(sha256((id || n)::bytea), 'hex'), 'jf_' || n, 'last'
+       from account, generate_series(1, $1::integer) n where name like 'waiting %'`,
+    [JOBS / 1000],
+  );
+  const idle = await insertIdleQueues(db, queues.small.id);
   await fixture.publishJobs(queues.small, 200);
   await db.query('vacuum analyze');
   await db.end();
-  return queues;
+  return { queues, others: { idle, deleted } };
+}
+
+/** Most accounts have queues, and one has many: what reads the queues of one account must not read those of all. */
+async function insertIdleQueues(db: pg.Client, like: string): Promise<string> {
+  const { rows } = await db.query<{ id: string }>(
+    `insert into account (name, plan) values ('idle', 'pro') returning id`,
+  );
+  const id = rows[0]?.id ?? '';
+  await db.query(
+    `insert into api_key (account_id, hash, prefix, last_four) select $1, encode(sha256(('idle ' || n)::bytea), 'hex'), 'jf_' || n, 'last' from generate_series(1, 5) n`,
+    [id],
+  );
+  for (const [accounts, count] of [
+    [`select id from account where name like 'waiting %'`, 20],
+    [`select id from account where name = 'idle'`, 1000],
+  ] as const) {
+    await db.query(
+      `insert into queue
+       select r.* from (${accounts}) a, generate_series(1, ${count}) n, queue q,
+         lateral jsonb_populate_record(q, jsonb_build_object('id', jobferry_id(), 'account_id', a.id, 'name', 'idle-' || n)) r
+        where q.id = $1`,
+      [like],
+    );
+  }
+  await db.query(
+    `insert into dismissal (account_id, fingerprint, until, dismissed_by)
+     select id, lpad(to_hex(n), 16, '0'), jobferry_now(), 'test' from account, generate_series(1, 100) n
+      where name like 'waiting %'`,
+  );
+  await db.query(
+    `insert into alert (account_id, rule_id, state, since, fired_at, resolved_at, resolution, value, cause)
+     select r.account_id, r.id, 'resolved', jobferry_now(), jobferry_now(), jobferry_now(), 'over', 1, 'test'
+       from alert_rule r, generate_series(1, 3) n`,
+  );
+  // As many wake-ups as there are queues with jobs for later.
+  await db.query(
+    `select jobferry_wake('deliver', id, jobferry_now() + interval '1 hour') from queue where name like 'idle-%'`,
+  );
+  return id;
 }
 
 /** A hundred accounts whose receivers of alerts do not answer: of each rule as many notifications wait as may. */

@@ -18,7 +18,7 @@ const REPLY_MS = 1000;
 const CATCH_UP_MS = 300;
 const CATCH_UP_EVERY_MS = 15;
 
-const SAMPLE: Statement = {
+export const SAMPLE: Statement = {
   name: 'replica-sample',
   text: `
     select pg_current_wal_lsn()::text as position,

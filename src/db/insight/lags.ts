@@ -10,7 +10,11 @@ export interface ServiceLags {
   wakeUpSeconds: number | null;
 }
 
-/** @param retention SQL: the retention as an interval @returns SQL: the lags at `clock.now`. Reads one row of each index. */
+/**
+ * @param retention SQL: the retention as an interval
+ * @returns SQL: the lags at `clock.now`. Reads one row of each index, and all wake-ups, of which graphile-worker has no index by
+ *   time alone.
+ */
 export function lagColumns(retention: string): string {
   return `
     (select extract(epoch from now - jobferry_created_at(j.id)) from job j

@@ -1,0 +1,154 @@
+import type { Database } from '../../src/db/connection/database.ts';
+import * as accounts from '../../src/db/operator/accounts.ts';
+import * as restoration from '../../src/db/operator/backup/restoration.ts';
+import { Snapshot } from '../../src/db/operator/backup/snapshot.ts';
+import * as deletion from '../../src/db/operator/deletion.ts';
+import * as facts from '../../src/db/operator/facts.ts';
+import { findJob } from '../../src/db/operator/jobs.ts';
+import { listKeys } from '../../src/db/operator/keys.ts';
+import { findQueue, listQueues, MAX_COUNTED } from '../../src/db/operator/queues.ts';
+import { resumeAccount, suspendAccount } from '../../src/db/operator/suspension.ts';
+import { OPERATOR } from '../../src/domain/audit.ts';
+import { type Fixture, LIFETIME_MS, RETENTION_MS } from '../support/database-fixture.ts';
+import { JOBS, type Others, type Seeded } from './seed.ts';
+
+/** Name, the rows and entries of indexes that it may read, and what it does. */
+export type Case = [name: string, bound: number, work: () => Promise<unknown>];
+
+export interface Seen {
+  fixture: Fixture;
+  db: Database;
+  q: Seeded;
+  others: Others;
+  /** Id of a job. */
+  jobId: string;
+}
+
+const first = (limit = 100) => ({ after: null, limit });
+
+/** The statements of the operator's commands. They are run by hand, so some may count what is there. */
+export function operatorCases(seen: () => Seen): Case[] {
+  return [
+    // The keys and queues of each account are counted.
+    ['list accounts', JOBS * 0.2 + 80_000, () => accounts.listAccounts(seen().db, first())],
+    ['show an account', 5000, () => accounts.findAccount(seen().db, seen().others.idle)],
+    ['usage by month', 50, () => accounts.usageByMonth(seen().db, seen().others.idle)],
+    ['set a plan', 100, setPlans(seen)],
+    ['list the keys of all accounts', 1000, () => listKeys(seen().db, null, { ...first(), revoked: false })],
+    ['list the keys of an account', 1000, () => listKeys(seen().db, seen().others.idle, { ...first(), revoked: true })],
+    // Each with its jobs in flight and its oldest due job.
+    ['list the queues of all accounts', 5000, () => listQueues(seen().db, null, first())],
+    ['list the queues of an account', 5000, () => listQueues(seen().db, seen().others.idle, first())],
+    ['show a queue', MAX_COUNTED * 4 + 1000, () => findQueue(seen().db, seen().q.dead.id)],
+    ['show a job', 500, () => findJob(seen().db, seen().jobId)],
+    // A thousand queues, five hundred at once: each batch passes those of the earlier ones.
+    ['suspend an account, and resume it', 40_000, suspension(seen)],
+    // Of two thousand queues, the oldest due job of each.
+    ['the facts of doctor', 20_000, doctor(seen)],
+    ['what a restore asks', 1000, beforeRestore(seen)],
+  ];
+}
+
+const setPlans = (seen: () => Seen) => async () => {
+  for (const plan of ['free', 'pro']) await accounts.setPlan(seen().db, OPERATOR, seen().others.idle, plan);
+};
+
+const suspension = (seen: () => Seen) => async () => {
+  const { db, others } = seen();
+  await suspendAccount(db, OPERATOR, others.idle);
+  await resumeAccount(db, OPERATOR, others.idle, LIFETIME_MS);
+};
+
+const doctor = (seen: () => Seen) => async () => {
+  const { db } = seen();
+  await facts.settingFacts(db);
+  await facts.standbyFacts(db);
+  await facts.indexFacts(db);
+  await facts.vacuumFacts(db);
+  await facts.sequenceFacts(db);
+  await facts.lagFacts(db, RETENTION_MS);
+  await facts.databaseBytes(db);
+  await facts.processFacts(db);
+};
+
+const beforeRestore = (seen: () => Seen) => async () => {
+  const { db, others } = seen();
+  await restoration.presentAccount(db, [others.idle]);
+  await restoration.firstAccount(db);
+  await restoration.areStatisticsPast(db, new Date().toISOString(), RETENTION_MS);
+};
+
+/** Reads all rows of all accounts, as `backup` does. @returns their number */
+export function backUp({ fixture, db }: Seen): Promise<number> {
+  return Snapshot.take({ db, url: fixture.url, retentionMs: RETENTION_MS }, async (snapshot) => {
+    await snapshot.encryption(null);
+    let rows = 0;
+    for await (const _row of snapshot.rows(null)) rows += 1;
+    return rows;
+  });
+}
+
+/** The batches of the deletion of an account, in their order. Each case has work left at its last call. */
+export function deletionCases(seen: () => Seen): Case[] {
+  const account = () => seen().others.deleted.accountId;
+  const queue = () => seen().others.deleted.queue.id;
+  const [jobs, ...ofQueue] = deletion.emptyingQueue({} as Database, '', '').map((_, n): Case => {
+    const name = ['jobs', 'search documents', 'statistics', 'statistics of completed jobs'][n];
+    const work = () => removed(deletion.emptyingQueue(seen().db, account(), queue())[n]);
+    return [`delete the ${name} of a queue`, BOUNDS_OF_QUEUE[n] ?? 0, work];
+  });
+  if (jobs === undefined) throw new Error('no case');
+  return [
+    ['whether it is the first account', 50, () => deletion.isFirstAccount(seen().db, account())],
+    ['begin a deletion', 2000, () => deletion.beginDeletion(seen().db, OPERATOR, account())],
+    ['the receipt of a deletion', 50, () => deletion.findReceipt(seen().db, account())],
+    // It passes the queues that are marked already.
+    ['mark the queues of an account', 30_000, () => removed(deletion.markingQueues(seen().db, account()))],
+    ['the next queue to empty', 200, () => deletion.nextQueue(seen().db, account(), '')],
+    jobs,
+    ...ofQueue,
+    ['remove emptied queues', 10_000, () => removed(deletion.removingQueues(seen().db, account(), new Date(), 0))],
+    ...deletion.removingRows({} as Database, '').map((_, n): Case => {
+      const kind = KINDS[n];
+      const work = () => removed(deletion.removingRows(seen().db, account())[n], kind?.isFew);
+      return [`remove ${kind?.name} of an account`, kind?.bound ?? 5000, work];
+    }),
+    // A connection finishes one deletion. After some, the plan of a foreign key reads the audit log, which is that of one account.
+    ['finish a deletion', 20_000, finished(seen)],
+  ];
+}
+
+/**
+ * In the order of `emptyingQueue`. Once, the documents pass the index entries of those that were removed with their jobs. The
+ * statistics of completed jobs are those of one queue here, so one scan of the table is cheaper than an index.
+ */
+const BOUNDS_OF_QUEUE = [10_000, 25_000, 3000, 15_000];
+
+/** In the order of `removingRows`. */
+const KINDS: readonly { name: string; bound?: number; isFew?: true }[] = [
+  // A batch passes the actions that have no jobs left, of which there are as many as one has notes here.
+  { name: 'the jobs of actions', bound: 40_000 },
+  { name: 'actions' },
+  { name: 'alerts' },
+  { name: 'notifications' },
+  // It passes the index entries of their alerts and notifications, which were removed before.
+  { name: 'alert rules', bound: 60_000, isFew: true },
+  { name: 'dismissals', isFew: true },
+  { name: 'members', isFew: true },
+  { name: 'API keys', isFew: true },
+  { name: 'audit entries' },
+];
+
+/** A call that finds nothing proves nothing, unless there are few rows. */
+async function removed(batches: deletion.Batches | undefined, isFew = false): Promise<void> {
+  const rows = (await batches?.()) ?? 0;
+  if (rows !== 500 && !isFew) throw new Error(`${rows} rows instead of a full batch`);
+}
+
+const finished = (seen: () => Seen) => async () => {
+  const { db } = seen();
+  const made = await db.one<{ id: string }>(`insert into account (name, plan) values ('gone', 'pro') returning id`);
+  const id = made?.id ?? '';
+  await deletion.beginDeletion(db, OPERATOR, id);
+  if (!(await deletion.finishDeletion(db, OPERATOR, id))) throw new Error('not deleted');
+};
