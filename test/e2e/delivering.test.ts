@@ -140,12 +140,18 @@ describe.concurrent('a delivery', () => {
   it.each([0, 0.05, 0.6, 1.25])('delayed by %d s is not early, and is prompt', async (delay) => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url });
-    const published = await api.publish(queue.name, { payload: {}, delay });
-    const due = at(published.createdAt) + delay * 1000;
-    expect(at((await api.getJob(published.id)).scheduledFor)).toBe(due);
-    const [request] = await receiver.waitFor(1);
-    expect(request?.arrivedAt).toBeGreaterThanOrEqual(due - CLOCK_SLACK_MS);
-    expect(request?.arrivedAt).toBeLessThanOrEqual(due + 2000);
+    // One prompt delivery suffices, so a machine that is busy for a while does no harm. The reconciler alone, which looks every
+    // 5 s, would hardly ever be prompt in one of three.
+    let lateMs = Number.POSITIVE_INFINITY;
+    for (let run = 1; run <= 3 && lateMs > 1000; run += 1) {
+      const published = await api.publish(queue.name, { payload: {}, delay });
+      const due = at(published.createdAt) + delay * 1000;
+      expect(at((await api.getJob(published.id)).scheduledFor)).toBe(due);
+      const request = (await receiver.waitFor(run)).at(-1);
+      lateMs = (request?.arrivedAt ?? 0) - due;
+      expect(lateMs).toBeGreaterThanOrEqual(-CLOCK_SLACK_MS);
+    }
+    expect(lateMs).toBeLessThanOrEqual(1000);
   });
 
   it('can be delayed by a day', async () => {

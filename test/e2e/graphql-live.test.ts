@@ -244,10 +244,8 @@ describe('a subscription', () => {
       client.subscribe('subscription { live(watch: {}) { __typename } }'),
     ];
     for (const subscription of subscriptions) await subscription.next();
-    const startedAt = performance.now();
     expect(await leaving.kill('SIGTERM')).toEqual({ code: 0, signal: null });
-    // Far below the grace of 10 s that open requests get.
-    expect(performance.now() - startedAt).toBeLessThan(8000);
-    for (const subscription of subscriptions) await expect(subscription.next()).rejects.toThrow();
+    // A request that is still open after its grace of 10 s is cut off, which is no end of a stream.
+    for (const subscription of subscriptions) await expect(subscription.next()).rejects.toThrow('the stream has ended');
   });
 });

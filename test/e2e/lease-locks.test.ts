@@ -43,13 +43,15 @@ const sessions = async () => {
   return rows;
 };
 
-/** Waits until both processes have logged for the `n`th time that they hold their lock again. */
-const renewed = (n: number) =>
-  waitFor(() => workers.every(({ logs }) => logs.filter(({ msg }) => msg === 'lease lock held again').length >= n), {
-    message: `renewed locks (${n})`,
-  });
+/** How often each process has logged this. On a very busy machine, a lock can be lost once more than a test breaks it. */
+const logged = (text: string) => workers.map(({ logs }) => logs.filter(({ msg }) => msg.startsWith(text)).length);
+const LOST = 'lease lock lost';
+const HELD_AGAIN = 'lease lock held again';
 
-let renewals = 0;
+/** Waits until both processes have logged this since then. */
+const loggedSince = (before: number[], text: string) =>
+  waitFor(() => logged(text).every((count, n) => count > (before[n] ?? 0)), { message: `${text}, twice` });
+
 afterEach(async () => {
   for (const { baseUrl } of workers) {
     await waitFor(async () => (await fetch(`${baseUrl}/readyz`)).ok, { message: 'readiness' });
@@ -72,9 +74,9 @@ describe.each<[Break, string]>([
     await receiver.waitFor(20);
     const before = await sessions();
 
+    const [lost, heldAgain] = [logged(LOST), logged(HELD_AGAIN)];
     expect(relay.break(LEASE_LOCK, what)).toBe(2);
-    renewals += 1;
-    await renewed(renewals);
+    await loggedSince(heldAgain, HELD_AGAIN);
     // Old sessions that the server kept are ended: a later death of the process must be seen.
     await waitFor(
       async () => {
@@ -85,7 +87,7 @@ describe.each<[Break, string]>([
       { message: 'new sessions only' },
     );
     const extra = await api.publish(queue.name);
-    await receiver.waitFor(21, 3000);
+    await receiver.waitFor(21);
     gate.open();
     for (const { id } of [...jobs, extra]) {
       const done = await api.waitForStatus(id, 'completed');
@@ -93,8 +95,8 @@ describe.each<[Break, string]>([
     }
     expect(receiver.requests).toHaveLength(21);
     expect(saying('took back')).toEqual([]);
-    expect(saying('lease lock lost')).toHaveLength(2 * renewals);
-    expect(saying('lease lock lost').every(({ level, reason }) => level === 'warn' && reason !== undefined)).toBe(true);
+    await loggedSince(lost, LOST);
+    expect(saying(LOST).every(({ level, reason }) => level === 'warn' && reason !== undefined)).toBe(true);
   });
 });
 
@@ -103,8 +105,8 @@ describe('all connections of two processes', () => {
     const receiver = await openReceiver();
     const queue = await api.createQueue({ webhookUrl: receiver.url });
     for (const what of ['client', 'both'] as const) {
+      const heldAgain = logged(HELD_AGAIN);
       expect(relay.break(ALL, what)).toBeGreaterThan(2);
-      renewals += 1;
       const id = await waitFor(
         async () => {
           const answer = await api.call<{ id: string }>('POST', `/v1/queues/${queue.name}/jobs`, { payload: {} });
@@ -113,7 +115,7 @@ describe('all connections of two processes', () => {
         { message: 'a publish that is accepted' },
       );
       await api.waitForStatus(id, 'completed');
-      await renewed(renewals);
+      await loggedSince(heldAgain, HELD_AGAIN);
     }
   });
 });

@@ -4,6 +4,7 @@ import { type Api, createApi } from '../support/api.ts';
 import { type Cluster, publishMany, startCluster } from '../support/cluster.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startJobferry } from '../support/process.ts';
+import type { Receiver } from '../support/receiver.ts';
 import { createGate, openReceiver, startService } from '../support/service.ts';
 import { openServices, type TestServices } from '../support/services.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -49,11 +50,17 @@ describe.concurrent('a paused queue', () => {
   });
 
   it('starts no delivery after the pause, also under load', async () => {
-    const receiver = await openReceiver(() => ({ delayMs: 5 }));
+    // At the pause many jobs are left, however long it takes: after two hundred deliveries the receiver waits for it.
+    const isPaused = createGate();
+    const receiver: Receiver = await openReceiver(async () => {
+      if (receiver.requests.length > 200) await isPaused.opened;
+      return { delayMs: 5 };
+    });
     const queue = await api.createQueue({ webhookUrl: receiver.url, concurrency: 20 });
     await publishMany(api, queue.name, 400);
     await receiver.waitFor(60);
     await op.queues.pause(account, queue.id);
+    isPaused.open();
     await cluster.waitForCount(queue.id, 'processing', 0);
     const [late] = await cluster.query<{ n: number }>(
       'select count(*)::int as n from job join queue on queue.id = queue_id where queue_id = $1 and claimed_at > paused_at',

@@ -1,5 +1,5 @@
+import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { insertDeadLetters } from '../support/bulk.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -17,6 +17,8 @@ let api: Api;
 let queueId = '';
 /** Of payloads that were read from the database. */
 let bytesRead = 0;
+/** The answer to the last request. */
+let answer: ServerResponse;
 
 beforeAll(async () => {
   const { url } = await createTestDatabase();
@@ -40,6 +42,9 @@ beforeAll(async () => {
       deadLetters: { list: (_account, id, input) => op.deadLetters.list(account, id, input) },
     },
     timeouts: { grace: 100 },
+    watch: (_request, response) => {
+      answer = response;
+    },
   });
   return api.close;
 });
@@ -55,15 +60,20 @@ function ask(path: string): Socket {
   return socket;
 }
 
-/** Until nothing more is read. */
+/**
+ * Until the kernel takes no more of the answer, or the client is gone, and nothing more is read for it.
+ * @returns the bytes that were read
+ */
 async function settled(): Promise<number> {
-  let before = -1;
-  await waitFor(async () => {
-    before = bytesRead;
-    await wait(300);
-    return bytesRead > 0 && bytesRead === before;
-  });
-  return before;
+  let before = '';
+  const isStill = () => {
+    const now = `${bytesRead} ${answer.socket?.writableLength}`;
+    const isSame = now === before;
+    before = now;
+    return isSame && bytesRead > 0 && (answer.writableNeedDrain || answer.destroyed);
+  };
+  await waitFor(isStill, { everyMs: 200 });
+  return bytesRead;
 }
 
 const path = (list: string, query = 'limit=100') => `/v1/queues/${queueId}/${list}?${query}`;
@@ -97,7 +107,7 @@ describe('a page of 20 MiB', () => {
     const client = ask(path('jobs'));
     await settled();
     client.destroy();
-    await wait(0);
+    await waitFor(() => answer.destroyed);
     expect(await settled()).toBeLessThan(14 * MIB);
   });
 

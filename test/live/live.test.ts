@@ -183,8 +183,12 @@ describe.each(['the same process', 'another process'])('a change in %s', (where)
     const ofQueue = follow(near, { queueIds: [queueId] });
     const ofJobs = follow(near, { jobIds: watched });
     await changeUntil(far, { queueId, jobId: first }, () => ofQueue.jobIds.has(first));
-    // The last of these calls may still be on its way.
-    await waitFor(() => performance.now() - (ofQueue.rounds.at(-1)?.at ?? 0) > 500);
+    const [one = ''] = watched;
+    await changeUntil(far, { jobId: one }, () => ofJobs.jobIds.has(one));
+    // The last of these calls may still be on its way. This one is sent after it, and so received after it.
+    const last = id();
+    far.changes.changed({ accountId: ACCOUNT, queueId, jobId: last });
+    await waitFor(() => ofQueue.jobIds.has(last), { message: 'the last call' });
     ofQueue.rounds.length = 0;
 
     const jobIds = [...watched, ...Array.from({ length: 900 }, id)];

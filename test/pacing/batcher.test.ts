@@ -49,15 +49,17 @@ function held(options: Partial<BatcherOptions<number>> = {}) {
 
 const statuses = (settled: PromiseSettledResult<unknown>[]) => settled.map(({ status }) => status);
 
+afterEach(() => vi.useRealTimers());
+
 describe('Batcher', () => {
   it('waits out a pause of the database, which is no overload', async () => {
+    vi.useFakeTimers();
     const { batcher, batches, release } = held({ patience: { calmMs: 5000, busyMs: 50 } });
     const first = batcher.add('a', 1);
-    await waitFor(() => batches.length === 1);
+    await vi.waitFor(() => expect(batches).toHaveLength(1));
     const second = batcher.add('a', 2);
-    const from = performance.now();
     // Longer than a queue that is not empty counts as overloaded.
-    await waitFor(() => performance.now() - from > 1200);
+    await vi.advanceTimersByTimeAsync(1200);
     release();
     expect(await Promise.all([first, second])).toEqual([1, 2]);
   });
@@ -107,6 +109,7 @@ describe('Batcher', () => {
   });
 
   it('drops what waits past its deadline when neighbours go one by one', async () => {
+    vi.useFakeTimers();
     const batches: number[][] = [];
     const slow = new Batcher<number, number>(
       async (items) => {
@@ -117,12 +120,13 @@ describe('Batcher', () => {
       },
       { ...OPTIONS, deadlineMs: 30 },
     );
-    const answers = await Promise.allSettled([1, 2].map((item) => slow.add('a', item)));
+    const settling = Promise.allSettled([1, 2].map((item) => slow.add('a', item)));
+    await vi.advanceTimersByTimeAsync(100);
+    const answers = await settling;
     expect(answers.map((answer) => answer.status === 'rejected' && answer.reason.stored)).toEqual([
       'unknown',
       'nothing',
     ]);
-    await waitFor(() => batches.length === 2);
     expect(batches).toEqual([[1, 2], [1]]);
   });
 });
@@ -188,8 +192,6 @@ describe('accounts that share a batcher', () => {
 });
 
 describe('a batcher with four times the work that it can do', () => {
-  afterEach(() => vi.useRealTimers());
-
   it('goes on answering as many as it can, soon, and has written nothing that it refused', async () => {
     vi.useFakeTimers();
     const written = new Set<number>();

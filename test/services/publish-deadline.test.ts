@@ -1,7 +1,10 @@
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Database } from '../../src/db/connection/database.ts';
 import type { Context } from '../../src/services/context.ts';
 import { createPublish } from '../../src/services/jobs/publish.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
 
 /** Found by the simulation: a publish that needed another round got all of its time again (I-37). */
 it('has one deadline for all rounds', async () => {
@@ -22,7 +25,9 @@ it('has one deadline for all rounds', async () => {
     plans: { pro: { monthlyAttempts: null } },
   } as unknown as Context;
   const publishing = createPublish(context).publish({ id: 'a', plan: 'pro' } as never, 'mails', { payload: '{}' });
-  await expect(publishing).rejects.toMatchObject({ kind: 'unavailable' });
+  const refused = expect(publishing).rejects.toMatchObject({ kind: 'unavailable' });
+  await vi.advanceTimersByTimeAsync(20_000);
+  await refused;
   // Each round is within the time of one, and both together are not.
   expect(rounds).toBe(2);
 });

@@ -53,6 +53,9 @@ export interface Subscription<Data> {
   close(): void;
 }
 
+/** Generous: it only ends tests that fail anyway. */
+const PATIENCE_MS = 20_000;
+
 export function openSubscription<Data>(url: string, headers: Record<string, string>, body: string): Subscription<Data> {
   const abort = new AbortController();
   const opened = fetch(url, {
@@ -64,7 +67,7 @@ export function openSubscription<Data>(url: string, headers: Record<string, stri
   const events = eventsOf<{ data: Data }>(opened);
   const subscription: Subscription<Data> = {
     opened,
-    async next(timeoutMs = 10_000) {
+    async next(timeoutMs = PATIENCE_MS) {
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(() => reject(new Error(`no event came within ${timeoutMs} ms`)), timeoutMs);
@@ -77,7 +80,7 @@ export function openSubscription<Data>(url: string, headers: Record<string, stri
         clearTimeout(timer);
       }
     },
-    async until(condition, timeoutMs = 10_000) {
+    async until(condition, timeoutMs = PATIENCE_MS) {
       const seen: Data[] = [];
       const giveUpAt = performance.now() + timeoutMs;
       for (;;) {

@@ -155,9 +155,10 @@ describe('a worker', () => {
   it('gives others time to take their locks again after it had to take its own', async () => {
     const { liveness, renewed } = await start();
     expect(liveness.recoveringUntil).toBeLessThan(performance.now() + 1601);
+    const doubtedAt = performance.now();
     liveness.doubt('a test says so');
     await renewed();
-    expect(liveness.recoveringUntil).toBeGreaterThan(performance.now() + 4000);
+    expect(liveness.recoveringUntil).toBeGreaterThan(doubtedAt + 5000);
   });
 
   it('whose machine was suspended claims nothing until the server has confirmed its lock again', async () => {
@@ -173,8 +174,7 @@ describe('a worker', () => {
     const relayed = await relayDatabase(url);
     const { liveness } = await start({ url: relayed.url });
     relayed.relay.stall();
-    const startedAt = performance.now();
+    // Without a limit of its own it would wait until the test is given up.
     await liveness.stop();
-    expect(performance.now() - startedAt).toBeLessThan(3000);
   });
 });
