@@ -4,7 +4,7 @@ import { openPage, useBrowser } from './page.ts';
 import { settled, showScreen } from './screens.ts';
 import { type SeededService, seedService } from './seed.ts';
 
-/** Deeds without a question before them, as they can be undone or change nothing. */
+/** Deeds from the dashboard, on one job or cause or on many. */
 
 describe.skipIf(NO_BROWSER !== null)('in the dashboard', () => {
   let service: SeededService;
@@ -13,6 +13,14 @@ describe.skipIf(NO_BROWSER !== null)('in the dashboard', () => {
     service = await seedService();
   }, 60_000);
 
+  const open = async (path: string) => {
+    const watched = await openPage(service.session);
+    await watched.page.goto(path);
+    await settled(watched);
+    return watched;
+  };
+
+  // Deeds without a question before them, as they can be undone or change nothing.
   it('an action is paused and resumed by a key', async () => {
     const watched = await openPage(service.session);
     await showScreen(watched, 'action', service);
@@ -65,5 +73,85 @@ describe.skipIf(NO_BROWSER !== null)('in the dashboard', () => {
       .getByRole('status')
       .getByText(/signature/)
       .waitFor({ timeout: 30_000 });
+  });
+
+  // Many jobs at once: what is asked before, what is done, and the lists that lead to them.
+  it('many jobs are run now if they match, after their number was shown', async () => {
+    const jobs = [1, 2].map((n) => ({ queue: 'audit-trail', job: { payloadText: `{"run":${n}}`, delay: 3600 } }));
+    await service.graphql.query('mutation ($jobs: [PublishJobsInput!]!) { publishJobs(jobs: $jobs) { __typename } }', {
+      jobs,
+    });
+    const { page } = await open(`/jobs?q=${encodeURIComponent('queue:audit-trail state:scheduled payload.run:1,2')}`);
+    await page.getByRole('heading', { level: 1, name: /^2 jobs match, and all are scheduled\.$/ }).waitFor();
+    await page.keyboard.press('a');
+    // No job is dead, so there is nothing to replay.
+    expect(await page.getByRole('button', { name: 'Replay all…' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Run all now…' }).click();
+    const question = page.getByRole('dialog', { name: 'Run 2 jobs now?' });
+    await question.getByRole('button', { name: 'Run 2 now', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: /^Done: 2 jobs were made due\.$/ }).waitFor();
+    await page.getByRole('link', { name: 'Its jobs' }).click();
+    await page.getByRole('heading', { level: 1, name: /^2 jobs match/ }).waitFor();
+  });
+
+  it('many jobs are replayed by the filter of jobs, of all their queues in one action', async () => {
+    const filter = 'state:dead queue:crm-sync,emails';
+    const { page } = await open(`/jobs?q=${encodeURIComponent(filter)}`);
+    await page.keyboard.press('a');
+    await page.getByRole('button', { name: 'Replay all…' }).click();
+    const question = page.getByRole('dialog', { name: /^Replay .+ jobs\?$/ });
+    await question
+      .getByText(/receiver/)
+      .first()
+      .waitFor();
+    await question.getByText('As fast as limits allow').click();
+    await question.getByRole('checkbox', { name: /Send 1 first/ }).click();
+    await question.getByRole('button', { name: /^Send .+ again$/ }).click();
+    await expect.poll(() => new URL(page.url()).pathname).toMatch(/^\/actions\/[0-9a-f]{24}$/);
+    await page.getByRole('heading', { level: 1, name: /^Done: .+ dead letters were replayed/ }).waitFor();
+  });
+
+  it('many jobs that are dead are found by their payload and grouped by the answer', async () => {
+    const { page } = await open('/dead');
+    await page.keyboard.press('/');
+    await page.keyboard.type('payload.customer.id:42');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('payload.customer.id:42');
+    await page.getByRole('heading', { level: 1, name: /dead letters? match/ }).waitFor();
+    await page.getByRole('link', { name: 'By answer' }).click();
+    await page.locator('.causes h3 a').first().click();
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toMatch(/answer:/);
+    await page.locator('table.letters tbody tr').first().waitFor();
+  });
+
+  it('many jobs say why there are none, if their path never occurred', async () => {
+    const { page } = await open(`/jobs?q=${encodeURIComponent('payload.Customer.id:42')}`);
+    await page.getByText(/^No recent payload has the path Customer\.id: did you mean customer\.id\?$/).waitFor();
+  });
+
+  it('many jobs have attempts, the slowest first, and those with a text in the answer', async () => {
+    const { page } = await open('/queues/order-events');
+    await page.getByRole('link', { name: 'Slowest' }).click();
+    await page.getByRole('heading', { level: 1, name: /attempts match\. The slowest took/ }).waitFor();
+    expect(await page.locator('tbody tr').count()).toBeGreaterThan(1);
+    await page.getByRole('searchbox', { name: 'Text of the receiver’s answer' }).fill('pool');
+    await expect.poll(() => new URL(page.url()).searchParams.get('answer')).toBe('pool');
+    await expect
+      .poll(async () => (await page.locator('tbody tr code').allInnerTexts()).every((text) => /pool/i.test(text)))
+      .toBe(true);
+    await page.locator('tbody tr a').first().click();
+    await expect.poll(() => new URL(page.url()).pathname).toMatch(/^\/jobs\/[0-9a-f]{24}$/);
+  });
+
+  it('many jobs have changes that are found by the person and the time', async () => {
+    const { page } = await open('/activity');
+    await page
+      .getByRole('link', { name: /^Only changes by / })
+      .first()
+      .click();
+    await expect.poll(() => new URL(page.url()).searchParams.get('actor')).toMatch(/^jf_/);
+    await page.getByLabel('When').selectOption('the last hour');
+    await expect.poll(() => new URL(page.url()).searchParams.get('since')).toBe('1h');
+    await page.locator('table.entries tbody tr').first().waitFor();
   });
 });

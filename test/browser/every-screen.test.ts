@@ -32,6 +32,17 @@ describe.skipIf(NO_BROWSER !== null)('every screen', () => {
     await watched.page.getByLabel('API key').waitFor();
     expect(await problemsOf(watched)).toEqual({});
   });
+
+  // Chromium says `C` or an empty text where the system has no language, and some extensions say anything.
+  it.each(['C', '', 'en_US.UTF-8'])('with charts draws them in a browser whose language is “%s”', async (language) => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.addInitScript((value) => {
+      Object.defineProperty(navigator, 'language', { get: () => value });
+    }, language);
+    await showScreen(watched, 'queue', service);
+    await page.locator('figure.chart svg text').first().waitFor();
+  });
 });
 
 /** @returns what is wrong, by the view in which it is */

@@ -92,12 +92,4 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
       service.key,
     );
   });
-
-  it('says that no worker is running', async () => {
-    const watched = await openPage(service.session);
-    await watched.page.goto('/jobs');
-    await settled(watched);
-    await service.worker.kill();
-    await watched.page.getByText('No worker is running.').waitFor({ timeout: 70_000 });
-  }, 120_000);
 });

@@ -36,6 +36,9 @@ describe.skipIf(NO_BROWSER !== null)('the system', () => {
     expect((await roles.allInnerTexts()).sort()).toEqual(['API', 'Worker']);
     const bar = page.locator('.bar').getByText('No worker is running.');
     expect(await bar.count()).toBe(0);
+    const other = await openPage(account.session);
+    await other.page.goto('/jobs');
+    await settled(other);
 
     await worker.kill();
     await says(page, /^No worker is running: jobs are accepted and wait\.$/);
@@ -56,12 +59,14 @@ describe.skipIf(NO_BROWSER !== null)('the system', () => {
     }
     await page.goto(`/jobs/${id}`);
     await says(page, /^Waits because no worker is running\.$/);
+    // A page that stays open untouched says it, too. It asks every 15 s.
+    await other.page.locator('.bar').getByText('No worker is running.').waitFor({ timeout: 70_000 });
     await startJobferry({ databaseUrl, role: 'worker' });
     await says(page, /^Completed at /);
     await page.reload();
     await settled(watched);
     expect(await bar.count()).toBe(0);
-  });
+  }, 150_000);
 });
 
 const PATHS = ['/', '/queues', '/jobs', '/dead', '/actions', '/activity', '/settings'];
