@@ -94,6 +94,8 @@ const AUDIT_ACTIONS = [
   'alert_rule.rotate_secret',
   'alert_rule.silence',
   'alert_rule.test',
+  'saved_view.save',
+  'saved_view.delete',
 ] as const;
 type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -108,6 +110,7 @@ const AUDIT_TARGETS = [
   'bulk_action',
   'error_group',
   'alert_rule',
+  'saved_view',
 ] as const;
 type AuditTarget = (typeof AUDIT_TARGETS)[number];
 

@@ -91,7 +91,8 @@ export function notFound(
     | 'session'
     | 'member'
     | 'account'
-    | 'alert rule',
+    | 'alert rule'
+    | 'saved view',
 ): JobferryError {
   return new JobferryError('not_found', `${what} not found`);
 }

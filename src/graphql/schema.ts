@@ -26,6 +26,7 @@ import './queues/check-receiver.ts';
 import './bulk/types.ts';
 import './bulk/queries.ts';
 import './bulk/mutations.ts';
+import './saved-views/saved-views.ts';
 import './alerts/types.ts';
 import './alerts/queries.ts';
 import './alerts/mutations.ts';

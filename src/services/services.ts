@@ -27,6 +27,7 @@ import { createJobSearch, type SearchRequest } from './jobs/search.ts';
 import { createReceiverChecks } from './queues/check-receiver.ts';
 import { createQueueChanges, createQueueReads } from './queues/manage.ts';
 import { createQueueOperations } from './queues/operations.ts';
+import { createSavedViews } from './saved-views.ts';
 import { createServerFacts } from './server/facts.ts';
 import { createSessionChanges, createSessions } from './sign-in/sessions.ts';
 
@@ -71,6 +72,7 @@ export function createServices(context: Context) {
     },
     bulk: allInTurn(changingTurns, createBulkRequests(context)),
     alerts: allInTurn(changingTurns, createAlertRules(context)),
+    savedViews: allInTurn(changingTurns, createSavedViews(context)),
     accounts: {
       ...createAuthenticate(context),
       ...createUsage(context),

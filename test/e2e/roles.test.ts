@@ -64,7 +64,24 @@ beforeAll(async () => {
     `mutation { cancelJobs(filter: { payload: { path: "card", op: EQ, value: "${SECRET}-value" },
        errorContains: "${SECRET}-text", queueNames: ["failing"] }) { __typename } }`,
   );
+  for (const [name, query] of SAVED_VIEWS) {
+    await owner.query(`mutation S($input: SaveViewInput!) { saveView(input: $input) { __typename } }`, {
+      input: { page: 'JOBS', name, query },
+    });
+  }
 });
+
+/** Whatever could be, or hide, a condition on payloads has the secret. */
+const SAVED_VIEWS = [
+  ['a plain', 'q=state:dead+queue:failing,other+key:=a&order=oldest'],
+  ['b bare', `q=${SECRET}-view`],
+  ['c payload', `q=state:dead+payload.card:${SECRET}-view`],
+  ['d error', `q=error:~${SECRET}-view`],
+  ['e quoted', `q=queue:a%22+payload.card:${SECRET}-view`],
+  ['f twice', `q=state:dead&q=text:~${SECRET}-view`],
+  ['g other', `q=state:dead&more=${SECRET}-view`],
+  ['h whole', `${SECRET}-view`],
+] as const;
 
 /** Arguments that GraphQL accepts, of things that do not exist. */
 function argumentsOf(fields: readonly { name: string; type: GraphQLInputType; defaultValue?: unknown }[]): string {
@@ -158,7 +175,8 @@ const everything = () => `{
   deadLetters(first: 5) { nodes { error job { ${JOB} } } }
   errorGroups(first: 2) { error fingerprint count sample { error job { payloadText } } }
   bulkActions { nodes { selection } }
-  auditLog { nodes { action before after } }
+  auditLog(first: 50) { nodes { action before after } }
+  savedViews { name query }
 }`;
 
 describe('without the right to see payloads', () => {
@@ -184,6 +202,8 @@ describe('without the right to see payloads', () => {
       message: expect.stringMatching(/^The queue is held until \S+, as job [0-9a-f]{24} requested\.$/),
     });
     expect(data.bulkActions.nodes).toEqual([{ selection: { queueNames: ['failing'] } }]);
+    const views = data.savedViews.filter(({ name }: { name: string }) => name !== 'none');
+    expect(views).toEqual(SAVED_VIEWS.map(([name, query], n) => ({ name, query: n === 0 ? query : null })));
   });
 
   it.each([
@@ -193,7 +213,7 @@ describe('without the right to see payloads', () => {
   ])('%s gets all of it', async (_who, client) => {
     const { text, errors } = await client().send(everything());
     expect(errors).toBeUndefined();
-    for (const what of ['payload', 'answer', 'reason', 'progress', 'hold', 'value', 'text']) {
+    for (const what of ['payload', 'answer', 'reason', 'progress', 'hold', 'value', 'text', 'view']) {
       expect(text).toContain(`${SECRET}-${what}`);
     }
   });

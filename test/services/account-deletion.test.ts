@@ -55,6 +55,7 @@ async function fullAccount() {
     `queue_stats (queue_id, bucket) select queue, now() ${values}`,
     `queue_completed (queue_id, created_bucket) select queue, now() ${values}`,
     `dismissal (account_id, fingerprint, until, dismissed_by) select account, 'f', now(), 'x' ${values}`,
+    `saved_view (account_id, page, name, query, created_by) select account, 'jobs', 'n', '', 'x' ${values}`,
     `member (account_id, issuer, subject, role, may_view_payloads) select account, 'i', 's', 'viewer', true ${values}`,
     `usage (account_id, month, attempts) select account, '2026-10', 7 ${values}`,
     `alert_rule (id, account_id, queue_id, kind, threshold, window_seconds, for_seconds, webhook_url, format, signing_secret)

@@ -115,6 +115,7 @@ async function fill(op: TestServices, name: string) {
     `insert into queue_stats (queue_id, bucket, success, durations) values ('${queue.id}', jobferry_bucket(${now}), 3, '{0,2,1}')`,
     `insert into queue_completed (queue_id, created_bucket, completed) values ('${queue.id}', jobferry_bucket(${now}), 3)`,
     `insert into dismissal (account_id, fingerprint, until, dismissed_by) values ('${id}', 'f', ${now}, 'x')`,
+    `insert into saved_view (account_id, page, name, query, created_by) values ('${id}', 'jobs', 'n', 'q=state:dead', 'x')`,
     `insert into member (account_id, issuer, subject, role, may_view_payloads) values ('${id}', 'i', 's', 'viewer', true)`,
     `insert into usage (account_id, month, attempts) values ('${id}', '2026-10', 9007199254740993)`,
   ]) {

@@ -64,6 +64,8 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   },
   'alert_rule.silence': { verb: 'changed the silence of', label: 'alert rule silenced', icon: 'paused' },
   'alert_rule.test': { verb: 'tried the alert rule', label: 'alert rule tried', icon: 'send' },
+  'saved_view.save': { verb: 'saved the view', label: 'view saved', icon: 'plus' },
+  'saved_view.delete': { verb: 'deleted the view', label: 'view deleted', icon: 'deleted' },
   'error_group.restore': { verb: 'restored a cause of dead letters', label: 'cause restored', icon: 'undo' },
 };
 

@@ -20,6 +20,7 @@ export const ROLE_OF = {
   cancelJobs: 'OPERATOR',
   checkReceiver: 'OPERATOR',
   deferJob: 'OPERATOR',
+  deleteSavedView: 'OPERATOR',
   dismissErrorGroup: 'OPERATOR',
   endHold: 'OPERATOR',
   extendAck: 'OPERATOR',
@@ -36,6 +37,7 @@ export const ROLE_OF = {
   resumeQueue: 'OPERATOR',
   runJobsNow: 'OPERATOR',
   runNow: 'OPERATOR',
+  saveView: 'OPERATOR',
   silenceAlertRule: 'OPERATOR',
   testAlertRule: 'OPERATOR',
 

@@ -1,13 +1,15 @@
+import type { SavedView } from '../graphql/operations/saved-views.ts';
 import { isJobId, shortId } from '../model/job-id.ts';
 import { jobsPath, queuePath } from '../model/job-links.ts';
 import { mayFilterBy, type Rights } from '../model/rights.ts';
+import { pathOfView } from '../model/saved-views.ts';
 import type { IconName } from '../model/words.ts';
 import type { Command } from './keys.ts';
 import { MAIN, SERVICE } from './navigation.ts';
 
 interface Item {
   id: string;
-  group: 'Job' | 'Do' | 'Go to' | 'Queues' | 'Jobs';
+  group: 'Job' | 'Do' | 'Go to' | 'Saved views' | 'Queues' | 'Jobs';
   label: string;
   icon: IconName;
   hint: string;
@@ -20,6 +22,7 @@ export function paletteItems(
   commands: readonly Command[],
   queues: readonly { name: string; paused: boolean }[],
   rights: Rights | null,
+  views: readonly SavedView[] = [],
 ): PaletteItem[] {
   const isCommandsOnly = text.trimStart().startsWith('>');
   const wanted = text.replace('>', '').trim().toLowerCase();
@@ -35,6 +38,12 @@ export function paletteItems(
   const places: PaletteItem[] = [...MAIN, ...SERVICE]
     .filter(({ label }) => matches(label))
     .map(({ label, icon, key, path }) => ({ id: `go ${path}`, group: 'Go to', label, icon, hint: `g ${key}`, path }));
+  const saved = views.flatMap((view): PaletteItem[] => {
+    const path = pathOfView(view);
+    if (path === null || !matches(view.name)) return [];
+    const hint = view.page === 'JOBS' ? 'Jobs' : 'Dead letters';
+    return [{ id: `view ${view.id}`, group: 'Saved views', label: view.name, icon: 'list', hint, path }];
+  });
   const found: PaletteItem[] = queues
     .filter(({ name }) => matches(name))
     .map(({ name, paused }) => ({
@@ -45,7 +54,7 @@ export function paletteItems(
       hint: paused ? 'paused' : '',
       path: queuePath(name),
     }));
-  return [...jobOf(wanted), ...deeds, ...places, ...found, ...jobsWith(text.trim(), rights)];
+  return [...jobOf(wanted), ...deeds, ...places, ...saved, ...found, ...jobsWith(text.trim(), rights)];
 }
 
 function jobOf(text: string): PaletteItem[] {

@@ -6,6 +6,7 @@ import { SearchQueues } from '../graphql/operations/suggest.ts';
 import { keepOld, query } from '../graphql/query.ts';
 import { useCombobox } from '../parts/combobox.ts';
 import { Icon } from '../parts/icon.tsx';
+import { useSavedViews } from '../parts/saved-views.tsx';
 import { SuggestList } from '../parts/suggest-list.tsx';
 import { useModal } from '../parts/use-modal.ts';
 import { useSettled } from '../parts/use-settled.ts';
@@ -22,9 +23,10 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const [screenCommands] = useState(activeCommands);
   const queues = useFoundQueues(text);
   const rights = useRights();
+  const views = useSavedViews().data?.savedViews;
   const items = useMemo(
-    () => paletteItems(text, screenCommands, queues, rights),
-    [text, screenCommands, queues, rights],
+    () => paletteItems(text, screenCommands, queues, rights, views),
+    [text, screenCommands, queues, rights, views],
   );
 
   useModal(dialog);

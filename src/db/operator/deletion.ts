@@ -199,6 +199,7 @@ const OF_ACCOUNT = [
   ofAccount('alert_notification', 'alertNotifications'),
   ofAccount('alert_rule', 'alertRules'),
   DISMISSALS,
+  ofAccount('saved_view', 'savedViews'),
   ofAccount('member', 'members'),
   ofAccount('api_key', 'apiKeys'),
   ofAccount('audit_entry', 'auditEntries'),

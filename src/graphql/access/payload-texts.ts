@@ -41,6 +41,8 @@ export const PLAIN_FIELDS: Readonly<Record<string, readonly string[]>> = {
   RestoreErrorGroupPayload: ['fingerprint'],
   RotateAlertRuleSecretPayload: ['signingSecret'],
   RotateSigningSecretPayload: ['signingSecret'],
+  // The resolver of `query` withholds conditions on payloads.
+  SavedView: ['createdBy', 'name', 'query'],
   Server: ['environment', 'version'],
   Session: ['label', 'userAgent'],
   UnavailableError: ['message'],
@@ -87,6 +89,8 @@ export const PLAIN_INPUTS: Readonly<Record<string, readonly string[]>> = {
   'Query.auditLog': ['action', 'actor'],
   'Query.queue': ['name'],
   'Query.queues': ['search'],
+  // The client that saves a view knows its conditions.
+  SaveViewInput: ['name', 'query'],
   UpdateAlertRuleInput: ['webhookUrl'],
   UpdateQueueInput: ['webhookUrl'],
 };

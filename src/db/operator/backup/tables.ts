@@ -23,6 +23,7 @@ export const OF_ACCOUNT: readonly BackedUpTable[] = [
   { name: 'bulk_action', key: [text('id')] },
   { name: 'dismissal', key: [text('fingerprint')] },
   { name: 'alert_rule', key: [text('id')] },
+  { name: 'saved_view', key: [text('id')] },
 ];
 
 /** Read by `queue_id`. */
