@@ -36,11 +36,16 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
 
     await page.keyboard.press('n');
     await page.getByLabel('In', { exact: true }).selectOption({ label: 'orders' });
-    await page.getByLabel('Seconds').fill('0');
+    await page.getByLabel('Seconds', { exact: true }).fill('0');
+    await page.getByLabel('Seconds until it fires').fill('3601');
     await page.getByLabel('Webhook').fill(`${receiver.url}/alerts`);
     await page.getByRole('button', { name: 'Make the rule' }).click();
     await page.getByRole('alert').getByText('must be between 1 and 86400 seconds').waitFor();
-    await page.getByLabel('Seconds').fill('120');
+    await page.getByLabel('Seconds', { exact: true }).fill('120');
+    await page.getByRole('button', { name: 'Make the rule' }).click();
+    await page.getByRole('alert').getByText('must be between 0 and 3600 seconds').waitFor();
+    await page.getByLabel('Seconds until it fires').fill('90');
+    expect(await axeViolations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Make the rule' }).click();
     await page.getByText(/^whsec_[0-9a-f]{64}$/).waitFor();
     await page.getByRole('button', { name: 'I have copied it: close' }).click();
@@ -52,11 +57,15 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     const [test] = await receiver.waitFor(1);
     expect(test?.json()).toMatchObject({ type: 'test', rule: { kind: 'oldest_due', queue: 'orders' } });
 
+    expect(await settings()).toEqual([{ kind: 'OLDEST_DUE', forSeconds: 90, windowSeconds: null }]);
     await row.getByRole('button', { name: /^Edit/ }).click();
-    await page.getByLabel('Seconds').fill('0');
+    expect(await page.getByLabel('Seconds until it fires').inputValue()).toBe('90');
+    // What is due is not counted in a window.
+    expect(await page.getByLabel('Within').count()).toBe(0);
+    await page.getByLabel('Seconds', { exact: true }).fill('0');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').getByText('must be between 1 and 86400 seconds').waitFor();
-    await page.getByLabel('Seconds').fill('180');
+    await page.getByLabel('Seconds', { exact: true }).fill('180');
     await page.getByLabel(/Make a new signing secret/).check();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('The secret is replaced.').waitFor();
@@ -72,6 +81,35 @@ describe.skipIf(NO_BROWSER !== null)('the alerts', () => {
     await row.getByText(/^silenced until/).waitFor({ state: 'detached' });
 
     await row.getByRole('button', { name: /^Delete/ }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await says(page, /^Nothing is watched yet\.$/);
+  });
+
+  const settings = async () =>
+    (await account.graphql.query('{ alertRules { kind forSeconds windowSeconds } }')).alertRules;
+
+  it('count in a window that one chooses, and changes', async () => {
+    const watched = await openPage(account.session);
+    const { page } = watched;
+    await page.goto('/alerts');
+    await settled(watched);
+    await page.keyboard.press('n');
+    await page.getByLabel('Tell when').selectOption({ label: 'Jobs die' });
+    await page.getByLabel('Within').selectOption('1800');
+    await page.getByLabel('Seconds until it fires').fill('0');
+    await page.getByLabel('Webhook').fill(`${receiver.url}/window`);
+    await page.getByRole('button', { name: 'Make the rule' }).click();
+    await page.getByRole('button', { name: 'I have copied it: close' }).click();
+    const row = page.getByRole('row', { name: /1 job of any queue dies within 30.min\./ });
+    await row.waitFor();
+    expect(await settings()).toEqual([{ kind: 'DEAD_LETTERS', forSeconds: 0, windowSeconds: 1800 }]);
+    await row.getByRole('button', { name: /^Edit/ }).click();
+    expect(await page.getByLabel('Within').inputValue()).toBe('1800');
+    await page.getByLabel('Within').selectOption('300');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /1 job of any queue dies within 5.min\./ }).waitFor();
+    expect(await settings()).toEqual([{ kind: 'DEAD_LETTERS', forSeconds: 0, windowSeconds: 300 }]);
+    await page.getByRole('button', { name: /^Delete/ }).click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await says(page, /^Nothing is watched yet\.$/);
   });

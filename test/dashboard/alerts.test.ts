@@ -22,6 +22,7 @@ describe('a kind of alert rule', () => {
   it.each(KINDS_OF_SERVER)('%s has words, and the default of the server', (kind) => {
     const words = ALERT_KINDS[kind.toUpperCase() as AlertKind];
     expect(words.ofQueues).toBe(KINDS[kind].ofQueues);
+    expect(words.hasWindow ?? false).toBe(KINDS[kind].hasWindow);
     expect(words.threshold?.byDefault ?? null).toBe(KINDS[kind].threshold?.byDefault.toString() ?? null);
   });
 
@@ -75,12 +76,21 @@ describe('the page of alerts', () => {
       kind: 'OLDEST_DUE',
       queueId: 'q',
       threshold: ' 60 ',
+      windowSeconds: 600,
+      forSeconds: '0',
       webhookUrl: ' http://a/ ',
       isSlack: true,
     } as const;
     expect(inputOfRule(draft)).toEqual({
       ...{ kind: 'OLDEST_DUE', queueId: 'q', threshold: 60, webhookUrl: 'http://a/', format: 'SLACK' },
+      ...{ windowSeconds: null, forSeconds: 0 },
     });
+    expect(inputOfRule({ ...draft, kind: 'DEAD_LETTERS', forSeconds: ' 90 ' })).toMatchObject({
+      ...{ windowSeconds: 600, forSeconds: 90 },
+    });
+    expect(['', 'x', '1.5', '1e300'].map((forSeconds) => inputOfRule({ ...draft, forSeconds }).forSeconds)).toEqual([
+      ...[null, -1, -1, -1],
+    ]);
     expect(inputOfRule({ ...draft, kind: 'NO_WORKER', isSlack: false })).toMatchObject({
       ...{ queueId: null, threshold: null, format: 'JOBFERRY' },
     });
@@ -93,14 +103,19 @@ describe('the page of alerts', () => {
       kind: 'HOLD',
       queue: { id: 'q' },
       threshold: 90.5,
+      windowSeconds: null,
+      forSeconds: 120,
       webhookUrl: 'http://a/',
       format: 'SLACK',
     } as const;
     const draft = draftOfRule(rule);
     expect(draft).toEqual({
       ...{ kind: 'HOLD', queueId: 'q', threshold: '90.5', webhookUrl: 'http://a/', isSlack: true },
+      ...{ windowSeconds: 900, forSeconds: '120' },
     });
-    expect(inputOfChange(draft)).toEqual({ threshold: 90.5, webhookUrl: 'http://a/', format: 'SLACK' });
+    expect(inputOfChange(draft)).toEqual({
+      ...{ threshold: 90.5, windowSeconds: null, forSeconds: 120, webhookUrl: 'http://a/', format: 'SLACK' },
+    });
     expect(draftOfRule({ ...rule, kind: 'NO_WORKER', queue: null, threshold: null })).toMatchObject({
       ...{ queueId: '', threshold: '' },
     });

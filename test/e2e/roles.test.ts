@@ -17,6 +17,7 @@ const SECRET = 'hush';
 
 const people = {} as Record<'viewer' | 'operator' | 'admin' | 'reader', TestMember & { graphql: GraphQL }>;
 let owner: GraphQL;
+let baseUrl: string;
 let queueId: string;
 let deadId: string;
 let nackedId: string;
@@ -29,7 +30,7 @@ beforeAll(async () => {
   const env = { ...OIDC_ENV, BOOTSTRAP_API_KEY: KEY };
   // OIDC needs PUBLIC_URL, whose origin a browser would send. The test sends it to the real address.
   const { api, jobferry, databaseUrl } = await startService({ ...env, PUBLIC_URL: 'http://127.0.0.1:8080' });
-  const { baseUrl } = jobferry;
+  ({ baseUrl } = jobferry);
   owner = createGraphQLClient(baseUrl, KEY);
   const at = { databaseUrl, baseUrl: 'http://127.0.0.1:8080' };
   for (const [name, access] of Object.entries({
@@ -277,6 +278,57 @@ describe('without the right to see payloads', () => {
     expect(errors).toBeUndefined();
     expect(text).toContain('"payload":null');
     expect(text).not.toContain(SECRET);
+  });
+});
+
+describe('the webhook of an alert rule', () => {
+  const shown = async (client: GraphQL) => {
+    const { alertRules, alerts, auditLog } = await client.query(
+      `{ alertRules { webhookUrl } alerts(first: 5) { nodes { rule { webhookUrl } } }
+         auditLog(first: 3) { nodes { action before after } } }`,
+    );
+    return JSON.stringify({ alertRules, alerts, auditLog });
+  };
+
+  it('is whole only for those who may change the rule', async () => {
+    const { createAlertRule } = await owner.query(
+      `mutation { createAlertRule(input: { kind: USAGE, webhookUrl: "http://hooks.example:9/services/${SECRET}-first" }) {
+         ... on CreateAlertRulePayload { rule { id } } } }`,
+    );
+    const { id } = createAlertRule.rule;
+    await owner.query(
+      `mutation { updateAlertRule(id: "${id}", input: { webhookUrl: "http://hooks.example:9/services/${SECRET}-rule?a=1" }) { __typename } }`,
+    );
+    const keyOf = async (scopes: string) => {
+      const { createApiKey } = await owner.query(
+        `mutation { createApiKey(scopes: [${scopes}]) { ... on CreateApiKeyPayload { key } } }`,
+      );
+      return createGraphQLClient(baseUrl, createApiKey.key);
+    };
+    for (const client of [people.viewer.graphql, people.operator.graphql, await keyOf('READ')]) {
+      const { alertRules } = await client.query('{ alertRules { webhookUrl } }');
+      expect(alertRules).toEqual([{ webhookUrl: 'http://hooks.example:9/…' }]);
+      const { auditLog } = await client.query(`{ auditLog(targetId: "${id}") { nodes { before after } } }`);
+      expect(auditLog.nodes).toMatchObject([
+        { before: { webhookUrl: 'http://hooks.example:9/…' }, after: { webhookUrl: 'http://hooks.example:9/…' } },
+        { before: null, after: { webhookUrl: 'http://hooks.example:9/…', kind: 'usage' } },
+      ]);
+      expect(await shown(client)).not.toContain(SECRET);
+    }
+    const silenced = `mutation { silenceAlertRule(id: "${id}") { ... on AlertRulePayload { rule { webhookUrl } } } }`;
+    expect((await people.operator.graphql.query(silenced)).silenceAlertRule.rule.webhookUrl).not.toContain(SECRET);
+    for (const client of [people.admin.graphql, owner, await keyOf('READ, MANAGE')]) {
+      const { alertRules } = await client.query('{ alertRules { webhookUrl } }');
+      expect(alertRules).toEqual([{ webhookUrl: `http://hooks.example:9/services/${SECRET}-rule?a=1` }]);
+      expect(await shown(client)).toContain(`${SECRET}-rule`);
+    }
+    const stream = people.viewer.graphql.subscribe(
+      'subscription { live(watch: { auditLog: true }) { ... on AuditLogChanged { entries { action before after } } } }',
+    );
+    const event = await stream.next();
+    stream.close();
+    expect(JSON.stringify(event)).toContain('alert_rule.');
+    expect(JSON.stringify(event)).not.toContain(SECRET);
   });
 });
 

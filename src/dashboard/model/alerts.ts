@@ -15,8 +15,9 @@ export type AlertKind =
 
 interface KindWords {
   label: string;
-  /** Whether it watches queues. */
+  /** Whether it watches queues, and whether it counts in a window. */
   ofQueues: boolean;
+  hasWindow?: boolean;
   /** What its number is, and its default; null for a kind without one. */
   threshold: { label: string; byDefault: string } | null;
 }
@@ -30,16 +31,28 @@ export const ALERT_KINDS: Readonly<Record<AlertKind, KindWords>> = {
   DEAD_LETTERS: {
     label: 'Jobs die',
     ofQueues: true,
+    hasWindow: true,
     threshold: { label: 'Dead letters', byDefault: '1' },
   },
-  FAILURE_SHARE: { label: 'Attempts fail', ofQueues: true, threshold: { label: PERCENT, byDefault: '50' } },
+  FAILURE_SHARE: {
+    label: 'Attempts fail',
+    ofQueues: true,
+    hasWindow: true,
+    threshold: { label: PERCENT, byDefault: '50' },
+  },
   HOLD: { label: 'A hold lasts', ofQueues: true, threshold: { label: SECONDS, byDefault: '600' } },
   SIGNATURE_REJECTED: {
     label: 'Signatures are rejected',
     ofQueues: true,
+    hasWindow: true,
     threshold: { label: PERCENT, byDefault: '5' },
   },
-  SLOW_RECEIVER: { label: 'A receiver is slow', ofQueues: true, threshold: { label: SECONDS, byDefault: '5' } },
+  SLOW_RECEIVER: {
+    label: 'A receiver is slow',
+    ofQueues: true,
+    hasWindow: true,
+    threshold: { label: SECONDS, byDefault: '5' },
+  },
   NO_WORKER: { label: 'No worker runs', ofQueues: false, threshold: null },
   USAGE: { label: 'The plan is used up', ofQueues: false, threshold: { label: PERCENT, byDefault: '80' } },
 };
@@ -137,17 +150,28 @@ export function silenceOf(silencedUntil: string | null, view: View): string | nu
   return until > view.now ? `until ${time(until, view)}` : null;
 }
 
+/** What is counted is that of so many seconds, from statistics of five minutes. */
+export const WINDOWS = Array.from({ length: 12 }, (_, n) => 300 * (n + 1));
+
+export const FIRST_RULE: RuleDraft = {
+  ...{ kind: 'OLDEST_DUE', queueId: '', threshold: '300', windowSeconds: 900, forSeconds: '60' },
+  ...{ webhookUrl: '', isSlack: false },
+};
+
 /** A rule as the dialog shows it. */
 export function draftOfRule(rule: {
   kind: AlertKind;
   queue: { id: string } | null;
   threshold: number | null;
+  windowSeconds: number | null;
+  forSeconds: number;
   webhookUrl: string;
   format: 'JOBFERRY' | 'SLACK';
 }): RuleDraft {
-  const { kind, queue, threshold, webhookUrl, format } = rule;
+  const { kind, queue, threshold, windowSeconds, forSeconds, webhookUrl, format } = rule;
   return {
     ...{ kind, webhookUrl, queueId: queue?.id ?? '', threshold: threshold?.toString() ?? '' },
+    ...{ windowSeconds: windowSeconds ?? FIRST_RULE.windowSeconds, forSeconds: String(forSeconds) },
     isSlack: format === 'SLACK',
   };
 }
@@ -156,6 +180,8 @@ export interface RuleDraft {
   kind: AlertKind;
   queueId: string;
   threshold: string;
+  windowSeconds: number;
+  forSeconds: string;
   webhookUrl: string;
   isSlack: boolean;
 }
@@ -167,12 +193,20 @@ export function inputOfRule(draft: RuleDraft) {
 }
 
 /** What the page sends for a rule that is changed. */
-export function inputOfChange({ kind, threshold, webhookUrl, isSlack }: RuleDraft) {
-  const { threshold: has } = ALERT_KINDS[kind];
+export function inputOfChange({ kind, threshold, windowSeconds, forSeconds, webhookUrl, isSlack }: RuleDraft) {
+  const { threshold: has, hasWindow } = ALERT_KINDS[kind];
   return {
     // What is no number is refused by the server with its bounds.
     threshold: has === null || threshold.trim() === '' ? null : Number(threshold) || 0,
+    windowSeconds: hasWindow === true ? windowSeconds : null,
+    forSeconds: forSeconds.trim() === '' ? null : wholeOf(forSeconds),
     webhookUrl: webhookUrl.trim(),
     format: isSlack ? ('SLACK' as const) : ('JOBFERRY' as const),
   };
+}
+
+/** What is no whole number, as -1: the server names its bounds. */
+function wholeOf(text: string): number {
+  const number = Number(text);
+  return Number.isInteger(number) && Math.abs(number) < 1e9 ? number : -1;
 }

@@ -1,8 +1,10 @@
 import type { Prisma } from '../../db/generated/client.ts';
 import { firstIdAt } from '../../domain/id.ts';
 import { isStorableText } from '../../domain/text.ts';
+import { shownRule } from '../alerts/webhook-url.ts';
 import { builder } from '../builder.ts';
 import { countRows, pageOf, TOTAL_COUNT, TOTAL_COUNT_EXACT } from '../connections.ts';
+import type { GraphQLContext } from '../context.ts';
 import { given, TimeRangeInput } from '../filter-input.ts';
 import { inPlace, newestFirst } from '../newest-first.ts';
 import { pagePrice } from '../prices.ts';
@@ -34,18 +36,26 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
       nullable: true,
       description: 'Name of the object at the time of the change; null if it has none.',
     }),
-    before: t.expose('before', {
+    before: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'Values before the change; null if there were none.',
+      description:
+        'Values before the change; null if there were none. The webhook of an alert rule is shown as in `AlertRule`.',
+      resolve: (entry, _args, context) => valuesOf(entry, entry.before, context),
     }),
-    after: t.expose('after', {
+    after: t.field({
       type: 'JSON',
       nullable: true,
-      description: 'Values after the change; null if there are none.',
+      description:
+        'Values after the change; null if there are none. The webhook of an alert rule is shown as in `AlertRule`.',
+      resolve: (entry, _args, context) => valuesOf(entry, entry.after, context),
     }),
   }),
 });
+
+function valuesOf({ targetType }: { targetType: string }, stored: unknown, context: GraphQLContext): unknown {
+  return targetType === 'alert_rule' ? shownRule(stored, context) : stored;
+}
 
 const AuditEntryConnection = builder.connectionObject(
   {

@@ -12,6 +12,7 @@ import { builder } from '../builder.ts';
 import { enumOf } from '../enums.ts';
 import { Queue } from '../refs.ts';
 import { Selection } from '../selection.ts';
+import { shownWebhookUrl } from './webhook-url.ts';
 
 export const AlertKind = enumOf(
   'AlertKind',
@@ -106,7 +107,11 @@ export const AlertRule = builder.prismaObject('AlertRule', {
       description:
         'How long the condition must hold before an alert fires, and be over before it resolves, which takes a minute at least.',
     }),
-    webhookUrl: t.exposeString('webhookUrl', { description: 'URL to which notifications are sent.' }),
+    webhookUrl: t.string({
+      description:
+        'URL to which notifications are sent. A client that may not call `updateAlertRule` gets its scheme and host only, such as `https://hooks.slack.com/…`, as the rest may be a secret.',
+      resolve: ({ webhookUrl }, _args, context) => shownWebhookUrl(webhookUrl, context),
+    }),
     format: t.field({
       type: AlertFormat,
       description: 'Body of the notifications.',

@@ -5,7 +5,7 @@ import { graphql, type ResultOf } from '../graphql.ts';
 export const Alerts = graphql(`
   query Alerts {
     alertRules {
-      id kind threshold windowSeconds webhookUrl format silencedUntil evaluatedAt problem
+      id kind threshold windowSeconds forSeconds webhookUrl format silencedUntil evaluatedAt problem
       queue { id name }
       firing { id queueName cause firedAt firingNotificationId }
       lastNotification { sentAt failedAt attempts error }

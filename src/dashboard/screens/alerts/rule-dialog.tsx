@@ -14,11 +14,14 @@ import {
   ALERT_KINDS,
   type AlertKind,
   draftOfRule,
+  FIRST_RULE,
   inputOfChange,
   inputOfRule,
   type RuleDraft,
   sentenceOfRule,
+  WINDOWS,
 } from '../../model/alerts.ts';
+import { seconds } from '../../model/format.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
 import { May } from '../../shell/rights.ts';
@@ -32,7 +35,6 @@ export interface MadeSecret {
 }
 
 const KIND_NAMES = Object.keys(ALERT_KINDS) as AlertKind[];
-const FIRST: RuleDraft = { kind: 'OLDEST_DUE', queueId: '', threshold: '300', webhookUrl: '', isSlack: false };
 
 /** @param rule the one to change; null for a new one */
 export function RuleDialog({
@@ -44,10 +46,10 @@ export function RuleDialog({
   onDone: (made: MadeSecret | null) => void;
   onClose: () => void;
 }) {
-  const [draft, setDraft] = useState(() => (rule === null ? FIRST : draftOfRule(rule)));
+  const [draft, setDraft] = useState(() => (rule === null ? FIRST_RULE : draftOfRule(rule)));
   const [isRotated, setRotated] = useState(false);
   const [problems, setProblems] = useState<ReadonlyMap<string, string>>(new Map());
-  const { threshold } = ALERT_KINDS[draft.kind];
+  const { threshold, hasWindow } = ALERT_KINDS[draft.kind];
   const { isSlack } = draft;
   const edit = (change: Partial<RuleDraft>) => setDraft({ ...draft, ...change });
   const save = async () => {
@@ -73,11 +75,7 @@ export function RuleDialog({
   return (
     <Dialog
       title={rule === null ? 'Make an alert rule?' : 'Change this rule?'}
-      lead={
-        rule === null
-          ? 'It fires when its condition has held for a minute, and is over when it has not held for a minute. What is counted is that of the last 15 min.'
-          : sentenceOfRule(rule)
-      }
+      lead={rule === null ? undefined : sentenceOfRule(rule)}
       deed={{ label: rule === null ? 'Make the rule' : 'Save', run: save }}
       onClose={onClose}
     >
@@ -96,6 +94,39 @@ export function RuleDialog({
           )}
         </Field>
       )}
+      {hasWindow && (
+        <Field label="Within" problem={problems.get('windowSeconds')}>
+          {(id) => (
+            <select
+              id={id}
+              className="input"
+              value={draft.windowSeconds}
+              onChange={({ target }) => edit({ windowSeconds: Number(target.value) })}
+            >
+              {WINDOWS.map((window) => (
+                <option key={window} value={window}>
+                  {seconds(window)}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+      )}
+      <Field label="Seconds until it fires" problem={problems.get('forSeconds')}>
+        {(id) => (
+          <>
+            <input
+              id={id}
+              className="input"
+              inputMode="numeric"
+              autoComplete="off"
+              value={draft.forSeconds}
+              onChange={({ target }) => edit({ forSeconds: target.value })}
+            />
+            <small>Its condition must hold for so long, and be over for as long, a minute at least.</small>
+          </>
+        )}
+      </Field>
       <Field label="Webhook" problem={problems.get('webhookUrl')}>
         {(id) => (
           <input
