@@ -58,6 +58,7 @@ export async function makeLiveStates(
       startActions(operate, db, queues),
       failSome(operate),
       changeSettings(operate, queues),
+      raiseAlerts(seeding, db),
     ]);
     return { jobs: { ...waiting, ...images, ...holding, ...probing, ...gone }, actions };
   } finally {
@@ -169,4 +170,35 @@ async function isIn(db: pg.Pool, id: string, status: string): Promise<void> {
   await waitFor(async () => (await db.query('select from job where id = $1 and status = $2', [id, status])).rowCount, {
     message: `job ${id} to be ${status}`,
   });
+}
+
+/** Two rules: the alert of one fires, that of the other is over. */
+async function raiseAlerts({ graphql, queues }: Seeding, db: pg.Pool): Promise<void> {
+  const make = async (input: object): Promise<string> => {
+    const { createAlertRule } = await graphql.query(
+      `mutation R($input: CreateAlertRuleInput!) {
+         createAlertRule(input: $input) { ... on CreateAlertRulePayload { rule { id } } ... on Error { message } } }`,
+      { input },
+    );
+    return createAlertRule.rule.id;
+  };
+  const { queue } = await graphql.query('{ queue(name: "order-events") { webhookUrl } }');
+  const webhookUrl = new URL('/alerts', queue.webhookUrl).href;
+  const ofJobs = await make({ kind: 'OLDEST_DUE', queueId: queues['search-index'], threshold: 120, webhookUrl });
+  const ofWorkers = await make({ kind: 'NO_WORKER', format: 'SLACK', webhookUrl });
+  // Written as they would be in some minutes. The condition of the first one holds, so it goes on firing.
+  await db.query(
+    `insert into alert (account_id, rule_id, queue_id, queue_name, state, since, fired_at, resolved_at, value, cause, resolution)
+     select r.account_id, r.id, r.queue_id, v.queue_name, v.state, now() - v.since::interval, now() - v.fired::interval,
+            now() - v.resolved::interval, v.value, v.cause, v.resolution
+       from (values ($1, 'search-index', 'firing', '8 min', '7 min', null, 540,
+                     'The oldest due job of search-index has waited for 9 min; the limit is 2 min.', null),
+                    ($2, null, 'resolved', '2 h', '119 min', '95 min', 1,
+                     'No worker has been seen for 30 s, so nothing is delivered. Start one, or look at its log.', 'condition_over')
+            ) v(rule_id, queue_name, state, since, fired, resolved, value, cause, resolution)
+       join alert_rule r on r.id = v.rule_id
+     on conflict (rule_id, coalesce(queue_id, '')) where state <> 'resolved'
+       do update set state = excluded.state, fired_at = excluded.fired_at`,
+    [ofJobs, ofWorkers],
+  );
 }

@@ -72,3 +72,11 @@ it('has actions, an audit log and dead letters of several causes', async () => {
   expect(new Set(auditLog.nodes.map(({ action }: { action: string }) => action)).size).toBeGreaterThan(8);
   expect(errorGroups.length).toBeGreaterThan(8);
 });
+
+it('has an alert that fires, and one that is over', async () => {
+  const { alerts, alertRules } = await service.graphql.query(
+    '{ alerts(first: 10) { nodes { state cause } } alertRules { format } }',
+  );
+  expect(alerts.nodes.map(({ state }: { state: string }) => state).sort()).toEqual(['FIRING', 'RESOLVED']);
+  expect(alertRules).toEqual([{ format: 'JOBFERRY' }, { format: 'SLACK' }]);
+});
