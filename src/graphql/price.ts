@@ -104,11 +104,9 @@ function priceOfNode(node: SelectionNode, type: GraphQLNamedType, pricing: Prici
     const { field: own = 1, multiplier = 1 } = ownPrice(field, node, pricing);
     const named = getNamedType(field.type);
     const below = node.selectionSet === undefined ? NOTHING : priceOfSelection(node.selectionSet, named, pricing);
-    if (isConnection(named)) return { once: own + below.once + multiplier * below.perItem, perItem: 0 };
+    if (isPage(named)) return { once: own + below.once + multiplier * below.perItem, perItem: 0 };
     const price = own + Math.max(multiplier, 0) * (below.once + below.perItem);
-    return isConnection(type) && IS_PER_ITEM.has(field.name)
-      ? { once: 0, perItem: price }
-      : { once: price, perItem: 0 };
+    return isPage(type) && IS_PER_ITEM.has(field.name) ? { once: 0, perItem: price } : { once: price, perItem: 0 };
   }
   const fragment = node.kind === Kind.FRAGMENT_SPREAD ? pricing.fragments.get(node.name.value) : node;
   if (fragment === undefined) return NOTHING;
@@ -118,10 +116,11 @@ function priceOfNode(node: SelectionNode, type: GraphQLNamedType, pricing: Prici
 }
 
 const NOTHING: SelectionPrice = { once: 0, perItem: 0 };
-const IS_PER_ITEM: ReadonlySet<string> = new Set(['nodes', 'edges']);
+/** Of pages, and of the groups of jobs. Their other fields exist once. */
+const IS_PER_ITEM: ReadonlySet<string> = new Set(['nodes', 'edges', 'groups']);
 
-function isConnection(type: GraphQLNamedType): boolean {
-  return isObjectType(type) && type.name.endsWith('Connection');
+function isPage(type: GraphQLNamedType): boolean {
+  return isObjectType(type) && (type.name.endsWith('Connection') || type.name === 'JobGroups');
 }
 
 function ownPrice(

@@ -26,7 +26,7 @@ export function createSavedViews({ db }: Pick<Context, 'db'>) {
       return outcome.id;
     },
 
-    /** Deletes a saved view, whoever saved it. @throws JobferryError `not_found`, `unavailable` */
+    /** Deletes a saved view, also one that another person saved. @throws JobferryError `not_found`, `unavailable` */
     async delete(account: Account, viewId: string): Promise<void> {
       if (!isId(viewId) || !(await deleteSavedView(db, authorOf(account), viewId))) throw notFound('saved view');
     },

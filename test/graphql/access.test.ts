@@ -45,6 +45,7 @@ it('every text is plain, or hidden on purpose', () => {
     'Job.payloadText',
     'JobConnection.hint',
     'JobGroup.value',
+    'JobGroups.hint',
     'PayloadSuggestion.value',
     'QueueHold.reason',
     'Receipt.responseBody',

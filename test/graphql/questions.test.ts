@@ -286,6 +286,32 @@ describe('counts', () => {
     ]);
   });
 
+  it('by a path that never occurred, with a hint', async () => {
+    const hintOf = async (input: object) => {
+      const { jobGroups } = await graphql.query(
+        `query G($by: [JobDimension!]!, $path: String, $filter: JobFilter) {
+          jobGroups(first: 1000, by: $by, path: $path, filter: $filter) { hint groups { value } }
+        }`,
+        { by: ['PAYLOAD'], ...input },
+      );
+      return jobGroups.hint;
+    };
+    expect(await hintOf({ path: 'Customer.id' })).toBe(
+      'no recent payload has the path Customer.id: did you mean customer.id?',
+    );
+    expect(await hintOf({ path: 'zzz' })).toBe('no recent payload has the path zzz');
+    // An object: it is there, but has no text, number or boolean.
+    expect(await hintOf({ path: 'customer' })).toBeNull();
+    expect(await hintOf({ path: 'customer.id' })).toBeNull();
+    expect(await hintOf({ path: 'customer.id', filter: { payload: { path: 'kunde', value: 1 } } })).toBe(
+      'no recent payload has the path kunde',
+    );
+    expect(await hintOf({ by: ['STATE'], filter: { payload: { path: 'kunde', value: 1 } } })).toBe(
+      'no recent payload has the path kunde',
+    );
+    expect(await hintOf({ by: ['STATE'] })).toBeNull();
+  });
+
   it('failures by customer', async () => {
     const by = { by: ['PAYLOAD'], path: 'customer.id' };
     const dead = await graphql.query(GROUPS, { ...by, filter: { states: ['DEAD'] } });

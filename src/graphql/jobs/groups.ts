@@ -57,7 +57,13 @@ const JobGroup = builder.objectRef<JobGroupShape>('JobGroup').implement({
   }),
 });
 
-const JobGroups = builder.objectRef<{ groups: JobGroupShape[]; first: number }>('JobGroups').implement({
+interface JobGroupsShape {
+  groups: JobGroupShape[];
+  first: number;
+  hint: () => Promise<string | null>;
+}
+
+const JobGroups = builder.objectRef<JobGroupsShape>('JobGroups').implement({
   description: 'Jobs counted by one or more dimensions.',
   fields: (t) => ({
     groups: t.field({
@@ -72,6 +78,13 @@ const JobGroups = builder.objectRef<{ groups: JobGroupShape[]; first: number }>(
     jobCount: t.int({
       description: 'Number of jobs in all groups.',
       resolve: ({ groups }) => groups.reduce((total, { count }) => total + count, 0),
+    }),
+    hint: t.string({
+      complexity: PRICE.payloadSuggestions,
+      nullable: true,
+      description:
+        'Why no job is counted by a value: recent payloads do not have the path, or what the payload condition of the filter asks for. Null if a group has a value, or jobs are counted by no path and there are some, or there is no such reason.',
+      resolve: ({ hint }) => hint(),
     }),
   }),
 });
@@ -100,8 +113,20 @@ builder.queryFields((t) => ({
     },
     resolve: async (_root, { by, path, filter, first }, { services, account }) => {
       const dimensions: readonly JobDimension[] = by;
-      const groups = await services.jobs.groups(account, toJobFilter(filter), dimensions, path ?? null);
-      return { groups, first: Math.min(Math.max(first, 0), MAX_FIRST) };
+      const jobs = toJobFilter(filter);
+      const groups = await services.jobs.groups(account, jobs, dimensions, path ?? null);
+      const isExplained = path == null ? groups.length > 0 : groups.some(({ value }) => value !== null);
+      return {
+        groups,
+        first: Math.min(Math.max(first, 0), MAX_FIRST),
+        hint: async () => {
+          if (isExplained) return null;
+          const byFilter = groups.length === 0 ? await services.jobs.payloadHint(account, jobs) : null;
+          if (byFilter !== null || path == null) return byFilter;
+          const payload = { kind: 'test', path, op: 'EXISTS', value: null } as const;
+          return services.jobs.payloadHint(account, { ...jobs, payload });
+        },
+      };
     },
   }),
 }));

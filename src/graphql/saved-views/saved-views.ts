@@ -83,7 +83,7 @@ builder.mutationFields((t) => ({
   }),
   deleteSavedView: t.field({
     type: DeleteSavedViewPayload,
-    description: 'Deletes a saved view, whoever saved it.',
+    description: 'Deletes a saved view, also one that another person saved.',
     errors: { types: [NotFoundError] },
     args: { id: t.arg.id({ required: true, description: 'Id of the view.' }) },
     resolve: (_root, { id }, { services, account }) =>
