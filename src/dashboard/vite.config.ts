@@ -43,6 +43,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
 /** Scripts that only another one loads, so that what it has is there. */
 const WITHIN: readonly (readonly [inner: string, outer: string])[] = [
   ['charts', 'queue'],
+  ['purge-dialog', 'queue-settings'],
   ['first-run', 'queues'],
 ];
 
@@ -52,6 +53,7 @@ const SHARED: readonly (readonly [script: string, ...users: string[]])[] = [
   ['limits', 'queue', 'queues'],
   ['repair', 'actions', 'dead-letters'],
   ['repair', 'actions', 'bulk'],
+  ['bulk', 'bulk', 'purge-dialog'],
 ];
 
 /**

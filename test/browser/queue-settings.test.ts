@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { verifySignature } from '../support/receiver.ts';
 import { openReceiver } from '../support/service.ts';
-import { placesOf } from './checks.ts';
+import { axeViolations, placesOf } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
 import { openPage, useBrowser } from './page.ts';
 import { settled } from './screens.ts';
@@ -124,6 +124,40 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     await typeName(page, question, 'orders');
     await page.waitForURL('**/actions/**');
     await says(page, /^Done: 3 jobs were cancelled\.$/);
+  });
+
+  it('ask at once when they are come to from the queue, and ask again when the number has changed', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver());
+    await account.operate.publish('orders', ['{}', '{}', '{}'], 3600);
+    const watched = await openPage(account.session);
+    const { page } = watched;
+    await page.goto('/queues/orders');
+    await settled(watched);
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('link', { name: 'Purge…' }).click();
+    await page.getByRole('dialog', { name: 'Cancel 3 waiting jobs of orders?' }).waitFor();
+    await account.operate.publish('orders', ['{}'], 3600);
+    await page.keyboard.type('orders');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('The number has changed').waitFor();
+    const question = page.getByRole('dialog', { name: 'Cancel 4 waiting jobs of orders?' });
+    expect(await axeViolations(page)).toEqual([]);
+    await question.getByRole('button', { name: 'Cancel 4 and purge orders' }).click();
+    await page.waitForURL('**/actions/**');
+    await says(page, /^Done: 4 jobs were cancelled\.$/);
+  });
+
+  it('cannot purge a queue in which nothing waits', async () => {
+    const account = await service.openAccount();
+    await account.createQueue('orders', await openReceiver());
+    const page = await showSettings(account);
+    await page.getByRole('button', { name: 'Purge…' }).click();
+    const question = page.getByRole('dialog', { name: 'Nothing waits in orders' });
+    await question.waitFor();
+    await page.keyboard.type('orders');
+    await page.keyboard.press('Control+Enter');
+    expect(await question.isVisible()).toBe(true);
   });
 
   it('delete a queue once its name is typed', async () => {

@@ -1,5 +1,5 @@
 import { graphql, type ResultOf } from '../graphql.ts';
-import { ActionNow, QueueNow } from './fragments.ts';
+import { QueueNow } from './fragments.ts';
 
 export const QueueSettings = graphql(
   `
@@ -53,14 +53,13 @@ export const Encrypt = graphql(`
   }
 `);
 
-export const Purge = graphql(
-  `
-  mutation Purge($id: ID!) {
-    purgeQueue(id: $id) { ... on PurgeQueuePayload { action { ...ActionNow } } ... on Error { message } }
+export const Purge = graphql(`
+  mutation Purge($id: ID!, $dryRun: Boolean!) {
+    purgeQueue(id: $id, dryRun: $dryRun) {
+      ... on PurgeQueuePayload { matched action { id } } ... on Error { message }
+    }
   }
-`,
-  [ActionNow],
-);
+`);
 
 export const DeleteQueue = graphql(`
   mutation DeleteQueue($id: ID!) { deleteQueue(id: $id) { ... on DeleteQueuePayload { id } ... on Error { message } } }

@@ -1,7 +1,7 @@
-import { type ComponentProps, type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
 import { request } from '../../graphql/client.ts';
-import { DeleteQueue, Encrypt, Purge, type QueueOfSettings } from '../../graphql/operations/queue-settings.ts';
+import { DeleteQueue, Encrypt, type QueueOfSettings } from '../../graphql/operations/queue-settings.ts';
 import { type Outcome, outcomeOf } from '../../graphql/outcome.ts';
 import { count, many, number } from '../../model/format.ts';
 import { openJobs, waitingJobs } from '../../model/queue-condition.ts';
@@ -9,11 +9,12 @@ import { may } from '../../model/rights.ts';
 import { changeQueue } from '../../parts/change-queue.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { followAction } from '../../shell/followed-actions.ts';
 import { leaveFreely } from '../../shell/leave.ts';
 import { useRights } from '../../shell/rights.ts';
 import { NamedDialog } from './named-dialog.tsx';
 import { Secret } from './secret.tsx';
+
+const PurgeDialog = lazy(() => import('./purge-dialog.tsx'));
 
 interface Props {
   queue: QueueOfSettings;
@@ -121,23 +122,19 @@ function Encryption({ queue: { id, name, payloadsEncrypted: isOn }, onChanged }:
   );
 }
 
-/** A deed that cannot be undone: the name of the queue has to be typed. */
+/** A deed that cannot be undone: the name of the queue has to be typed. A link to it, `#purge`, asks at once. */
 function NamedRow({
   id,
   verb,
-  figures,
-  run,
+  dialog,
   children,
-  ...question
-}: Pick<ComponentProps<typeof NamedDialog>, 'name' | 'title' | 'lead'> & {
+}: {
   id: string;
   verb: string;
-  figures: ComponentProps<typeof Price>['figures'];
-  run: (close: () => void) => Promise<string | null>;
+  dialog: (close: () => void) => ReactNode;
   children: ReactNode;
 }) {
-  const [isAsking, setAsking] = useState(false);
-  const close = () => setAsking(false);
+  const [isAsking, setAsking] = useState(location.hash === `#${id}`);
   return (
     <DangerRow
       id={id}
@@ -147,13 +144,7 @@ function NamedRow({
           {verb}…
         </button>
       }
-      dialog={
-        isAsking && (
-          <NamedDialog {...question} label={`${verb} ${question.name}`} run={() => run(close)} onClose={close}>
-            <Price figures={figures} />
-          </NamedDialog>
-        )
-      }
+      dialog={isAsking && <Suspense fallback={null}>{dialog(() => setAsking(false))}</Suspense>}
     >
       {children}
     </DangerRow>
@@ -161,35 +152,18 @@ function NamedRow({
 }
 
 function PurgeRow({ queue, onGone }: Props) {
-  const { id, name, depth } = queue;
   const [, navigate] = useLocation();
-  const waiting = waitingJobs(queue);
-  const inFlight = openJobs(queue) - waiting;
-  const run = (close: () => void) =>
-    deed(async () => outcomeOf((await request(Purge, { id })).purgeQueue), {
-      failed: `${name} not purged`,
-      close,
-      onDone: ({ action }) => {
-        onGone();
-        if (action !== null) followAction(action.id);
-        leaveFreely(() => navigate(action === null ? '/actions' : `/actions/${action.id}`));
-      },
-    });
+  const onStarted = (actionId: string) => {
+    onGone();
+    leaveFreely(() => navigate(`/actions/${actionId}`));
+  };
   return (
     <NamedRow
       id="purge"
       verb="Purge"
-      name={name}
-      title={`Cancel ${many(waiting, 'waiting job')} of ${name}?`}
-      lead="A cancelled job leaves no dead letter: it cannot be replayed."
-      figures={[
-        [number(waiting), 'jobs are cancelled'],
-        [number(inFlight), 'in flight go on'],
-        [number(depth?.scheduled ?? 0), 'of them are scheduled'],
-      ]}
-      run={run}
+      dialog={(close) => <PurgeDialog queue={queue} onStarted={onStarted} onClose={close} />}
     >
-      Cancels every job that waits: {many(waiting, 'job')} now. The queue stays.
+      Cancels every job that waits: {many(waitingJobs(queue), 'job')} now. The queue stays.
     </NamedRow>
   );
 }
@@ -213,15 +187,24 @@ function DeleteRow({ queue, onGone }: Props) {
     <NamedRow
       id="delete"
       verb="Delete"
-      name={name}
-      title={`Delete the queue ${name}?`}
-      lead="Publishing to it is refused from then on. This cannot be undone."
-      figures={[
-        [number(waiting), 'waiting jobs die'],
-        [count(deadLetters.totalCount, deadLetters.totalCountExact), 'dead letters are removed'],
-        [number(inFlight), 'jobs in flight'],
-      ]}
-      run={run}
+      dialog={(close) => (
+        <NamedDialog
+          name={name}
+          title={`Delete the queue ${name}?`}
+          lead="Publishing to it is refused from then on. This cannot be undone."
+          label={`Delete ${name}`}
+          run={() => run(close)}
+          onClose={close}
+        >
+          <Price
+            figures={[
+              [number(waiting), 'waiting jobs die'],
+              [count(deadLetters.totalCount, deadLetters.totalCountExact), 'dead letters are removed'],
+              [number(inFlight), 'jobs in flight'],
+            ]}
+          />
+        </NamedDialog>
+      )}
     >
       Its waiting jobs die, its dead letters are removed, and its name is free at once. Its jobs are found by id until
       their retention ends.

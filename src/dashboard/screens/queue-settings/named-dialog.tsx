@@ -7,6 +7,7 @@ export function NamedDialog({
   lead,
   name,
   label,
+  isDisabled = false,
   run,
   onClose,
   children,
@@ -15,6 +16,7 @@ export function NamedDialog({
   lead: string;
   name: string;
   label: string;
+  isDisabled?: boolean;
   run: Deed['run'];
   onClose: () => void;
   children: ReactNode;
@@ -25,7 +27,7 @@ export function NamedDialog({
     <Dialog
       title={title}
       lead={lead}
-      deed={{ label, run, isDanger: true, isDisabled: text.trim() !== name }}
+      deed={{ label, run, isDanger: true, isDisabled: isDisabled || text.trim() !== name }}
       onClose={onClose}
     >
       {children}

@@ -1,0 +1,54 @@
+import { request } from '../../graphql/client.ts';
+import { Purge, type QueueOfSettings } from '../../graphql/operations/queue-settings.ts';
+import { outcomeOf } from '../../graphql/outcome.ts';
+import { many, NONE, number } from '../../model/format.ts';
+import { openJobs, waitingJobs } from '../../model/queue-condition.ts';
+import { Price } from '../../parts/dialog.tsx';
+import { DeedNotes, usePricedDeed } from '../../parts/priced-deed.tsx';
+import { NamedDialog } from './named-dialog.tsx';
+
+/** Asks before a queue is purged: the number is that of a dry run, and the name of the queue has to be typed. */
+export default function PurgeDialog({
+  queue,
+  onStarted,
+  onClose,
+}: {
+  queue: QueueOfSettings;
+  onStarted: (actionId: string) => void;
+  onClose: () => void;
+}) {
+  const { id, name, depth } = queue;
+  const priced = usePricedDeed({
+    key: ['purge', id],
+    ask: async (dryRun) => outcomeOf((await request(Purge, { id, dryRun })).purgeQueue),
+    onStarted,
+  });
+  const { matched } = priced;
+  const what = matched === null ? 'all' : number(matched);
+  return (
+    <NamedDialog
+      name={name}
+      title={
+        matched === null
+          ? `Cancel all that waits in ${name}?`
+          : matched === 0
+            ? `Nothing waits in ${name}`
+            : `Cancel ${many(matched, 'waiting job')} of ${name}?`
+      }
+      lead="A cancelled job leaves no dead letter: it cannot be replayed."
+      label={`Cancel ${what} and purge ${name}`}
+      isDisabled={priced.isBusy || !matched}
+      run={priced.run}
+      onClose={onClose}
+    >
+      <Price
+        figures={[
+          [matched === null ? '…' : number(matched), 'jobs are cancelled'],
+          [number(openJobs(queue) - waitingJobs(queue)), 'in flight go on'],
+          [depth === null ? NONE : number(depth.scheduled), 'are scheduled'],
+        ]}
+      />
+      <DeedNotes priced={priced} refused={`${name} is not purged`} />
+    </NamedDialog>
+  );
+}
