@@ -73,7 +73,7 @@ const CONFINED: readonly [library: RegExp, parts: readonly string[]][] = [
   [/^@opentelemetry\//, ['tracing']],
   [/^pino$/, ['log']],
   [/^prom-client$/, ['metrics']],
-  [/^(react|react-dom|wouter|vite|gql\.tada|graphql-sse|@tanstack|@vitejs)(\/|$)/, ['dashboard']],
+  [/^(react|react-dom|wouter|vite|gql\.tada|@tanstack|@vitejs)(\/|$)/, ['dashboard']],
 ];
 
 /**

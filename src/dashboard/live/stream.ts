@@ -1,4 +1,3 @@
-import { createClient } from 'graphql-sse';
 import { DASHBOARD_HEADER, urlOf } from '../graphql/client.ts';
 import { textOf } from '../graphql/graphql.ts';
 import { Live } from '../graphql/operations/live.ts';
@@ -6,49 +5,48 @@ import { signedOut } from '../session.ts';
 import type { StreamEvents } from './connection.ts';
 import type { FullWatch } from './watch-list.ts';
 
-interface LiveResult {
-  live: { queues?: object[]; jobs?: object[]; action?: object | null }[];
+interface Message {
+  data?: { live: { queues?: object[]; jobs?: object[]; action?: object | null }[] } | null;
 }
 
-/** Opens the subscription `live` over server-sent events. Returns a function that closes it. */
-export function openStream(watch: FullWatch, { onByte, onObjects, onEnd }: StreamEvents): () => void {
-  const client = createClient({
-    url: urlOf('graphql'),
-    headers: { ...DASHBOARD_HEADER },
+/**
+ * Opens the subscription `live` over server-sent events. Returns a function that closes it. `LiveConnection` decides when to
+ * connect again.
+ */
+export function openStream(watch: FullWatch, events: StreamEvents): () => void {
+  const closing = new AbortController();
+  read(watch, events, closing.signal).then(events.onEnd, events.onEnd);
+  return () => closing.abort();
+}
+
+/** Resolves at the end of the stream, and rejects if it breaks. */
+async function read(watch: FullWatch, { onByte, onObjects }: StreamEvents, signal: AbortSignal): Promise<void> {
+  const response = await fetch(urlOf('graphql'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...DASHBOARD_HEADER },
+    body: JSON.stringify({ query: textOf(Live), variables: { watch } }),
     credentials: 'same-origin',
-    // `LiveConnection` decides when to connect again.
-    retryAttempts: 0,
-    fetchFn: async (url: string, init: RequestInit) => {
-      const response = await fetch(url, init);
-      if (response.status === 401) signedOut();
-      return response.ok ? withBytesSeen(response, onByte) : response;
-    },
+    signal,
   });
-  const stop = client.subscribe<LiveResult>(
-    { query: textOf(Live), variables: { watch } },
-    {
-      next: ({ data }) => {
-        if (data) onObjects(data.live.flatMap((event) => event.queues ?? event.jobs ?? event.action ?? []));
-        else onEnd();
-      },
-      error: onEnd,
-      complete: onEnd,
-    },
-  );
-  return () => {
-    stop();
-    client.dispose();
-  };
-}
-
-/** The library skips comments, which are the proof that a quiet stream still lives. */
-function withBytesSeen(response: Response, onByte: () => void): Response {
+  if (response.status === 401) signedOut();
+  if (!response.ok || response.body === null) return;
   onByte();
-  const seen = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      onByte();
-      controller.enqueue(chunk);
-    },
-  });
-  return new Response(response.body?.pipeThrough(seen) ?? null, response);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (true) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    // Also the comments, which are the proof that a quiet stream still lives.
+    onByte();
+    const blocks = (text + value).split('\n\n');
+    text = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const json = /^event: next\ndata: (.*)/.exec(block)?.[1];
+      if (json === undefined) continue;
+      const { data } = JSON.parse(json) as Message;
+      // A refusal: nothing follows.
+      if (data == null) return;
+      onObjects(data.live.flatMap((event) => event.queues ?? event.jobs ?? event.action ?? []));
+    }
+  }
 }
