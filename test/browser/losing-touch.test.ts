@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { addressOf, relayDatabase, startTcpRelay, type TcpRelay } from '../support/tcp-relay.ts';
 import { NO_BROWSER } from './no-browser.ts';
@@ -67,6 +68,81 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     await page.getByText('This list could not be loaded.').waitFor({ state: 'detached', timeout: 40_000 });
     await page.getByRole('button', { name: /^Live/ }).waitFor({ timeout: 30_000 });
   }, 120_000);
+
+  /**
+   * Lets requests be answered as by a process of the release before, while `isOld` says so: the real server gets them with a
+   * field that it does not know, and refuses them as an older one refuses a field of this page.
+   */
+  async function answerAsOlder(page: Page, isOld: () => boolean): Promise<void> {
+    await page.route('**/graphql', async (route) => {
+      const sent = route.request().postDataJSON() as { query: string };
+      if (!isOld()) return route.fallback();
+      const query = sent.query.replace('{', '{ fieldOfTheNextRelease');
+      await route.fulfill({ response: await route.fetch({ postData: { ...sent, query } }) });
+    });
+  }
+  const OTHER = 'Another version of Jobferry answered,';
+
+  it('says that another version answered, keeps what it shows, and goes on when its own answers', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    let isOld = false;
+    await answerAsOlder(page, () => isOld);
+    await page.goto('/jobs?q=queue:order-events');
+    await settled(watched);
+    const rows = page.locator('tbody tr');
+    const count = await rows.count();
+    expect(count).toBeGreaterThan(0);
+    expect(await page.getByText(OTHER, { exact: true }).count()).toBe(0);
+
+    watched.announce(/answer 400|status of 400/);
+    isOld = true;
+    // Paused and resumed: everything is read again, and the stream stays.
+    await page.keyboard.press('.');
+    await page.keyboard.press('.');
+    await page.getByText(OTHER, { exact: true }).waitFor();
+    await page.getByText('This list could not be loaded.').waitFor();
+    expect(await rows.count()).toBe(count);
+    isOld = false;
+    await page.getByText(OTHER, { exact: true }).waitFor({ state: 'detached', timeout: 40_000 });
+    await page.getByText('This list could not be loaded.').waitFor({ state: 'detached', timeout: 40_000 });
+    expect(await rows.count()).toBe(count);
+  }, 120_000);
+
+  it('comes up by itself when it was loaded while another version answered', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    let isOld = true;
+    watched.announce(/answer 400|status of 400/);
+    await answerAsOlder(page, () => isOld);
+    await page.goto('/queues/order-events');
+    await page.getByText(OTHER, { exact: true }).waitFor();
+    isOld = false;
+    await page.getByText(OTHER, { exact: true }).waitFor({ state: 'detached', timeout: 40_000 });
+    await settled(watched);
+    expect(await page.locator('h1').innerText()).toMatch(/^Moving|^Idle/);
+    await page.getByRole('button', { name: /^Live/ }).waitFor({ timeout: 40_000 });
+  }, 120_000);
+
+  it('works with a later version, whose answers have more than it asked for', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.route('**/graphql', async (route) => {
+      if (route.request().headers().accept === 'text/event-stream') return route.fallback();
+      const response = await route.fetch();
+      const answer = (await response.json()) as { data: Record<string, unknown> };
+      const { server } = answer.data as { server?: { version: string } };
+      if (server !== undefined) server.version = '99.0.0';
+      await route.fulfill({ response, json: { ...answer, data: { ...answer.data, fieldOfTheNextRelease: [{}] } } });
+    });
+    await page.goto('/jobs?q=queue:order-events');
+    await page.getByText('A new version of this page is ready.').waitFor();
+    await page.locator('tbody tr').first().waitFor();
+    await page.goto('/');
+    await page.getByText('A new version of this page is ready.').waitFor();
+    await page.locator('tbody tr').first().waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
 
   it('asks to sign in once its session has ended, and comes back to the same address', async () => {
     const session = await signInAt(service.api.baseUrl, service.key);

@@ -63,6 +63,7 @@ describe('a failed request', () => {
     ]);
     expect(new RequestError('refused', '', { at: 0 }).passes).toBe(false);
     expect(new RequestError('network', '', { at: 0 }).passes).toBe(true);
+    expect(new RequestError('version', '', { at: 0 }).passes).toBe(true);
   });
 
   it('is repeated after 1 s to 30 s, or as the server asks', () => {

@@ -11,6 +11,9 @@ export function urlOf(path: string): string {
   return new URL(path, document.baseURI).href;
 }
 
+/** What is asked for is in the schema that the page was built with, so the process that refuses it has another one. */
+const OTHER = 'A process of another version of Jobferry answered, which does not know what this page asks for.';
+
 /** Sends one operation. Throws a `RequestError`; refusals that the schema knows are results, see `outcomeOf`. */
 export async function request<Result, Variables>(
   operation: Operation<Result, Variables>,
@@ -21,8 +24,10 @@ export async function request<Result, Variables>(
   const body = await bodyOf(response);
   if (!response.ok) {
     if (response.status === 401) signedOut();
-    const message = body?.error ?? body?.errors?.[0]?.message ?? `The server answered ${response.status}.`;
-    throw new RequestError(kindOfStatus(response.status), message, {
+    const [failure] = body?.errors ?? [];
+    const isOther = failure?.extensions?.code === 'GRAPHQL_VALIDATION_FAILED';
+    const message = body?.error ?? failure?.message ?? `The server answered ${response.status}.`;
+    throw new RequestError(isOther ? 'version' : kindOfStatus(response.status), isOther ? OTHER : message, {
       at: serverNow(),
       status: response.status,
       retryAfterMs: retryAfterOf(response),
@@ -56,7 +61,7 @@ async function send(body: string, signal?: AbortSignal): Promise<Response> {
 interface Body {
   data?: unknown;
   error?: string;
-  errors?: { message: string }[];
+  errors?: { message: string; extensions?: { code?: string } }[];
 }
 
 /** Null if the body is no JSON, as when a proxy answers. */

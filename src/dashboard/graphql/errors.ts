@@ -1,8 +1,9 @@
 /**
  * Why a request has no result. `signed-out`: there is no session any more. `refused`: the same request will be refused
  * again. `busy`: the server or a limit says to try later. `server`: the server failed. `network`: there was no answer.
+ * `version`: a process of another version answered, as during a rolling upgrade.
  */
-export type FailureKind = 'signed-out' | 'refused' | 'busy' | 'server' | 'network';
+export type FailureKind = 'signed-out' | 'refused' | 'busy' | 'server' | 'network' | 'version';
 
 export class RequestError extends Error {
   override readonly name = 'RequestError';
@@ -30,7 +31,7 @@ export class RequestError extends Error {
 
   /** Whether the same request may succeed in a moment. */
   get passes(): boolean {
-    return this.kind === 'busy' || this.kind === 'server' || this.kind === 'network';
+    return this.kind !== 'signed-out' && this.kind !== 'refused';
   }
 }
 

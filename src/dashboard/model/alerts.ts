@@ -15,7 +15,7 @@ export type AlertKind =
 
 interface KindWords {
   label: string;
-  /** Whether it watches queues, and whether it counts in a window. */
+  /** Whether it watches queues, and whether it counts what was of late. */
   ofQueues: boolean;
   hasWindow?: boolean;
   /** What its number is, and its default; null for a kind without one. */

@@ -1,4 +1,6 @@
+import { useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
+import { queryClient } from '../graphql/query.ts';
 import { liveState, pause, togglePause, tryNow } from '../live/live.ts';
 import { many, span, time } from '../model/format.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -12,8 +14,10 @@ export function ProductBar() {
   const server = useServer();
   const paused = useStore(pause);
   const { staleSince } = useStore(liveState);
+  const isOther = useIsOtherVersion();
   const bar = () => {
     if (server !== null && !server.hasWorker) return <NoWorker lastSeenAt={server.lastWorkerSeenAt} />;
+    if (isOther) return <OtherVersion />;
     if (staleSince !== null) return <Stale since={staleSince} />;
     if (paused !== null) return <Paused waiting={paused.waiting} />;
     if (server !== null && server.versions.length > 1) return <MixedVersions versions={server.versions} />;
@@ -79,16 +83,33 @@ function MixedVersions({ versions }: { versions: readonly string[] }) {
   );
 }
 
+const RELOAD = (
+  <button type="button" className="btn tiny" onClick={() => location.reload()}>
+    Reload
+  </button>
+);
+
+const cache = queryClient.getQueryCache();
+const subscribe = (onChange: () => void) => cache.subscribe(onChange);
+const isOtherVersion = () => cache.getAll().some(({ state }) => state.fetchFailureReason?.kind === 'version');
+
+/** Whether something on the page waits, because a process refused what it does not know. */
+function useIsOtherVersion(): boolean {
+  return useSyncExternalStore(subscribe, isOtherVersion);
+}
+
+function OtherVersion() {
+  return (
+    <Note signal="warn" icon="info" action={RELOAD}>
+      <b>Another version of Jobferry answered,</b> which does not know all that this page asks for, as during an
+      upgrade. What you see stays, and is asked for again.
+    </Note>
+  );
+}
+
 function NewVersion() {
   return (
-    <Note
-      signal="run"
-      action={
-        <button type="button" className="btn tiny" onClick={() => location.reload()}>
-          Reload
-        </button>
-      }
-    >
+    <Note signal="run" action={RELOAD}>
       <b>A new version of this page is ready.</b> Your place and your filter stay.
     </Note>
   );
