@@ -44,6 +44,7 @@ const TOGETHER: readonly (readonly [script: string, modules: RegExp])[] = [
 const WITHIN: readonly (readonly [inner: string, outer: string])[] = [
   ['charts', 'queue'],
   ['purge-dialog', 'queue-settings'],
+  ['rule-dialog', 'service'],
   ['first-run', 'queues'],
 ];
 

@@ -1,6 +1,6 @@
 import './alerts.css';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { request } from '../../graphql/client.ts';
 import {
   type AlertRuleRow,
@@ -23,8 +23,10 @@ import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
 import { May } from '../../shell/rights.ts';
 import { useView } from '../../time.ts';
-import { type MadeSecret, RuleDialog, SecretOnce } from './rule-dialog.tsx';
+import { type MadeSecret, SecretOnce } from './secret-once.tsx';
 import { endSilence, SilenceDialog } from './silence.tsx';
+
+const RuleDialog = lazy(() => import('./rule-dialog.tsx'));
 
 const AGAIN_MS = 10_000;
 const readAgain = () => void queryClient.invalidateQueries({ queryKey: ['Alerts'] });
@@ -69,14 +71,16 @@ export default function Alerts() {
         </>
       )}
       {edited !== undefined && (
-        <RuleDialog
-          rule={edited}
-          onDone={(secret) => {
-            if (secret !== null) setMade(secret);
-            readAgain();
-          }}
-          onClose={() => setEdited(undefined)}
-        />
+        <Suspense fallback={null}>
+          <RuleDialog
+            rule={edited}
+            onDone={(secret) => {
+              if (secret !== null) setMade(secret);
+              readAgain();
+            }}
+            onClose={() => setEdited(undefined)}
+          />
+        </Suspense>
       )}
     </Page>
   );

@@ -23,21 +23,13 @@ import {
 } from '../../model/alerts.ts';
 import { seconds } from '../../model/format.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
 import { May } from '../../shell/rights.ts';
-
-/** A secret that was just made. It is nowhere but in the state of one component, and gone when that is closed. */
-export interface MadeSecret {
-  secret: string;
-  isSlack: boolean;
-  /** Whether it replaces another one. */
-  isNext: boolean;
-}
+import type { MadeSecret } from './secret-once.tsx';
 
 const KIND_NAMES = Object.keys(ALERT_KINDS) as AlertKind[];
 
 /** @param rule the one to change; null for a new one */
-export function RuleDialog({
+export default function RuleDialog({
   rule,
   onDone,
   onClose,
@@ -226,19 +218,5 @@ function Field({
         </small>
       )}
     </div>
-  );
-}
-
-export function SecretOnce({ made: { secret, isSlack, isNext }, onClose }: { made: MadeSecret; onClose: () => void }) {
-  const what = isNext ? 'The secret is replaced. The new one' : 'The rule is made. Its signing secret';
-  return (
-    <ShownOnce title={<>{what} is shown only this once.</>} onClose={onClose}>
-      <ToCopy text={secret} what="Signing secret" />
-      <p className="small q">
-        {isSlack
-          ? 'Slack does not check it, so you need not keep it.'
-          : 'With it the receiver verifies that a request is from Jobferry.'}
-      </p>
-    </ShownOnce>
   );
 }

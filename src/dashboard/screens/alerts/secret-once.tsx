@@ -1,0 +1,23 @@
+import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
+
+/** A secret that was just made. It is nowhere but in the state of one component, and gone when that is closed. */
+export interface MadeSecret {
+  secret: string;
+  isSlack: boolean;
+  /** Whether it replaces another one. */
+  isNext: boolean;
+}
+
+export function SecretOnce({ made: { secret, isSlack, isNext }, onClose }: { made: MadeSecret; onClose: () => void }) {
+  const what = isNext ? 'The secret is replaced. The new one' : 'The rule is made. Its signing secret';
+  return (
+    <ShownOnce title={<>{what} is shown only this once.</>} onClose={onClose}>
+      <ToCopy text={secret} what="Signing secret" />
+      <p className="small q">
+        {isSlack
+          ? 'Slack does not check it, so you need not keep it.'
+          : 'With it the receiver verifies that a request is from Jobferry.'}
+      </p>
+    </ShownOnce>
+  );
+}
