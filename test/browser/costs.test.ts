@@ -16,6 +16,8 @@ describe.skipIf(NO_BROWSER !== null)('the costs of the dashboard', () => {
   useBrowser();
   beforeAll(async () => {
     service = await seedService({
+      // The rules of alerts are evaluated whether or not there is a dashboard.
+      env: { ALERT_INTERVAL_SECONDS: '0' },
       reachOfApi: async (url) => {
         relay = await relayStatements(url);
         return relay.url;

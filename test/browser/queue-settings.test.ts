@@ -143,7 +143,7 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     await page.getByText('The number has changed').waitFor();
     const question = page.getByRole('dialog', { name: 'Cancel 4 waiting jobs of orders?' });
     expect(await axeViolations(page)).toEqual([]);
-    await question.getByRole('button', { name: 'Cancel 4 and purge orders' }).click();
+    await question.getByRole('button', { name: 'Purge 4 jobs of orders' }).click();
     await page.waitForURL('**/actions/**');
     await says(page, /^Done: 4 jobs were cancelled\.$/);
   });

@@ -1,8 +1,10 @@
 import './filter-box.css';
-import { type ComponentType, type RefObject, Suspense, useLayoutEffect, useRef, useState } from 'react';
+import { type ComponentType, lazy, type RefObject, Suspense, useId, useLayoutEffect, useRef, useState } from 'react';
 import { mayFilterBy } from '../model/rights.ts';
 import { useRights } from '../shell/rights.ts';
 import { Icon } from './icon.tsx';
+
+const Views = lazy(() => import('./saved-views.tsx'));
 
 /** What a chip is to the filter box: a condition, or text that is none, with its problem. */
 export interface AnyChip {
@@ -65,9 +67,31 @@ export function FilterBox<Chip extends AnyChip>({
         <Suspense fallback={<PlainInput {...input} />}>
           <Input {...input} />
         </Suspense>
+        <ViewsMenu />
         <kbd>/</kbd>
       </search>
     </div>
+  );
+}
+
+/** Here from the start, so that nothing moves when the input is there. */
+function ViewsMenu() {
+  const id = useId();
+  const menu = useRef<HTMLDivElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="btn quiet tiny" popoverTarget={id}>
+        Views
+      </button>
+      <div id={id} ref={menu} popover="auto" className="menu" onToggle={(event) => setOpen(event.newState === 'open')}>
+        {isOpen && (
+          <Suspense fallback={null}>
+            <Views onChosen={() => menu.current?.hidePopover()} />
+          </Suspense>
+        )}
+      </div>
+    </>
   );
 }
 

@@ -3,7 +3,6 @@ import { useLocation } from 'wouter';
 import { completionOf, type Suggestion } from '../model/filter/suggestion.ts';
 import { useCombobox } from './combobox.ts';
 import { type AnyChip, type FilterInputProps, useInputProps } from './filter-box.tsx';
-import { ViewsMenu } from './saved-views.tsx';
 import { SuggestList } from './suggest-list.tsx';
 
 /** The input of a filter box, with suggestions below it. */
@@ -93,7 +92,6 @@ export function FilterInput<Chip extends AnyChip>({
           </span>
         </footer>
       </div>
-      <ViewsMenu />
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useId, useRef, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { request } from '../graphql/client.ts';
 import { DeleteView, type SavedView, SavedViews, SaveView } from '../graphql/operations/saved-views.ts';
@@ -11,24 +11,8 @@ import { Icon } from './icon.tsx';
 import { Failure } from './states.tsx';
 import { type Toast, toast, toastFailure } from './toast.tsx';
 
-/** The filters that are saved under a name, for everyone, and a field to save the present one. */
-export function ViewsMenu() {
-  const id = useId();
-  const menu = useRef<HTMLDivElement>(null);
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <>
-      <button type="button" className="btn quiet tiny" popoverTarget={id}>
-        Views
-      </button>
-      <div id={id} ref={menu} popover="auto" className="menu" onToggle={(event) => setOpen(event.newState === 'open')}>
-        {isOpen && <Views onChosen={() => menu.current?.hidePopover()} />}
-      </div>
-    </>
-  );
-}
-
-function Views({ onChosen }: { onChosen: () => void }) {
+/** The filters of this page that are saved under a name, for everyone, and a field to save the present one. */
+export default function Views({ onChosen }: { onChosen: () => void }) {
   const [path] = useLocation();
   const page = viewPageOf(path);
   const present = viewQueryOf(useSearchParams()[0]);

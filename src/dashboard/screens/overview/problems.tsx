@@ -38,7 +38,8 @@ export function Problems({ states, hidden }: { states: readonly ListedQueue[]; h
       </ol>
       {hidden > 0 && (
         <p className="needs-more">
-          The {MAX_PROBLEMS} worst are here; the next {number(hidden)} come first in the table.
+          The {MAX_PROBLEMS} worst are here; {hidden === 1 ? 'one more comes' : `${number(hidden)} more come`} first in
+          the table.
         </p>
       )}
     </section>

@@ -24,7 +24,6 @@ export default function PurgeDialog({
     onStarted,
   });
   const { matched } = priced;
-  const what = matched === null ? 'all' : number(matched);
   return (
     <NamedDialog
       name={name}
@@ -36,7 +35,7 @@ export default function PurgeDialog({
             : `Cancel ${many(matched, 'waiting job')} of ${name}?`
       }
       lead="A cancelled job leaves no dead letter: it cannot be replayed."
-      label={`Cancel ${what} and purge ${name}`}
+      label={matched === null ? `Purge ${name}` : `Purge ${many(matched, 'job')} of ${name}`}
       isDisabled={priced.isBusy || !matched}
       run={priced.run}
       onClose={onClose}
