@@ -3,7 +3,7 @@ import { localUrl } from '../domain/listening-address.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { Service } from '../start.ts';
 import { command, UsageError } from './command.ts';
-import { withDatabase } from './database.ts';
+import { migrate } from './migrate.ts';
 
 const serve = command({
   name: 'serve',
@@ -26,17 +26,6 @@ const serve = command({
     if (mayShowLink(config)) await showLink(service, log);
     return null;
   },
-});
-
-const migrate = command({
-  name: 'migrate',
-  summary: "Update the database to this version's schema.",
-  options: {},
-  run: (_given, environment) =>
-    withDatabase(environment, async ({ applied }) => ({
-      json: { applied },
-      text: applied.length === 0 ? 'The database is up to date.' : `Applied:\n${applied.join('\n')}`,
-    })),
 });
 
 const demo = command({

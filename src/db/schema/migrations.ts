@@ -83,7 +83,8 @@ export async function finishedMigrations(database: Queryable): Promise<Set<strin
   return new Set(rows.map((row) => row.migration_name));
 }
 
-async function hasHistory(database: Queryable): Promise<boolean> {
+/** Whether any migration was ever applied or tried. */
+export async function hasHistory(database: Queryable): Promise<boolean> {
   const text = `select to_regclass('_prisma_migrations') is not null as present`;
   return (await database.query<{ present: boolean }>(text)).rows[0]?.present === true;
 }
@@ -116,8 +117,13 @@ export async function applyMigrations(
     await giveUpInterrupted(client, missing, log);
     for (const name of missing) {
       const apply = () => applyMigration(client, name, join(folder, name, 'migration.sql'));
-      await untilLocked(client, { watcher, log, migration: name }, apply).catch((error: unknown) => {
-        throw failureOf(name, error);
+      const startedAt = new Date();
+      await untilLocked(client, { watcher, log, migration: name }, apply).catch(async (error: unknown) => {
+        const failure = failureOf(name, error);
+        // `migrate --status` shows it to an operator who does not have this log. Without the record, only that is missing.
+        const checksum = checksumOf(readFileSync(join(folder, name, 'migration.sql'), 'utf8'));
+        await recordFailure(client, { name, checksum, startedAt, reason: failure.message }).catch(() => undefined);
+        throw failure;
       });
     }
     return missing;
@@ -162,12 +168,35 @@ async function applyMigration(client: pg.Client, name: string, file: string): Pr
     await client.query(
       `insert into _prisma_migrations (id, checksum, migration_name, started_at)
        values ($1, $2, $3, clock_timestamp())`,
-      [id, createHash('sha256').update(script).digest('hex'), name],
+      [id, checksumOf(script), name],
     );
     await client.query(script);
     await client.query(
       'update _prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 1 where id = $1',
       [id],
+    );
+  });
+}
+
+function checksumOf(script: string): string {
+  return createHash('sha256').update(script).digest('hex');
+}
+
+/** Replaces the record of the last failure: a supervisor may start a process that fails very often. */
+async function recordFailure(
+  client: pg.Client,
+  { name, checksum, startedAt, reason }: { name: string; checksum: string; startedAt: Date; reason: string },
+): Promise<void> {
+  await inTransaction(client, async () => {
+    await client.query(
+      `delete from _prisma_migrations
+        where migration_name = $1 and finished_at is null and rolled_back_at is not null and logs is not null`,
+      [name],
+    );
+    await client.query(
+      `insert into _prisma_migrations (id, checksum, migration_name, logs, rolled_back_at, started_at)
+       values ($1, $2, $3, $4, clock_timestamp(), $5)`,
+      [randomUUID(), checksum, name, reason, startedAt],
     );
   });
 }

@@ -1,0 +1,74 @@
+import { type MigrationStatus, type SchemaStatus, schemaStatus } from '../db/schema/status.ts';
+import { openDatabase } from '../open-database.ts';
+import { VERSION } from '../version.ts';
+import { command, type Environment, type Result } from './command.ts';
+import { withDatabase } from './database.ts';
+import { facts, printable, table } from './output.ts';
+
+export const migrate = command({
+  name: 'migrate',
+  summary: "Update the database to this version's schema.",
+  options: {
+    status: { help: 'change nothing: show what is applied, pending and failed; ends with 1 unless all is applied' },
+  },
+  run: ({ options }, environment) =>
+    options.status
+      ? status(environment)
+      : withDatabase(environment, async ({ applied }) => ({
+          json: { applied },
+          text: applied.length === 0 ? 'The database is up to date.' : `Applied:\n${applied.join('\n')}`,
+        })),
+});
+
+async function status({ settings }: Environment): Promise<Result> {
+  const { config, log } = settings();
+  const database = await openDatabase(config, log, { guest: true, asItIs: true });
+  try {
+    return statusResult(await schemaStatus(database.db.sessionPool));
+  } finally {
+    await database.close();
+  }
+}
+
+function statusResult(found: SchemaStatus): Result {
+  const { migrations, database, program } = found;
+  const state = stateOf(found);
+  const part = ({ migration, functions }: SchemaStatus['database']) =>
+    migration === null ? 'no schema' : `${migration}, functions ${functions?.version ?? 'none'}`;
+  const failures = migrations.filter(({ reason }) => reason !== null);
+  const text = [
+    facts([
+      ['database', part(database)],
+      ['program', `${part(program)} (jobferry ${VERSION})`],
+      ['state', WORDS[state]],
+    ]),
+    '',
+    table<MigrationStatus>(
+      [
+        { title: 'MIGRATION', of: ({ name }) => name },
+        { title: 'STATE', of: (one) => one.state },
+        { title: 'AT', of: ({ at }) => at },
+      ],
+      migrations,
+      'There are no migrations.',
+    ),
+    ...failures.map(({ name, reason }) => `\n${name}: ${printable(reason ?? '')}`),
+  ].join('\n');
+  return { json: { state, version: VERSION, database, program, migrations }, text, isFailure: state !== 'current' };
+}
+
+const WORDS = {
+  current: 'current: nothing is to be applied',
+  pending: 'pending: a start, or `migrate`, applies what is missing',
+  failed: 'failed: `migrate` tries again, when its reason is mended',
+  newer: 'newer: a later version of Jobferry has migrated this database',
+};
+
+/** A hash that differs at the same version is that of a build that is being worked on, and a start replaces its functions. */
+function stateOf({ migrations, database, program }: SchemaStatus): keyof typeof WORDS {
+  const has = (state: MigrationStatus['state']) => migrations.some((one) => one.state === state);
+  const [stored, own] = [database.functions, program.functions];
+  if (has('later') || (stored !== null && stored.version > own.version)) return 'newer';
+  if (has('failed')) return 'failed';
+  return has('pending') || stored?.version !== own.version || stored.hash !== own.hash ? 'pending' : 'current';
+}
