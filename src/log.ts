@@ -82,6 +82,16 @@ export function createLevelSwitch(log: Logger): () => void {
   };
 }
 
+/**
+ * Logs the warnings of Node and of libraries, which Node would print as lines of text between those of the log. With
+ * `--no-warnings` it prints none, and none is logged.
+ */
+export function logProcessWarnings(log: Logger): void {
+  if (process.listenerCount('warning') === 0) return;
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => log.warn({ err: warning }, 'a warning of the process'));
+}
+
 /** Leaves out repeated lines about errors, because an outage causes very many of them. */
 function withoutRepeats(): LogMethod {
   // Not for `fatal`: such a line is the last one.

@@ -1,5 +1,5 @@
 import { parseConfig } from '../config.ts';
-import { createLevelSwitch, createLog } from '../log.ts';
+import { createLevelSwitch, createLog, logProcessWarnings } from '../log.ts';
 import { doubtsAbout, withSecretFiles } from '../variables.ts';
 import { VERSION } from '../version.ts';
 import { helpOf, readArguments, usageOf } from './arguments.ts';
@@ -63,6 +63,7 @@ function environmentOf(variables: NodeJS.ProcessEnv): Environment {
       // A log in production is for programs, also when someone starts a command by hand.
       const isForPeople = process.stderr.isTTY === true && config.environment !== 'production';
       const log = createLog({ level: config.logLevel, pretty: isForPeople });
+      logProcessWarnings(log);
       for (const doubt of doubtsAbout(variables)) log.warn(doubt);
       // Node would open its debugger, on a port that every user of the machine can reach.
       process.on('SIGUSR1', () => log.warn('SIGUSR1 is ignored: start with --inspect to debug'));

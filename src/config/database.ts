@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseDatabaseUrl } from '../domain/database-url.ts';
+import { parseDatabaseUrl, withExplicitTls } from '../domain/database-url.ts';
 
 const databaseUrl = (maxHosts = Number.POSITIVE_INFINITY) =>
   z
@@ -9,6 +9,7 @@ const databaseUrl = (maxHosts = Number.POSITIVE_INFINITY) =>
       if (typeof parsed === 'string') context.addIssue({ code: 'custom', message: parsed });
       else if (parsed.servers.length > maxHosts) context.addIssue({ code: 'custom', message: 'must have one host' });
     })
+    .transform(withExplicitTls)
     .optional();
 
 export const DATABASE_VARIABLES = {

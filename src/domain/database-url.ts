@@ -46,6 +46,16 @@ export function parseDatabaseUrl(url: string): DatabaseUrl | string {
   return { servers };
 }
 
+const WITH_TLS = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/g;
+
+/**
+ * Says in the URL what the driver does. It takes these modes for `verify-full`, prints a warning, and will take them for
+ * something weaker in its next version; `uselibpqcompat=true` asks for that today.
+ */
+export function withExplicitTls(url: string): string {
+  return /[?&]uselibpqcompat=true(?=[&#]|$)/.test(url) ? url : url.replace(WITH_TLS, '$1verify-full');
+}
+
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

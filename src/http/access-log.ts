@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Account } from '../domain/account.ts';
+import { traceIdOf, traceOf } from '../domain/trace.ts';
 import type { Logger } from '../log.ts';
 import { clientAddress, type TrustedProxies } from './client-address.ts';
 import { requestIdOf } from './request-id.ts';
@@ -17,7 +18,7 @@ export type RequestWatch = (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
  * Writes a line for each request when its answer has been sent, or its connection was closed before. The line has the route
- * and not the path, and no header but the request id, so it contains neither payloads nor keys.
+ * and not the path, and of the headers only the request id and the trace id, so it contains neither payloads nor keys.
  */
 export function createAccessLog({ log, level, trustedProxies }: AccessLogOptions): RequestWatch {
   return (req, res) => {
@@ -34,6 +35,8 @@ export function createAccessLog({ log, level, trustedProxies }: AccessLogOptions
         ms: Math.round((performance.now() - startedAt) * 10) / 10,
         accountId: account?.id ?? null,
         requestId: requestIdOf(res),
+        // Left out of the line if it is undefined.
+        traceId: traceIdOf(traceOf(req.headers)),
         client,
       };
       // A client that disconnects early, or an answer that was cut off.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseDatabaseUrl } from '../../src/domain/database-url.ts';
+import { parseDatabaseUrl, withExplicitTls } from '../../src/domain/database-url.ts';
 
 describe('a database URL', () => {
   it.each([
@@ -58,4 +58,21 @@ describe('a database URL', () => {
     expect(parseDatabaseUrl(url)).toMatch(problem);
     expect(parseDatabaseUrl(url)).not.toContain('secret');
   });
+});
+
+describe('the mode of TLS', () => {
+  it.each([
+    ['postgres://u@db/x?sslmode=require', 'postgres://u@db/x?sslmode=verify-full'],
+    ['postgres://u@db/x?a=b&sslmode=verify-ca#c', 'postgres://u@db/x?a=b&sslmode=verify-full#c'],
+    ['postgres://u@db/x?sslmode=prefer&a=b', 'postgres://u@db/x?sslmode=verify-full&a=b'],
+  ])('%s is that which the driver uses', (url, explicit) => expect(withExplicitTls(url)).toBe(explicit));
+
+  it.each([
+    'postgres://u@db/x',
+    'postgres://u@db/x?sslmode=disable',
+    'postgres://u@db/x?sslmode=no-verify',
+    'postgres://u@db/x?sslmode=requires',
+    'postgres://sslmode=require@db/x',
+    'postgres://u@db/x?uselibpqcompat=true&sslmode=require',
+  ])('%s stays as it is', (url) => expect(withExplicitTls(url)).toBe(url));
 });

@@ -16,7 +16,7 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   [cluster, receiver] = await Promise.all([
-    startCluster({ env: { WORKER_CAPACITY: String(CAPACITY) } }),
+    startCluster({ env: { WORKER_CAPACITY: String(CAPACITY), LOG_LEVEL: 'debug' } }),
     startReceiver(),
   ]);
   // Every claim, with the exact moment that it was decided by.

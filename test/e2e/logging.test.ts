@@ -1,13 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../support/account.ts';
 import { type Api, createApi } from '../support/api.ts';
+import { runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
 import { openReceiver } from '../support/service.ts';
 import { relayDatabase, type TcpRelay } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** The log: one wide line per attempt, and nothing that must stay secret (I-32). */
+/** The log at its most talkative: one wide line per attempt, and nothing that must stay secret (I-32). */
 
 let api: Api;
 let jobferry: Jobferry;
@@ -46,11 +47,27 @@ describe('an attempt', () => {
     await api.waitForStatus(id, 'completed');
     await waitFor(() => attemptLines(id).length >= 3, { message: 'three lines' });
 
-    const common = { level: 'info', jobId: id, queue: queue.name, queueId: queue.id, maxAttempts: 3, applied: true };
+    const common = { jobId: id, queue: queue.name, queueId: queue.id, maxAttempts: 3, applied: true };
     expect(attemptLines(id)).toMatchObject([
-      { ...common, attempt: 1, outcome: 'backpressure', statusCode: 429, status: 'pending', retryInMs: 0 },
-      { ...common, attempt: 1, outcome: 'failed', statusCode: 500, error: 'HTTP 500', status: 'pending' },
-      { ...common, attempt: 2, outcome: 'accepted', statusCode: 200, error: null, status: 'completed' },
+      {
+        ...common,
+        level: 'debug',
+        attempt: 1,
+        outcome: 'backpressure',
+        statusCode: 429,
+        status: 'pending',
+        retryInMs: 0,
+      },
+      {
+        ...common,
+        level: 'debug',
+        attempt: 1,
+        outcome: 'failed',
+        statusCode: 500,
+        error: 'HTTP 500',
+        status: 'pending',
+      },
+      { ...common, level: 'debug', attempt: 2, outcome: 'accepted', statusCode: 200, error: null, status: 'completed' },
     ]);
     for (const line of attemptLines(id)) {
       expect(line).toMatchObject({ time: expect.stringMatching(/Z$/), durationMs: expect.any(Number) });
@@ -62,8 +79,36 @@ describe('an attempt', () => {
     const queue = await api.createQueue({ webhookUrl: receiver.url, maxAttempts: 1 });
     const { id } = await api.publish(queue.name, { payload: { text: PAYLOAD } });
     await waitFor(() => attemptLines(id).length > 0, { message: 'the line' });
-    const dead = { status: 'dead', deadReason: 'attempts_exhausted', error: 'HTTP 500', retryInMs: null };
+    const dead = {
+      level: 'info',
+      status: 'dead',
+      deadReason: 'attempts_exhausted',
+      error: 'HTTP 500',
+      retryInMs: null,
+    };
     expect(attemptLines(id)).toMatchObject([dead]);
+  });
+});
+
+describe('a warning of Node or of a library', () => {
+  it('is a line of the log', async () => {
+    const warnings = `process.on('SIGCONT', () => process.emitWarning('in two\\nlines', 'OfTheTest'))`;
+    const { url } = await createTestDatabase();
+    const warned = await startJobferry({
+      databaseUrl: url,
+      env: { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(warnings)}` },
+    });
+    process.kill(warned.pid, 'SIGCONT');
+    const line = await waitFor(() => warned.logs.find(({ msg }) => msg === 'a warning of the process'));
+    expect(line).toMatchObject({ level: 'warn', err: { type: 'OfTheTest', message: 'in two\nlines' } });
+    await warned.kill('SIGTERM');
+    expect(warned.output.filter((text) => /lines|OfTheTest/.test(text))).toEqual([]);
+  });
+
+  it('about sslmode does not come, because the URL gets the mode that the driver uses', async () => {
+    const { url } = await createTestDatabase();
+    const { stderr } = await runJobferry(['account', 'list'], { DATABASE_URL: `${url}?sslmode=require` });
+    expect(stderr.trim().split('\n')).toEqual([expect.stringMatching(/^jobferry: .*does not support SSL/)]);
   });
 });
 

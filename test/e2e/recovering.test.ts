@@ -7,7 +7,7 @@ import { type ReceivedRequest, type Receiver, startReceiver } from '../support/r
 import { waitFor } from '../support/wait-for.ts';
 
 /** Real faults on real processes. The lease is the webhook's 2 s and 5 s more. */
-const env = { WEBHOOK_TIMEOUT_SECONDS: '2' };
+const env = { WEBHOOK_TIMEOUT_SECONDS: '2', LOG_LEVEL: 'debug' };
 /** A frozen worker's claims come back when the lease ends; those of a killed one before, which the log says. */
 const LEASE_MS = 7000;
 const TOOK_BACK = 'took back the claims of dead workers';

@@ -55,6 +55,7 @@ describe('with an SDK', () => {
       // Nothing is exported before the process stops.
       OTEL_BSP_SCHEDULE_DELAY: '600000',
       TRACE_RATIO: '0',
+      LOG_LEVEL: 'debug',
     };
     jobferry = await startJobferry({ databaseUrl: url, env });
     api = createApi(jobferry.baseUrl, key);
@@ -136,7 +137,7 @@ describe('without an SDK', () => {
   beforeAll(async () => {
     const { url } = await createTestDatabase();
     const { key } = await createAccount(url);
-    jobferry = await startJobferry({ databaseUrl: url });
+    jobferry = await startJobferry({ databaseUrl: url, env: { LOG_LEVEL: 'debug' } });
     api = createApi(jobferry.baseUrl, key);
     call = tracedCalls(jobferry, key);
   });

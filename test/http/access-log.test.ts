@@ -32,6 +32,20 @@ it('has one line for each request, with its route and neither payload nor key', 
   for (const secret of ['secret', 'wrong-key', KEY, ID]) expect(text).not.toContain(secret);
 });
 
+it('has the trace of a request that belongs to one', async () => {
+  const { lines, watch } = accessLog();
+  const api = await testApi({ watch });
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  await api.send('GET', '/healthz', {
+    headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-00`, tracestate: 'a=b' },
+  });
+  await api.send('GET', '/healthz', { headers: { traceparent: 'nonsense' } });
+  await waitFor(() => lines.length === 2, { message: 'two lines' });
+  expect(lines).toMatchObject([{ route: '/healthz', traceId }, { route: '/healthz' }]);
+  expect(lines[1]).not.toHaveProperty('traceId');
+  expect(JSON.stringify(lines)).not.toContain('a=b');
+});
+
 it('says that an answer was cut off', async () => {
   const { lines, watch } = accessLog();
   const api = await testApi({ watch, services: { queues: { list: () => new Promise(() => undefined) } } });

@@ -190,7 +190,13 @@ function logOf(name: string, { trace }: Scheduler): Logger {
     trace === null
       ? () => undefined
       : (fields: object, text: string) => trace(`  ${name} says: ${text} ${said(fields)}`);
-  return { info: write, warn: write, error: write, debug: write } as unknown as Logger;
+  return {
+    info: write,
+    warn: write,
+    error: write,
+    debug: write,
+    isLevelEnabled: () => trace !== null,
+  } as unknown as Logger;
 }
 
 function said(fields: object): string {

@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
  */
 
 const LEASE_MS = 20_000;
-const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, fatal() {} };
+const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, fatal() {}, isLevelEnabled: () => false };
 
 /** Jobs that are due, by queue, and how a claim of them ends. */
 class FakeDatabase {

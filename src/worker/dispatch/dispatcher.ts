@@ -9,7 +9,7 @@ import { Starts } from '../../pacing/starts.ts';
 import type { Tracing } from '../../tracing/tracing.ts';
 import { emptyDeletedQueue } from '../maintenance/recover.ts';
 import { thisMoment } from '../moment.ts';
-import { logAttempt } from './attempt-log.ts';
+import { AttemptLog } from './attempt-log.ts';
 import { ClaimPlanner, type Plan } from './claim-planner.ts';
 import { type ClaimTime, type Delivery, deliver } from './deliver.ts';
 import { InFlightCounter } from './in-flight-counter.ts';
@@ -85,12 +85,14 @@ export class Dispatcher {
   /** Claim statements that have not returned. */
   #runningClaims = 0;
   readonly #claimFailure = new RecentFailure();
+  readonly #attempts: AttemptLog;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     const { db, log, capacity, mayClaim } = options;
     this.#claiming = db.onlyWhile(mayClaim, 'the lease lock is not confirmed, so nothing may be claimed');
     this.#planner = new ClaimPlanner(capacity, MAX_CLAIMS);
+    this.#attempts = new AttemptLog(log);
     this.#accounts = new QueueAccounts(db, log, (queueId, accountId) => this.#accountFound(queueId, accountId));
     this.#settles = new SettleBatcher(db, (settled, applied) => this.#settled(settled, applied));
   }
@@ -334,7 +336,7 @@ export class Dispatcher {
       counts.droppedOutcomes += 1;
       this.#refused(settled);
     }
-    logAttempt(this.#options.log, settled, applied);
+    this.#attempts.write(settled, applied);
   }
 
   #refused({ giveUpAt, wasTried }: SettledDelivery): void {
