@@ -9,7 +9,7 @@ import { installWakeUps } from '../../src/worker/wake-ups/runner.ts';
 import type { DatabaseServer } from '../chaos/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { createNode, type Node, SUPERUSER } from './node.ts';
-import { BIN, findUser, launch, signalLaunched } from './programs.ts';
+import { BIN, endWithThisProcess, findUser, launch, signalLaunched } from './programs.ts';
 
 const quiet = { info: () => undefined, warn: () => undefined };
 const START_MS = 180_000;
@@ -61,6 +61,7 @@ export async function startCluster(): Promise<Cluster> {
     await chmod(path, 0o700);
     if (user !== null) await chown(path, user.uid, user.gid);
   }
+  const leave = endWithThisProcess([folder, etcdFolder]);
   const etcdPort = await freePort();
   const etcd = launch(user, await logIn(folder, 'etcd.log', user), BIN.etcd, await etcdArguments(etcdFolder, etcdPort));
   const password = randomBytes(12).toString('hex');
@@ -75,6 +76,7 @@ export async function startCluster(): Promise<Cluster> {
     await signalLaunched(etcd, 'SIGKILL');
     // PostgreSQL may still write its last files.
     for (const path of [folder, etcdFolder]) await rm(path, { recursive: true, force: true, maxRetries: 10 });
+    await leave();
   }
 
   async function primaries(): Promise<Leader[]> {

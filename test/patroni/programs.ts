@@ -1,12 +1,15 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { chooseServerUser, type ServerUser } from '../../src/db/embedded/server-user.ts';
 
 /**
- * Programs of the system, all on loopback: Debian's patroni, etcd-server and postgresql-15. Each ends by itself when the trial
- * does not end it.
+ * Programs of the system, all on loopback: Debian's patroni, etcd-server and postgresql-15. They end with the trial, also when it is
+ * killed, and each by itself after some hours.
  */
 
 export const BIN = {
@@ -34,6 +37,28 @@ export function launch(user: ServerUser, log: string, program: string, args: str
   child.unref();
   if (child.pid === undefined) throw new Error(`${program} cannot be started`);
   return child.pid;
+}
+
+/**
+ * Has everything that this process starts from now on ended, and the folders removed, when this process ends, also by SIGKILL.
+ * @returns ends that; nothing may run in the folders any more
+ */
+export function endWithThisProcess(folders: readonly string[]): () => Promise<void> {
+  const script = fileURLToPath(new URL('watchdog.mjs', import.meta.url));
+  // In a session of its own: a terminal that is closed, or Ctrl-C, must not end it first.
+  const child = spawn(process.execPath, [script, String(process.pid), ...folders], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: {},
+  });
+  const ended = once(child, 'exit');
+  child.unref();
+  (child.stdin as Socket).unref();
+  return async () => {
+    child.ref();
+    child.stdin.end();
+    await ended;
+  };
 }
 
 /** Sends a signal to a program that was launched; nothing happens if it has ended. */
