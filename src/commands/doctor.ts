@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises';
 import type { Config } from '../config.ts';
 import { databaseTime } from '../db/connection/clock.ts';
 import type { Database } from '../db/connection/database.ts';
+import { poolingFaults, poolModeOf } from '../db/connection/pooler.ts';
 import {
   databaseBytes,
   indexFacts,
@@ -28,6 +29,7 @@ import {
   judgeStandbys,
   judgeVacuum,
 } from '../domain/doctor.ts';
+import { judgePooler, type PoolerFacts } from '../domain/doctor-pooler.ts';
 import { openDatabase } from '../open-database.ts';
 import { VERSION } from '../version.ts';
 import { command } from './command.ts';
@@ -54,6 +56,7 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
   const checks: [name: string, check: () => Promise<Finding[]>][] = [
     ['settings', async () => judgeSettings(await settingFacts(db))],
     ['standbys', async () => judgeStandbys(await standbyFacts(db))],
+    ['pooler', async () => judgePooler(await poolerFacts(db))],
     ['schema', async () => judgeSchema(await schemaState(db.pool))],
     ['indexes', async () => judgeIndexes(await indexFacts(db))],
     ['bloat', async () => judgeVacuum(await vacuumFacts(db))],
@@ -72,6 +75,11 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     findings.push(...(await found));
   }
   return findings;
+}
+
+async function poolerFacts(db: Database): Promise<PoolerFacts> {
+  const faults = await poolingFaults(db);
+  return { isPooled: db.isPooled, faults, mode: db.isPooled ? await poolModeOf(db).catch(() => null) : null };
 }
 
 /** Returns how far the database's clock is ahead, in milliseconds. The query may have taken long, so its middle counts. */

@@ -16,7 +16,7 @@ export const hasNoPgBouncer =
   spawnSync(PROGRAM, ['--version'], { env: { PATH: `${process.env.PATH}:/usr/sbin` } }).status !== 0;
 
 interface Options {
-  mode: 'transaction' | 'session';
+  mode: 'transaction' | 'session' | 'statement';
   /** SQL for each new connection to the server. */
   connectQuery?: string;
   /** Parameters that PgBouncer drops instead of refusing the client. */
