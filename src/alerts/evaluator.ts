@@ -1,3 +1,4 @@
+import { counts } from '../counts/counts.ts';
 import {
   type AccountOfRules,
   type AlertChanges,
@@ -59,6 +60,7 @@ export class Evaluator {
     const findings = this.#ofAccount(account);
     for (const [id, found] of await this.#ofQueues(reading, accountId, account)) findings.set(id, found);
     const changes = changesOf(account, findings);
+    for (const { problem } of changes.rules) counts.alertEvaluations.add(problem === null ? 'ok' : 'failed');
     if (!(await applyAlertChanges(db, holder, { accountId, nowMs: account.nowMs }, changes))) return false;
     // Alerts of a silenced rule end without a notification.
     if (changes.notifications.length > 0 || changes.updated.some(({ state }) => state === 'resolved')) {
@@ -87,7 +89,8 @@ export class Evaluator {
   /** The findings of the rules that watch queues. A statement that fails leaves the alerts of its rules as they are. */
   async #ofQueues(reading: Database, accountId: string, account: AccountOfRules): Promise<Map<string, Findings>> {
     const findings = new Map<string, Findings>();
-    for (const { kinds, statement, ofStatistics } of ALERT_FACTS) {
+    for (const facts of ALERT_FACTS) {
+      const { kinds, ofStatistics } = facts;
       const rules = account.rules.filter(({ kind }) => kinds.includes(kind));
       if (rules.length === 0) continue;
       const set = (of: (rule: EvaluatedRule) => Findings) => {
@@ -98,7 +101,7 @@ export class Evaluator {
         continue;
       }
       try {
-        const measured = await measuredQueues(reading, statement, accountId, rules);
+        const measured = await measuredQueues(reading, facts, accountId, rules);
         set((rule) => ({
           problem: null,
           found: measured

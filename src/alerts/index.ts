@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { counts } from '../counts/counts.ts';
 import { endAlertTurn, takeAlertTurn } from '../db/alerts/turn.ts';
 import type { Logger } from '../log.ts';
 import { repeat } from '../pacing/repeat.ts';
@@ -61,6 +62,7 @@ export function startAlerts({ sender, pageUrl, everyMs, ...parts }: AlertParts):
       hasTurn = await rests
         .after(account, () => evaluator.evaluateAccount(account))
         .catch((err: unknown) => {
+          counts.alertEvaluations.add('failed');
           log.warn({ err, accountId: account }, 'the alert rules of an account could not be evaluated');
           return hasTurn;
         });

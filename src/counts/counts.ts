@@ -54,6 +54,8 @@ export class Counts {
   readonly requests = new Tally();
   readonly requestSeconds = new Distributions(SECONDS);
   readonly operations = new Tally();
+  /** Evaluations of alert rules, one for each rule; one for the account if its rules could not be read. */
+  readonly alertEvaluations = new Tally(['ok', 'failed']);
   /** Attempts to send notifications of alerts. */
   readonly alertNotifications = new Tally(['sent', 'failed', 'given_up']);
 

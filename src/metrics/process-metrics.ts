@@ -11,6 +11,8 @@ export interface ProcessFacts {
   role: string;
   /** Null for a process that does not deliver. */
   worker: () => { inFlight: number; capacity: number; delivers: boolean } | null;
+  /** Null for a process without a replica. */
+  replica: () => { lagSeconds: number | null; inUse: boolean } | null;
 }
 
 const QUEUE = ['account', 'queue'];
@@ -125,6 +127,13 @@ export function countMetrics(counts: Counts, series: QueueSeries): Definition[] 
       read: () => samples(counts.operations),
     },
     {
+      name: 'jobferry_alert_evaluations_total',
+      help: 'Evaluations of alert rules by result; after a failed one the alerts of the rule stay as they are.',
+      type: 'counter',
+      labels: ['result'],
+      read: () => samples(counts.alertEvaluations),
+    },
+    {
       name: 'jobferry_alert_notifications_total',
       help: 'Attempts to send a notification of an alert rule, by result; another attempt follows a failed one.',
       type: 'counter',
@@ -135,7 +144,10 @@ export function countMetrics(counts: Counts, series: QueueSeries): Definition[] 
 }
 
 /** The present state of the process. Its sums over all processes are right. */
-export function stateMetrics({ version, role, worker }: ProcessFacts, poolUse: () => readonly PoolUse[]): Definition[] {
+export function stateMetrics(
+  { version, role, worker, replica }: ProcessFacts,
+  poolUse: () => readonly PoolUse[],
+): Definition[] {
   const ofWorker = (read: (facts: { inFlight: number; capacity: number; delivers: boolean }) => number): Sample[] => {
     const facts = worker();
     return facts === null ? [] : [[[], read(facts)]];
@@ -165,6 +177,24 @@ export function stateMetrics({ version, role, worker }: ProcessFacts, poolUse: (
       help: 'Deliveries that this worker can have in flight at once.',
       type: 'gauge',
       read: () => ofWorker(({ capacity }) => capacity),
+    },
+    {
+      name: 'jobferry_replica_in_use',
+      help: 'Whether the GraphQL queries of this process read from the replica (1) or from the primary (0).',
+      type: 'gauge',
+      read: () => {
+        const facts = replica();
+        return facts === null ? [] : [[[], Number(facts.inUse)]];
+      },
+    },
+    {
+      name: 'jobferry_replica_lag_seconds',
+      help: 'How far the replica is behind at most; nothing while that is not known.',
+      type: 'gauge',
+      read: () => {
+        const lag = replica()?.lagSeconds ?? null;
+        return lag === null ? [] : [[[], lag]];
+      },
     },
     {
       name: 'jobferry_database_connections',

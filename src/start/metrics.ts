@@ -20,7 +20,12 @@ export function startMetrics(
 ): RequestListener {
   const { role, workerCapacity: capacity } = config;
   const stateOf = (of: Worker) => ({ inFlight: of.inFlight(), capacity, delivers: of.problem() === null });
-  const process = { version: VERSION, role, worker: () => (worker === null ? null : stateOf(worker)) };
+  const process = {
+    version: VERSION,
+    role,
+    worker: () => (worker === null ? null : stateOf(worker)),
+    replica: () => replica?.state ?? null,
+  };
   const poolUse = () => [...db.poolUse(), ...(replica === null ? [] : [replica.use()])];
   const metrics = openMetrics({ ...config.metrics, db, log, listener, retentionMs, process, poolUse });
   started.add(async () => metrics.stop());

@@ -31,6 +31,90 @@ async function giveUp({ accountId }: AlertAccount): Promise<void> {
   await send();
 }
 
+describe('very many dead letters', () => {
+  const rowsRead = async () => {
+    const { pool, readingPool } = server().op.db;
+    for (const each of [pool, readingPool]) await each.query('select pg_stat_force_next_flush()');
+    const [row] = await sql(
+      `select idx_tup_fetch + seq_tup_read as rows from pg_stat_user_tables where relname = 'dead_letter'`,
+    );
+    return Number(row?.rows);
+  };
+
+  it('are read once for all rules of an account, and each rule counts its own window', async () => {
+    const one = await newAccount();
+    const rule = { ...DEAD_LETTERS, webhookUrl: one.receiver.url };
+    for (let n = 0; n < 8; n += 1) await createRule(one.graphql, { ...rule, threshold: 1000, windowSeconds: 3600 });
+    const few = await createRule(one.graphql, { ...rule, threshold: 600 });
+    const many = await createRule(one.graphql, { ...rule, threshold: 601 });
+    await die(one.queueId, 1500);
+    // Half an hour ago: in the windows of an hour only.
+    const old = await sql('select job_id from dead_letter where queue_id = $1 order by id limit 900', [one.queueId]);
+    const ids = old.map((row) => row.job_id);
+    await sql(`update dead_letter set id = jobferry_id(jobferry_now() - interval '30 min') where job_id = any ($1)`, [
+      ids,
+    ]);
+    const before = await rowsRead();
+    await evaluate(one.accountId);
+    expect((await rowsRead()) - before).toBeLessThan(2000);
+    const { alerts } = await one.graphql.query('{ alerts(first: 100) { nodes { value cause rule { id } } } }');
+    const of = (id: string) => alerts.nodes.filter((alert: { rule: { id: string } }) => alert.rule.id === id);
+    expect(of(few.id)).toMatchObject([
+      { value: 600, cause: expect.stringMatching(/^At least 600 jobs .* HTTP 500\.$/) },
+    ]);
+    expect(of(many.id)).toEqual([]);
+    expect(alerts.nodes.filter(({ value }: { value: number }) => value === 1000)).toHaveLength(8);
+  });
+
+  it('in very many queues are read in parts, and each queue is found', async () => {
+    const one = await newAccount();
+    const rule = { ...DEAD_LETTERS, webhookUrl: one.receiver.url };
+    await createRule(one.graphql, { ...rule, threshold: 1000 });
+    const { id } = await createRule(one.graphql, { ...rule, threshold: 2 });
+    await sql(
+      `insert into queue
+       select (jsonb_populate_record(q, jsonb_build_object('id', jobferry_id(), 'name', 'q' || n))).*
+         from queue q, generate_series(1, 120) n where q.id = $1`,
+      [one.queueId],
+    );
+    const queues = await sql(`select id from queue where account_id = $1 and name like 'q%'`, [one.accountId]);
+    for (const queue of queues.slice(30)) await die(String(queue.id), 2);
+    await evaluate(one.accountId);
+    expect(await sql('select distinct queue_id from alert where rule_id = $1', [id])).toHaveLength(queues.length - 30);
+  });
+});
+
+describe('an evaluation that fails', () => {
+  it('is shown at its rule, counted, and leaves its alerts as they are', async () => {
+    const one = await newAccount();
+    await createRule(one.graphql, { ...DEAD_LETTERS, webhookUrl: one.receiver.url });
+    await createRule(one.graphql, { kind: 'HOLD', webhookUrl: one.receiver.url });
+    await die(one.queueId);
+    await fire(one);
+    const counted = () => new Map(counts.alertEvaluations.entries().map(({ values: [of = ''], count }) => [of, count]));
+    const before = counted();
+    const client = await server().op.db.pool.connect();
+    try {
+      await client.query('begin; lock table dead_letter in access exclusive mode');
+      await evaluate(one.accountId);
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+    const { alertRules } = await one.graphql.query('{ alertRules { kind problem firing { id } } }');
+    expect(alertRules).toEqual([
+      {
+        kind: 'DEAD_LETTERS',
+        problem: expect.stringContaining('the database took too long'),
+        firing: [expect.anything()],
+      },
+      { kind: 'HOLD', problem: null, firing: [] },
+    ]);
+    const after = counted();
+    expect(['ok', 'failed'].map((result) => (after.get(result) ?? 0) - (before.get(result) ?? 0))).toEqual([1, 1]);
+  });
+});
+
 describe('a receiver that does not answer', () => {
   it('is told again of what still fires after a notification was given up', async () => {
     const one = await newAccount();

@@ -151,8 +151,8 @@ const CASES: [string, () => Promise<unknown>][] = [
   [
     'the facts of alert rules',
     async () => {
-      for (const { kinds, statement } of ALERT_FACTS) {
-        const rules = kinds.flatMap((kind) =>
+      for (const facts of ALERT_FACTS) {
+        const rules = facts.kinds.flatMap((kind) =>
           [null, queue.id].map((queueId) => ({
             id: `${kind}-${queueId}`,
             kind,
@@ -161,7 +161,7 @@ const CASES: [string, () => Promise<unknown>][] = [
             windowSeconds: 3600,
           })),
         );
-        await measuredForAlerts(fixture.db, statement, fixture.accountId, rules);
+        await measuredForAlerts(fixture.db, facts, fixture.accountId, rules);
       }
     },
   ],

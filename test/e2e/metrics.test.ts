@@ -231,7 +231,7 @@ describe('a page', () => {
     expect(files).toHaveLength(5);
     const texts = await Promise.all(files.map((name) => readFile(join(deploy, name), 'utf8')));
     const missing = async () => {
-      const labelsOf = new Map<string, Set<string>>();
+      const labelsOf = new Map(OF_A_REPLICA.map((name) => [name, new Set(BY_PROMETHEUS)]));
       for (const page of await scrapeBoth()) {
         for (const { name, labels } of [...page.values()].flatMap(({ samples }) => samples)) {
           labelsOf.set(name, new Set([...(labelsOf.get(name) ?? BY_PROMETHEUS), ...Object.keys(labels)]));
@@ -256,6 +256,8 @@ describe('a page', () => {
 const METRIC_IN_QUERY = /(?<![\w:])((?:jobferry|process|nodejs)_\w+)(?:\{([^}]*)\})?/g;
 /** Labels that Prometheus adds to everything. */
 const BY_PROMETHEUS = ['job', 'instance'];
+/** Shown with DATABASE_REPLICA_URL only: test/e2e/replica.test.ts. */
+const OF_A_REPLICA = ['jobferry_replica_in_use', 'jobferry_replica_lag_seconds'];
 
 describe.skipIf(!hasPrometheus)('promtool', () => {
   it('finds nothing to correct in the names and types of our metrics', async () => {

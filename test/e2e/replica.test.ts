@@ -75,6 +75,7 @@ describe.skipIf(hasGivenServer)('a replica', () => {
     );
   }
 
+  const metricsPage = async () => (await fetch(`${jobferry.baseUrl}/metrics`)).text();
   const replay = (does: 'pause' | 'resume') => standby.query(`select pg_wal_replay_${does}()`);
   const create = (name: string) => `mutation { createQueue(input: { name: "${name}", webhookUrl: "${NOWHERE}" }) {
     ... on CreateQueuePayload { queue { name depth { __typename } } } } }`;
@@ -87,8 +88,10 @@ describe.skipIf(hasGivenServer)('a replica', () => {
     const { rows } = await standby.query(`select from pg_stat_activity where application_name = 'jobferry'`);
     expect(rows.length).toBeGreaterThan(0);
     expect(rows.length).toBeLessThanOrEqual(4);
-    const metrics = await (await fetch(`${jobferry.baseUrl}/metrics`)).text();
+    const metrics = await metricsPage();
     expect(metrics).toContain('jobferry_database_connections_max{pool="replica"} 4');
+    expect(metrics).toMatch(/^jobferry_replica_in_use 1$/m);
+    expect(Number(/^jobferry_replica_lag_seconds (\S+)$/m.exec(metrics)?.[1])).toBeLessThanOrEqual(MAX_LAG_SECONDS);
   });
 
   it('never shows its client the state before a change, and others only what is old by the bound', async () => {
@@ -124,6 +127,8 @@ describe.skipIf(hasGivenServer)('a replica', () => {
     expect(old.names).not.toContain(`unseen-${unseen}`);
 
     expect((await until('primary', 'it is too far behind')).names).toContain(`unseen-${unseen}`);
+    const isUnused = async () => /^jobferry_replica_in_use 0$/m.test(await metricsPage());
+    await waitFor(isUnused, { message: 'the metric of a replica that is not used' });
     await replay('resume');
     expect((await until('replica')).names).toContain(`unseen-${unseen}`);
     await until('replica', '', changing);

@@ -426,11 +426,11 @@ const CONTENT = { type: 'test', createdAt: '', alerts: [], others: 0 } as const;
 
 /** Ten rules of each kind for all queues. */
 async function alertFacts(): Promise<void> {
-  for (const { kinds, statement } of ALERT_FACTS) {
-    const rules = kinds.flatMap((kind) =>
+  for (const facts of ALERT_FACTS) {
+    const rules = facts.kinds.flatMap((kind) =>
       Array.from({ length: 10 }, (_, n) => ({ ...RULE, kind, id: `${kind}-${n}` })),
     );
-    await measuredForAlerts(db, statement, by().accountId, rules);
+    await measuredForAlerts(db, facts, by().accountId, rules);
   }
 }
 

@@ -24,24 +24,27 @@ export interface Measured extends QueueMeasure {
   queueId: string;
 }
 
-/** SQL: `w`, the rules $2 with each of the live queues that they watch, of the account $1. */
+/** SQL: `w`, the rules $2 with each of the live queues $3 that they watch, of the account $1. */
 const WATCHED = `
   clock as materialized (select jobferry_now() as now),
   rule as materialized (
     select * from json_to_recordset($2::json) as r(id text, kind text, "queueId" text, threshold float8, "windowSeconds" float8,
                                                    counted integer)
-  ), own as materialized (
-    (select id from queue where account_id = $1 and deleted_at is null and exists (select from rule where "queueId" is null)
-      order by id limit ${ALERT_LIMITS.queuesOfRule})
-    union
-    (select id from queue where id = any (array(select "queueId" from rule)) and account_id = $1 and deleted_at is null)
   ), w as materialized (
     select rule.id as rule_id, rule.kind, rule.threshold, rule.counted,
            clock.now, clock.now - rule."windowSeconds" * interval '1 s' as since,
            q.id, q.name, q.concurrency, q.paused_at, q.hold_until, q.hold_since
-      from clock cross join rule join own on rule."queueId" is null or own.id = rule."queueId"
-      join queue q on q.id = own.id
+      from clock cross join rule join queue q on rule."queueId" is null or q.id = rule."queueId"
+     where q.id = any ($3::text[]) and q.account_id = $1 and q.deleted_at is null
   )`;
+
+const WATCHED_QUEUES: Statement = {
+  name: 'alert-queues',
+  text: `
+    (select id from queue where account_id = $1 and deleted_at is null and $2 order by id limit ${ALERT_LIMITS.queuesOfRule})
+    union
+    (select id from queue where id = any ($3::text[]) and account_id = $1 and deleted_at is null)`,
+};
 
 const measured = (
   columns: Partial<Record<'value' | 'total' | 'inFlight' | 'concurrency' | 'reason' | 'code', string>>,
@@ -77,18 +80,30 @@ const HOLD: Statement = {
       from w where w.hold_until is not null and w.hold_since <= w.now - w.threshold * interval '1 s'`,
 };
 
-// The id of a dead letter has its time. Queue and id are compared together, as everywhere (docs/queries.md).
+// The id of a dead letter has its time. Queue and id are compared together, as everywhere (docs/queries.md). The newest letters
+// of a queue are read once, whatever the number of rules: each rule then finds by a binary search how many are in its window.
+// The reason is that of the newest hundred.
 const DEAD_LETTERS: Statement = {
   name: 'alert-dead-letters',
   text: `
-    with ${WATCHED}
-    select ${measured({ value: 'd.letters', reason: 'd.reason', code: 'd.code' })}
-      from w cross join lateral (
-        select count(*) as letters, mode() within group (order by n.reason) as reason,
-               mode() within group (order by n.webhook_status_code) as code
-          from (select d.reason, d.webhook_status_code from dead_letter d
-                 where (d.queue_id, d.id) >= (w.id, jobferry_first_id(w.since)) and (d.queue_id, d.id) < (w.id, 'g')
-                 order by d.queue_id desc, d.id desc limit w.counted) n) d
+    with ${WATCHED}, span as (
+      select id, min(since) as since, max(counted) as counted from w group by id
+    ), letters as materialized (
+      select span.id, n.* from span cross join lateral (
+        select array_agg(l.id order by l.id) as ids,
+               mode() within group (order by l.reason) filter (where l.nth <= 100) as reason,
+               mode() within group (order by l.webhook_status_code) filter (where l.nth <= 100) as code
+          from (select d.*, row_number() over () as nth
+                  from (select d.id, d.reason, d.webhook_status_code from dead_letter d
+                         where (d.queue_id, d.id) >= (span.id, jobferry_first_id(span.since))
+                           and (d.queue_id, d.id) < (span.id, 'g')
+                         order by d.queue_id desc, d.id desc limit span.counted) d) l) n
+       where n.ids is not null
+    )
+    select ${measured({ value: 'd.letters', reason: 'letters.reason', code: 'letters.code' })}
+      from w join letters on letters.id = w.id cross join lateral (
+        select least(w.counted, cardinality(letters.ids)
+                                - width_bucket(jobferry_first_id(w.since) collate "C", letters.ids)) as letters) d
      where d.letters >= w.threshold`,
 };
 
@@ -121,21 +136,56 @@ const STATISTICS: Statement = {
        and w.bad > 0`,
 };
 
-/** The statement for each kind of rule that watches queues, and whether it reads the statistics. */
-export const ALERT_FACTS: readonly { kinds: readonly AlertKind[]; statement: Statement; ofStatistics: boolean }[] = [
-  { kinds: ['oldest_due'], statement: OLDEST_DUE, ofStatistics: false },
-  { kinds: ['hold'], statement: HOLD, ofStatistics: false },
-  { kinds: ['dead_letters'], statement: DEAD_LETTERS, ofStatistics: false },
-  { kinds: ['failure_share', 'signature_rejected', 'slow_receiver'], statement: STATISTICS, ofStatistics: true },
+interface AlertFacts {
+  kinds: readonly AlertKind[];
+  statement: Statement;
+  /** Whether it reads the statistics. */
+  ofStatistics: boolean;
+  /** Whether it reads up to `counted` rows of each queue. */
+  counts: boolean;
+}
+
+/** The statement for each kind of rule that watches queues. */
+export const ALERT_FACTS: readonly AlertFacts[] = [
+  { kinds: ['oldest_due'], statement: OLDEST_DUE, ofStatistics: false, counts: false },
+  { kinds: ['hold'], statement: HOLD, ofStatistics: false, counts: false },
+  { kinds: ['dead_letters'], statement: DEAD_LETTERS, ofStatistics: false, counts: true },
+  {
+    kinds: ['failure_share', 'signature_rejected', 'slow_receiver'],
+    statement: STATISTICS,
+    ofStatistics: true,
+    counts: false,
+  },
 ];
+
+/**
+ * Rows that a statement may have to count. Queues beyond them are asked about in another one: a thousand full queues in one
+ * statement took longer than it may, and the rule then never fired.
+ */
+const COUNTED_AT_ONCE = 50_000;
 
 /** @returns the queues of which the conditions of the rules hold */
 export async function measuredQueues(
   db: Database,
-  statement: Statement,
+  { statement, counts }: Pick<AlertFacts, 'statement' | 'counts'>,
   accountId: string,
   rules: readonly MeasuredRule[],
 ): Promise<Measured[]> {
   const asked = rules.map((rule) => ({ ...rule, counted: countedLetters(rule.threshold) }));
-  return db.query<Measured & Record<string, unknown>>(statement, [accountId, JSON.stringify(asked)]);
+  const queues = await watchedQueues(db, accountId, rules);
+  const most = Math.max(...asked.map(({ counted }) => counted));
+  const atOnce = counts ? Math.max(1, Math.floor(COUNTED_AT_ONCE / most)) : queues.length;
+  const found: Measured[] = [];
+  for (let from = 0; from < queues.length; from += atOnce) {
+    const values = [accountId, JSON.stringify(asked), queues.slice(from, from + atOnce)];
+    found.push(...(await db.query<Measured & Record<string, unknown>>(statement, values)));
+  }
+  return found;
+}
+
+/** @returns the ids of the live queues that the rules watch */
+async function watchedQueues(db: Database, accountId: string, rules: readonly MeasuredRule[]): Promise<string[]> {
+  const named = rules.flatMap(({ queueId }) => (queueId === null ? [] : [queueId]));
+  const rows = await db.query<{ id: string }>(WATCHED_QUEUES, [accountId, named.length < rules.length, named]);
+  return rows.map(({ id }) => id);
 }

@@ -110,6 +110,12 @@ export class Replica {
     return runInTurn({ turns: this.turns, connections: { run } }, accountId, options);
   }
 
+  /** For metrics. The lag is an upper bound, and null while it is not known. */
+  get state(): { lagSeconds: number | null; inUse: boolean } {
+    const lagMs = performance.now() - this.#position.asOf;
+    return { lagSeconds: Number.isFinite(lagMs) ? lagMs / 1000 : null, inUse: this.#problem() === null };
+  }
+
   use(): PoolUse {
     return this.#connections.use('replica');
   }
