@@ -1,6 +1,7 @@
 // Ends what a trial has started when the trial is killed: `node watchdog.mjs TRIAL FOLDER...`. The pid is that of the process
 // that started it. Its programs are found as descendants of that process, and by their command lines, which name the folders: a
-// PostgreSQL whose Patroni is gone has another parent. The standard input ends with the trial, whatever ends it.
+// PostgreSQL whose Patroni is gone has another parent. The standard input ends with the trial, whatever ends it. The trial itself
+// is ended when its own parent is gone: vitest's workers outlive a vitest that is killed.
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -9,6 +10,7 @@ const POLL_MS = 500;
 const GIVE_UP_MS = 20_000;
 
 const [trial = '', ...folders] = process.argv.slice(2);
+const parent = processes().get(trial)?.parent;
 /** Start times of the descendants by pid, so that a pid that is used again is not taken for one of them. */
 const known = new Map();
 
@@ -30,6 +32,10 @@ for (const folder of folders) rmSync(folder, { recursive: true, force: true, max
 /** Remembers what descends from the trial. */
 function note() {
   const all = processes();
+  if (all.get(trial)?.parent !== parent) {
+    known.set(trial, all.get(trial)?.startedAt);
+    isOver = true;
+  }
   const descends = (pid) => {
     const parent = all.get(pid)?.parent;
     return parent !== undefined && pid !== String(process.pid) && (parent === trial || descends(parent));

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -22,7 +22,7 @@ async function compiled(folder: string): Promise<string> {
 }
 
 /** How many processes the watchdog of a trial has seen. */
-async function knownOf(trial: number | undefined): Promise<number> {
+async function knownOf(trial: number): Promise<number> {
   for (const pid of await readdir('/proc')) {
     const title = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     const known = new RegExp(`^jobferry watchdog of ${trial}: (\\d+) known`).exec(title)?.[1];
@@ -37,40 +37,43 @@ async function isRunning(pid: number): Promise<boolean> {
   return stat !== null && !/\) Z /.test(stat);
 }
 
-it.skipIf(process.platform !== 'linux')(
-  'what a killed trial has launched ends, and its folder is removed',
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'jobferry-watchdog-'));
-    // One descends from the trial. The other one has another parent, as a PostgreSQL whose Patroni was killed, and names the folder.
-    const trial = `
+it.skipIf(process.platform !== 'linux').each([
+  ['a trial', false],
+  ['the parent of a trial', true],
+])('what a trial has launched ends with %s that is killed, and its folder is removed', async (_what, killsParent) => {
+  const folder = await mkdtemp(join(tmpdir(), 'jobferry-watchdog-'));
+  // One descends from the trial. The other one has another parent, as a PostgreSQL whose Patroni was killed, and names the folder.
+  const trial = `
     import { spawn } from 'node:child_process';
     import { writeFileSync } from 'node:fs';
     const { endWithThisProcess, launch } = await import(${JSON.stringify(await compiled(folder))});
     endWithThisProcess([${JSON.stringify(folder)}]);
     const launched = launch(null, '${folder}/log', 'sleep', ['600']);
-    writeFileSync('${folder}/orphan.sh', 'echo $$ > ${folder}/pid; sleep 600; true');
+const wait = "'${process.execPath}' -e 'setTimeout(() => {}, 600000)' '${folder}/'";
+    writeFileSync('${folder}/orphan.sh', 'echo $$ > ${folder}/pid; exec ' + wait);
     spawn('sh', ['-c', 'setsid sh ${folder}/orphan.sh & '], { detached: true, stdio: 'ignore' });
-    console.log(launched);
+    console.log(process.pid, launched);
     setInterval(() => undefined, 1000);`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', trial], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [line] = await once(child.stdout, 'data');
-    const orphan = await waitFor(
-      async () => Number(await readFile(join(folder, 'pid'), 'utf8').catch(() => '')) || null,
-      { message: 'the orphan' },
-    );
-    const pids = [Number(String(line)), orphan];
-    expect(await Promise.all(pids.map(isRunning))).toEqual([true, true]);
-    // `timeout` and `sleep` at least.
-    await waitFor(async () => (await knownOf(child.pid)) >= 2, {
-      timeoutMs: 20_000,
-      message: 'the watchdog to know them',
-    });
-    child.kill('SIGKILL');
-    await waitFor(async () => !(await Promise.all(pids.map(isRunning))).includes(true), {
-      ...{ timeoutMs: 20_000, message: 'the end of both' },
-    });
-    await waitFor(() => !existsSync(folder), { message: 'the removal of the folder' });
-  },
-);
+  const file = join(folder, 'trial.mjs');
+  await writeFile(file, trial);
+  // A shell with a second command stays the parent.
+  const parent = spawn('sh', ['-c', `'${process.execPath}' '${file}'; true`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(parent.stdout, 'data');
+  const [trialPid, launched] = String(line).trim().split(' ').map(Number) as [number, number];
+  const orphan = await waitFor(
+    async () => Number(await readFile(join(folder, 'pid'), 'utf8').catch(() => '')) || null,
+    { message: 'the orphan' },
+  );
+  const pids = [trialPid, launched, orphan];
+  expect(await Promise.all(pids.map(isRunning))).toEqual([true, true, true]);
+  // `timeout` and `sleep` at least.
+  await waitFor(async () => (await knownOf(trialPid)) >= 2, {
+    timeoutMs: 20_000,
+    message: 'the watchdog to know them',
+  });
+  process.kill(killsParent ? (parent.pid as number) : trialPid, 'SIGKILL');
+  await waitFor(async () => !(await Promise.all(pids.map(isRunning))).includes(true), {
+    ...{ timeoutMs: 20_000, message: 'the end of all' },
+  });
+  await waitFor(() => !existsSync(folder), { message: 'the removal of the folder' });
+});
