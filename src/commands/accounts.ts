@@ -3,8 +3,9 @@ import type { Database } from '../db/connection/database.ts';
 import { createPrisma } from '../db/connection/prisma.ts';
 import { accountUsage } from '../db/insight/usage.ts';
 import { type AccountSummary, findAccount, listAccounts, setPlan, usageByMonth } from '../db/operator/accounts.ts';
-import { findReceipt, isFirstAccount } from '../db/operator/deletion.ts';
+import { findReceipt } from '../db/operator/deletion.ts';
 import { resumeAccount, type SuspensionChange, suspendAccount } from '../db/operator/suspension.ts';
+import { operatorsAccountId } from '../db/operator-account.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import { deleteAccount } from '../services/operator/delete-account.ts';
@@ -165,8 +166,8 @@ const remove = command({
       const account = await findAccount(db, id);
       if (account !== null && account.name !== confirm)
         throw new UsageError(`--confirm must be the name of the account, which is "${printable(account.name)}"`);
-      if (await isFirstAccount(db, id))
-        throw new UsageError('the first account cannot be deleted: it is the one of the operator');
+      if (id === (await operatorsAccountId(db)))
+        throw new UsageError('this account cannot be deleted: it is the one of the operator');
       const receipt = found(
         await deleteAccount(db, OPERATOR, id, { progress: progressOf(db, id, environment) }),
         'account',

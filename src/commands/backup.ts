@@ -54,7 +54,9 @@ const restoring = command({
   summary: 'Restore all accounts of a backup, or one. They are suspended until `account resume`. All or nothing.',
   options: {
     account: { value: 'ID', help: 'only this account' },
-    operator: { help: 'also if the oldest account of the file becomes the first one here, which is the operator’s' },
+    operator: {
+      help: 'the operator’s account of the file becomes the operator’s here, and the present one a usual account',
+    },
     resume: { help: 'deliver at once: jobs that were delivered after the backup are delivered again' },
     check: { help: 'only read the file, and say whether it can be restored here; ends with 1 if it is damaged' },
   },

@@ -4,6 +4,7 @@ import { actorJson, audit } from './audit.ts';
 import type { Database, Statement } from './connection/database.ts';
 import type { PrismaClient } from './connection/prisma.ts';
 import { exclusively, guarded } from './connection/transactions.ts';
+import { MARK_OPERATORS_ACCOUNT, operatorsAccountId } from './operator-account.ts';
 
 interface AccountRow {
   id: string;
@@ -94,6 +95,8 @@ export async function createAccount(
   return guarded(() =>
     prisma.$transaction(async (tx) => {
       const account = await tx.account.create({ data: input, select: { id: true, name: true, plan: true } });
+      // The first account of a database that no `serve` has used yet.
+      await tx.$executeRawUnsafe(MARK_OPERATORS_ACCOUNT);
       const { id, name, plan } = account;
       const target = { targetType: 'account', targetId: id, targetName: name } as const;
       await audit(tx, { accountId: id, actor }, { action: 'account.create', ...target, after: { name, plan } });
@@ -166,7 +169,7 @@ export async function revokeApiKey(
 }
 
 /**
- * Creates the first account if there is none, and stores a key that is known in advance. Must be called under the
+ * Creates the operator's account if there is no account, marks one if none is marked, and stores a key that is known in advance. Must be called under the
  * migration lock, so that processes that start at the same time do it one after the other.
  * @param newKey creates the key of the first account; called only if one is needed
  * @returns the first account's key when it was created just now; otherwise null
@@ -175,24 +178,32 @@ export async function bootstrapAccount(
   db: Database,
   options: { plan: string; knownKey: NewApiKey | null; newKey: () => { key: string; stored: NewApiKey } },
 ): Promise<string | null> {
-  const present = await db.one<{ id: string }>('select id from account order by id limit 1');
-  const account =
-    present ??
-    (await db.one<{ id: string }>(
-      `with made as (insert into account (name, plan) values ('default', $1) returning id, name, plan)
-       select id, jobferry_audit(id, $2, 'account.create', 'account', id, name, null,
-                                 jsonb_build_object('name', name, 'plan', plan)) from made`,
-      [options.plan, actorJson(OPERATOR)],
-    ));
-  if (account === null) throw new Error('the first account was not created');
+  const marked = await db.one<{ id: string; name: string }>(MARK_OPERATORS_ACCOUNT);
+  if (marked !== null) {
+    const { id: accountId, name } = marked;
+    db.log.warn({ accountId, name }, "no account was marked as the operator's: this one is from now on");
+  }
+  const present = await operatorsAccountId(db);
+  const accountId = present ?? (await createOperatorsAccount(db, options.plan));
   if (options.knownKey !== null) {
-    await insertKey(db, account.id, options.knownKey);
+    await insertKey(db, accountId, options.knownKey);
     return null;
   }
   if (present !== null) return null;
   const { key, stored } = options.newKey();
-  await insertKey(db, account.id, stored);
+  await insertKey(db, accountId, stored);
   return key;
+}
+
+async function createOperatorsAccount(db: Database, plan: string): Promise<string> {
+  const made = await db.one<{ id: string }>(
+    `with made as (insert into account (name, plan, is_operator) values ('default', $1, true) returning id, name, plan)
+     select id, jobferry_audit(id, $2, 'account.create', 'account', id, name, null,
+                               jsonb_build_object('name', name, 'plan', plan)) from made`,
+    [plan, actorJson(OPERATOR)],
+  );
+  if (made === null) throw new Error("the operator's account was not created");
+  return made.id;
 }
 
 async function insertKey(db: Database, accountId: string, key: NewApiKey): Promise<void> {

@@ -3,7 +3,6 @@ import { type Actor, labelOfMember } from '../domain/audit.ts';
 import { JobferryError } from '../domain/errors.ts';
 import { type Person, SESSION_LIMITS } from '../domain/session.ts';
 import { audit } from './audit.ts';
-import type { Database, Statement } from './connection/database.ts';
 import type { PrismaClient } from './connection/prisma.ts';
 import { exclusively } from './connection/transactions.ts';
 import type { Prisma } from './generated/client.ts';
@@ -13,13 +12,6 @@ import { insertSession, type NewSession } from './sessions.ts';
 export interface ProvidedPerson extends Person {
   issuer: string;
   subject: string;
-}
-
-const FIRST_ACCOUNT: Statement = { name: 'first-account', text: 'select id from account order by id limit 1' };
-
-/** @returns the id of the account that the first start created; null when there is none */
-export async function firstAccountId(db: Database): Promise<string | null> {
-  return (await db.one<{ id: string }>(FIRST_ACCOUNT))?.id ?? null;
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Database, Statement } from './connection/database.ts';
 import type { PrismaClient } from './connection/prisma.ts';
 import { exclusively } from './connection/transactions.ts';
 import type { Prisma } from './generated/client.ts';
+import { OPERATORS_ACCOUNT } from './operator-account.ts';
 
 /** A session with its account and its holder. */
 export interface FoundSession {
@@ -186,12 +187,12 @@ const CREATE_LINK: Statement = {
     with expired as (delete from sign_in_link where expires_at < jobferry_now())
     insert into sign_in_link (hash, account_id, expires_at)
     select $1, id, jobferry_now() + $3::float8 * interval '1 ms'
-      from account where $2::text is null or id = $2 order by id limit 1
+      from account where id = coalesce($2, ${OPERATORS_ACCOUNT})
     returning account_id`,
 };
 
 /**
- * @param accountId null for the first account
+ * @param accountId null for the operator's account
  * @returns false when there is no such account
  */
 export async function createSignInLink(

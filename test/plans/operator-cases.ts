@@ -74,7 +74,6 @@ const doctor = (seen: () => Seen) => async () => {
 const beforeRestore = (seen: () => Seen) => async () => {
   const { db, others } = seen();
   await restoration.presentAccount(db, [others.idle]);
-  await restoration.firstAccount(db);
   await restoration.areStatisticsPast(db, new Date().toISOString(), RETENTION_MS);
 };
 
@@ -99,7 +98,6 @@ export function deletionCases(seen: () => Seen): Case[] {
   });
   if (jobs === undefined) throw new Error('no case');
   return [
-    ['whether it is the first account', 50, () => deletion.isFirstAccount(seen().db, account())],
     ['begin a deletion', 2000, () => deletion.beginDeletion(seen().db, OPERATOR, account())],
     ['the receipt of a deletion', 50, () => deletion.findReceipt(seen().db, account())],
     // It passes the queues that are marked already.

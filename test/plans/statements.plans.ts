@@ -48,7 +48,7 @@ import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
 import { payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
 import { jobRows, lastAttemptsOfJobs } from '../../src/db/jobs/rows.ts';
-import { firstAccountId } from '../../src/db/members.ts';
+import { operatorsAccountId } from '../../src/db/operator-account.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
 import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueName, queueState } from '../../src/db/queues/queues.ts';
@@ -172,7 +172,7 @@ const CASES: Case[] = [
   // One row of the account, and the links that were not used yet.
   ['create a link to sign in', 200, () => createSignInLink(db, null, randomBytes(32).toString('hex'), 60_000)],
   ['the account of a link', 20, () => accountOfLink(db, 'f'.repeat(64))],
-  ['the first account', 20, () => firstAccountId(db)],
+  ["the operator's account", 20, () => operatorsAccountId(db)],
   ['how keys of others begin', 100, () => foreignKeyPrefixes(db)],
   ['accounts of queues', 200, () => accountsOfQueues(db, live())],
   ['whether the server takes writes', 0, () => isWritable(db)],

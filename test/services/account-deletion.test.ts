@@ -174,7 +174,9 @@ describe('account delete', () => {
     const { id } = await op.firstAccount();
     await expect(operator.run('account', 'delete', tenant.id)).rejects.toThrow('--confirm is missing');
     await expect(operator.run('account', 'delete', tenant.id, '--confirm', 'x')).rejects.toThrow('which is "tenant"');
-    await expect(operator.run('account', 'delete', id, '--confirm', 'operator')).rejects.toThrow('first account');
+    await expect(operator.run('account', 'delete', id, '--confirm', 'operator')).rejects.toThrow(
+      'the one of the operator',
+    );
     await expect(operator.run('account', 'delete', UNKNOWN_ID, '--confirm', 'x')).rejects.toThrow('does not exist');
     await deleteAccount(op.db, OPERATOR, tenant.id, OPTIONS);
     expect(await operator.text('account', 'delete', tenant.id, '--confirm', 'tenant')).toMatch(

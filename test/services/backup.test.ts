@@ -4,6 +4,7 @@ import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BACKED_UP, LEFT_OUT } from '../../src/db/operator/backup/tables.ts';
+import { operatorsAccountId } from '../../src/db/operator-account.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
 import { backUp } from '../../src/services/operator/backup.ts';
 import { deleteAccount } from '../../src/services/operator/delete-account.ts';
@@ -71,7 +72,7 @@ const restoreTo = (
   options: { accountId?: string; resume?: boolean; operator?: boolean } = {},
 ) =>
   restore(op.db, file, {
-    ...{ url: op.url, actor: OPERATOR, accountId: null, periods: PERIODS, resume: false, operator: true },
+    ...{ url: op.url, actor: OPERATOR, accountId: null, periods: PERIODS, resume: false, operator: false },
     progress: () => undefined,
     ...options,
   });
@@ -129,13 +130,6 @@ async function fill(op: TestServices, name: string) {
   const action = await op.bulk.startPurge(account, queue.id);
   await op.db.query('insert into bulk_action_job (job_id, action_id) values ($1, $2)', [ids[0], action]);
   return { id, account, key, queueId: queue.id, pausedId: paused.id, processing, awaiting, done, action, rule };
-}
-
-/** A database with one account. */
-async function filledTenant(): Promise<Opened> {
-  const op = await open();
-  await op.db.query(`insert into account (name, plan) values ('younger', 'pro')`);
-  return op;
 }
 
 beforeAll(async () => {
@@ -513,19 +507,10 @@ describe('a restore is refused', () => {
     expect(await target.db.query('select from account')).toEqual([]);
   });
 
-  it('if the operator’s account would become that of a tenant, unless that is wanted', async () => {
+  it('with --operator, if it has no account of an operator', async () => {
     const target = await openTarget();
-    await target.db.query(`insert into account (name, plan) values ('operator', 'pro')`);
-    await expect(restoreTo(target, whole, { operator: false })).rejects.toThrow(
-      /is older than the first account.*--operator/,
-    );
-    expect(await target.db.query('select from account')).toHaveLength(1);
-    await restoreTo(target, whole, { operator: true });
-    expect(await target.db.query('select from account')).toHaveLength(3);
-    // Of an account that is younger than the first one, there is nothing to say.
-    await target.db.query(`insert into account (id, name, plan) values (repeat('0', 24), 'older', 'pro')`);
-    await restoreTo(target, await backUpTo(await filledTenant()), { operator: false });
-    expect(await target.db.query('select from account')).toHaveLength(5);
+    await expect(restoreTo(target, whole, { operator: true })).rejects.toThrow('leave out --operator');
+    expect(await target.db.query('select from account')).toEqual([]);
   });
 
   it('if an API key is here in another account', async () => {
@@ -543,6 +528,39 @@ describe('a restore is refused', () => {
   it('for an account that the backup does not have', async () => {
     const target = await openTarget();
     await expect(restoreTo(target, whole, { accountId: UNKNOWN_ID })).rejects.toThrow('does not have the account');
+  });
+});
+
+describe('the operator', () => {
+  const operatorOf = async ({ db }: TestServices) => {
+    const id = await operatorsAccountId(db);
+    return (await db.one<{ name: string }>('select name from account where id = $1', [id]))?.name;
+  };
+
+  it('stays the same, however old the restored accounts are, unless another one is wanted', async () => {
+    const from = await open();
+    const old = await fill(from, 'old operator');
+    await from.db.query('update account set is_operator = true where id = $1', [old.id]);
+    const file = await backUpTo(from);
+    const target = await openTarget();
+    // Not marked yet, as before the first `serve`.
+    await target.db.query(`insert into account (name, plan) values ('operator', 'pro')`);
+    await restoreTo(target, file);
+    expect(await operatorOf(target)).toBe('operator');
+    await deleteAccount(target.db, OPERATOR, old.id, { progress: () => undefined, quietMs: 0 });
+    await target.db.query(`update follower set position = (position::bigint + 200000)::text where name = 'stats'`);
+    await restoreTo(target, file, { operator: true });
+    expect(await operatorOf(target)).toBe('old operator');
+  });
+
+  it('of the backup is the one of an empty database', async () => {
+    const from = await open();
+    await fill(from, 'a tenant');
+    const second = await fill(from, 'the operator');
+    await from.db.query('update account set is_operator = true where id = $1', [second.id]);
+    const target = await openTarget();
+    await restoreTo(target, await backUpTo(from));
+    expect(await operatorOf(target)).toBe('the operator');
   });
 });
 

@@ -23,7 +23,7 @@ export function headOfSystem(instances: readonly Instance[], now: number): Syste
   if (instances.length === 0) {
     return {
       ...{ signal: 'ok', icon: 'system', h1: 'Jobferry answers.' },
-      lead: 'Its processes are shown to the first account only, as they carry the load of all accounts.',
+      lead: 'Its processes are shown to the operator’s account only, as they carry the load of all accounts.',
     };
   }
   const seen = instances.filter((one) => isSeen(one, now));

@@ -1,4 +1,5 @@
 import type { Database, Statement } from '../connection/database.ts';
+import { OPERATORS_ACCOUNT } from '../operator-account.ts';
 
 /** The lists of an account that can be watched for new rows. */
 export const WATCHED_LISTS = ['deadLetters', 'auditLog', 'instances'] as const;
@@ -30,7 +31,7 @@ const MARKS: Statement = {
              select coalesce(md5(string_agg(n.id, ',')), '') from (
                select id from audit_entry where account_id = $1 order by account_id desc, id desc limit 20) n)
              end as "auditLog",
-           case when $4::boolean and $1 = (select id from account order by id limit 1) then (
+           case when $4::boolean and $1 = ${OPERATORS_ACCOUNT} then (
              select coalesce(md5(string_agg(concat_ws(' ', id, role, version, in_flight, capacity), ',' order by id)), '')
                from instance where last_seen_at > jobferry_now() - interval '30 s') end as instances`,
 };

@@ -1,4 +1,5 @@
 import type { Database, Statement } from '../connection/database.ts';
+import { OPERATORS_ACCOUNT } from '../operator-account.ts';
 
 /** How far background work is behind, in seconds. */
 export interface ServiceLags {
@@ -25,17 +26,17 @@ export function lagColumns(retention: string): string {
       where w.run_at < now and w.locked_at is null order by w.run_at limit 1)::float8 as "wakeUpSeconds"`;
 }
 
-// Returns nothing to an account that is not the first.
+// Returns nothing to another account than the operator's.
 const LAGS: Statement = {
   name: 'service-lags',
   text: `
     with clock as materialized (select jobferry_now() as now)
     select ${lagColumns(`$1 * interval '1 ms'`)}
-      from clock where $2 = (select id from account order by id limit 1)`,
+      from clock where $2 = ${OPERATORS_ACCOUNT}`,
 };
 
 /**
- * The lags show the load of all accounts, so only the first account, which is the operator's, receives them.
+ * The lags show the load of all accounts, so only the operator's account receives them.
  * @returns null for other accounts
  */
 export async function serviceLags(db: Database, accountId: string, retentionMs: number): Promise<ServiceLags | null> {

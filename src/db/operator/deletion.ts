@@ -1,6 +1,7 @@
 import type { Actor } from '../../domain/audit.ts';
 import { actorJson } from '../audit.ts';
 import type { Database, Statement } from '../connection/database.ts';
+import { OPERATORS_ACCOUNT } from '../operator-account.ts';
 
 /**
  * The deletion of an account, in batches. Each batch is one statement that also adds its numbers to the receipt. So the
@@ -39,16 +40,6 @@ const RECEIPT: Statement = {
 
 export function findReceipt(db: Database, accountId: string): Promise<Receipt | null> {
   return db.one<Receipt & Record<string, unknown>>(RECEIPT, [accountId]);
-}
-
-const IS_FIRST: Statement = {
-  name: 'is-first-account',
-  text: 'select $1 = (select id from account order by id limit 1) as first',
-};
-
-/** Whether the account is the operator's: it has the members, and gets BOOTSTRAP_API_KEY. */
-export async function isFirstAccount(db: Database, accountId: string): Promise<boolean> {
-  return (await db.one<{ first: boolean }>(IS_FIRST, [accountId]))?.first ?? false;
 }
 
 // Nothing can be done for the account from now on: its keys are revoked, and its sessions end.
@@ -215,7 +206,7 @@ const FINISH: Statement = {
       update account_deletion set finished_at = jobferry_now() from gone where account_id = gone.id
       returning gone.id, gone.name, removed
     )
-    select jobferry_audit((select id from account where id <> $1 order by id limit 1), $2::json, 'account.delete', 'account',
+    select jobferry_audit(${OPERATORS_ACCOUNT}, $2::json, 'account.delete', 'account',
                           id, name, jsonb_build_object('name', name), jsonb_build_object('removed', removed))
       from finished`,
 };

@@ -12,7 +12,7 @@ import type { Database } from '../connection/database.ts';
 import { SERVER_SETTINGS } from '../connection/preflight.ts';
 import { replicationFacts } from '../connection/replication.ts';
 import { serviceLags } from '../insight/lags.ts';
-import { firstAccountId } from '../members.ts';
+import { operatorsAccountId } from '../operator-account.ts';
 import { ownIndexes } from '../schema/migrations.ts';
 
 /**
@@ -75,7 +75,7 @@ export async function sequenceFacts(db: Database): Promise<SequenceFacts> {
 const QUEUES = 2000;
 
 export async function lagFacts(db: Database, retentionMs: number): Promise<LagFacts> {
-  const account = await firstAccountId(db);
+  const account = await operatorsAccountId(db);
   const lags = account === null ? null : await serviceLags(db, account, retentionMs);
   const sweep = await db.one<{ seconds: number }>(
     `select extract(epoch from clock_timestamp() - updated_at)::float8 as seconds from follower where name = 'sweep'`,

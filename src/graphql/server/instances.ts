@@ -20,13 +20,17 @@ export const Instance = builder.prismaObject('Instance', {
 const SILENT_MS = 30_000;
 export const MAX_INSTANCES = 100;
 
-/** Reads the running processes for the first account. Empty for others: the list shows the load of all accounts. */
+/** Reads the running processes for the operator's account. Empty for others: the list shows the load of all accounts. */
 export async function runningInstances<Query extends Pick<Prisma.InstanceFindManyArgs, 'select'>>(
   query: Query,
   { prisma, account, loaders }: GraphQLContext,
 ) {
-  const first = await prisma.account.findFirst({ orderBy: { id: 'asc' }, select: { id: true } });
-  if (first?.id !== account.id) return [];
+  const select = { id: true };
+  // As everywhere (db/operator-account.ts): the oldest one before any is marked.
+  const operators =
+    (await prisma.account.findFirst({ where: { isOperator: true }, select })) ??
+    (await prisma.account.findFirst({ orderBy: { id: 'asc' }, select }));
+  if (operators?.id !== account.id) return [];
   const { now } = await loaders.server();
   return prisma.instance.findMany({
     ...query,
@@ -39,7 +43,7 @@ export async function runningInstances<Query extends Pick<Prisma.InstanceFindMan
 builder.queryFields((t) => ({
   instances: t.prismaField({
     type: [Instance],
-    description: `Running processes of Jobferry, at most ${MAX_INSTANCES}. Only the first account, which is the operator’s, receives them: they show the load of all accounts. For other accounts the list is empty.`,
+    description: `Running processes of Jobferry, at most ${MAX_INSTANCES}. Only the operator’s account receives them: they show the load of all accounts. For other accounts the list is empty.`,
     resolve: (query, _root, _args, context) => runningInstances(query, context),
   }),
 }));

@@ -45,7 +45,7 @@ const Server = builder.objectRef<ServerFacts>('Server').implement({
       nullable: true,
       complexity: PRICE.usage,
       description:
-        'How far the background work of the service is behind. Only the first account, which is the operator’s, receives it: it shows the load of all accounts. Null for other accounts.',
+        'How far the background work of the service is behind. Only the operator’s account receives it: it shows the load of all accounts. Null for other accounts.',
       resolve: (_server, _args, { services, account }) => services.server.lags(account),
     }),
     webhookTimeoutSeconds: t.exposeFloat('webhookTimeoutSeconds', {

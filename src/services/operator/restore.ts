@@ -7,7 +7,6 @@ import { rollUp } from '../../db/insight/statistics.ts';
 import {
   analyzeRestored,
   areStatisticsPast,
-  firstAccount,
   type PresentAccount,
   presentAccount,
   Restoration,
@@ -37,7 +36,7 @@ interface RestoreOptions {
   periods: Periods;
   /** Whether the accounts are resumed at once. */
   resume: boolean;
-  /** Whether an account of the file may become the first one, which is the operator's. */
+  /** Whether the operator's account of the file becomes the operator's here. */
   operator: boolean;
   /** Called with the part of the file that was read, from 0 to 1. */
   progress: (step: 'verifying' | 'restoring', rows: number, of: number | null) => void;
@@ -73,7 +72,8 @@ export async function checkBackup(
   { accountId, operator, progress }: Pick<RestoreOptions, 'accountId' | 'operator' | 'progress'>,
 ): Promise<{ header: BackupHeader; end: BackupEnd; refusal: string | null }> {
   let ids: string[] = [];
-  let oldest: string | null = null;
+  let isFound = false;
+  let hasOperators = false;
   let rows = 0;
   let present: PresentAccount | null = null;
   const lookUp = async () => {
@@ -88,7 +88,8 @@ export async function checkBackup(
       const id = idOf(json);
       if (accountId !== null && id !== accountId) return;
       ids.push(id);
-      if (oldest === null || id < oldest) oldest = id;
+      isFound = true;
+      hasOperators ||= isOperators(json);
       if (ids.length >= ACCOUNTS) await lookUp();
     },
   });
@@ -99,21 +100,12 @@ export async function checkBackup(
     knowsKey: (id) => cipher.knows(id),
     hasKey: cipher.keyId !== null,
   });
-  const missing = accountId === null || oldest !== null ? null : `the backup does not have the account ${accountId}`;
+  const missing = accountId === null || isFound ? null : `the backup does not have the account ${accountId}`;
   const conflicting = present === null ? null : conflict(present);
-  const refusal = unreadable ?? missing ?? conflicting ?? (operator ? null : await takeover(db, oldest));
+  const useless =
+    operator && !hasOperators ? 'no account to be restored is the one of an operator: leave out --operator' : null;
+  const refusal = unreadable ?? missing ?? conflicting ?? useless;
   return { header, end, refusal };
-}
-
-/** The oldest account is the operator's. A tenant's must not become that unnoticed. */
-async function takeover(db: Database, oldest: string | null): Promise<string | null> {
-  const first = await firstAccount(db);
-  if (first === null || oldest === null || oldest > first.id) return null;
-  return (
-    `account ${oldest} is older than the first account here, ${first.id} (${first.name}), and would be the operator's in its ` +
-    'place: it would get BOOTSTRAP_API_KEY and the people of the OpenID provider, and see the load of all accounts; ' +
-    'add --operator if it may'
-  );
 }
 
 /** @returns an empty text for a row of a damaged file, which is refused at its end */
@@ -125,12 +117,20 @@ function idOf(json: string): string {
   }
 }
 
-function conflict({ id, name, isBeingDeleted, isFirst }: PresentAccount): string {
+function isOperators(json: string): boolean {
+  try {
+    return (JSON.parse(json) as { is_operator?: unknown }).is_operator === true;
+  } catch {
+    return false;
+  }
+}
+
+function conflict({ id, name, isBeingDeleted, isOperators: isTheirs }: PresentAccount): string {
   const fix = `account delete ${id} --confirm ${JSON.stringify(name)}`;
   if (isBeingDeleted) return `account ${id} is being deleted: let \`${fix}\` end first`;
   return (
     `account ${id} (${name}) exists here already, and a restore changes no account: use an empty database` +
-    (isFirst ? '' : `, or delete the account first with \`${fix}\``)
+    (isTheirs ? '' : `, or delete the account first with \`${fix}\``)
   );
 }
 
@@ -146,6 +146,7 @@ export async function restore(db: Database, path: string, options: RestoreOption
   await untilCounted(db, header.madeAt, periods.retentionMs);
   const total = Object.values(end.rows).reduce((sum, rows) => sum + rows, 0);
   const result = await Restoration.run({ db, url }, header, async (restoration) => {
+    await restoration.decideOperator(options.operator);
     const load = new Load(db, restoration, options, header);
     let rows = 0;
     let isWanted = true;

@@ -1,4 +1,5 @@
-import { firstAccountId, type ProvidedPerson, signInMember } from '../../db/members.ts';
+import { type ProvidedPerson, signInMember } from '../../db/members.ts';
+import { operatorsAccountId } from '../../db/operator-account.ts';
 import { endSessionsOfPerson } from '../../db/sessions.ts';
 import { JobferryError } from '../../domain/errors.ts';
 import { accessByClaims, type RoleTable } from '../../domain/role-table.ts';
@@ -11,7 +12,7 @@ import { generateToken, hashToken } from './token.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Signs people in with the OpenID provider. All of them are members of the first account, which is the operator's. */
+/** Signs people in with the OpenID provider. All of them are members of the operator's account. */
 export function createOidcSignIn(
   { db, prisma, signIn }: Pick<Context, 'db' | 'prisma' | 'signIn'>,
   provider: Pick<OidcProvider, 'begin' | 'finish'>,
@@ -30,7 +31,7 @@ export function createOidcSignIn(
     async finish(answered: URL, pending: PendingSignIn, userAgent: string | null): Promise<NewSession> {
       const claims = withoutForeignAddress(await provider.finish(answered, pending));
       const person = personOf(signIn.issuer ?? '', claims);
-      const accountId = await firstAccountId(db);
+      const accountId = await operatorsAccountId(db);
       if (accountId === null) throw new Error('there is no account');
       const access = accessByClaims(roles, claims);
       if (access === null) {

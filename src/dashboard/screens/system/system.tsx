@@ -177,7 +177,7 @@ function Processes({ data: { instances } }: { data: SystemData }) {
   );
 }
 
-/** Of all accounts, so only the first account, the operator's, sees it. */
+/** Of all accounts, so only the operator's account sees it. */
 function Background({ lags }: { lags: Lags }) {
   return (
     <section className="sec" aria-labelledby="background">

@@ -5,6 +5,7 @@ import { actorJson } from '../../audit.ts';
 import { type Address, createClient } from '../../connection/address.ts';
 import type { Database } from '../../connection/database.ts';
 import { KEEP_ALIVE, UNLIMITED } from '../../connection/keep-alive.ts';
+import { MARK_OPERATORS_ACCOUNT, OPERATORS_ACCOUNT } from '../../operator-account.ts';
 import { PAUSED_BY } from '../suspension.ts';
 import { inSession } from './session.ts';
 import { BACKED_UP, JOBS } from './tables.ts';
@@ -20,6 +21,8 @@ const CHANGES: Readonly<Record<string, Changes>> = {
   account: {
     suspended_at: 'coalesce(r.suspended_at, jobferry_now())',
     suspended_by: `coalesce(r.suspended_by, 'operator (restored)')`,
+    // Null in a backup of a release without it.
+    is_operator: 'coalesce(r.is_operator, false) and not exists (select from account where is_operator)',
   },
   queue: {
     paused_at: `case when ${isToPause} then jobferry_now() else r.paused_at end`,
@@ -131,6 +134,16 @@ export class Restoration {
     return table === JOBS.name ? result.rows : [];
   }
 
+  /**
+   * Decides who is the operator before any account is restored: a marked account of the backup stays marked if none is marked
+   * here. @param gives whether the operator's account of this database gives its role up to that of the backup
+   */
+  async decideOperator(gives: boolean): Promise<void> {
+    await this.#client.query(
+      gives ? 'update account set is_operator = false where is_operator' : MARK_OPERATORS_ACCOUNT,
+    );
+  }
+
   /** Removes the receipt of an earlier deletion of the account, which is not deleted any more. */
   async forgetDeletion(accountId: string): Promise<void> {
     await this.#client.query('delete from account_deletion where account_id = $1 and finished_at is not null', [
@@ -211,7 +224,7 @@ function explained(error: unknown): unknown {
 }
 
 const PRESENT = `
-  select a.id, a.name, false as "isBeingDeleted", a.id = (select id from account order by id limit 1) as "isFirst"
+  select a.id, a.name, false as "isBeingDeleted", a.id = ${OPERATORS_ACCOUNT} as "isOperators"
     from account a where a.id = any ($1)
    union all
   select d.account_id, d.name, true, false from account_deletion d where d.account_id = any ($1) and d.finished_at is null
@@ -222,17 +235,12 @@ export interface PresentAccount {
   name: string;
   isBeingDeleted: boolean;
   /** Whether it is the operator's, which cannot be deleted. */
-  isFirst: boolean;
+  isOperators: boolean;
 }
 
 /** @returns one of the accounts that is here; null if none is */
 export function presentAccount(db: Database, ids: readonly string[]): Promise<PresentAccount | null> {
   return db.one<PresentAccount & Record<string, unknown>>(PRESENT, [ids]);
-}
-
-/** @returns the operator's account; null if there is none yet */
-export function firstAccount(db: Database): Promise<{ id: string; name: string } | null> {
-  return db.one<{ id: string; name: string }>('select id, name from account order by id limit 1');
 }
 
 /** Whether the statistics have all attempts until then, so that attempts of a backup from then are not counted again. */

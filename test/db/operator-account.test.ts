@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import { bootstrapAccount } from '../../src/db/accounts.ts';
+import { serviceLags } from '../../src/db/insight/lags.ts';
+import { operatorsAccountId } from '../../src/db/operator-account.ts';
+import { describeApiKey, generateApiKey } from '../../src/services/accounts/api-key.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { openCommands } from '../support/operator.ts';
+import { openServices } from '../support/services.ts';
+
+/** The operator's account is marked: neither a clock nor a deletion hands its role to another one. */
+
+async function open() {
+  const { url } = await createTestDatabase();
+  const { db } = openServices(url);
+  const warnings: string[] = [];
+  db.log.warn = (_fields: object, message: string) => void warnings.push(message);
+  const newKey = () => {
+    const key = generateApiKey();
+    return { key, stored: describeApiKey(key) };
+  };
+  const serve = () => bootstrapAccount(db, { plan: 'pro', knownKey: null, newKey });
+  return { db, serve, warnings, commands: openCommands(url) };
+}
+
+it('stays the first one when an account gets a lower id, because the clock was set back', async () => {
+  const { db, serve, warnings, commands } = await open();
+  expect(await serve(), 'the key of the first account').toMatch(/^jf_/);
+  const operator = await operatorsAccountId(db);
+  await db.query(
+    `insert into account (id, name, plan) values (jobferry_id(now() - interval '5 years'), 'tenant', 'pro')`,
+  );
+  expect(await serve(), 'a later start').toBeNull();
+  expect(await operatorsAccountId(db)).toBe(operator);
+  const tenant = await db.one<{ id: string }>(`select id from account where name = 'tenant'`);
+  expect(await serviceLags(db, tenant?.id ?? '', 1000)).toBeNull();
+  expect(await serviceLags(db, operator ?? '', 1000)).not.toBeNull();
+  await expect(commands.run('account', 'delete', operator ?? '', '--confirm', 'default')).rejects.toThrow(
+    'cannot be deleted',
+  );
+  expect(warnings).toEqual([]);
+});
+
+it('is the first one that a command creates, before any start', async () => {
+  const { db, serve, warnings, commands } = await open();
+  const { id } = await commands.json<{ id: string }>('account', 'create', '--name', 'mine', '--plan', 'pro');
+  await commands.run('account', 'create', '--name', 'tenant', '--plan', 'pro');
+  expect(await db.query('select id from account where is_operator')).toEqual([{ id }]);
+  expect(await serve()).toBeNull();
+  expect(warnings).toEqual([]);
+});
+
+it('is another one only with a warning, after the row was removed by hand', async () => {
+  const { db, serve, warnings } = await open();
+  await serve();
+  await db.query(`insert into account (name, plan) values ('tenant', 'pro')`);
+  await db.query('delete from api_key');
+  await db.query('delete from account where is_operator');
+  await serve();
+  expect(warnings).toEqual([expect.stringContaining("no account was marked as the operator's")]);
+});
