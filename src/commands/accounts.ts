@@ -2,7 +2,14 @@ import { createAccount } from '../db/accounts.ts';
 import type { Database } from '../db/connection/database.ts';
 import { createPrisma } from '../db/connection/prisma.ts';
 import { accountUsage } from '../db/insight/usage.ts';
-import { type AccountSummary, findAccount, listAccounts, setPlan, usageByMonth } from '../db/operator/accounts.ts';
+import {
+  type AccountSummary,
+  findAccount,
+  listAccounts,
+  setPlan,
+  setRequestLimit,
+  usageByMonth,
+} from '../db/operator/accounts.ts';
 import { findReceipt } from '../db/operator/deletion.ts';
 import { resumeAccount, type SuspensionChange, suspendAccount } from '../db/operator/suspension.ts';
 import { operatorsAccountId } from '../db/operator-account.ts';
@@ -58,6 +65,7 @@ const show = command({
           ['created', account.createdAt],
           ['suspended since', account.suspendedAt ?? undefined],
           ['suspended by', account.suspendedBy ?? undefined],
+          ['requests per second', account.requestsPerSecond ?? 'as REQUESTS_PER_SECOND_OF_ACCOUNT'],
           ['API keys', account.keys],
           ['queues', account.queues],
           ['attempts this month', account.attempts],
@@ -105,6 +113,32 @@ const changePlan = command({
       return {
         json: { id, plan, before },
         text: before === plan ? `Account ${id} has the plan ${plan} already.` : `Account ${id}: ${before} → ${plan}`,
+      };
+    });
+  },
+});
+
+const MAX_PER_SECOND = 1_000_000;
+
+const changeLimits = command({
+  name: 'account set-limits',
+  summary: 'Limit the requests of one account. Every process follows it within a second.',
+  options: {
+    'requests-per-second': {
+      value: 'N',
+      required: true,
+      help: 'requests to one process; "default" for REQUESTS_PER_SECOND_OF_ACCOUNT',
+    },
+  },
+  argument: ID,
+  run: ({ argument, options }, environment) => {
+    const perSecond = perSecondOf(options['requests-per-second']);
+    return withDatabase(environment, async ({ db }) => {
+      const id = idOf(argument, 'account');
+      const { before } = found(await setRequestLimit(db, OPERATOR, id, perSecond), 'account', id);
+      return {
+        json: { id, requestsPerSecond: perSecond, before },
+        text: `Account ${id}: requests per second ${before ?? 'default'} → ${perSecond ?? 'default'}`,
       };
     });
   },
@@ -200,6 +234,15 @@ function progressOf(db: Database, id: string, { settings }: Environment): () => 
   };
 }
 
+function perSecondOf(text: string): number | null {
+  if (text === 'default') return null;
+  const perSecond = Number(text);
+  if (Number.isInteger(perSecond) && perSecond >= 1 && perSecond <= MAX_PER_SECOND) return perSecond;
+  throw new UsageError(
+    `--requests-per-second must be from 1 to ${MAX_PER_SECOND}, or default; to refuse all: account suspend`,
+  );
+}
+
 function stateAfter(id: string, state: string, { changed }: SuspensionChange): string {
   return changed ? `Account ${id} is ${state}.` : `Account ${id} was ${state} already.`;
 }
@@ -213,4 +256,4 @@ function assertPlan(plans: PlanTable, plan: string): void {
   if (!Object.hasOwn(plans, plan)) throw new UsageError(`--plan must be one of ${Object.keys(plans).join(', ')}`);
 }
 
-export const ACCOUNT_COMMANDS = [list, show, create, changePlan, suspend, resume, remove, usage];
+export const ACCOUNT_COMMANDS = [list, show, create, changePlan, changeLimits, suspend, resume, remove, usage];

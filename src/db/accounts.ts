@@ -28,6 +28,7 @@ const BY_KEY: Statement = {
   name: 'account-by-key',
   text: `
     select account.id, account.name, account.plan, account.suspended_at is not null as "isSuspended",
+           account.requests_per_second as "requestsPerSecond",
            json_build_object('id', key.id, 'name', key.name, 'prefix', key.prefix, 'lastFour', key.last_four) as key,
            key.scopes, key.queues, key.expires_at as "expiresAt",
            key.last_used_at is null or key.last_used_at < jobferry_now() - interval '1 minute' as "isUseUnnoted"
@@ -38,6 +39,7 @@ const BY_KEY: Statement = {
 /** An account with the API key that identified it. */
 export interface KeyHolder extends AccountRow {
   isSuspended: boolean;
+  requestsPerSecond: number | null;
   key: { id: string; name: string | null; prefix: string; lastFour: string };
   /** Null for a key without limits. */
   rights: KeyRights | null;

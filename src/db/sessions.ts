@@ -12,7 +12,7 @@ import { OPERATORS_ACCOUNT } from './operator-account.ts';
 export interface FoundSession {
   id: string;
   expiresAt: Date;
-  account: { id: string; name: string; plan: string; isSuspended: boolean };
+  account: { id: string; name: string; plan: string; isSuspended: boolean; requestsPerSecond: number | null };
   key: { id: string; name: string | null; prefix: string; lastFour: string } | null;
   member: MemberFacts | null;
   /** True when the last recorded use of the session is more than a minute old. */
@@ -37,7 +37,8 @@ const BY_HASH: Statement = {
   text: `
     select s.id, s.expires_at as "expiresAt",
            json_build_object('id', account.id, 'name', account.name, 'plan', account.plan,
-                             'isSuspended', account.suspended_at is not null) as account,
+                             'isSuspended', account.suspended_at is not null,
+                             'requestsPerSecond', account.requests_per_second) as account,
            case when key.id is not null
                 then json_build_object('id', key.id, 'name', key.name, 'prefix', key.prefix, 'lastFour', key.last_four)
            end as key,

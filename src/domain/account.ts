@@ -12,6 +12,8 @@ export interface Account {
   actor: Actor;
   /** True while the operator has suspended the account. */
   isSuspended?: boolean;
+  /** Requests per second that the operator allows to this account; null or missing for the limit of all accounts. */
+  requestsPerSecond?: number | null;
   /** The limits of the API key that makes the requests; missing if it has none, or the client is a person. */
   rights?: KeyRights;
 }

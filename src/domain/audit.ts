@@ -49,6 +49,7 @@ export function labelOfMember({
 const AUDIT_ACTIONS = [
   'account.create',
   'account.set_plan',
+  'account.set_limits',
   'account.suspend',
   'account.resume',
   'account.delete',

@@ -20,20 +20,15 @@ interface Allowance {
 
 /** Allows so many requests per second to each holder, at most those of one second at once. */
 export class RequestRate {
-  readonly #perSecond: number;
   readonly #allowances = new Map<string, Allowance>();
 
-  constructor(perSecond: number) {
-    this.#perSecond = perSecond;
-  }
-
   /** Milliseconds until a request of the holder is allowed; 0 if one is allowed now. */
-  waitMs(holder: string, now: number): number {
-    return Math.max(0, (1 - this.#left(holder, now)) / this.#perSecond) * 1000;
+  waitMs(holder: string, now: number, perSecond: number): number {
+    return Math.max(0, (1 - this.#left(holder, now, perSecond)) / perSecond) * 1000;
   }
 
-  take(holder: string, now: number): void {
-    const left = this.#left(holder, now) - 1;
+  take(holder: string, now: number, perSecond: number): void {
+    const left = this.#left(holder, now, perSecond) - 1;
     // The holder becomes the newest entry, so the oldest one has been idle for longest.
     this.#allowances.delete(holder);
     this.#allowances.set(holder, { left, at: now });
@@ -41,31 +36,35 @@ export class RequestRate {
     if (this.#allowances.size > MAX_REMEMBERED && oldest !== undefined) this.#allowances.delete(oldest);
   }
 
-  #left(holder: string, now: number): number {
+  #left(holder: string, now: number, perSecond: number): number {
     const known = this.#allowances.get(holder);
-    if (known === undefined) return this.#perSecond;
-    return Math.min(this.#perSecond, known.left + ((now - known.at) / 1000) * this.#perSecond);
+    if (known === undefined) return perSecond;
+    return Math.min(perSecond, known.left + ((now - known.at) / 1000) * perSecond);
   }
 }
 
 /** Returns how a request of a client is counted: its milliseconds to wait; 0 if it was allowed. */
 export function createRequestLimits({ ofKey, ofAccount }: RequestRates): (client: Account, now: number) => number {
-  const keys = ofKey === null ? null : new RequestRate(ofKey);
-  const accounts = ofAccount === null ? null : new RequestRate(ofAccount);
-  return ({ id, actor }, now) => {
-    const key = actor.type === 'api_key' ? actor.id : null;
-    const waitMs = Math.max(key === null ? 0 : (keys?.waitMs(key, now) ?? 0), accounts?.waitMs(id, now) ?? 0);
+  const keys = new RequestRate();
+  const accounts = new RequestRate();
+  return ({ id, actor, requestsPerSecond }, now) => {
+    const key = ofKey !== null && actor.type === 'api_key' ? actor.id : null;
+    const ofThis = requestsPerSecond ?? ofAccount;
+    const keyWaitMs = key === null || ofKey === null ? 0 : keys.waitMs(key, now, ofKey);
+    const waitMs = Math.max(keyWaitMs, ofThis === null ? 0 : accounts.waitMs(id, now, ofThis));
     // A refused request takes nothing from either, so a client that repeats it too early does not wait for longer.
     if (waitMs > 0) return waitMs;
-    if (key !== null) keys?.take(key, now);
-    accounts?.take(id, now);
+    if (key !== null && ofKey !== null) keys.take(key, now, ofKey);
+    if (ofThis !== null) accounts.take(id, now, ofThis);
     return 0;
   };
 }
 
-/** Limits the requests that `authenticated` admits, before their bodies are read. Without limits it returns `authenticated`. */
+/**
+ * Limits the requests that `authenticated` admits, before their bodies are read. Accounts without a limit cost a comparison:
+ * the limit of an account is read with its credential.
+ */
 export function limiting(rates: RequestRates): (authenticated: RequestHandler) => RequestHandler {
-  if (rates.ofKey === null && rates.ofAccount === null) return (authenticated) => authenticated;
   const count = createRequestLimits(rates);
   return (authenticated) => (req, res, next) => {
     authenticated(req, res, (error?: unknown) => {

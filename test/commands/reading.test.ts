@@ -75,6 +75,23 @@ describe('account', () => {
     await expect(operator.run('account', 'set-plan', id, '--plan', 'x')).rejects.toThrow('must be one of free, pro');
     await expect(operator.run('account', 'set-plan', UNKNOWN_ID, '--plan', 'pro')).rejects.toThrow('does not exist');
   });
+
+  it('set-limits limits one account, with an entry in the audit log', async () => {
+    const { id } = await operator.json<{ id: string }>('account', 'create', '--name', 'loud', '--plan', 'free');
+    const set = (value: string) => ['account', 'set-limits', id, '--requests-per-second', value];
+    expect(await operator.json(...set('50'))).toEqual({ id, requestsPerSecond: 50, before: null });
+    expect(await operator.text(...set('50'))).toBe(`Account ${id}: requests per second 50 → 50`);
+    expect(await operator.text('account', 'show', id)).toMatch(/^requests per second +50$/m);
+    expect(await operator.json(...set('default'))).toEqual({ id, requestsPerSecond: null, before: 50 });
+    expect(await operator.json('account', 'show', id)).toMatchObject({ requestsPerSecond: null });
+    expect((await op.auditOf(id)).slice(1)).toMatchObject([
+      { action: 'account.set_limits', before: { requestsPerSecond: null }, after: { requestsPerSecond: 50 } },
+      { action: 'account.set_limits', before: { requestsPerSecond: 50 }, after: { requestsPerSecond: null } },
+    ]);
+    for (const value of ['0', '1.5', 'x', '1000001']) {
+      await expect(operator.run(...set(value))).rejects.toThrow('must be from 1 to 1000000, or default');
+    }
+  });
 });
 
 it('key list has keys that are in force, and with --revoked the others', async () => {

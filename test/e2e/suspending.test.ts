@@ -75,3 +75,15 @@ it('continues where an interrupted suspension and resumption ended', async () =>
   expect(await operator.text('queue', 'show', queue.id)).toMatch(/^paused by +operator \(account suspended\)$/m);
   expect(await operator.json('account', 'resume', id)).toEqual({ id, changed: false, queues: 1 });
 });
+
+it('limits the requests of one account within a second, and no others', async () => {
+  const [loud, other] = [await newAccount(), await newAccount()];
+  const list = async ({ client }: { client: Api }) => (await client.call('GET', '/v1/queues')).status;
+  const burst = (who: { client: Api }) => Promise.all(Array.from({ length: 20 }, () => list(who)));
+  expect(new Set(await burst(loud))).toEqual(new Set([200]));
+  await operator.json('account', 'set-limits', loud.id, '--requests-per-second', '1');
+  await waitFor(async () => (await burst(loud)).includes(429));
+  expect(new Set(await burst(other))).toEqual(new Set([200]));
+  await operator.json('account', 'set-limits', loud.id, '--requests-per-second', 'default');
+  await waitFor(async () => !(await burst(loud)).includes(429));
+});

@@ -9,26 +9,26 @@ const keyOf = (id: string) => ({ ...account, actor: { ...account.actor, id } });
 
 describe('a rate of requests', () => {
   it('allows those of a second at once, and then one after the other', () => {
-    const rate = new RequestRate(4);
+    const rate = new RequestRate();
     const at = (now: number) => {
-      const waitMs = rate.waitMs('a', now);
-      if (waitMs === 0) rate.take('a', now);
+      const waitMs = rate.waitMs('a', now, 4);
+      if (waitMs === 0) rate.take('a', now, 4);
       return waitMs;
     };
     expect([at(0), at(0), at(0), at(0), at(0)]).toEqual([0, 0, 0, 0, 250]);
     expect([at(100), at(250), at(250)]).toEqual([150, 0, 250]);
     expect([at(9000), at(9000), at(9000), at(9000), at(9000)], 'not more after a pause').toEqual([0, 0, 0, 0, 250]);
-    expect(rate.waitMs('b', 9000)).toBe(0);
+    expect(rate.waitMs('b', 9000, 4)).toBe(0);
   });
 
   it('remembers 10 000 holders, and forgets the one that has been idle for longest', () => {
-    const rate = new RequestRate(1);
-    rate.take('idle', 0);
-    rate.take('busy', 0);
-    for (let n = 0; n < 9_998; n += 1) rate.take(`holder ${n}`, 0);
-    rate.take('busy', 0);
-    rate.take('one more', 0);
-    expect([rate.waitMs('idle', 0), rate.waitMs('busy', 0)]).toEqual([0, 2000]);
+    const rate = new RequestRate();
+    rate.take('idle', 0, 1);
+    rate.take('busy', 0, 1);
+    for (let n = 0; n < 9_998; n += 1) rate.take(`holder ${n}`, 0, 1);
+    rate.take('busy', 0, 1);
+    rate.take('one more', 0, 1);
+    expect([rate.waitMs('idle', 0, 1), rate.waitMs('busy', 0, 1)]).toEqual([0, 2000]);
   });
 });
 
@@ -46,6 +46,16 @@ describe('the limits of requests', () => {
     const count = createRequestLimits({ ofKey: 1, ofAccount: 2 });
     const member = { ...account, actor: { type: 'member', id: 'm', label: 'm' } } as const;
     expect([count(member, 0), count(member, 0), count(member, 0)]).toEqual([0, 0, 500]);
+  });
+
+  it('of one account replace those of all accounts, at once', () => {
+    const count = createRequestLimits({ ofKey: null, ofAccount: 1000 });
+    const own = { ...account, requestsPerSecond: 2 };
+    expect([count(own, 0), count(own, 0), count(own, 0)]).toEqual([0, 0, 500]);
+    expect(count({ ...own, id: 'another', requestsPerSecond: null }, 0)).toBe(0);
+    expect(count({ ...own, requestsPerSecond: 2000 }, 1), 'raised').toBe(0);
+    const alone = createRequestLimits({ ofKey: null, ofAccount: null });
+    expect([alone(own, 0), alone(own, 0), alone(own, 0)], 'without a limit of all').toEqual([0, 0, 500]);
   });
 
   it.each([

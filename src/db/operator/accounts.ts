@@ -13,6 +13,8 @@ export interface AccountSummary {
   /** Time and actor of the suspension; null while the account is not suspended. */
   suspendedAt: Date | null;
   suspendedBy: string | null;
+  /** Its own limit; null while that of the configuration holds. */
+  requestsPerSecond: number | null;
   /** API keys that are in force. */
   keys: number;
   /** Live queues. */
@@ -23,7 +25,7 @@ export interface AccountSummary {
 
 const SUMMARY = `
     select a.id, a.name, a.plan, a.created_at as "createdAt", a.suspended_at as "suspendedAt",
-           a.suspended_by as "suspendedBy",
+           a.suspended_by as "suspendedBy", a.requests_per_second as "requestsPerSecond",
            (select count(*) from api_key k where k.account_id = a.id and k.revoked_at is null
                and ${isUnexpired('k')}) as keys,
            (select count(*) from queue q where q.account_id = a.id and q.deleted_at is null) as queues,
@@ -76,4 +78,35 @@ const SET_PLAN: Statement = {
 /** @returns the plan that the account had before; null if there is no such account */
 export async function setPlan(db: Database, actor: Actor, accountId: string, plan: string): Promise<string | null> {
   return (await db.one<{ before: string }>(SET_PLAN, [accountId, plan, actorJson(actor)]))?.before ?? null;
+}
+
+// Without an entry in the audit log if nothing changes.
+const SET_REQUEST_LIMIT: Statement = {
+  name: 'operator-set-request-limit',
+  text: `
+    with present as materialized (
+      select id, name, requests_per_second as before from account where id = $1 for no key update
+    ), changed as (
+      update account set requests_per_second = $2 from present
+       where account.id = present.id and present.before is distinct from $2
+      returning account.id
+    )
+    select present.before,
+           (select jobferry_audit(changed.id, $3::json, 'account.set_limits', 'account', present.id, present.name,
+                                  jsonb_build_object('requestsPerSecond', present.before),
+                                  jsonb_build_object('requestsPerSecond', $2::integer)) from changed)
+      from present`,
+};
+
+/**
+ * @param perSecond null for the limit of the configuration
+ * @returns the limit before; null if there is no such account
+ */
+export function setRequestLimit(
+  db: Database,
+  actor: Actor,
+  accountId: string,
+  perSecond: number | null,
+): Promise<{ before: number | null } | null> {
+  return db.one<{ before: number | null }>(SET_REQUEST_LIMIT, [accountId, perSecond, actorJson(actor)]);
 }

@@ -61,7 +61,7 @@ function createForeignKeys(db: Context['db']): (apiKey: string) => Promise<boole
   };
 }
 
-function toAccount({ id, name, plan, isSuspended, rights, key }: KeyHolder): Account {
+function toAccount({ id, name, plan, isSuspended, requestsPerSecond, rights, key }: KeyHolder): Account {
   const actor = { type: 'api_key', id: key.id, label: labelOfKey(key) } as const;
-  return { id, name, plan, isSuspended, actor, ...(rights === null ? {} : { rights }) };
+  return { id, name, plan, isSuspended, requestsPerSecond, actor, ...(rights === null ? {} : { rights }) };
 }
