@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+import { DatabaseAway } from './domain/errors.ts';
 import { pretty } from './log-pretty.ts';
 import { Repeats } from './log-repeats.ts';
 
@@ -18,6 +19,9 @@ const PASSWORD_IN_URL = /(:\/\/[^\s:/@]*):[^\s@]+@/g;
 /** Most equal lines about an error in one period. */
 const MAX_REPEATS = 5;
 const REPEATS_MS = 10_000;
+
+/** Said instead of the lines of all background work while the database is away. */
+const AWAY = 'the database is not available: background work fails, and is retried';
 
 /** How long a raised level lasts: what an operator turns on at night is not forgotten. */
 const RAISED_MS = 600_000;
@@ -97,11 +101,11 @@ function withoutRepeats(): LogMethod {
   // Not for `fatal`: such a line is the last one.
   const { warn, error } = pino.levels.values as { warn: number; error: number };
   let logger: Logger | null = null;
-  const repeats = new Repeats({
-    periodMs: REPEATS_MS,
-    most: MAX_REPEATS,
-    onLeftOut: (of, leftOut) => logger?.warn({ of, leftOut }, 'equal lines were left out'),
-  });
+  const onLeftOut = (of: string, leftOut: number) => logger?.warn({ of, leftOut }, 'equal lines were left out');
+  const repeats = new Repeats({ periodMs: REPEATS_MS, most: MAX_REPEATS, onLeftOut });
+  // Every loop of the process fails several times a second then. Lines that matter, such as the server that is found next,
+  // must not be between hundreds of others.
+  const outages = new Repeats({ periodMs: REPEATS_MS, most: 1, onLeftOut });
   return function (args, method, level) {
     const [fields, message] = args as unknown as [unknown, unknown];
     const cause = typeof fields === 'object' && fields !== null && 'err' in fields ? fields.err : null;
@@ -110,6 +114,12 @@ function withoutRepeats(): LogMethod {
       return;
     }
     logger = this;
+    if (level === warn && cause instanceof DatabaseAway) {
+      this.debug(fields as object, message);
+      if (outages.show(AWAY, '') === 'nothing') return;
+      method.apply(this, [{ reason: rootOf(cause), first: message }, AWAY] as unknown as typeof args);
+      return;
+    }
     const shown = repeats.show(message, causesOf(cause));
     if (shown === 'nothing') return;
     const printed = shown === 'line' ? { ...(fields as object), err: withoutStack(describeError(cause)) } : fields;
@@ -120,6 +130,12 @@ function withoutRepeats(): LogMethod {
 function causesOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return `${error.message.slice(0, 200)} ${error.cause === undefined ? '' : causesOf(error.cause)}`;
+}
+
+/** What the innermost error says. */
+function rootOf(error: Error): string {
+  if (error.cause instanceof Error) return rootOf(error.cause);
+  return withoutPasswords(error.message || String((error as NodeJS.ErrnoException).code ?? error.name));
 }
 
 function withoutStack(described: unknown): unknown {

@@ -47,7 +47,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   demo: ['client', 'config'],
   config: ['domain', 'log'],
   variables: ['config'],
-  log: ['log-pretty', 'log-repeats'],
+  log: ['log-pretty', 'log-repeats', 'domain'],
   'log-pretty': [],
   'log-repeats': [],
   version: [],

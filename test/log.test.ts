@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { DatabaseAway } from '../src/domain/errors.ts';
 import { createLevelSwitch, createLog } from '../src/log.ts';
 import { pretty } from '../src/log-pretty.ts';
 
@@ -117,4 +118,22 @@ describe('a line for people', () => {
     expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     expect(pretty(line({ msg: 'x' }), { colours: true })).toContain('\u001b[33mWARN ');
   });
+});
+
+it('says once that the database is away, instead of a line for each loop, and has the others at debug', async () => {
+  vi.useFakeTimers();
+  const { log, lines } = logging();
+  const away = () => new DatabaseAway('nothing', new Error('no server', { cause: new Error('connect ECONNREFUSED') }));
+  for (const what of ['finding dead workers', 'indexing payloads', 'a claim']) {
+    for (let n = 0; n < 10; n += 1) log.warn({ err: away() }, `${what} failed and will be retried`);
+  }
+  log.warn({ server: 'b' }, 'another server of the database URL is the primary now');
+  const of = 'the database is not available: background work fails, and is retried';
+  const said = { msg: of, reason: 'connect ECONNREFUSED', first: 'finding dead workers failed and will be retried' };
+  expect(lines).toMatchObject([said, { msg: 'another server of the database URL is the primary now' }]);
+  await vi.advanceTimersByTimeAsync(11_000);
+  expect(lines.slice(2)).toMatchObject([{ msg: 'equal lines were left out', of, leftOut: 29 }]);
+  log.level = 'debug';
+  log.warn({ err: away() }, 'a claim failed and will be retried');
+  expect(lines.slice(3)).toMatchObject([{ level: 'debug', msg: 'a claim failed and will be retried' }, { msg: of }]);
 });

@@ -181,6 +181,26 @@ describe('a database that is gone', () => {
 });
 
 describe('a database that no longer answers', () => {
+  it('fills no log: one line stands for all background work', { timeout: 60_000 }, async () => {
+    const before = jobferry.logs.length;
+    await relay.cut();
+    const lines = () =>
+      jobferry.logs
+        .slice(before)
+        .filter(({ level, msg }) => (level === 'warn' || level === 'error') && msg !== 'attempt');
+    const of = 'the database is not available: background work fails, and is retried';
+    // An outage of an earlier test may have been told less than ten seconds ago.
+    const told = () => lines().findIndex(({ msg }) => msg === of);
+    const counted = () =>
+      told() >= 0 &&
+      lines()
+        .slice(told())
+        .some((line) => line.of === of);
+    await waitFor(counted, { timeoutMs: 40_000, message: 'one line, and the number of the others' });
+    // Without that, it was 45 in the first four seconds.
+    expect(lines().length, JSON.stringify(lines().map(({ msg }) => msg))).toBeLessThan(16);
+  });
+
   it('is given up on in time, however many requests there are', async () => {
     // Data sent into a stalled connection may arrive when the stall ends.
     const doomed = await api.createQueue({ webhookUrl: receiver.url });

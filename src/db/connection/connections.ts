@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { Distribution, SECONDS } from '../../counts/distribution.ts';
-import { JobferryError, unavailable } from '../../domain/errors.ts';
+import { DatabaseAway, JobferryError } from '../../domain/errors.ts';
 import { AbandonedSessions } from './abandoned-sessions.ts';
 import { type Address, createPool } from './address.ts';
 import type { DatabaseLog } from './database-log.ts';
@@ -19,6 +19,8 @@ const NEARLY_MS = 250;
 const CONNECT_TIMEOUT_MS = 3000;
 /** Time limit in the client, for a server that does not reply at all. */
 const REPLY_TIMEOUT_MS = 4500;
+/** Pause between lines about lost connections of a pool. */
+const LOST_EVERY_MS = 5000;
 
 // count(*) and sums are bigint. All of these numbers in Jobferry are far below 2^53.
 const types = new pg.TypeOverrides();
@@ -86,8 +88,12 @@ export class Connections {
     });
     this.#abandoned = isPooled ? null : new AbandonedSessions(this.pool, address, log);
     // The end of the pool does not wait for the server, which may stop before it has read that a connection is to end.
+    let saidAt = Number.NEGATIVE_INFINITY;
     const warn = (err: Error, message: string) => {
-      if (!this.pool.ending) log.warn({ err }, message);
+      // The connections of a pool are usually lost together.
+      if (this.pool.ending || performance.now() - saidAt < LOST_EVERY_MS) return;
+      saidAt = performance.now();
+      log.warn({ err }, message);
     };
     // Without these handlers a connection that dies while idle ends the process.
     this.pool.on('error', (error) => warn(error, 'idle database connection lost'));
@@ -133,7 +139,7 @@ export class Connections {
     const since = performance.now();
     const client = await this.pool.connect().catch((error: unknown) => {
       this.waits.observe((performance.now() - since) / 1000);
-      throw unavailable('the database is not available', 'nothing', error);
+      throw new DatabaseAway('nothing', error);
     });
     this.waits.observe((performance.now() - since) / 1000);
     let broken: unknown;

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
+import { DatabaseAway, JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
 import type { Address } from './address.ts';
 import { Cipher } from './cipher.ts';
 import { CANCELLED, Connections, type PoolUse } from './connections.ts';
@@ -155,6 +155,9 @@ export function translated(error: unknown): unknown {
   }
   return error;
 }
+/** The server ends its sessions, or takes no new ones. */
+const SESSION_ENDED = /^(?:08|57P)/;
+
 
 /** The SQLSTATE of a refusal by the server; null when the server did not refuse. */
 export function sqlStateOf(error: unknown): string | null {
@@ -165,3 +168,4 @@ export function sqlStateOf(error: unknown): string | null {
   const code = (inner as { originalCode?: unknown } | undefined)?.originalCode;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : null;
 }
+    if (sqlState === null || SESSION_ENDED.test(sqlState)) return new DatabaseAway(stored, error);

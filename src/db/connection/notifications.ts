@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { pause, untilSuccess } from '../../pacing/retry.ts';
 import { type Address, createClient } from './address.ts';
-import type { Database, DatabaseLog, Statement } from './database.ts';
+import { type Database, type DatabaseLog, type Statement, translated } from './database.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import type { OriginGuard } from './origin.ts';
 
@@ -114,7 +114,7 @@ export class Listener {
       signal,
       waitMs: (failures: number) => Math.min(RECONNECT_MS.first * 2 ** (failures - 1), RECONNECT_MS.last),
       onFailure: (error: unknown) => {
-        this.#options.log.warn({ err: error }, 'notifications: cannot listen yet');
+        this.#options.log.warn({ err: translated(error) }, 'notifications: cannot listen yet');
         tried();
       },
     };

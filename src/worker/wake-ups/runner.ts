@@ -2,6 +2,7 @@ import { Logger as GraphileLogger, type Runner, run, runMigrations } from 'graph
 import { type Address, createPool } from '../../db/connection/address.ts';
 import type { Database } from '../../db/connection/database.ts';
 import { UNLIMITED } from '../../db/connection/keep-alive.ts';
+import { DatabaseAway } from '../../domain/errors.ts';
 import type { Logger } from '../../log.ts';
 import { pause, untilSuccess } from '../../pacing/retry.ts';
 import type { Tasks } from './tasks.ts';
@@ -9,6 +10,8 @@ import type { Tasks } from './tasks.ts';
 /** Durable wake-ups fire a second early (`jobferry_wake`), so polling once a second is in time. */
 const POLL_INTERVAL_MS = 1000;
 const RESTART_MS = 500;
+/** Lines of the library about a connection that is lost, or cannot be made. */
+const OF_CONNECTION = /^Error (?:with notify listener|occurred attempting to UNLISTEN)/;
 
 /** Installs graphile-worker's own schema. */
 export async function installWakeUps(url: Address): Promise<void> {
@@ -102,8 +105,11 @@ export class WakeUpRunner {
       noHandleSignals: true,
       noPreparedStatements: false,
       logger: new GraphileLogger(() => (level, message) => {
-        if (level === 'error' || level === 'warning') this.#log.warn({ library: 'graphile-worker' }, message);
-        else this.#log.trace({ library: 'graphile-worker' }, message);
+        if (level === 'error' || level === 'warning') {
+          // It has no other sign that its connection is gone, and tries again by itself.
+          const away = OF_CONNECTION.test(message) ? { err: new DatabaseAway('nothing', new Error(message)) } : {};
+          this.#log.warn({ library: 'graphile-worker', ...away }, message);
+        } else this.#log.trace({ library: 'graphile-worker' }, message);
       }),
     });
   }
