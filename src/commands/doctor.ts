@@ -6,6 +6,7 @@ import { poolingFaults, poolModeOf } from '../db/connection/pooler.ts';
 import {
   databaseBytes,
   indexFacts,
+  isDiskFull,
   lagFacts,
   processFacts,
   sequenceFacts,
@@ -63,7 +64,7 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     ['sequence', async () => judgeSequence(await sequenceFacts(db))],
     ['clock', async () => judgeClock(await clockOffset(db))],
     ['lag', async () => judgeLags(await lagFacts(db, config.jobRetentionMs))],
-    ['disk', async () => judgeDisk({ databaseBytes: await databaseBytes(db), disk: await diskOf(config) })],
+    ['disk', async () => judgeDisk(await diskFacts(db, config))],
     ['fleet', async () => judgeFleet(await processFacts(db), VERSION)],
   ];
   const findings: Finding[] = [];
@@ -87,6 +88,10 @@ async function clockOffset(db: Database): Promise<number> {
   const before = Date.now();
   const there = await databaseTime(db);
   return there - (before + Date.now()) / 2;
+}
+
+async function diskFacts(db: Database, config: Config): Promise<DiskFacts> {
+  return { databaseBytes: await databaseBytes(db), isFull: await isDiskFull(db), disk: await diskOf(config) };
 }
 
 async function diskOf({ databaseUrl, dataDir }: Config): Promise<DiskFacts['disk']> {

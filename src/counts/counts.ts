@@ -41,7 +41,11 @@ interface EndedDelivery {
  */
 export class Counts {
   readonly queues = new QueueCounts();
-  readonly refusedPublishes = new Tally(['limit_reached', 'forbidden', 'not_found', 'unavailable', 'unknown', 'busy']);
+  readonly refusedPublishes = new Tally([
+    ...['limit_reached', 'forbidden', 'not_found', 'unavailable', 'disk_full', 'unknown', 'busy'],
+  ]);
+  /** Statements that the database refused because its disk is full. */
+  diskFull = 0;
   readonly publishes = new Batches(['ok', 'error']);
   readonly claims = new Batches(['ok', 'empty', 'error']);
   readonly settles = new Batches(['ok', 'error']);
@@ -106,6 +110,8 @@ export function reasonOf({ status, error }: TransitionEntry): string {
 }
 
 function refusalOf(error: unknown): string {
+  // disk_full of PostgreSQL
+  if (isUnavailable(error) && (error.cause as { code?: unknown } | undefined)?.code === '53100') return 'disk_full';
   if (isUnavailable(error)) return error.stored === 'nothing' ? 'unavailable' : 'unknown';
   return error instanceof JobferryError ? error.kind : 'error';
 }

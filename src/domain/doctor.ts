@@ -244,15 +244,21 @@ export function judgeLags({
 
 export interface DiskFacts {
   databaseBytes: number;
+  /** Whether the server could not write a temporary file of some MiB. */
+  isFull: boolean;
   /** The disk of DATA_DIR; null if the database is elsewhere. */
   disk: { freeBytes: number; totalBytes: number } | null;
 }
 
 const GIB = 2 ** 30;
 
-export function judgeDisk({ databaseBytes, disk }: DiskFacts): Finding[] {
+export function judgeDisk({ databaseBytes, isFull, disk }: DiskFacts): Finding[] {
   const check = 'disk';
   const size = `the database has ${(databaseBytes / GIB).toFixed(2)} GiB`;
+  if (isFull) {
+    const fix = 'free space there, in the order of "The disk fills up" in docs/operations.md; delete nothing in pg_wal';
+    return [problem(check, `the disk of the database is full, so it takes no writes; ${size}`, fix)];
+  }
   if (disk === null) return [ok(check, `${size}; how much is free, the server of the database knows`)];
   const text = `${size}, and ${(disk.freeBytes / GIB).toFixed(1)} GiB are free`;
   if (disk.freeBytes > GIB && disk.freeBytes > disk.totalBytes / 20) return [ok(check, text)];

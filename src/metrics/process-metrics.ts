@@ -92,6 +92,12 @@ export function countMetrics(counts: Counts, series: QueueSeries): Definition[] 
       read: () => [[[], counts.droppedOutcomes]],
     },
     {
+      name: 'jobferry_database_disk_full_total',
+      help: 'Statements of this process that the database refused because its disk is full.',
+      type: 'counter',
+      read: () => [[[], counts.diskFull]],
+    },
+    {
       name: 'jobferry_lease_takebacks_total',
       help: 'Claims that were taken back, by reason.',
       type: 'counter',

@@ -42,8 +42,11 @@ const fine: [what: string, findings: Finding[]][] = [
   ['a sequence at its last token', judgeSequence({ last: 7, used: 7 })],
   ['a near clock', judgeClock(-4900)],
   ['a job that is just due', judgeLags({ ...lags, oldestDue: due, searchSeconds: 299 })],
-  ['a database elsewhere', judgeDisk({ databaseBytes: GIB, disk: null })],
-  ['a large disk', judgeDisk({ databaseBytes: GIB, disk: { freeBytes: 6 * GIB, totalBytes: 100 * GIB } })],
+  ['a database elsewhere', judgeDisk({ databaseBytes: GIB, isFull: false, disk: null })],
+  [
+    'a large disk',
+    judgeDisk({ databaseBytes: GIB, isFull: false, disk: { freeBytes: 6 * GIB, totalBytes: 100 * GIB } }),
+  ],
   ['processes of this version', judgeFleet([all, all], '1.0.0')],
   [
     'an API and a worker',
@@ -133,10 +136,17 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
   ],
   [
     'a full disk',
-    judgeDisk({ databaseBytes: GIB, disk: { freeBytes: GIB, totalBytes: 9 * GIB } }),
+    judgeDisk({ databaseBytes: GIB, isFull: false, disk: { freeBytes: GIB, totalBytes: 9 * GIB } }),
     'problem',
     /1\.0 GiB are free/,
     /free space/,
+  ],
+  [
+    'a full disk elsewhere',
+    judgeDisk({ databaseBytes: GIB, isFull: true, disk: null }),
+    'problem',
+    /full, so it takes no writes; the database has 1\.00 GiB/,
+    /delete nothing in pg_wal/,
   ],
   ['no worker', judgeFleet([{ ...all, role: 'api' }], '1.0.0'), 'problem', /no worker/, /--role worker/],
   ['no API', judgeFleet([{ ...all, role: 'worker' }], '1.0.0'), 'problem', /no API/, /--role api/],

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { CAN_MOUNT, fillWith, mountSmallDisk } from '../chaos/disk.ts';
 import { createApi } from '../support/api.ts';
+import { runJobferry } from '../support/command.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';
 import { startJobferry } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -26,13 +27,20 @@ describe.skipIf(POSTGRES_15 === null || !CAN_MOUNT)('trial 9: a full disk', () =
     const publishing = load.publish(30 * 60, 30);
     await waitFor(() => load.accepted.length >= 300, { timeoutMs: 60_000 });
     const linesBefore = jobferry.logs.length;
+    const doctor = () => runJobferry(['doctor'], { DATABASE_URL: server.url });
+    expect((await doctor()).stdout).toMatch(/^ok +disk /m);
     const filler = join(disk.folder, 'filler');
     const until = performance.now() + FULL_MS;
+    const url = jobferry.baseUrl;
     // Space that the server frees is filled as well.
     while (performance.now() < until) {
       await fillWith(filler);
       await sleep(500);
     }
+    const { checks } = (await (await fetch(`${url}/readyz`)).json()) as { checks: Record<string, string> };
+    expect(checks).toMatchObject({ database: 'ok', writes: 'refused: the disk of the database is full' });
+    expect((await doctor()).stdout).toMatch(/^problem +disk +the disk of the database is full/m);
+    expect(jobferry.logs).toContainEqual(expect.objectContaining({ level: 'error', sqlState: '53100' }));
     const lines = jobferry.logs.slice(linesBefore).filter(({ msg }) => msg !== 'attempt').length;
     await rm(filler);
     await publishing;

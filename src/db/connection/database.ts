@@ -5,6 +5,7 @@ import { Cipher } from './cipher.ts';
 import { CANCELLED, Connections, type PoolUse } from './connections.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { FairTurns } from './fair-turns.ts';
+import { DISK_FULL, FullDisk } from './full-disk.ts';
 import type { Hosts } from './hosts.ts';
 import { OriginGuard } from './origin.ts';
 import { GRAPHQL_MS, MAX_READING_CONNECTIONS, type ReadingOptions, readingTurns, runInTurn } from './reading.ts';
@@ -44,6 +45,8 @@ export class Database {
   /** Decides which account may run a change. */
   readonly changingTurns = new FairTurns(CHANGING);
   readonly log: DatabaseLog;
+  /** Whether the server refuses writes for want of room. */
+  readonly fullDisk: FullDisk;
   /** Encrypts and decrypts stored texts. */
   readonly cipher: Cipher;
   private readonly connections: Connections;
@@ -59,6 +62,7 @@ export class Database {
   /** @param direct address of the server itself, if `address` is that of a pooler */
   constructor(address: Address, log: DatabaseLog, cipher: Cipher = new Cipher(), direct: Address | null = null) {
     this.log = log;
+    this.fullDisk = new FullDisk(log);
     this.cipher = cipher;
     this.origin = new OriginGuard(log);
     this.#hosts = [address, direct].filter((one) => one !== null && typeof one !== 'string');
@@ -100,7 +104,9 @@ export class Database {
     try {
       return await this.run<Row>(config);
     } catch (error) {
-      if (!LOST_AGAINST_ANOTHER.has(sqlStateOf(error) ?? '')) throw translated(error);
+      const sqlState = sqlStateOf(error);
+      this.fullDisk.note(sqlState, error);
+      if (!LOST_AGAINST_ANOTHER.has(sqlState ?? '')) throw translated(error);
     }
     // Every statement is its own transaction and was rolled back, so it can run again.
     try {
@@ -139,8 +145,18 @@ const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '55', '57', '58', 'F0', '
 const LOST_AGAINST_ANOTHER = new Set(['40P01', '40001']);
 /** read_only_sql_transaction: the server is a standby, or an operator has stopped writes. */
 const READ_ONLY = '25006';
+/** Where the server has answered, and says which of its resources is missing. All of the statement is rolled back. */
+const MISSING: Readonly<Record<string, string>> = {
+  [DISK_FULL]: 'the database takes no writes: its disk is full',
+  // out_of_memory, configuration_limit_exceeded (such as temp_file_limit)
+  '53200': 'the database is out of memory',
+  '53400': 'the database has reached a limit of its settings',
+};
 /** connection_exception, transaction_resolution_unknown, admin_shutdown, crash_shutdown: the commit may have succeeded. */
 const MAYBE_COMMITTED = /^(?:08|40003|57P0[12])/;
+
+/** The server ends its sessions, or takes no new ones. */
+const SESSION_ENDED = /^(?:08|57P)/;
 
 /** Turns temporary errors into `unavailable`. Returns JobferryErrors and all other errors unchanged. */
 export function translated(error: unknown): unknown {
@@ -148,16 +164,16 @@ export function translated(error: unknown): unknown {
   const sqlState = sqlStateOf(error);
   if (sqlState === READ_ONLY) return unavailable('the database is read-only at the moment', 'nothing', error);
   if (sqlState === CANCELLED) return unavailable('the database took too long to answer', 'nothing', error);
+  const missing = MISSING[sqlState ?? ''];
+  if (missing !== undefined) return unavailable(missing, 'nothing', error);
   // Without an SQLSTATE there is no reply from the server: the connection was reset or timed out.
   if (sqlState === null || UNAVAILABLE_CLASSES.has(sqlState.slice(0, 2))) {
     const stored: Stored = sqlState === null || MAYBE_COMMITTED.test(sqlState) ? 'unknown' : 'nothing';
+    if (sqlState === null || SESSION_ENDED.test(sqlState)) return new DatabaseAway(stored, error);
     return unavailable('the database is not available', stored, error);
   }
   return error;
 }
-/** The server ends its sessions, or takes no new ones. */
-const SESSION_ENDED = /^(?:08|57P)/;
-
 
 /** The SQLSTATE of a refusal by the server; null when the server did not refuse. */
 export function sqlStateOf(error: unknown): string | null {
@@ -168,4 +184,3 @@ export function sqlStateOf(error: unknown): string | null {
   const code = (inner as { originalCode?: unknown } | undefined)?.originalCode;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : null;
 }
-    if (sqlState === null || SESSION_ENDED.test(sqlState)) return new DatabaseAway(stored, error);

@@ -59,7 +59,9 @@ const FOR_EVER_MS = 100 * 366 * 86_400_000;
 /** Publishes a batch in one commit. @returns results in the order of the items */
 export async function publish(db: Database, items: PublishItem[], periods: Periods): Promise<PublishAnswer[]> {
   if (items.length === 0) return [];
-  return answersOf(await db.one<{ answers: StoredAnswers }>(PUBLISH, argumentsOf(db, items, periods)));
+  const answers = answersOf(await db.one<{ answers: StoredAnswers }>(PUBLISH, argumentsOf(db, items, periods)));
+  if (answers.some(({ outcome }) => outcome === 'created')) db.fullDisk.wrote();
+  return answers;
 }
 
 // One entry per queue, or one about the job if there can be only one.

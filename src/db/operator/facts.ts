@@ -8,7 +8,8 @@ import type {
   VacuumFacts,
 } from '../../domain/doctor.ts';
 import type { ReplicationFacts } from '../../domain/replication.ts';
-import type { Database } from '../connection/database.ts';
+import { type Database, sqlStateOf } from '../connection/database.ts';
+import { DISK_FULL } from '../connection/full-disk.ts';
 import { SERVER_SETTINGS } from '../connection/preflight.ts';
 import { replicationFacts } from '../connection/replication.ts';
 import { serviceLags } from '../insight/lags.ts';
@@ -100,6 +101,24 @@ export async function lagFacts(db: Database, retentionMs: number): Promise<LagFa
 
 export async function databaseBytes(db: Database): Promise<number> {
   return only(await db.one<{ bytes: number }>('select pg_database_size(current_database()) as bytes')).bytes;
+}
+
+/** Rows of a temporary file of about 5 MiB: with less room, a server with any load is full. */
+const PROBE = `begin; set local work_mem = '64kB'; select count(*) from generate_series(1, 250000); rollback`;
+
+/** Whether the server's disk is full. A temporary file changes nothing, and a standby has them, too. */
+export async function isDiskFull(db: Database): Promise<boolean> {
+  const client = await db.sessionPool.connect();
+  try {
+    await client.query(PROBE);
+    client.release();
+    return false;
+  } catch (error) {
+    // In a transaction that has failed.
+    client.release(true);
+    if (sqlStateOf(error) === DISK_FULL) return true;
+    throw error;
+  }
 }
 
 /** @returns the processes that sent a heartbeat in the last half minute */

@@ -8,6 +8,9 @@ const CACHE_MS = 1000;
 /** Time after which the database counts as not answering, so that a health check gets its answer within a second. */
 const ANSWER_MS = 800;
 
+/** Does not make a process unready. */
+const DISK_FULL = 'refused: the disk of the database is full';
+
 interface Readiness {
   ready: boolean;
   /** The result of each check by its name: `ok`, or a description of the problem. */
@@ -21,7 +24,13 @@ interface ReadinessOptions {
   workerProblem(): string | null | undefined;
 }
 
-/** Ready means that a job published now would be stored, and delivered if this process has a worker. */
+/**
+ * Ready means that a job published now would be stored, and delivered if this process has a worker. A full disk of the
+ * database is the exception: it is said, and the process stays ready. The other processes have the same database, so a load
+ * balancer that takes this one out gains nothing, and loses the reads and the answers that name the cause. And it is known
+ * from refused writes only, so a process without requests would forget it, come back, and be taken out again. What its worker
+ * cannot do meanwhile has the same cause.
+ */
 export function createReadiness({ db, log, workerProblem }: ReadinessOptions): () => Promise<Readiness> {
   let checkedAt = Number.NEGATIVE_INFINITY;
   let answer: Promise<Readiness>;
@@ -41,13 +50,15 @@ export function createReadiness({ db, log, workerProblem }: ReadinessOptions): (
     };
     const problem = workerProblem();
     if (problem !== undefined) checks.worker = problem ?? 'ok';
-    const ready = Object.values(checks).every((result) => result === 'ok');
+    const { isFull } = db.fullDisk;
+    const counting = Object.entries(checks).filter(([name]) => !(isFull && name === 'worker'));
+    const ready = counting.every(([, result]) => result === 'ok');
     if (ready !== wasReady) {
       wasReady = ready;
       if (ready) log.info({ checks }, 'ready again');
       else log.warn({ checks }, 'not ready');
     }
-    return { ready, checks };
+    return { ready, checks: isFull ? { ...checks, writes: DISK_FULL } : checks };
   }
 
   return () => {
