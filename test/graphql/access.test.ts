@@ -38,6 +38,7 @@ it('every text is plain, or hidden on purpose', () => {
   expect(hidden.map(({ type, field }) => `${type}.${field.name}`).sort()).toEqual([
     'AckProgress.text',
     'Attempt.responseBody',
+    'Count.hint',
     'DeadLetterConnection.hint',
     'ErrorGroup.answer',
     'Job.payload',

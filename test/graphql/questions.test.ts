@@ -15,6 +15,8 @@ const HOUR = 3_600_000;
 let fixture: Awaited<ReturnType<typeof openSearchFixture>>;
 let graphql: GraphQL;
 let stranger: GraphQL;
+/** Of an account without jobs. */
+let newcomer: GraphQL;
 let orders: TestQueue;
 let mails: TestQueue;
 let theirs: TestQueue;
@@ -64,6 +66,7 @@ beforeAll(async () => {
   graphql = await server.clientOf(fixture.accountId);
   const other = await server.newAccount();
   stranger = other.graphql;
+  newcomer = (await server.newAccount()).graphql;
   [orders, mails] = [await fixture.createQueue(), await fixture.createQueue()];
   const { createQueue } = await stranger.query(
     `mutation { createQueue(input: { name: "theirs", webhookUrl: "http://127.0.0.1:9/" }) { ... on CreateQueuePayload { queue { id name } } } }`,
@@ -91,6 +94,26 @@ async function find(filter: object, orderBy: object | null = null): Promise<stri
   );
   return jobs.nodes.map(({ id }: { id: string }) => Object.keys(ids).find((name) => ids[name] === id) ?? id);
 }
+
+describe('queues', () => {
+  it('are searched by the characters of a text, also those that mean something to LIKE', async () => {
+    for (const name of ['a_b', 'a-b']) {
+      await newcomer.query(
+        `mutation { createQueue(input: { name: "${name}", webhookUrl: "http://127.0.0.1:9/" }) { __typename } }`,
+      );
+    }
+    const found = async (text: string) => {
+      const { queues } = await newcomer.query('query ($text: String) { queues(search: $text) { nodes { name } } }', {
+        text,
+      });
+      return queues.nodes.map(({ name }: { name: string }) => name);
+    };
+    expect(await found('A_')).toEqual(['a_b']);
+    expect(await found('a_b')).toEqual(['a_b']);
+    expect(await found('-b')).toEqual(['a-b']);
+    for (const text of ['%', 'a%b', '\\', 'a\\_b']) expect(await found(text), text).toEqual([]);
+  });
+});
 
 describe('jobs', () => {
   it.each<[what: string, filter: object, names: string[]]>([
@@ -166,13 +189,15 @@ describe('jobs', () => {
 
   it('whose path never occurred are explained', async () => {
     const hintOf = async (path: string, value: unknown = 'x') => {
-      const { jobs, deadLetters } = await graphql.query(
+      const { jobs, deadLetters, count } = await graphql.query(
         `query H($payload: PayloadConditionInput) {
           jobs(filter: { payload: $payload }) { hint } deadLetters(filter: { payload: $payload }) { hint }
+          count(filter: { payload: $payload }) { hint }
         }`,
         { payload: { path, value } },
       );
       expect(deadLetters.hint).toBe(jobs.hint);
+      expect(count.hint).toBe(jobs.hint);
       return jobs.hint;
     };
     expect(await hintOf('items[0].sku')).toBe(

@@ -8,11 +8,22 @@ import { timelineArgs } from '../timeline.ts';
 import { toTimeline } from '../timeline-range.ts';
 import { JobFilterInput, toJobFilter } from './filter.ts';
 
-const Count = builder.objectRef<BoundedCount>('Count').implement({
+interface HintedCount extends BoundedCount {
+  hint: () => Promise<string | null>;
+}
+
+const Count = builder.objectRef<HintedCount>('Count').implement({
   description: 'A count that stops at a maximum.',
   fields: (t) => ({
     count: t.exposeInt('count', { description: 'The number, up to the maximum.' }),
     exact: t.exposeBoolean('exact', { description: 'False if there are more than the maximum.' }),
+    hint: t.string({
+      complexity: PRICE.payloadSuggestions,
+      nullable: true,
+      description:
+        'Why the payload condition of the filter may match nothing, as in `JobConnection`. Null if jobs match.',
+      resolve: ({ count, hint }) => (count === 0 ? hint() : null),
+    }),
   }),
 });
 
@@ -53,7 +64,11 @@ builder.queryFields((t) => ({
         description: 'The maximum at which counting stops; 1 to 10 000.',
       }),
     },
-    resolve: (_root, { filter, max }, { services, account }) => services.jobs.count(account, toJobFilter(filter), max),
+    resolve: async (_root, { filter: input, max }, { services, account }) => {
+      const filter = toJobFilter(input);
+      const counted = await services.jobs.count(account, filter, max);
+      return { ...counted, hint: () => services.jobs.payloadHint(account, filter) };
+    },
   }),
   jobTimeline: t.field({
     type: [JobTimelinePoint],

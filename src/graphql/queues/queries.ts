@@ -75,7 +75,7 @@ builder.queryFields((t) => ({
         const where: Prisma.QueueWhereInput = {
           accountId: account.id,
           deletedAt: null,
-          ...(args.search == null ? {} : { name: { contains: args.search, mode: 'insensitive' } }),
+          ...(args.search == null ? {} : { name: { contains: literally(args.search), mode: 'insensitive' } }),
         };
         const count = () => countRows((take) => prisma.queue.count({ where, take }));
         return pageOf({ args, info, count }, async (slice) => {
@@ -103,3 +103,8 @@ builder.queryFields((t) => ({
     QueueConnection,
   ),
 }));
+
+/** Prisma passes the text to LIKE as it is, where `%`, `_` and a backslash have a meaning. */
+function literally(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
+}
