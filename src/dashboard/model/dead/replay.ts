@@ -12,6 +12,10 @@ export const DEFAULT_SPEED: Speed = 10;
 export const wordOfSpeed = (speed: number | null) =>
   speed === null ? 'As fast as limits allow' : `${number(speed)} a second`;
 
+/** Whether no condition is left: what every replay implies, and the queue of one queue's replay, are none to the API. */
+export const isEverything = (filter: object, isOfOneQueue: boolean) =>
+  Object.keys(filter).every((name) => name === 'dismissed' || (isOfOneQueue && name === 'queueIds'));
+
 /** How a queue that replayed jobs go to is now. */
 export interface Receiver {
   name: string;

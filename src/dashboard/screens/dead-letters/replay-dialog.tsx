@@ -9,6 +9,7 @@ import {
   DEFAULT_SPEED,
   deedOfReplay,
   durationOfReplay,
+  isEverything,
   limitsOfQueue,
   planRefusal,
   type Receiver,
@@ -43,7 +44,7 @@ export default function ReplayDialog({
     key: ['replay', target],
     ask: async (dryRun) => {
       const { filter, jobs } = target;
-      const all = Object.keys(filter ?? jobs ?? {}).length === 0;
+      const all = isEverything(jobs ?? filter ?? {}, queue !== null);
       const canary = isCanary && (priced.matched ?? 0) > 1;
       const variables = {
         ...(queue !== null && { queueId: queue.id }),
