@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openReceiver } from '../support/service.ts';
+import { createGate, openReceiver } from '../support/service.ts';
 import { focused, widerThanWindow } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
 import { openPage, PHONE, useBrowser, type View } from './page.ts';
@@ -56,6 +56,42 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     await says(page, /^Moving|^Idle/);
   });
 
+  it('gives no key to the page while the palette is still loaded, and the palette what was typed', async () => {
+    const { page, loadScripts } = await showWithout('find', '/queues/order-events', /^Moving|^Idle/);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('po');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.type('order-');
+    loadScripts();
+    const input = page.getByRole('combobox', { name: 'Find or do anything' });
+    await input.waitFor();
+    expect(await input.inputValue()).toBe('order-');
+    await page.keyboard.type('ev');
+    await page.getByRole('option', { name: /^order-events/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await says(page, /^Moving|^Idle/);
+    await openPalette(page);
+    expect(await input.inputValue()).toBe('');
+  });
+
+  it('gives no key to the page or its fields while the help is still loaded, and forgets it by Esc', async () => {
+    const { page, loadScripts } = await showWithout('find', '/jobs', /^1 job/);
+    await page.keyboard.press('?');
+    await page.keyboard.type('a/x');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('a');
+    await page.getByText(/that match are ticked/).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Escape');
+    loadScripts();
+    await page.keyboard.press('/');
+    await page.keyboard.type('code:');
+    expect(await page.getByLabel('Add a condition').inputValue()).toBe('code:');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
   it('offers jobs with a word that is no name', async () => {
     const { page } = await show('/');
     await openPalette(page);
@@ -67,6 +103,15 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
 
   it('lists the keys of the screen that one is on, and single keys can be turned off', async () => {
     const { page } = await show('/queues/order-events');
+    await page.setViewportSize({ width: 1440, height: 500 });
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keys of this screen' });
+    await help.waitFor();
+    expect(await help.evaluate((dialog) => [dialog.scrollTop, dialog.scrollHeight > dialog.clientHeight])).toEqual([
+      ...[0, true],
+    ]);
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
     expect(await keysOf(page)).toMatchObject({ p: 'Pause this queue', s: 'Send a test job', 'g j': 'Go to Jobs' });
     await page.keyboard.press('g');
     await page.keyboard.press('d');
@@ -132,6 +177,19 @@ describe.skipIf(NO_BROWSER !== null)('the shell', () => {
     await says(page, /^\d keys? can get in\.$/);
     expect(await widerThanWindow(page)).toEqual([]);
   });
+
+  /** A page whose script of this name does not come until it is let through. */
+  async function showWithout(script: string, path: string, sentence: RegExp) {
+    const { page } = await openPage(account.session);
+    const gate = createGate();
+    await page.route(new RegExp(`/${script}-[^/]+\\.js$`), async (route) => {
+      await gate.opened;
+      await route.continue();
+    });
+    await page.goto(path);
+    await says(page, sentence);
+    return { page, loadScripts: () => gate.open() };
+  }
 
   async function show(path: string, view: View = {}): Promise<WatchedPage> {
     const watched = await openPage(account.session, view);

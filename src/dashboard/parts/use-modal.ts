@@ -1,4 +1,4 @@
-import { type RefObject, useEffect } from 'react';
+import { type RefObject, useLayoutEffect } from 'react';
 
 /**
  * Opens a dialog over the page while the component is mounted, and gives the focus back to where it was. `first` gets the
@@ -8,7 +8,8 @@ export function useModal(
   ref: RefObject<HTMLDialogElement | null>,
   first: (dialog: HTMLDialogElement) => HTMLElement | null = () => null,
 ): void {
-  useEffect(() => {
+  // Before the next key, which is the dialog's.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();

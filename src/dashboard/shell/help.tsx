@@ -6,12 +6,18 @@ import { activeCommands, COMMAND_KEY } from './keys.ts';
 /** The keys that have an effect on this screen. */
 export default function Help({ onClose }: { onClose: () => void }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useModal(ref);
+  // Not the button at the end, to which the browser would scroll.
+  useModal(ref, (dialog) => {
+    dialog.scrollTop = 0;
+    return dialog.querySelector('h2');
+  });
   const keys = activeCommands().flatMap(({ key, label }) => (key === undefined ? [] : [{ key, label }]));
   return (
     <dialog ref={ref} className="help" aria-labelledby="help-title" onCancel={onClose} onClose={onClose}>
       <div className="top">
-        <h2 id="help-title">Keys of this screen</h2>
+        <h2 id="help-title" tabIndex={-1}>
+          Keys of this screen
+        </h2>
       </div>
       <div className="in">
         <table className="table">

@@ -1,6 +1,6 @@
 import './palette.css';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useRef, useState } from 'react';
+import { useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { SearchQueues } from '../graphql/operations/suggest.ts';
 import { keepOld, query } from '../graphql/query.ts';
@@ -10,6 +10,7 @@ import { useSavedViews } from '../parts/saved-views.tsx';
 import { SuggestList } from '../parts/suggest-list.tsx';
 import { useModal } from '../parts/use-modal.ts';
 import { useSettled } from '../parts/use-settled.ts';
+import { typedMeanwhile } from './coming.tsx';
 import { activeCommands } from './keys.ts';
 import { type PaletteItem, paletteItems } from './palette-items.ts';
 import { useRights } from './rights.ts';
@@ -30,6 +31,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   );
 
   useModal(dialog);
+  useLayoutEffect(() => setText(typedMeanwhile()), []);
   const combobox = useCombobox({
     count: items.length,
     label: 'Results',

@@ -9,6 +9,7 @@ import { NotFound } from '../screens/not-found/not-found.tsx';
 import { useStore } from '../store.ts';
 import { ProductBar } from './bar.tsx';
 import { Breakable } from './broken.tsx';
+import { Coming } from './coming.tsx';
 import { followed } from './followed-actions.ts';
 import { listenForKeys, useCommands } from './keys.ts';
 import { MAIN, SERVICE } from './navigation.ts';
@@ -75,7 +76,7 @@ function Overlay() {
   const Shown = open === 'help' ? Help : Palette;
   return (
     <Breakable place={open}>
-      <Suspense fallback={null}>
+      <Suspense fallback={<Coming onClose={closeOverlay} />}>
         <Shown onClose={closeOverlay} />
       </Suspense>
     </Breakable>

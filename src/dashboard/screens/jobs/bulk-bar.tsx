@@ -9,6 +9,7 @@ import { type Deed, may } from '../../model/rights.ts';
 import { copy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { Coming } from '../../shell/coming.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { useMay, useRights } from '../../shell/rights.ts';
 import type { BulkSelection } from './bulk-dialog.tsx';
@@ -151,7 +152,7 @@ function Bar({
           <Icon name="x" />
         </button>
       </span>
-      <Suspense fallback={null}>
+      <Suspense fallback={<Coming onClose={props.onClose} />}>
         {asked?.deed === 'replay' && (
           <ReplayDialog
             target={{

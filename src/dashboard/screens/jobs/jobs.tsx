@@ -18,6 +18,7 @@ import { Pager } from '../../parts/pager.tsx';
 import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { PHONE, useMedia } from '../../parts/use-media.ts';
 import { preferences } from '../../preferences.ts';
+import { Coming } from '../../shell/coming.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useServer } from '../../shell/server.ts';
 import { useStore } from '../../store.ts';
@@ -150,7 +151,13 @@ export default function Jobs() {
           )}
         </div>
         {peek !== null && (
-          <Suspense fallback={<aside className="peek" aria-label="Job" />}>
+          <Suspense
+            fallback={
+              <aside className="peek" aria-label="Job">
+                <Coming onClose={() => set({ peek: null })} />
+              </aside>
+            }
+          >
             <Peek
               key={peek}
               id={peek}
