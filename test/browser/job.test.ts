@@ -123,6 +123,24 @@ describe.skipIf(NO_BROWSER !== null)('the page of a job', () => {
     await page.getByRole('heading', { level: 1, name: /^Completed at/ }).waitFor();
   });
 
+  it('writes out what would turn the text around it, and sends it as it is', async () => {
+    const job = { payloadText: '{"file":"gpj.\u202etxt"}', idempotencyKey: 'a\u2067b', delay: 3600 };
+    const { publishJobs } = await service.graphql.query(
+      `mutation ($jobs: [PublishJobsInput!]!) { publishJobs(jobs: $jobs) {
+         ... on PublishJobsPayload { answers { ... on PublishJobPayload { job { id } } } } } }`,
+      { jobs: [{ queue: 'audit-trail', job }] },
+    );
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    await page.goto(`/jobs/${publishJobs.answers[0].job.id}`);
+    await settled(watched);
+    const text = await page.locator('main').innerText();
+    expect(text).not.toMatch(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/);
+    expect(text).toContain('"gpj.[U+202E]txt"');
+    expect(text).toContain('a[U+2067]b');
+    expect(text).toContain('has characters that turn the direction of the text');
+  });
+
   it('tells nothing of a job of another account', async () => {
     const watched = await openPage(service.session);
     const { page } = watched;

@@ -113,6 +113,30 @@ describe('a filter', () => {
     expect(parseFilter(`payload.id:${value}`)[0]?.word).toBe(word);
   });
 
+  it.each([
+    ['payload.x:{"a":1}', 'A value is a text, a number, true, false or null. In quotes it is a text.'],
+    ['payload.x:[1,2]', 'A value is a text, a number, true, false or null. In quotes it is a text.'],
+    ['payload.x:a"b"', 'Quotes stand around a whole value.'],
+    ['payload.x:"a"b', 'Quotes stand around a whole value.'],
+    ['queue:"a"b,c', 'Quotes stand around a whole value.'],
+  ])('refuses %s, of which it would make several values', (text, problem) => {
+    expect(parseFilter(text)).toEqual([{ word: 'unknown', text, problem }]);
+  });
+
+  it.each([
+    ['payload.id:42', '= 42'],
+    ['payload.id:"42"', '= "42"'],
+    ['payload.id:true,"true"', '= true or "true"'],
+    ['payload.id:a', '= a'],
+    ['payload.id:"[1]"', '= [1]'],
+    ['created:2026-11-22', '2026-11-22 UTC'],
+    ['created:2026-11-22..2026-11-23', '2026-11-22 UTC to 2026-11-23 UTC'],
+    ['created:>2026-11-22T10:00Z', 'after 2026-11-22 10:00 UTC'],
+    ['error:~gpj.\u202etxt', 'contains “gpj.[U+202E]txt”'],
+  ])('says of %s what it asks for: %s', (text, value) => {
+    expect(parseFilter(text).map((one) => labelOfChip(one).value)).toEqual([value]);
+  });
+
   it('never fails on a text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (anything) => void parseFilter(anything)));
   });

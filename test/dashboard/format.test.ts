@@ -117,6 +117,6 @@ describe('words of others', () => {
     ['sku unknown', '“sku unknown”'],
     ['x'.repeat(330), `“${'x'.repeat(119)}…”`],
     ['😀'.repeat(121), `“${'😀'.repeat(119)}…”`],
-    ['a\u202eb\u2069c', '“abc”'],
+    ['a\u202eb\u2069c', '“a[U+202E]b[U+2069]c”'],
   ])('%j are quoted as %s', (text, quoted) => expect(format.quote(text)).toBe(quoted));
 });

@@ -51,6 +51,9 @@ describe('the lexer', () => {
     ['{"a":"\\ud800"}', 'lone-surrogate', '"\\ud800"'],
     ['{"\\udc00":1}', 'lone-surrogate', '"\\udc00"'],
     ['{"a":"\\u0000"}', 'null-character', '"\\u0000"'],
+    ['{"a":"gpj.\u202etxt"}', 'turning', '"gpj.\u202etxt"'],
+    ['{"a":"\\u2067"}', 'turning', '"\\u2067"'],
+    ['{"\u061c":1}', 'turning', '"\u061c"'],
   ])('notes in %s: %s', (text, kind, source) => {
     const [note, ...others] = lexJson(text).notes;
     expect(others).toEqual([]);

@@ -1,4 +1,4 @@
-import { number, quote, seconds, times, upperFirst } from './format.ts';
+import { number, quote, seconds, times, upperFirst, visible } from './format.ts';
 
 /** Errors of deliveries in words, as the end of "because …". */
 const CAUSES: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ export function shortCause(error: string | null): string {
   if (error === null || error === '') return '';
   const code = codeOf(error);
   if (code !== null) return String(code);
-  return error in CAUSES ? error.replaceAll('_', ' ') : error;
+  return error in CAUSES ? error.replaceAll('_', ' ') : visible(error);
 }
 
 export type DeadReason =

@@ -198,13 +198,23 @@ export function day(at: number, { now, zone }: View): string {
   return then.year === today.year ? text : `${text}${NB}${then.year}`;
 }
 
+/** Of a receiver's answer, for a row. */
+export const firstLineOf = (body: string | null | undefined) => visible(body?.trim().split(/\r?\n/, 1)[0] ?? '');
+
 const MOST_QUOTED = 120;
-/** Characters that turn the direction of all the text after them. */
-const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
+/** Characters that are not seen, and turn the direction of the text around them. */
+export const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * A text of a client or a receiver for people: what would turn it, and our words beside it, is written out. Copies have the
+ * text itself.
+ */
+export const visible = (text: string) =>
+  text.replace(TURNING, (one) => `[U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`);
 
 /** Returns words of a worker or a receiver in quotes: so much of them as a sentence can carry, and nothing that reorders it. */
 export function quote(text: string): string {
-  const characters = [...text.slice(0, 4 * MOST_QUOTED).replace(TURNING, '')];
+  const characters = [...visible(text.slice(0, 4 * MOST_QUOTED))];
   return characters.length > MOST_QUOTED
     ? `“${characters.slice(0, MOST_QUOTED - 1).join('')}…”`
     : `“${characters.join('')}”`;

@@ -1,7 +1,7 @@
 import './attempts.css';
 import { useState } from 'react';
 import { codeOf, shortCause } from '../model/cause.ts';
-import { bytes, NONE, tookExactly } from '../model/format.ts';
+import { bytes, firstLineOf, NONE, tookExactly, visible } from '../model/format.ts';
 import type { AttemptNow, JobWhole } from '../model/job.ts';
 import { NO_PAYLOADS } from '../model/rights.ts';
 import { ATTEMPTS, JOB_STATES } from '../model/words.ts';
@@ -79,7 +79,7 @@ function AttemptLine({
   isOpen: boolean;
   onToggle: () => void;
 }) {
-  const firstLine = attempt.responseBody?.split('\n', 1)[0] ?? '';
+  const firstLine = firstLineOf(attempt.responseBody);
   return (
     <button type="button" className="att" aria-expanded={isOpen} onClick={onToggle}>
       <span className="no">#{attempt.attempt}</span>
@@ -132,7 +132,7 @@ function Answer({ body }: { body: string }) {
         </span>
       </header>
       <pre className="pre" tabIndex={0} role="region" aria-label="The receiver’s answer">
-        {body}
+        {visible(body)}
       </pre>
     </div>
   );

@@ -1,6 +1,6 @@
 import './json.css';
 import { type UIEvent, useMemo, useState } from 'react';
-import { bytes } from '../model/format.ts';
+import { bytes, visible } from '../model/format.ts';
 import { type Lexed, lexJson, rangeOfPath, type ValueRange } from '../model/json/lex.ts';
 import { exactLines, type Line, tidyLines } from '../model/json/lines.ts';
 import { noteTexts } from '../model/json/notes.ts';
@@ -77,7 +77,11 @@ export function JsonText({
       {lines.map((line) => (
         <code key={line.start} className={marked.some((range) => isStartIn(range, line)) ? 'hit' : undefined}>
           {line.pieces.map(({ kind, text: piece }, index) =>
-            kind === null || kind === 'mark' ? piece : <Coloured key={keyOf(line, index)} kind={kind} text={piece} />,
+            kind === null || kind === 'mark' ? (
+              visible(piece)
+            ) : (
+              <Coloured key={keyOf(line, index)} kind={kind} text={piece} />
+            ),
           )}
         </code>
       ))}
@@ -89,7 +93,7 @@ const keyOf = ({ start }: Line, index: number) => `${start} ${index}`;
 const isStartIn = ({ start }: ValueRange, line: Line) => start >= line.start && start < line.end;
 
 function Coloured({ kind, text }: { kind: string; text: string }) {
-  return <span className={kind}>{text}</span>;
+  return <span className={kind}>{visible(text)}</span>;
 }
 
 function Notes({ text, lexed }: { text: string; lexed: Lexed }) {
@@ -99,7 +103,7 @@ function Notes({ text, lexed }: { text: string; lexed: Lexed }) {
     <div className="foot-note">
       {shown.map(({ line, source, text: note }) => (
         <p key={`${line} ${source}`}>
-          Line {line}: <code>{source}</code> {note}
+          Line {line}: <code>{visible(source)}</code> {note}
         </p>
       ))}
       {more > 0 && <p>And {more} more of this kind.</p>}
@@ -133,7 +137,7 @@ function LargeText({ text }: { text: string }) {
     >
       <span className="room" style={{ blockSize: first * ROW_PX }} />
       {shown.map((row) => (
-        <code key={row.at}>{row.text}</code>
+        <code key={row.at}>{visible(row.text)}</code>
       ))}
       <span className="room" style={{ blockSize: Math.max(0, rows.length - first - shown.length) * ROW_PX }} />
     </pre>

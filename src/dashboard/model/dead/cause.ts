@@ -1,6 +1,6 @@
 import { type Answers, isWell, sumOfAnswers } from '../answers.ts';
 import { codeOf, type DeadReason, isOfWorker, shortCause, titleOfDeath } from '../cause.ts';
-import { lowerFirst, minute, NONE, number, percent, span, upperFirst, type View } from '../format.ts';
+import { firstLineOf, lowerFirst, minute, NONE, number, percent, span, upperFirst, type View } from '../format.ts';
 import { type Phrase, phrase, sentences, type TimePiece } from '../phrase.ts';
 import type { Signal } from '../words.ts';
 
@@ -23,8 +23,7 @@ export interface CauseNow {
 
 /** What the receiver or the worker said last, in one line; else the error. Without the right to see it, it is not known. */
 export function saidOfCause({ error, sample }: Pick<CauseNow, 'error' | 'sample'>, isVisible = true): string {
-  const body = sample?.lastAttempt?.responseBody ?? '';
-  const line = body.trim().split(/\r?\n/, 1)[0] ?? '';
+  const line = firstLineOf(sample?.lastAttempt?.responseBody);
   if (line !== '') return line;
   if (codeOf(error) === null) return shortCause(error) || NONE;
   return isVisible ? 'an answer without a body' : NONE;

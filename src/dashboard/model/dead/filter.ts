@@ -5,6 +5,7 @@ import { type PayloadCondition, payloadConditions } from '../filter/job-filter.t
 import { parseTerm, termsOf } from '../filter/parse.ts';
 import { DEAD_REASONS } from '../filter/reasons.ts';
 import { resolveBound } from '../filter/time-bound.ts';
+import { visible } from '../format.ts';
 
 /**
  * The filter of dead letters: text in the URL, chips on the page. It has words of the jobs' filter (`queue:`, `code:`,
@@ -120,7 +121,7 @@ export function labelOfDeadChip(chip: DeadChip): { key: string; value: string } 
     case 'cause':
       return { key: chip.word, value: chip.values.map((value) => `…${value.slice(-5)}`).join(', ') };
     case 'answer':
-      return { key: chip.word, value: chip.text === '' ? 'none' : `“${chip.text}”` };
+      return { key: chip.word, value: chip.text === '' ? 'none' : `“${visible(chip.text)}”` };
     case 'died':
       return { key: chip.word, value: labelOfChip({ word: 'created', range: chip.range }).value };
     default:

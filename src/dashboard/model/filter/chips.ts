@@ -1,3 +1,4 @@
+import { visible } from '../format.ts';
 import type { DeadReasonName, WaitName } from './reasons.ts';
 
 /**
@@ -12,6 +13,10 @@ export const STATES = [
 export type StateName = (typeof STATES)[number];
 
 export type Scalar = string | number | boolean | null;
+
+export function isJsonScalar(text: string): boolean {
+  return /^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)$/.test(text);
+}
 
 /** Comparisons of payload values, as they are written after the colon. */
 export const PAYLOAD_OPS = { '': 'EQ', '!': 'NEQ', '~': 'CONTAINS', '>': 'GT', '<': 'LT', '*': 'EXISTS' } as const;
@@ -109,21 +114,24 @@ export function labelOfChip(chip: Chip): { key: string; value: string } {
     case 'waits':
       return { key: 'waits for', value: chip.values.join(', ').replaceAll('-', ' ') };
     case 'text':
-      return { key: 'payload', value: `contains “${chip.text}”` };
+      return { key: 'payload', value: `contains “${visible(chip.text)}”` };
     case 'action':
       return { key: chip.word, value: `…${chip.id.slice(-5)}` };
     case 'error':
     case 'key':
-      return { key: chip.word, value: `${'isExact' in chip ? 'is' : 'contains'} “${chip.text}”` };
+      return { key: chip.word, value: `${'isExact' in chip ? 'is' : 'contains'} “${visible(chip.text)}”` };
     case 'attempts':
     case 'holds':
       return { key: chip.word, value: bounds(chip.min, chip.max) };
     case 'payload': {
-      const values = chip.values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
-      return { key: chip.path, value: `${OP_TEXT[chip.op]} ${values.join(' or ')}`.trim() };
+      // The text "42" is not the number 42.
+      const values = chip.values.map((value) =>
+        typeof value === 'string' && !isJsonScalar(value) ? visible(value) : JSON.stringify(value),
+      );
+      return { key: visible(chip.path), value: `${OP_TEXT[chip.op]} ${values.join(' or ')}`.trim() };
     }
     case 'unknown':
-      return { key: '', value: chip.text };
+      return { key: '', value: visible(chip.text) };
     default:
       return { key: chip.word, value: rangeText(chip.range) };
   }
@@ -138,12 +146,13 @@ function bounds(min: number | null, max: number | null): string {
 function rangeText({ from, to }: TimeRange): string {
   if (from !== null && to === null && from.startsWith('-')) return `last ${spanOf(from)}`;
   if (to === null) return `after ${boundText(from ?? '')}`;
+  if (from === to) return boundText(to);
   return from === null ? `before ${boundText(to)}` : `${boundText(from)} to ${boundText(to)}`;
 }
 
 const boundText = (bound: TimeBound) => {
   if (bound.startsWith('-')) return `${spanOf(bound)} ago`;
-  return bound.startsWith('+') ? `in ${spanOf(bound)}` : bound.replace('T', ' ').replace(/Z$/, ' UTC');
+  return bound.startsWith('+') ? `in ${spanOf(bound)}` : `${bound.replace('T', ' ').replace(/Z$/, '')} UTC`;
 };
 
 const spanOf = (bound: string) => `${bound.slice(1, -1)} ${UNITS[bound.slice(-1)] ?? ''}`;

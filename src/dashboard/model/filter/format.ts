@@ -1,4 +1,4 @@
-import { type Chip, type Filter, PAYLOAD_OPS, type Scalar } from './chips.ts';
+import { type Chip, type Filter, isJsonScalar, PAYLOAD_OPS, type Scalar } from './chips.ts';
 
 /** The text of a filter, as it stands in the URL: `state:dead queue:orders payload.customer.id:42`. */
 export function formatFilter(filter: Filter): string {
@@ -47,7 +47,7 @@ function markOf(op: string): string {
 }
 
 /** Text without a character that has a meaning in the filter stands as it is, else in quotes. */
-const PLAIN = /^[^\s",!~><*][^\s",]*$/;
+const PLAIN = /^[^\s",!~><*{[][^\s",]*$/;
 
 function formatText(text: string): string {
   return PLAIN.test(text) ? text : JSON.stringify(text);
@@ -57,10 +57,6 @@ function formatText(text: string): string {
 function formatScalar(value: Scalar): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   return isJsonScalar(value) ? JSON.stringify(value) : formatText(value);
-}
-
-export function isJsonScalar(text: string): boolean {
-  return /^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?)$/.test(text);
 }
 
 /** A path with a space, a colon or a quote stands in quotes. */

@@ -3,6 +3,7 @@ import {
   addChip,
   type Chip,
   type Filter,
+  isJsonScalar,
   PAYLOAD_OPS,
   type Scalar,
   STATES,
@@ -11,7 +12,6 @@ import {
   type TimeWord,
 } from './chips.ts';
 import { isExactNumber } from './exact-number.ts';
-import { isJsonScalar } from './format.ts';
 import { DEAD_REASONS, WAITS } from './reasons.ts';
 import { isTimeBound } from './time-bound.ts';
 
@@ -134,6 +134,8 @@ function payloadChip(path: string, text: string): Chip {
     if (rest !== '') throw new Unreadable('`*` asks whether the path is there, and takes no value.');
     return { word: 'payload', path, op, values: [] };
   }
+  if (/^[{[]/.test(rest))
+    throw new Unreadable('A value is a text, a number, true, false or null. In quotes it is a text.');
   const values = splitValues(rest).map(scalarOf);
   if (values.length === 0) throw new Unreadable('A value is missing.');
   if (op === 'EQ') return { word: 'payload', path, op, values: unique(values) };
@@ -161,6 +163,8 @@ function textOf(text: string): string {
 
 /** Cuts at commas that are not within quotes. */
 function splitValues(text: string): string[] {
+  const unquoted = text.replace(/(^|,)"(?:[^"\\]|\\.)*"(?=,|$)/g, '');
+  if (unquoted.includes('"')) throw new Unreadable('Quotes stand around a whole value.');
   return text.match(/"(?:[^"\\]|\\.)*"|[^,"]+/g) ?? [];
 }
 

@@ -1,3 +1,4 @@
+import { visible } from '../format.ts';
 import { isJobId, shortId } from '../job-id.ts';
 import { mayFilterBy, type Rights } from '../rights.ts';
 import type { Chip, Scalar } from './chips.ts';
@@ -27,13 +28,13 @@ const WORDS: readonly (readonly [word: string, hint: string, examples: readonly 
   ['code', '500, 5xx, 0 for no answer', ['5xx', '4xx', '500', '429', '401', '0']],
   ['error', 'contains a text', ['~timeout', '~connection_refused', '~HTTP']],
   ['key', 'idempotency key: ~part, =whole', []],
-  ['created', 'when it was published', ['>-15m', '>-1h', '>-4h', '>-1d', '>-3d']],
+  ['created', 'when it was published; days are of UTC', ['>-15m', '>-1h', '>-4h', '>-1d', '>-3d']],
   ['attempts', '3, >2, 2..4', ['1', '>1', '>2']],
   ['ever', 'a code that any attempt got', ['5xx', '429', '500', '0']],
   ['reason', 'why it died', Object.keys(DEAD_REASONS)],
   ['waits', 'what it waits for', Object.keys(WAITS)],
   ['holds', 'how often it was held', ['>0', '>2']],
-  ['completed', 'when it was completed', ['>-1h', '>-1d']],
+  ['completed', 'when it was completed; days are of UTC', ['>-1h', '>-1d']],
   ['scheduled', 'when the next delivery is due', ['<+1h', '>+1h']],
   ['text', 'anywhere in the payload', []],
   ['payload.', 'a path in the payload', []],
@@ -74,7 +75,9 @@ export const payloadSuggestions = (text: string, known: Known): JobSuggestion[] 
   ...values(text, known),
 ];
 
-const base = (id: string, group: string, label: string) => ({ id, group, label, hint: '', isCode: false });
+const base = (id: string, group: string, label: string) => ({
+  ...{ id, group, label: visible(label), hint: '', isCode: false },
+});
 
 function words(text: string): JobSuggestion[] {
   return WORDS.filter(([word]) => word.startsWith(text.toLowerCase())).map(([word, hint]) => ({

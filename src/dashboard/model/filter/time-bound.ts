@@ -8,7 +8,11 @@ export function isTimeBound(text: string): boolean {
   return RELATIVE.test(text) || (ABSOLUTE.test(text) && !Number.isNaN(Date.parse(text)));
 }
 
-/** In milliseconds since 1970. As the end of a range, a day means its last millisecond. Days are those of UTC. */
+/**
+ * In milliseconds since 1970. As the end of a range, a day means its last millisecond. Days are those of UTC, also where
+ * times are shown in local time: a URL must find the same jobs for the next reader, whose zone may be another one, and a
+ * local day may have 23 or 25 hours. Chips say so.
+ */
 export function resolveBound(bound: TimeBound, side: 'from' | 'to', now: number): number {
   const [, sign, amount, unit] = bound.match(RELATIVE) ?? [];
   if (unit !== undefined) return now + (sign === '-' ? -1 : 1) * Number(amount) * (UNIT_MS[unit] ?? 0);

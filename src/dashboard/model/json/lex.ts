@@ -1,3 +1,5 @@
+import { TURNING } from '../format.ts';
+
 /**
  * Reads JSON without changing it: the tokens are positions in the source text, so numbers beyond 2^53, duplicate keys and
  * escapes stay as they were published. `JSON.parse` would change all three.
@@ -14,7 +16,7 @@ export interface Token {
 
 /** Something that other readers of the JSON may change or refuse. */
 export interface Note {
-  kind: 'big-number' | 'huge-number' | 'duplicate-key' | 'lone-surrogate' | 'null-character';
+  kind: 'big-number' | 'huge-number' | 'duplicate-key' | 'lone-surrogate' | 'null-character' | 'turning';
   start: number;
   end: number;
 }
@@ -197,6 +199,7 @@ class Lexer {
   #noteText(value: string, start: number): void {
     if (LONE.test(value)) this.#note('lone-surrogate', start);
     if (value.includes('\0')) this.#note('null-character', start);
+    if (value.search(TURNING) >= 0) this.#note('turning', start);
   }
 
   #noteNumber(start: number): void {

@@ -5,6 +5,7 @@ const TEXTS: Readonly<Record<Note['kind'], string>> = {
   'huge-number': 'is more than most programs can read. It is kept and sent as written.',
   'duplicate-key': 'is there a second time. Both are kept and sent; most programs read the last.',
   'lone-surrogate': 'has half of a character. It is kept and sent as written.',
+  turning: 'has characters that turn the direction of the text. They are shown as [U+…], and kept and sent as written.',
   'null-character': 'has the character \\u0000, which some databases refuse.',
 };
 

@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import type { ListedAttempt } from '../../graphql/operations/attempts.ts';
 import { codeOf, shortCause } from '../../model/cause.ts';
-import { NONE, tookExactly } from '../../model/format.ts';
+import { firstLineOf, NONE, tookExactly } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
 import { ATTEMPTS } from '../../model/words.ts';
 import { Status } from '../../parts/status.tsx';
@@ -46,7 +46,7 @@ function Row({
   attempt: ListedAttempt;
 }) {
   const cause = codeOf(error) === null ? shortCause(error) : '';
-  const line = responseBody?.trim().split('\n', 1)[0] ?? '';
+  const line = firstLineOf(responseBody);
   return (
     <tr>
       <td className="c1">

@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
 import type { JobOfPage } from '../../graphql/operations/job.ts';
-import { seconds } from '../../model/format.ts';
+import { seconds, visible } from '../../model/format.ts';
 import { shortId } from '../../model/job-id.ts';
 import { queuePath } from '../../model/job-links.ts';
 import { CopyButton } from '../../parts/copy.tsx';
@@ -61,7 +61,7 @@ export function Facts({ job, retentionSeconds }: { job: JobOfPage; retentionSeco
           <>
             <dt>Idempotency key</dt>
             <dd>
-              <span className="mono">{job.idempotencyKey}</span>
+              <span className="mono">{visible(job.idempotencyKey)}</span>
               <CopyButton text={job.idempotencyKey} what="Idempotency key" />
             </dd>
           </>

@@ -1,12 +1,10 @@
 import { Link } from 'wouter';
 import type { QueueOfPage } from '../../graphql/operations/queue.ts';
 import { titleOfDeath } from '../../model/cause.ts';
-import { number } from '../../model/format.ts';
+import { firstLineOf, number } from '../../model/format.ts';
 import { deadPath } from '../../model/job-links.ts';
 import { Ago } from '../../parts/time.tsx';
 import { useWebhookTimeout } from '../../shell/server.ts';
-
-type Group = QueueOfPage['errorGroups'][number];
 
 /** Why jobs of this queue died: the largest causes of dead letters that were not replayed. */
 export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage }) {
@@ -45,7 +43,7 @@ export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage
                 </Link>
               </td>
               <td className="lo1">
-                <span className="cut mono q">{firstLineOf(group)}</span>
+                <span className="cut mono q">{firstLineOf(group.sample?.lastAttempt?.responseBody)}</span>
               </td>
               <td className="n">{number(group.count)}</td>
               <td className="n q">
@@ -57,9 +55,4 @@ export function TopCauses({ queue: { name, errorGroups } }: { queue: QueueOfPage
       </table>
     </section>
   );
-}
-
-function firstLineOf({ sample }: Group): string {
-  const body = sample?.lastAttempt?.responseBody ?? '';
-  return body.split('\n', 1)[0] ?? '';
 }
