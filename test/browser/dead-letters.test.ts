@@ -2,8 +2,9 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Receiver } from '../support/receiver.ts';
 import { createGate, openReceiver } from '../support/service.ts';
+import { widerThanWindow } from './checks.ts';
 import { NO_BROWSER } from './no-browser.ts';
-import { openPage, useBrowser } from './page.ts';
+import { NARROW, openPage, useBrowser, type View } from './page.ts';
 import { settled } from './screens.ts';
 import { says, textOf } from './sentence.ts';
 import { type Account, type SmallService, startSmallService } from './small-service.ts';
@@ -107,6 +108,75 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await says(page, /^Done: 3 dead letters were replayed\.$/);
   });
 
+  it.each([
+    ['/dead', 3],
+    ['/dead?q=', 3],
+    ['/dead?q=queue%3Aorders', 2],
+    ['/dead?tab=answers', 3],
+    ['/dead?tab=all', 4],
+  ])('are replayed all at once at %s, where no condition but the default ones holds', async (path, jobs) => {
+    const { account, receiver, page } = await showDead(of(500, 1));
+    await account.createQueue('mail', receiver, { maxAttempts: 1 });
+    await account.letDie('mail', of(500, 1));
+    await account.letDie('orders', of(404, 1));
+    await account.letDie('mail', of(409, 1));
+    const groups = await account.graphql.query('{ errorGroups { fingerprint webhookStatusCode } }');
+    const { fingerprint } = groups.errorGroups.find(
+      ({ webhookStatusCode }: { webhookStatusCode: number }) => webhookStatusCode === 409,
+    );
+    await account.graphql.query(
+      'mutation ($fingerprint: String!) { dismissErrorGroup(fingerprint: $fingerprint) { __typename } }',
+      { fingerprint },
+    );
+    receiver.respondWith({});
+    await page.goto(path);
+    if (path === '/dead') await page.getByText('1 more is dismissed.').waitFor();
+    await page.getByRole('button', { name: 'Replay all…' }).click();
+    const question = page.getByRole('dialog', { name: new RegExp(`^Replay ${jobs} jobs`) });
+    await question.getByLabel(/^Send 1 first/).uncheck();
+    await question.getByRole('button', { name: `Send ${jobs} again` }).click();
+    await page.waitForURL('**/actions/**');
+    await says(page, new RegExp(`^Done: ${jobs} dead letters were replayed\\.$`));
+  });
+
+  it('keep the keys of the page while the question is still loaded', async () => {
+    const { page } = await showDead(of(500, 2));
+    const gate = createGate();
+    await page.route(/\/bulk-[^/]+\.js$/, async (route) => {
+      await gate.opened;
+      await route.continue();
+    });
+    await page.keyboard.press('j');
+    await page.keyboard.press('r');
+    // Would dismiss the cause.
+    await page.keyboard.press('d');
+    gate.open();
+    await page.getByRole('dialog', { name: 'Replay 2 jobs of orders?' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await says(page, /^2 jobs died and were not replayed/);
+    expect(await page.getByText(/^Dismissed/).count()).toBe(0);
+  });
+
+  it('have tabs whose words are whole at 320 px', async () => {
+    const { page, account, watched } = await showDead(of(500, 1), '/dead', NARROW);
+    const { errorGroups } = await account.graphql.query('{ errorGroups { fingerprint } }');
+    await account.graphql.query(
+      'mutation ($fingerprint: String!) { dismissErrorGroup(fingerprint: $fingerprint) { __typename } }',
+      errorGroups[0],
+    );
+    await page.reload();
+    await settled(watched);
+    const tab = page.getByRole('link', { name: 'Dismissed', exact: true });
+    const lines = await tab.evaluate((link) => {
+      const range = document.createRange();
+      range.selectNodeContents(link);
+      return range.getClientRects().length;
+    });
+    expect(lines).toBe(1);
+    expect(await widerThanWindow(page)).toEqual([]);
+  });
+
   it('are replayed one by one, and show the job that took over', async () => {
     const { page, receiver } = await showDead(of(500, 2), '/dead?tab=all');
     receiver.respondWith({});
@@ -147,7 +217,7 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     await says(page, sentence);
   });
 
-  async function showDead(payloads: string[], path = '/dead') {
+  async function showDead(payloads: string[], path = '/dead', view: View = {}) {
     const account: Account = await service.openAccount();
     const receiver: Receiver = await openReceiver((request) => {
       const { status } = request.json().payload as { status: number };
@@ -155,7 +225,7 @@ describe.skipIf(NO_BROWSER !== null)('the dead letters', () => {
     });
     await account.createQueue('orders', receiver, { maxAttempts: 1 });
     await account.letDie('orders', payloads);
-    const watched = await openPage(account.session);
+    const watched = await openPage(account.session, view);
     const { page }: { page: Page } = watched;
     await page.goto(path);
     await settled(watched);

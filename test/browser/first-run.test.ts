@@ -36,6 +36,8 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     await says(page, /^greetings is ready and waits for its first job\.$/);
 
     const [secretCommand = '', receiverCommand = ''] = await page.locator('.steps .term pre').allInnerTexts();
+    const settings = page.getByRole('link', { name: 'Make one in Settings' });
+    expect(await settings.getAttribute('href')).toMatch(/\/settings$/);
     const secret = /'(.+)'/.exec(secretCommand)?.[1] ?? '';
     expect(secret.length).toBeGreaterThan(20);
     const output = runInTerminal(`${secretCommand}\n${receiverCommand}\n`);

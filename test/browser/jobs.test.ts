@@ -138,6 +138,7 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     await page.getByText('2 ticked.').waitFor();
     await page.getByRole('button', { name: 'Cancel 2…' }).click();
     const question = page.getByRole('dialog', { name: 'Cancel 2 jobs?' });
+    await question.getByRole('button', { name: 'Keep them' }).waitFor();
     await question.getByRole('button', { name: 'Cancel 2', exact: true }).click();
     await page.getByText('Done: 2 jobs were cancelled.').waitFor();
     // The row does not match any more: it is dimmed, and gone once the list is read again.
@@ -183,6 +184,21 @@ describe.skipIf(NO_BROWSER !== null)('the list of jobs', () => {
     await expect.poll(() => new URL(page.url()).pathname).toMatch(/^\/jobs\/[0-9a-f]{24}$/);
     await settled(watched);
     expect(await widerThanWindow(page)).toEqual([]);
+  });
+
+  it('leaves out a range that is none, and leads from a place that is none to the start of the list', async () => {
+    const watched = await openPage(service.session);
+    const { page } = watched;
+    const rows = page.locator('tbody tr');
+    await page.goto('/jobs?from=abc&to=def');
+    await settled(watched);
+    expect(await rows.count()).toBe(50);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    watched.announce(/answer 400|status of 400/);
+    await page.goto('/jobs?after=garbage&order=oldest');
+    await page.getByRole('link', { name: 'Show the list from its start' }).click();
+    await rows.nth(49).waitFor();
+    expect(new URL(page.url()).search).toBe('?order=oldest');
   });
 
   it('never shows a job of another account', async () => {

@@ -144,6 +144,29 @@ describe.skipIf(NO_BROWSER !== null)('a dashboard that loses touch', () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 
+  it('reads at once what waits for its next try, when its stream is back', async () => {
+    const network = await startTcpRelay(addressOf(service.api.baseUrl));
+    const watched = await openPage(await signInAt(`http://127.0.0.1:${network.port}`, service.key));
+    const { page } = watched;
+    watched.announce(/answer 503|status of 503|request failed|net::ERR|Failed to load resource/);
+    await page.route('**/graphql', (route) => {
+      if (route.request().postData()?.includes('query JobsPage') !== true) return route.fallback();
+      return route.fulfill({ status: 503, headers: { 'retry-after': '600' }, json: { error: 'the database is gone' } });
+    });
+    await page.goto('/jobs?q=queue:order-events');
+    await page.getByText('This list could not be loaded.').waitFor();
+    await page.getByRole('button', { name: /^Live/ }).waitFor();
+    await page.unroute('**/graphql');
+    await network.cut();
+    await page
+      .getByText(/Stale since/)
+      .first()
+      .waitFor();
+    await network.heal();
+    await page.locator('tbody tr').first().waitFor({ timeout: 40_000 });
+    expect(await page.getByText('This list could not be loaded.').count()).toBe(0);
+  }, 120_000);
+
   it('asks to sign in once its session has ended, and comes back to the same address', async () => {
     const session = await signInAt(service.api.baseUrl, service.key);
     const watched = await openPage(session);

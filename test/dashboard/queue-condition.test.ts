@@ -86,6 +86,7 @@ const ROWS: Row[] = [
   ],
   ['moving', { depth: { ...depth, due: 3 } }, 'Moving: 3.2 deliveries a second, 84 ms late.', { out: 3.2, wait: 84 }],
   ['moving', { depth: { ...depth, scheduled: 1 } }, 'Moving: 1 job is open.'],
+  ['moving', {}, 'Moving: nothing waits, the last delivery ended at 12:03:00.', { lastAt: at('12:03:00') }],
   ['idle', {}, 'Idle. The last delivery ended at 11:04:00.', { lastAt: at('11:04:00') }],
   ['idle', {}, 'Idle. Nothing waits.'],
 ];

@@ -35,11 +35,17 @@ function open(watch: FullWatch, events: StreamEvents): () => void {
   };
 }
 
+/** What waits for its next try is read now: the server is there again. */
+async function readAgain(): Promise<void> {
+  await queryClient.cancelQueries({ predicate: ({ state }) => state.fetchFailureCount > 0 });
+  await queryClient.invalidateQueries();
+}
+
 const connection = new LiveConnection({
   open,
   apply: receive,
   refetch: () => {
-    if (pause.get() === null) void queryClient.invalidateQueries();
+    if (pause.get() === null) void readAgain();
   },
   onState: liveState.set,
   now: serverNow,

@@ -173,6 +173,9 @@ export function sentenceOfQueue(queue: QueueNow, flow: Flow, view: View): Phrase
     case 'moving': {
       const late = flow.wait === null ? '' : `, ${took(flow.wait)} late`;
       if (flow.out !== null && flow.out > 0) return phrase`Moving: ${rate(flow.out)} deliveries a second${late}.`;
+      if (openJobs(queue) === 0 && flow.lastAt !== null) {
+        return phrase`Moving: nothing waits, the last delivery ended at ${moment(flow.lastAt)}.`;
+      }
       return phrase`Moving: ${many(openJobs(queue), 'job is', 'jobs are')} open.`;
     }
     case 'idle':

@@ -14,6 +14,8 @@ export interface Deed {
   isDanger?: boolean;
   isDisabled?: boolean;
   start?: ReactNode;
+  /** The button that does nothing, where the deed itself is a cancel. */
+  keep?: string;
 }
 
 /**
@@ -72,7 +74,7 @@ export function Dialog({
         <div className="bottom">
           {deed.start !== undefined && <span className="start">{deed.start}</span>}
           <button ref={cancel} type="button" className="btn" onClick={onClose}>
-            Cancel
+            {deed.keep ?? 'Cancel'}
           </button>
           <button
             type="submit"

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { useEffect, useState } from 'react';
+import { Link, useLocation } from 'wouter';
 import type { RequestError } from '../graphql/errors.ts';
 import { asSentence, span, time } from '../model/format.ts';
 import type { IconName, Signal } from '../model/words.ts';
@@ -49,6 +50,7 @@ export interface Asked {
  */
 export function Failure({ asked, what }: { asked: Asked; what: string }) {
   const view = useView();
+  const [path] = useLocation();
   const error = asked.error ?? asked.failureReason;
   if (error === null || error.kind === 'signed-out') return null;
   const isRetried = asked.error === null && error.nextTryAt !== null;
@@ -68,11 +70,19 @@ export function Failure({ asked, what }: { asked: Asked; what: string }) {
           <b>{what} could not be loaded.</b> {asSentence(error.message)}
         </span>{' '}
         It was at {time(error.at, view)}. {asked.data !== undefined && 'What you see is older. '}
+        {error.kind === 'refused' && /[?&](after|before)=/.test(location.search) && (
+          <Link className="link" href={path + withoutPlace()}>
+            Show the list from its start
+          </Link>
+        )}
         {isRetried && error.nextTryAt !== null && `Next try in ${span(error.nextTryAt - view.now)}.`}
       </Note>
     </div>
   );
 }
+
+/** The address without the place in the list, which a person may have changed, or which is of another release. */
+const withoutPlace = () => location.search.replace(/[?&](after|before)=[^&]*/g, '').replace(/^&?/, '?');
 
 /** Nothing to show, and why. Not for "could not be loaded". */
 export function Empty({

@@ -4,7 +4,7 @@ import { lazy, type ReactNode, Suspense, useRef, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { afterFirstRead } from '../../first-read.ts';
 import { textOf } from '../../graphql/graphql.ts';
-import { type CauseRow, Causes } from '../../graphql/operations/dead-letters.ts';
+import { type CauseRow, Causes, DeadLetters as DeadLettersPage } from '../../graphql/operations/dead-letters.ts';
 import { keepOld, query } from '../../graphql/query.ts';
 import { useIsPaused } from '../../live/live.ts';
 import { headOfCauses, leadOfCause } from '../../model/dead/cause.ts';
@@ -16,6 +16,7 @@ import { FilterBox } from '../../parts/filter-box.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Failure, Skeleton } from '../../parts/states.tsx';
 import { Phrase } from '../../parts/time.tsx';
+import { Coming } from '../../shell/coming.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
 import { May } from '../../shell/rights.ts';
@@ -61,6 +62,14 @@ function List({ isDismissed }: { isDismissed: boolean }) {
   });
   const { data } = asked;
   const hasDismissed = (data?.dismissals.length ?? 0) > 0;
+  const leavesOut = hasDismissed && !isDismissed && tab !== 'all';
+  const dismissed = useQuery({
+    ...query(DeadLettersPage, () => ({ filter: { ...forApi?.(), dismissed: true }, first: 1 }), {
+      key: ['dismissed', key],
+    }),
+    enabled: forApi !== null && leavesOut,
+    refetchInterval: isPaused ? false : AGAIN_MS,
+  }).data?.deadLetters;
   const copyQuery = () => void copy(queryText(shown()), 'Query');
   const replay = (cause: CauseRow) => {
     if (forApi !== null) setTarget(targetOfCause(cause, shown(), { isByAnswer, webhookTimeoutSeconds }));
@@ -92,6 +101,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
       onReplay={canReplay ? replayAll : null}
       isDismissed={isDismissed}
       hasDismissed={hasDismissed}
+      dismissed={leavesOut && dismissed !== undefined && dismissed.totalCount > 0 ? dismissed : null}
       onCopy={copyQuery}
     >
       <div className="toolbar dead-tools">
@@ -138,7 +148,7 @@ function List({ isDismissed }: { isDismissed: boolean }) {
         <Retention createdAt={data.oldest.nodes[0]?.job?.createdAt} />
       )}
       {target !== null && (
-        <Suspense fallback={null}>
+        <Suspense fallback={<Coming onClose={() => setTarget(null)} />}>
           <ReplayDialog
             target={target}
             onStarted={(id) => navigate(`/actions/${id}`)}
@@ -166,6 +176,7 @@ function Head({
   onReplay,
   isDismissed,
   hasDismissed,
+  dismissed,
   onCopy,
   children,
 }: {
@@ -178,6 +189,8 @@ function Head({
   /** Whether the list is that of dismissed causes, and whether there are any. */
   isDismissed: boolean;
   hasDismissed: boolean;
+  /** How many dead letters the list leaves out, as their causes are dismissed; null if none. */
+  dismissed: { totalCount: number; totalCountExact: boolean } | null;
   onCopy: () => void;
   children: ReactNode;
 }) {
@@ -215,6 +228,13 @@ function Head({
         <>
           {first}
           {more !== '' && <span className="soft"> {more}</span>}
+          {dismissed !== null && (
+            <span className="soft">
+              {' '}
+              {count(dismissed.totalCount, dismissed.totalCountExact)} more {dismissed.totalCount === 1 ? 'is' : 'are'}{' '}
+              dismissed.
+            </span>
+          )}
         </>
       }
       lead={lead === null ? undefined : <Phrase pieces={lead} />}

@@ -67,6 +67,7 @@ function CancelDialog({ job, onClose }: { job: JobRow; onClose: () => void }) {
       lead="It becomes dead and leaves no dead letter. This cannot be undone."
       deed={{
         label: 'Cancel job',
+        keep: 'Keep it',
         isDanger: true,
         run: () => {
           onClose();

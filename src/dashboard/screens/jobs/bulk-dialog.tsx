@@ -49,6 +49,7 @@ export default function BulkDialog({
       deed={{
         label: BUTTONS[deed].label(matched === null ? 'them' : number(matched)),
         isDanger: words.isDanger,
+        ...(deed === 'cancel' && { keep: matched === 1 ? 'Keep it' : 'Keep them' }),
         isDisabled: !isPossible || priced.isBusy,
         run: priced.run,
       }}

@@ -39,7 +39,8 @@ export function useListUrl() {
     q: params.get('q') ?? '',
     order: order in ORDERS ? (order as Order) : 'newest',
     ...{ after: params.get('after'), before: params.get('before') },
-    ...{ from: params.get('from'), to: params.get('to'), peek: params.get('peek') },
+    ...rangeIn(params),
+    peek: params.get('peek'),
   };
   const rights = useRights();
   const filter = useMemo(() => permitted(parseFilter(url.q), rights, formatChip), [url.q, rights]);
@@ -67,8 +68,16 @@ function readUrl(search: string): ListUrl {
   const get = (name: string) => params.get(name);
   return {
     ...{ q: get('q') ?? '', order: (get('order') ?? 'newest') as Order, after: get('after'), before: get('before') },
-    ...{ from: get('from'), to: get('to'), peek: get('peek') },
+    ...rangeIn(params),
+    peek: get('peek'),
   };
+}
+
+/** Of an address that was written by hand or cut off: a range that is none is left out. */
+function rangeIn(params: URLSearchParams): Pick<ListUrl, 'from' | 'to'> {
+  const [from, to] = [params.get('from'), params.get('to')];
+  const isRange = Date.parse(from ?? '') < Date.parse(to ?? '');
+  return isRange ? { from, to } : { from: null, to: null };
 }
 
 export function searchOf({ order, ...url }: ListUrl): string {
