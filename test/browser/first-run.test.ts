@@ -36,7 +36,7 @@ describe.skipIf(NO_BROWSER !== null)('the first run', () => {
     await says(page, /^greetings is ready and waits for its first job\.$/);
 
     const [secretCommand = '', receiverCommand = ''] = await page.locator('.steps .term pre').allInnerTexts();
-    const settings = page.getByRole('link', { name: 'Make one in Settings' });
+    const settings = page.getByRole('link', { name: 'Make an API key' });
     expect(await settings.getAttribute('href')).toMatch(/\/settings$/);
     const secret = /'(.+)'/.exec(secretCommand)?.[1] ?? '';
     expect(secret.length).toBeGreaterThan(20);

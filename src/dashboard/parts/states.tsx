@@ -35,6 +35,9 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
   );
 }
 
+/** In an address: a person may have changed it, or it is of another release. */
+const PLACE = /(after|before)=[^&]*&?/;
+
 /** The part of a query's result that says how it is going. */
 export interface Asked {
   error: RequestError | null;
@@ -70,8 +73,8 @@ export function Failure({ asked, what }: { asked: Asked; what: string }) {
           <b>{what} could not be loaded.</b> {asSentence(error.message)}
         </span>{' '}
         It was at {time(error.at, view)}. {asked.data !== undefined && 'What you see is older. '}
-        {error.kind === 'refused' && /[?&](after|before)=/.test(location.search) && (
-          <Link className="link" href={path + withoutPlace()}>
+        {error.kind === 'refused' && PLACE.test(location.search) && (
+          <Link className="link" href={path + location.search.replace(PLACE, '')}>
             Show the list from its start
           </Link>
         )}
@@ -80,9 +83,6 @@ export function Failure({ asked, what }: { asked: Asked; what: string }) {
     </div>
   );
 }
-
-/** The address without the place in the list, which a person may have changed, or which is of another release. */
-const withoutPlace = () => location.search.replace(/[?&](after|before)=[^&]*/g, '').replace(/^&?/, '?');
 
 /** Nothing to show, and why. Not for "could not be loaded". */
 export function Empty({

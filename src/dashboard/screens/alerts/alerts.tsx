@@ -19,6 +19,7 @@ import { Empty, Failure, Skeleton } from '../../parts/states.tsx';
 import { Status } from '../../parts/status.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { toast, toastFailure } from '../../parts/toast.tsx';
+import { Coming } from '../../shell/coming.tsx';
 import { useCommands } from '../../shell/keys.ts';
 import { Page } from '../../shell/page.tsx';
 import { May } from '../../shell/rights.ts';
@@ -71,7 +72,7 @@ export default function Alerts() {
         </>
       )}
       {edited !== undefined && (
-        <Suspense fallback={null}>
+        <Suspense fallback={<Coming onClose={() => setEdited(undefined)} />}>
           <RuleDialog
             rule={edited}
             onDone={(secret) => {

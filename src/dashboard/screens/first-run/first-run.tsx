@@ -128,10 +128,9 @@ function AfterCreation({
           <Step state={job === undefined ? 'here' : 'done'} title="Publish a job">
             <Term text={publishCommand(urlOf('v1/'), queue.name)} what="Command" />
             <p className="small q">
-              It needs an API key in <code>JOBFERRY_API_KEY</code>.{' '}
               {/* In another tab: these steps, with their secret, are gone when the page is left. */}
               <a className="link" href={urlOf('settings')} target="_blank" rel="noreferrer">
-                Make one in Settings
+                Make an API key
               </a>
             </p>
             <WaitForJob queue={queue} asked={asked} job={job} />

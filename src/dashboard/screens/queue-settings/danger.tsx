@@ -9,6 +9,7 @@ import { may } from '../../model/rights.ts';
 import { changeQueue } from '../../parts/change-queue.ts';
 import { Dialog, Price } from '../../parts/dialog.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { Coming } from '../../shell/coming.tsx';
 import { leaveFreely } from '../../shell/leave.ts';
 import { useRights } from '../../shell/rights.ts';
 import { NamedDialog } from './named-dialog.tsx';
@@ -144,7 +145,11 @@ function NamedRow({
           {verb}…
         </button>
       }
-      dialog={isAsking && <Suspense fallback={null}>{dialog(() => setAsking(false))}</Suspense>}
+      dialog={
+        isAsking && (
+          <Suspense fallback={<Coming onClose={() => setAsking(false)} />}>{dialog(() => setAsking(false))}</Suspense>
+        )
+      }
     >
       {children}
     </DangerRow>
