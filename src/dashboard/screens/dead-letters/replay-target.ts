@@ -37,12 +37,16 @@ export function targetOfCause(
   };
 }
 
+/** As many as `Causes` asks for: if there are so many, there can be more, of other queues. */
+const MOST_CAUSES = 20;
+
 /** Everything that the filter lets through, of all queues in one action. */
 export function targetOfAll(causes: readonly CauseRow[], filter: DeadLetterFilter): ReplayTarget {
   const { replayed: _, ...rest } = filter;
   const queues = new Map(causes.flatMap(({ queue }) => (queue === null ? [] : [[queue.id, queue] as const])));
   const [only] = queues.values();
-  const queue = queues.size === 1 && only !== undefined ? { id: only.id, name: only.name } : null;
+  const isOne = queues.size === 1 && causes.length < MOST_CAUSES;
+  const queue = isOne && only !== undefined ? { id: only.id, name: only.name } : null;
   return {
     queue,
     filter: rest,
