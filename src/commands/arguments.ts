@@ -16,7 +16,9 @@ export function readArguments(command: Command, args: string[]): Given<OptionTab
   const excess = positionals[command.argument === undefined ? 0 : 1];
   if (excess !== undefined) throw new UsageError(`unexpected argument "${excess}"`);
   const [argument = ''] = positionals;
-  if (command.argument !== undefined && argument === '') throw new UsageError(`${command.argument.what} is missing`);
+  const { argument: expected } = command;
+  if (expected !== undefined && expected.optional !== true && argument === '')
+    throw new UsageError(`${expected.what} is missing`);
   for (const [name, { required }] of Object.entries(table)) {
     if (required === true && (values[name] ?? '') === '') throw new UsageError(`--${name} is missing`);
   }
@@ -44,7 +46,8 @@ export function usageOf({ name, argument, options }: Command): string {
     const whole = value === undefined ? `--${option}` : `--${option} ${value}`;
     return required === true ? whole : `[${whole}]`;
   });
-  return [name, ...(argument === undefined ? [] : [argument.name]), ...words].join(' ');
+  const place = argument?.optional === true ? `[${argument.name}]` : argument?.name;
+  return [name, ...(place === undefined ? [] : [place]), ...words].join(' ');
 }
 
 function optionsOf({ options, isService }: Command): OptionTable {

@@ -49,7 +49,12 @@ interface Definition<T extends OptionTable> {
   readonly name: string;
   readonly summary: string;
   readonly options: T;
-  readonly argument?: { readonly name: string; readonly what: string };
+  readonly argument?: {
+    readonly name: string;
+    readonly what: string;
+    /** Whether the command also does without it. It is empty then. */
+    readonly optional?: boolean;
+  };
   /** Whether the command prints while it runs, and has no result. Such a command has no `--json`. */
   readonly isService?: boolean;
   run(given: Given<T>, environment: Environment): Promise<Result | null>;

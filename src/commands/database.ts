@@ -31,9 +31,11 @@ export function idOf(text: string, what: string): string {
 
 const MAX_ROWS = 1000;
 
+export const ROWS = { value: 'N', help: `number of rows, up to ${MAX_ROWS}; 100 by default` } as const;
+
 /** The options of a list, which is read in pages. */
 export const PAGE = {
-  limit: { value: 'N', help: `number of rows, up to ${MAX_ROWS}; 100 by default` },
+  limit: ROWS,
   after: { value: 'ID', help: 'continue after the row with this id' },
 } as const;
 
@@ -48,7 +50,12 @@ export function pageOf({ limit, after }: { limit: string | undefined; after: str
   if (!Number.isInteger(rows) || rows < 1 || rows > MAX_ROWS) {
     throw new UsageError(`--limit must be a whole number from 1 to ${MAX_ROWS}`);
   }
-  return { limit: rows, after: after === undefined ? null : idOf(after, 'row') };
+  return { limit: rows, after: after === undefined ? null : placeOf(after) };
+}
+
+function placeOf(after: string): string {
+  if (!isId(after)) throw new UsageError('--after must be an id, such as that of the last row before');
+  return after;
 }
 
 /** Returns the line below a page that may not be the last one. */

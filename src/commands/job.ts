@@ -1,32 +1,108 @@
-import { findJob, type ShownJob } from '../db/operator/jobs.ts';
+import type { Database } from '../db/connection/database.ts';
+import {
+  findJob,
+  type JobSummary,
+  jobWithKey,
+  LISTED_STATUSES,
+  listJobs,
+  MAX_EXAMINED,
+  type ShownJob,
+} from '../db/operator/jobs.ts';
 import { whyWaiting } from '../domain/waiting.ts';
-import { command } from './command.ts';
-import { found, idOf, withDatabase } from './database.ts';
+import { command, UsageError } from './command.ts';
+import { found, idOf, pageOf, ROWS, withDatabase } from './database.ts';
 import { lifeOf } from './job-timeline.ts';
-import { facts, printable, time } from './output.ts';
+import { type Column, facts, printable, table, time } from './output.ts';
+import { isWorkerRunning, NO_WORKER, OF_QUEUE, queueOf } from './queue-of.ts';
+
+const COLUMNS: readonly Column<JobSummary>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'STATUS', of: ({ status }) => status },
+  { title: 'CREATED', of: ({ createdAt }) => createdAt },
+  { title: 'DUE', of: ({ scheduledFor }) => scheduledFor },
+  { title: 'ATTEMPTS', of: ({ attempts, maxAttempts }) => `${attempts}/${maxAttempts}`, isNumber: true },
+  { title: 'LAST ERROR', of: ({ lastError }) => lastError },
+];
+
+const list = command({
+  name: 'job list',
+  summary:
+    'List jobs of a queue, newest first; pending ones in the order in which they are due. Without their payloads.',
+  options: {
+    queue: { value: 'QUEUE', required: true, help: 'the id or the name of the queue' },
+    ...OF_QUEUE,
+    status: { value: 'S', help: `only those in this status: ${LISTED_STATUSES.join(', ')}` },
+    limit: ROWS,
+  },
+  run: ({ options: { queue: wanted, account, status: text, limit } }, environment) =>
+    withDatabase(environment, async ({ db }) => {
+      const status = LISTED_STATUSES.find((known) => known === text) ?? null;
+      if (text !== undefined && status === null)
+        throw new UsageError(`--status must be one of ${LISTED_STATUSES.join(', ')}`);
+      const page = pageOf({ limit, after: undefined });
+      const { queue } = await queueOf(db, wanted, account);
+      const jobs = await listJobs(db, queue.id, { status, limit: page.limit });
+      const which = status === null ? '' : ` that are ${status}`;
+      const note =
+        status === 'completed' && jobs.length < page.limit
+          ? `\n\nOnly the newest ${MAX_EXAMINED} jobs of the queue were read.`
+          : '';
+      return { json: jobs, text: table(COLUMNS, jobs, `Queue ${printable(queue.name)} has no jobs${which}.`) + note };
+    }),
+});
 
 const show = command({
   name: 'job show',
   summary: 'Show a job and its life as a timeline, without its payload.',
-  options: {},
-  argument: { name: 'ID', what: 'the id of the job' },
-  run: ({ argument }, environment) =>
+  options: {
+    key: { value: 'KEY', help: 'the idempotency key of the job, in place of its id; needs --queue' },
+    queue: { value: 'QUEUE', help: 'with --key: the id or the name of its queue' },
+    ...OF_QUEUE,
+  },
+  argument: { name: 'ID', what: 'the id of the job', optional: true },
+  run: ({ argument, options }, environment) =>
     withDatabase(environment, async ({ db }) => {
-      const id = idOf(argument, 'job');
+      const id = await jobIdOf(db, argument, options);
       const shown = found(await findJob(db, id), 'job', id);
       const { job, queue, deadLetter, attempts } = shown;
       const life = lifeOf(shown);
       const waiting = waitingOf(shown);
+      const workerRunning = await isWorkerRunning(db);
       const lines = life.map(({ at, what }) => `${time(at)}  ${printable(what)}`);
       return {
-        json: { job, queue: queue?.name ?? null, waiting, deadLetter, attempts, life },
-        text: `${describe(shown, waiting?.message)}\n\n${lines.join('\n')}`,
+        json: { job, queue: queue?.name ?? null, waiting, workerRunning, deadLetter, attempts, life },
+        text: `${describe(shown, sentence(waiting, workerRunning))}\n\n${lines.join('\n')}`,
       };
     }),
 });
 
+interface Wanted {
+  readonly key: string | undefined;
+  readonly queue: string | undefined;
+  readonly account: string | undefined;
+}
+
+/** @throws UsageError */
+async function jobIdOf(db: Database, argument: string, { key, queue, account }: Wanted): Promise<string> {
+  if (key === undefined) {
+    if (argument === '') throw new UsageError('the id of the job is missing, or its --key and --queue');
+    return idOf(argument, 'job');
+  }
+  if (argument !== '') throw new UsageError('give the id of the job or its --key, not both');
+  if (queue === undefined) throw new UsageError('--queue is missing: keys belong to a queue');
+  const { queue: of } = await queueOf(db, queue, account);
+  const id = await jobWithKey(db, of.id, key);
+  if (id === null) throw new UsageError(`queue ${printable(of.name)} has no job with the key ${printable(key)}`);
+  return id;
+}
+
 function waitingOf({ waiting }: ShownJob) {
   return waiting === null ? null : whyWaiting(waiting.job, waiting.queue, waiting.now);
+}
+
+function sentence(waiting: ReturnType<typeof waitingOf>, workerRunning: boolean): string | undefined {
+  if (waiting === null || workerRunning) return waiting?.message;
+  return waiting.reason === 'due' ? `${NO_WORKER}.` : `${NO_WORKER}. ${waiting.message}`;
 }
 
 function describe({ job, queue }: ShownJob, waiting: string | undefined): string {
@@ -48,4 +124,4 @@ function describe({ job, queue }: ShownJob, waiting: string | undefined): string
   ]);
 }
 
-export const JOB_COMMANDS = [show];
+export const JOB_COMMANDS = [list, show];

@@ -1,19 +1,14 @@
+import type { Database } from '../db/connection/database.ts';
 import { findAccount } from '../db/operator/accounts.ts';
-import {
-  findQueue,
-  listQueues,
-  MAX_COUNTED,
-  type QueueJobs,
-  type QueueSummary,
-  type ShownQueue,
-} from '../db/operator/queues.ts';
-import { endHold, resumeQueue } from '../db/queues/operations.ts';
+import { listQueues, MAX_COUNTED, type QueueJobs, type QueueSummary, type ShownQueue } from '../db/operator/queues.ts';
+import { endHold, pauseQueue, resumeQueue } from '../db/queues/operations.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { command, UsageError } from './command.ts';
-import { found, idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
-import { type Column, facts, table, time } from './output.ts';
+import { idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
+import { type Column, facts, printable, table, time } from './output.ts';
+import { isWorkerRunning, NO_WORKER, OF_QUEUE, queueOf } from './queue-of.ts';
 
-const ID = { name: 'ID', what: 'the id of the queue' };
+const QUEUE = { name: 'QUEUE', what: 'the id or the name of the queue' };
 
 const COLUMNS: readonly Column<QueueSummary>[] = [
   { title: 'ID', of: ({ id }) => id },
@@ -27,37 +22,58 @@ const COLUMNS: readonly Column<QueueSummary>[] = [
 const list = command({
   name: 'queue list',
   summary: 'List live queues, oldest first, with what stops them.',
-  options: { account: { value: 'ID', help: 'only those of this account' }, ...PAGE },
+  options: {
+    account: { value: 'ID', help: 'only those of this account' },
+    name: { value: 'TEXT', help: 'only those whose name has this text, in capitals or not' },
+    ...PAGE,
+  },
   run: ({ options }, environment) =>
     withDatabase(environment, async ({ db }) => {
       const page = pageOf(options);
       const account = options.account === undefined ? null : idOf(options.account, 'account');
-      const queues = await listQueues(db, account, page);
-      return { json: queues, text: table(COLUMNS, queues, 'No queues.') + nextPage(queues, page) };
+      const queues = await listQueues(db, account, { ...page, name: options.name ?? null });
+      const text = table(COLUMNS, queues, 'No queues.') + nextPage(queues, page);
+      return { json: queues, text: (await isWorkerRunning(db)) ? text : `${text}\n\n${NO_WORKER}.` };
     }),
 });
 
 const show = command({
   name: 'queue show',
   summary: 'Show a queue: its settings, its jobs, and what stops it.',
-  options: {},
-  argument: ID,
-  run: ({ argument }, environment) =>
+  options: OF_QUEUE,
+  argument: QUEUE,
+  run: ({ argument, options: { account } }, environment) =>
     withDatabase(environment, async ({ db }) => {
-      const id = idOf(argument, 'queue');
-      const shown = found(await findQueue(db, id), 'queue', id);
-      return { json: shown, text: describe(shown) };
+      const shown = await queueOf(db, argument, account);
+      const workerRunning = await isWorkerRunning(db);
+      return { json: { ...shown, workerRunning }, text: describe(shown, workerRunning) };
+    }),
+});
+
+const pause = command({
+  name: 'queue pause',
+  summary: 'Pause a queue: publishes are accepted, and no delivery starts until it is resumed.',
+  options: OF_QUEUE,
+  argument: QUEUE,
+  run: ({ argument, options: { account } }, environment) =>
+    withDatabase(environment, async ({ db }) => {
+      const { id, by, name } = await liveQueue(db, argument, account);
+      const changed = await pauseQueue(db, by, id);
+      const text = changed
+        ? `Queue ${name} is paused. Deliveries in progress end.`
+        : `Queue ${name} was paused already.`;
+      return { json: { id, changed }, text };
     }),
 });
 
 const resume = command({
   name: 'queue resume',
   summary: 'End the pause of a queue. Its waiting jobs get their full delivery lifetime again.',
-  options: {},
-  argument: ID,
-  run: ({ argument }, environment) =>
+  options: OF_QUEUE,
+  argument: QUEUE,
+  run: ({ argument, options }, environment) =>
     withDatabase(environment, async ({ db }, { jobLifetimeMs }) => {
-      const { id, by, name } = await liveQueue(db, argument);
+      const { id, by, name } = await liveQueue(db, argument, options.account);
       const account = await findAccount(db, by.accountId);
       if (account?.suspendedAt != null)
         throw new UsageError(`account ${by.accountId} is suspended, so its queues stay paused: use account resume`);
@@ -69,25 +85,32 @@ const resume = command({
 const releaseHold = command({
   name: 'queue release-hold',
   summary: 'End the hold of a queue. Up to 1000 of its held jobs become due at once.',
-  options: {},
-  argument: ID,
-  run: ({ argument }, environment) =>
+  options: OF_QUEUE,
+  argument: QUEUE,
+  run: ({ argument, options: { account } }, environment) =>
     withDatabase(environment, async ({ db }) => {
-      const { id, by, name } = await liveQueue(db, argument);
+      const { id, by, name, held } = await liveQueue(db, argument, account);
       const changed = await endHold(db, by, id);
-      return {
-        json: { id, changed },
-        text: changed ? `The hold of queue ${name} has ended.` : `Queue ${name} is not held.`,
-      };
+      const text = changed ? `The hold of queue ${name} has ended.` : `Queue ${name} is not held.${ownHolds(held)}`;
+      return { json: { id, changed }, text };
     }),
 });
 
+/** The receiver of a single job can ask for a delay, too. The queue goes on meanwhile. */
+function ownHolds(held: number): string {
+  if (held === 0) return '';
+  const jobs = held === 1 ? '1 of its jobs waits' : `${atMost(held)} of its jobs wait`;
+  return (
+    ` But ${jobs} for a delay that the receiver requested for single jobs` +
+    ' (see: job list --status pending). To run them now: "Run now" in the dashboard, or the GraphQL mutation runJobsNow.'
+  );
+}
+
 /** @throws UsageError */
-async function liveQueue(db: Parameters<typeof findQueue>[0], argument: string) {
-  const id = idOf(argument, 'queue');
-  const { queue } = found(await findQueue(db, id), 'queue', id);
-  if (queue.deletedAt !== null) throw new UsageError(`queue ${id} was deleted at ${time(queue.deletedAt)}`);
-  return { id, name: queue.name, by: { accountId: queue.accountId, actor: OPERATOR } };
+async function liveQueue(db: Database, argument: string, account: string | undefined) {
+  const { queue, held } = await queueOf(db, argument, account);
+  if (queue.deletedAt !== null) throw new UsageError(`queue ${queue.id} was deleted at ${time(queue.deletedAt)}`);
+  return { id: queue.id, name: printable(queue.name), by: { accountId: queue.accountId, actor: OPERATOR }, held };
 }
 
 function stateOf({ pausedAt, holdUntil }: Pick<QueueSummary, 'pausedAt' | 'holdUntil'>): string {
@@ -95,17 +118,19 @@ function stateOf({ pausedAt, holdUntil }: Pick<QueueSummary, 'pausedAt' | 'holdU
   return holdUntil === null ? 'running' : `held until ${time(holdUntil)}`;
 }
 
-function describe({ queue, now, oldestDueAt, ...jobs }: ShownQueue): string {
-  const count = (name: keyof QueueJobs) => (jobs[name] > MAX_COUNTED ? `more than ${MAX_COUNTED}` : jobs[name]);
+function describe({ queue, now, oldestDueAt, oldestDueId, nextDueAt, ...jobs }: ShownQueue, workerRunning: boolean) {
+  const count = (name: keyof QueueJobs) => atMost(jobs[name]);
   const isHeld = queue.holdUntil !== null && (queue.holdUntil > now || queue.probeJobId !== null);
-  const { rateLimitMax, rateLimitWindow } = queue;
+  const { rateLimitMax, rateLimitWindow, nextSigningSecretAt: rotation } = queue;
+  const state = stateOf({ ...queue, holdUntil: isHeld ? queue.holdUntil : null });
   return facts([
     ['id', queue.id],
     ['name', queue.name],
     ['account', queue.accountId],
     ['webhook', queue.webhookUrl],
     ['mode', queue.mode],
-    ['state', queue.deletedAt === null ? stateOf({ ...queue, holdUntil: isHeld ? queue.holdUntil : null }) : 'deleted'],
+    ['state', queue.deletedAt === null ? state : `deleted at ${time(queue.deletedAt)}`],
+    ['workers', workerRunning ? undefined : NO_WORKER],
     ['paused since', queue.pausedAt ?? undefined],
     ['paused by', queue.pausedBy ?? undefined],
     ['held since', isHeld ? queue.holdSince : undefined],
@@ -113,16 +138,24 @@ function describe({ queue, now, oldestDueAt, ...jobs }: ShownQueue): string {
     ['reason of the hold', isHeld ? queue.holdReason : undefined],
     ['probe in flight', isHeld ? queue.probeJobId : undefined],
     ['due', count('due')],
-    ['oldest due', oldestDueAt],
+    ['oldest due', oldestDueAt === null ? null : `${time(oldestDueAt)}, job ${oldestDueId}`],
     ['waiting for later', count('later')],
+    ['- after a failure', jobs.backoff > 0 ? count('backoff') : undefined],
+    ['- after a defer or back-pressure', jobs.held > 0 ? count('held') : undefined],
+    ['next of them due', nextDueAt ?? undefined],
     ['in flight', `${count('inFlight')} of ${queue.concurrency}`],
     ['dead', count('dead')],
     ['rate limit', rateLimitMax === null ? null : `${rateLimitMax} in ${rateLimitWindow} s`],
     ['attempts of a job', queue.maxAttempts],
     ['back-off', `${queue.backoffType}, ${queue.backoffDelay} s`],
     ['payloads encrypted', queue.payloadsEncrypted],
+    ['next signing secret', rotation !== null && rotation > now ? `takes over at ${time(rotation)}` : undefined],
     ['created', queue.createdAt],
   ]);
 }
 
-export const QUEUE_COMMANDS = [list, show, resume, releaseHold];
+function atMost(counted: number): string {
+  return counted > MAX_COUNTED ? `more than ${MAX_COUNTED}` : String(counted);
+}
+
+export const QUEUE_COMMANDS = [list, show, pause, resume, releaseHold];

@@ -271,11 +271,16 @@ export interface ProcessFacts {
 }
 
 /** @param processes those that were seen in the last half minute */
+export function hasWorker(processes: readonly ProcessFacts[]): boolean {
+  return processes.some(({ role }) => role !== 'api');
+}
+
+/** @param processes those that were seen in the last half minute */
 export function judgeFleet(processes: readonly ProcessFacts[], version: string): Finding[] {
   const check = 'fleet';
   const versions = [...new Set(processes.map((one) => one.version))].sort();
   const found: Finding[] = [];
-  if (!processes.some(({ role }) => role !== 'api'))
+  if (!hasWorker(processes))
     found.push(problem(check, 'no worker is running: nothing is delivered', 'start: jobferry serve --role worker'));
   if (!processes.some(({ role }) => role !== 'worker'))
     found.push(problem(check, 'no API is running', 'start: jobferry serve --role api'));

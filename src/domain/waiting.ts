@@ -1,4 +1,4 @@
-import { isOwnError } from './outcome.ts';
+import { DEFAULT_HOLD_MS, isOwnError } from './outcome.ts';
 
 /** Why a pending job is not being delivered now, in the order in which a claim checks. */
 export const WAIT_REASONS = [
@@ -126,8 +126,15 @@ function ownTime({ scheduledFor: at, waitReason, lastError, attempts, maxAttempt
         at,
       };
     case 'hold':
-      return { reason: 'held', message: `Held until ${iso(at)}${after}: the receiver requested a delay.`, at };
+      return { reason: 'held', message: `Held until ${iso(at)}${after}: ${holdSource(lastError)}.`, at };
   }
+}
+
+/** The time that a receiver asked for is not stored, so after a status code it may be the default. */
+function holdSource(lastError: string | null): string {
+  const isAnswer = lastError !== null && /^HTTP \d{3}$/.test(lastError);
+  if (!isAnswer) return 'the receiver requested a delay';
+  return `as its Retry-After requested, or for ${DEFAULT_HOLD_MS / 1000} s, the default without one`;
 }
 
 function holdTime({ hold }: WaitingQueue): Time | null {

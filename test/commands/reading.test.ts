@@ -142,7 +142,7 @@ describe('queue', () => {
     const { id } = await newQueue('deleted');
     await publish('deleted');
     await op.queues.delete(account, id);
-    expect(await operator.text('queue', 'show', id)).toMatch(/^state +deleted$/m);
+    expect(await operator.text('queue', 'show', id)).toMatch(/^state +deleted at /m);
     await expect(operator.run('queue', 'resume', id)).rejects.toThrow(`queue ${id} was deleted at`);
     await expect(operator.run('queue', 'show', UNKNOWN_ID)).rejects.toThrow('does not exist');
   });
@@ -158,7 +158,7 @@ describe('job show', () => {
       waiting: { reason: 'delayed' },
       life: [{ what: 'published' }],
     });
-    expect(waiting.text).toMatch(/^waits +Delayed until/m);
+    expect(waiting.text).toMatch(/^waits +No worker is running: nothing is delivered. Delayed until/m);
     await op.jobs.runNow(account, id);
     await claimOf(op.db, queueId, 1);
     const running = await operator.run('job', 'show', id);

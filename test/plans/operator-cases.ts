@@ -4,9 +4,9 @@ import * as restoration from '../../src/db/operator/backup/restoration.ts';
 import { Snapshot } from '../../src/db/operator/backup/snapshot.ts';
 import * as deletion from '../../src/db/operator/deletion.ts';
 import * as facts from '../../src/db/operator/facts.ts';
-import { findJob } from '../../src/db/operator/jobs.ts';
+import { findJob, jobWithKey, type ListedStatus, listJobs } from '../../src/db/operator/jobs.ts';
 import { listKeys } from '../../src/db/operator/keys.ts';
-import { findQueue, listQueues, MAX_COUNTED } from '../../src/db/operator/queues.ts';
+import { findQueue, listQueues, MAX_COUNTED, queuesNamed } from '../../src/db/operator/queues.ts';
 import { resumeAccount, suspendAccount } from '../../src/db/operator/suspension.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
 import { type Fixture, LIFETIME_MS, RETENTION_MS } from '../support/database-fixture.ts';
@@ -40,6 +40,18 @@ export function operatorCases(seen: () => Seen): Case[] {
     ['list the queues of all accounts', 5000, () => listQueues(seen().db, null, first())],
     ['list the queues of an account', 5000, () => listQueues(seen().db, seen().others.idle, first())],
     ['show a queue', MAX_COUNTED * 4 + 1000, () => findQueue(seen().db, seen().q.dead.id)],
+    // All queues are read for a name.
+    ['find queues by a part of their name', 30_000, () => listQueues(seen().db, null, { ...first(), name: 'none such' })],
+    ['find queues by their name', 30_000, () => queuesNamed(seen().db, 'none such', null, 20)],
+    ['find a job by its key', 50, () => jobWithKey(seen().db, seen().q.completed.id, 'key-77')],
+    ['list jobs', 1000, listed(seen, 'completed', null)],
+    ['list due jobs', 1000, listed(seen, 'paused', 'pending')],
+    ['list jobs that are being delivered', 1000, listed(seen, 'pending', 'processing')],
+    ['list jobs that await an ack', 1000, listed(seen, 'pending', 'awaiting_ack')],
+    ['list dead jobs', 1000, listed(seen, 'dead', 'dead')],
+    ['list completed jobs', 1000, listed(seen, 'completed', 'completed')],
+    // None of the newest ones is completed: as many are read as the command examines.
+    ['list completed jobs where there are none', MAX_COUNTED * 2 + 1000, listed(seen, 'pending', 'completed')],
     ['show a job', 500, () => findJob(seen().db, seen().jobId)],
     // A thousand queues, five hundred at once: each batch passes those of the earlier ones.
     ['suspend an account, and resume it', 40_000, suspension(seen)],
@@ -48,6 +60,9 @@ export function operatorCases(seen: () => Seen): Case[] {
     ['what a restore asks', 1000, beforeRestore(seen)],
   ];
 }
+
+const listed = (seen: () => Seen, queue: keyof Seeded, status: ListedStatus | null) => () =>
+  listJobs(seen().db, seen().q[queue].id, { status, limit: 100 });
 
 const setPlans = (seen: () => Seen) => async () => {
   for (const plan of ['free', 'pro']) await accounts.setPlan(seen().db, OPERATOR, seen().others.idle, plan);

@@ -1,0 +1,55 @@
+import type { Database } from '../db/connection/database.ts';
+import { processFacts } from '../db/operator/facts.ts';
+import { findQueue, type NamedQueue, queuesNamed, type ShownQueue } from '../db/operator/queues.ts';
+import { hasWorker } from '../domain/doctor.ts';
+import { isId } from '../domain/id.ts';
+import { UsageError } from './command.ts';
+import { idOf } from './database.ts';
+import { printable, time } from './output.ts';
+
+/** Options of commands that work on one queue, which alerts and logs call by its name. */
+export const OF_QUEUE = {
+  account: { value: 'ID', help: 'the account of the queue, if queues of several accounts have the name' },
+} as const;
+
+/** Candidates that an error lists. */
+const MAX_CANDIDATES = 20;
+
+/**
+ * Returns the queue with an id, or with a name. Of a name that only deleted queues have, it is the last one.
+ * @param account id of the account in which the name is looked for; undefined for all
+ * @throws UsageError if there is none, or if several accounts have a queue with the name
+ */
+export async function queueOf(db: Database, text: string, account: string | undefined): Promise<ShownQueue> {
+  const accountId = account === undefined ? null : idOf(account, 'account');
+  const byId = isId(text) ? await findQueue(db, text) : null;
+  if (byId !== null && (accountId === null || byId.queue.accountId === accountId)) return byId;
+  const named = await queuesNamed(db, text, accountId, MAX_CANDIDATES);
+  const owners = new Set(named.map((one) => one.accountId));
+  if (owners.size > 1) throw new UsageError(severalQueues(text, named));
+  const shown = named[0] === undefined ? null : await findQueue(db, named[0].id);
+  if (shown === null) throw new UsageError(noQueue(text, accountId));
+  return shown;
+}
+
+function severalQueues(name: string, candidates: readonly NamedQueue[]): string {
+  const lines = candidates.map(
+    ({ id, accountId, accountName, deletedAt }) =>
+      `  --account ${accountId}  ${printable(accountName)}: queue ${id}${deletedAt === null ? '' : `, deleted at ${time(deletedAt)}`}`,
+  );
+  const more = candidates.length < MAX_CANDIDATES ? [] : ['  …'];
+  return [`queues of several accounts have the name ${printable(name)}: add one of`, ...lines, ...more].join('\n');
+}
+
+function noQueue(text: string, accountId: string | null): string {
+  const where = accountId === null ? '' : ` in account ${accountId}`;
+  if (isId(text)) return `queue ${text} does not exist${where}`;
+  return `queue ${printable(text)} does not exist${where}: give its id or its whole name, or search with: queue list --name TEXT`;
+}
+
+/** Whether a worker of this database sent a heartbeat in the last half minute. */
+export async function isWorkerRunning(db: Database): Promise<boolean> {
+  return hasWorker(await processFacts(db));
+}
+
+export const NO_WORKER = 'No worker is running: nothing is delivered';
