@@ -15,6 +15,8 @@ import { resumeAccount, type SuspensionChange, suspendAccount } from '../db/oper
 import { operatorsAccountId } from '../db/operator-account.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import type { PlanTable } from '../domain/plan.ts';
+import { LIMITS } from '../domain/queue.ts';
+import { isKeyName } from '../services/accounts/keys.ts';
 import { deleteAccount } from '../services/operator/delete-account.ts';
 import { command, type Environment, UsageError } from './command.ts';
 import { found, idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
@@ -86,6 +88,7 @@ const create = command({
   },
   run: ({ options: { name, plan } }, environment) => {
     assertPlan(environment.settings().config.plans, plan);
+    if (!isKeyName(name)) throw new UsageError(`--name must have 1 to ${LIMITS.apiKeyNameLength} characters`);
     return withDatabase(environment, async ({ db }) => {
       const account = await createAccount(createPrisma(db), { name, plan }, OPERATOR);
       return {

@@ -10,6 +10,7 @@ import { VERSION } from '../version.ts';
 import { command } from './command.ts';
 import { found, idOf, withDatabase } from './database.ts';
 import { type Column, facts, table } from './output.ts';
+import { isWorkerRunning } from './queue-of.ts';
 
 const FILE = { name: 'FILE', what: 'the path of the backup' };
 /** Rows of the list of restored accounts. */
@@ -58,7 +59,9 @@ const restoring = command({
       help: 'the operator’s account of the file becomes the operator’s here, and the present one a usual account',
     },
     resume: { help: 'deliver at once: jobs that were delivered after the backup are delivered again' },
-    check: { help: 'only read the file, and say whether it can be restored here; ends with 1 if it is damaged' },
+    check: {
+      help: 'only read the file, and say whether it can be restored here; ends with 1 if it is damaged, with 2 if it cannot',
+    },
   },
   argument: FILE,
   run: ({ argument, options }, environment) =>
@@ -74,7 +77,9 @@ const restoring = command({
         const checked = await checkBackup(db, argument, here);
         return {
           json: { file: argument, refusal: checked.refusal, ...jsonOf(checked) },
-          text: `${facts([['file', argument], ...factsOf(checked)])}\n\nIt is whole. ${checked.refusal === null ? 'It can be restored here.' : `It cannot be restored here: ${checked.refusal}`}`,
+          text: `${facts([['file', argument], ...factsOf(checked)])}\n\n${verdicts(checked.refusal)}`,
+          isFailure: checked.refusal !== null,
+          exitCode: 2,
         };
       }
       const done = await restore(db, argument, { ...here, url, actor: OPERATOR, periods, resume });
@@ -85,10 +90,15 @@ const restoring = command({
       const json = { file: argument, ...jsonOf({ ...done, end: { ...done.end, rows } }), unknownPlans };
       return {
         json: { ...json, accounts: accounts.slice(0, LISTED) },
-        text: describe(done, { file: argument, resume, unknownPlans }),
+        text: describe(done, { file: argument, resume, unknownPlans, workerRunning: await isWorkerRunning(db) }),
       };
     }),
 });
+
+function verdicts(refusal: string | null): string {
+  const here = refusal === null ? 'It can be restored here.' : `It cannot be restored here: ${refusal}`;
+  return `The file is whole.\n${here}`;
+}
 
 /** Logs how far the work is, every five seconds. */
 function progressIn(log: Logger, message: string): (rows: number, of?: number | null) => void {
@@ -128,14 +138,21 @@ const COLUMNS: readonly Column<RestoredAccount>[] = [
   { title: 'SUSPENDED BEFORE', of: ({ wasSuspended }) => wasSuspended },
 ];
 
+interface Outcome {
+  file: string;
+  resume: boolean;
+  unknownPlans: string[];
+  workerRunning: boolean;
+}
+
 function describe(
   { header, end, rows, accounts }: Found & { rows: Record<string, number>; accounts: RestoredAccount[] },
-  { file, resume, unknownPlans }: { file: string; resume: boolean; unknownPlans: string[] },
+  { file, resume, unknownPlans, workerRunning }: Outcome,
 ): string {
   const notes = [
     'Jobs that were delivered after the backup are delivered again; jobs that were published after it are not here.',
     resume
-      ? 'Deliveries have begun, except in accounts that were suspended before.'
+      ? `${workerRunning ? 'Deliveries have begun' : 'No worker is running: deliveries begin when one does'}, except in accounts that were suspended before.`
       : 'The accounts are suspended: nothing is published or delivered. Begin with: account resume ID',
     ...unknownPlans.map(
       (plan) => `PLANS does not name the plan ${plan}: the strictest limits hold until \`account set-plan\`.`,

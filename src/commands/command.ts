@@ -36,6 +36,8 @@ export interface Result {
   readonly text: string;
   /** Whether the process ends with 1, although the command did its work: it found something wrong. */
   readonly isFailure?: boolean;
+  /** The exit code of such a process, if programs must be able to tell this from other failures. */
+  readonly exitCode?: 2;
 }
 
 export interface Environment {

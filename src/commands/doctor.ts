@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { databaseTime } from '../db/connection/clock.ts';
 import type { Database } from '../db/connection/database.ts';
 import { poolingFaults, poolModeOf } from '../db/connection/pooler.ts';
+import { unreachableReason } from '../db/connection/preflight.ts';
 import {
   databaseBytes,
   indexFacts,
@@ -19,6 +20,7 @@ import {
   couldNot,
   type DiskFacts,
   type Finding,
+  hasWorker,
   judgeClock,
   judgeDisk,
   judgeFleet,
@@ -28,6 +30,7 @@ import {
   judgeSequence,
   judgeSettings,
   judgeStandbys,
+  judgeUnreachable,
   judgeVacuum,
 } from '../domain/doctor.ts';
 import { judgePooler, type PoolerFacts } from '../domain/doctor-pooler.ts';
@@ -54,6 +57,9 @@ const doctor = command({
 });
 
 async function examine(db: Database, config: Config): Promise<Finding[]> {
+  // Otherwise each check would report the same failure.
+  const reason = await unreachableReason(db.pool);
+  if (reason !== null) return [judgeUnreachable(reason, config.databaseUrl === undefined)];
   const checks: [name: string, check: () => Promise<Finding[]>][] = [
     ['settings', async () => judgeSettings(await settingFacts(db))],
     ['standbys', async () => judgeStandbys(await standbyFacts(db))],
@@ -63,7 +69,7 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     ['bloat', async () => judgeVacuum(await vacuumFacts(db))],
     ['sequence', async () => judgeSequence(await sequenceFacts(db))],
     ['clock', async () => judgeClock(await clockOffset(db))],
-    ['lag', async () => judgeLags(await lagFacts(db, config.jobRetentionMs))],
+    ['lag', async () => judgeLags(await lagFacts(db, config.jobRetentionMs), hasWorker(await processFacts(db)))],
     ['disk', async () => judgeDisk(await diskFacts(db, config))],
     ['fleet', async () => judgeFleet(await processFacts(db), VERSION)],
   ];

@@ -1,7 +1,9 @@
 import { createApiKey, revokeApiKey } from '../db/accounts.ts';
 import { databaseTime } from '../db/connection/clock.ts';
 import { createPrisma } from '../db/connection/prisma.ts';
-import { type KeySummary, listKeys } from '../db/operator/keys.ts';
+import { findAccount } from '../db/operator/accounts.ts';
+import { type KeySummary, keyAccount, listKeys } from '../db/operator/keys.ts';
+import { missingQueues } from '../db/operator/queues.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { KEY_SCOPES } from '../domain/key-rights.ts';
 import { boundUrl, localUrl } from '../domain/listening-address.ts';
@@ -10,7 +12,7 @@ import { describeApiKey, generateApiKey } from '../services/accounts/api-key.ts'
 import { isKeyName } from '../services/accounts/keys.ts';
 import { createLink } from '../services/sign-in/sessions.ts';
 import { command, UsageError } from './command.ts';
-import { idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
+import { found, idOf, nextPage, PAGE, pageOf, withDatabase } from './database.ts';
 import { requestedRights } from './key-limits.ts';
 import { type Column, facts, table } from './output.ts';
 
@@ -65,15 +67,18 @@ const create = command({
       // The limit on the number of keys holds for API clients, not for the operator.
       const stored = { name, ...describeApiKey(key, { hasLimits: rights !== null }) };
       const { id } = await createApiKey(createPrisma(db), by, stored, rights, () => undefined);
+      const unknownQueues = await missingQueues(db, accountId, rights?.queues ?? []);
       return {
-        json: { id, accountId, key, ...rights },
+        json: { id, accountId, name, key, ...rights, ...(unknownQueues.length === 0 ? {} : { unknownQueues }) },
         text: facts([
           ['id', id],
           ['account', accountId],
+          ['name', name ?? undefined],
           ['may', rights?.scopes.join(' ') ?? 'everything'],
           ['queues', rights === null || rights.queues.length === 0 ? 'all' : rights.queues.join(' ')],
           ['expires', rights?.expiresAt ?? undefined],
           ['key (shown once)', key],
+          ['no such queue yet', unknownQueues.length === 0 ? undefined : unknownQueues.join(' ')],
         ]),
       };
     }),
@@ -87,9 +92,10 @@ const revoke = command({
   run: ({ argument }, environment) =>
     withDatabase(environment, async ({ db }) => {
       const id = idOf(argument, 'key');
-      if (!(await revokeApiKey(db, OPERATOR, null, id)))
-        throw new UsageError(`key ${id} does not exist or is already revoked`);
-      return { json: { id, revoked: true }, text: `Key ${id} is revoked.` };
+      const changed = await revokeApiKey(db, OPERATOR, null, id);
+      if (!changed) found(await keyAccount(db, id), 'key', id);
+      const text = changed ? `Key ${id} is revoked.` : `Key ${id} was revoked already.`;
+      return { json: { id, revoked: true, changed }, text };
     }),
 });
 
@@ -103,8 +109,10 @@ const signInLink = command({
     const local = localUrl(boundUrl(host, port));
     const address = publicUrl ?? (local === null ? null : new URL(local));
     if (address === null) throw new UsageError('HOST is a unix socket: set PUBLIC_URL to the address in browsers');
+    const id = account === undefined ? null : idOf(account, 'account');
     return withDatabase(environment, async ({ db }) => {
-      const link = await createLink(db, account ?? null, address);
+      if (id !== null) found(await findAccount(db, id), 'account', id);
+      const link = await createLink(db, id, address);
       return { json: { link }, text: link };
     });
   },

@@ -10,18 +10,29 @@ import { COMMANDS } from './index.ts';
  * Runs the command that the arguments name.
  * @returns the exit code; null for a command that goes on running
  */
-export async function runCommand(argv: readonly string[], variables: NodeJS.ProcessEnv): Promise<0 | 1 | null> {
-  if (argv[0] === '--version') return print(`jobferry ${VERSION}`);
+export async function runCommand(given: readonly string[], variables: NodeJS.ProcessEnv): Promise<0 | 1 | 2 | null> {
+  const argv = commandFirst(given);
+  if (argv[0] === '--version' || argv[0] === '-v') return print(`jobferry ${VERSION}`);
   const named = commandOf(argv);
-  if (argv.length === 0 || argv[0] === 'help' || argv.includes('--help')) {
+  if (argv.length === 0 || argv[0] === 'help' || argv.includes('--help') || argv.includes('-h')) {
     return print(named === undefined ? overview(groupOf(argv)) : helpOf(named));
   }
   if (named === undefined) throw new UsageError(`unknown command "${argv.join(' ')}"\n\n${overview(groupOf(argv))}`);
-  const { json, ...given } = readArguments(named, argv.slice(named.name.split(' ').length));
-  const result = await named.run(given, environmentOf(variables));
+  const { json, ...read } = readArguments(named, argv.slice(named.name.split(' ').length));
+  const result = await named.run(read, environmentOf(variables));
   if (result === null) return null;
   print(json ? JSON.stringify(result.json) : result.text);
-  return result.isFailure === true ? 1 : 0;
+  return result.isFailure === true ? (result.exitCode ?? 1) : 0;
+}
+
+/** Returns the arguments with the name of the command first, which the flags `--json` and `--help` may precede. */
+function commandFirst(argv: readonly string[]): readonly string[] {
+  const from = argv.findIndex((word) => !['--json', '--help', '-h'].includes(word));
+  if (from < 0) return argv;
+  const [word = ''] = argv.slice(from);
+  if (word.startsWith('-') && !['--version', '-v'].includes(word))
+    throw new UsageError(`options follow the command, as in: jobferry COMMAND ${word} …`);
+  return [...argv.slice(from), ...argv.slice(0, from)];
 }
 
 function print(text: string): 0 {

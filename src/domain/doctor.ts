@@ -18,6 +18,14 @@ export interface SettingFacts extends ServerSettings {
   sessions: number;
 }
 
+/** @param embedded whether the database is the one of DATA_DIR */
+export function judgeUnreachable(reason: string, embedded: boolean): Finding {
+  const fix = embedded
+    ? 'read the log of the embedded PostgreSQL in DATA_DIR'
+    : 'compare DATABASE_URL (host, port, user, password, database) with the server, and see whether it runs';
+  return problem('database', `cannot be reached: ${reason}`, fix);
+}
+
 /** Share of the server's connections above which new ones may soon be refused. */
 const FULL = 0.8;
 
@@ -205,19 +213,19 @@ export interface LagFacts {
   oldestDue: { queueId: string; name: string; seconds: number } | null;
 }
 
+const NO_WORKER_FIX = 'start a worker: none is running, see fleet';
 const LATE = { search: 300, statistics: 300, wakeUp: 60, sweep: 1800, due: 60 };
 
-export function judgeLags({
-  searchSeconds,
-  statisticsSeconds,
-  wakeUpSeconds,
-  sweepSeconds,
-  oldestDue,
-}: LagFacts): Finding[] {
+/** @param workerRunning whether a worker runs; without one everything is late, and CPU is not the reason */
+export function judgeLags(
+  { searchSeconds, statisticsSeconds, wakeUpSeconds, sweepSeconds, oldestDue }: LagFacts,
+  workerRunning: boolean,
+): Finding[] {
   const check = 'lag';
   const found: Finding[] = [];
   const late = (what: string, seconds: number | null, limit: number, fix: string) => {
-    if (seconds !== null && seconds > limit) found.push(warning(check, `${what} by ${Math.round(seconds)} s`, fix));
+    if (seconds !== null && seconds > limit)
+      found.push(warning(check, `${what} by ${Math.round(seconds)} s`, workerRunning ? fix : NO_WORKER_FIX));
   };
   const busy = 'give the workers or the database more CPU; the log of the workers names errors';
   late('the search index is late', searchSeconds, LATE.search, busy);
@@ -235,7 +243,9 @@ export function judgeLags({
       warning(
         check,
         what,
-        `see: jobferry queue show ${oldestDue.queueId}; then start workers, or raise its concurrency`,
+        workerRunning
+          ? `see: jobferry queue show ${oldestDue.queueId}; then start workers, or raise its concurrency`
+          : NO_WORKER_FIX,
       ),
     );
   }
@@ -259,7 +269,7 @@ export function judgeDisk({ databaseBytes, isFull, disk }: DiskFacts): Finding[]
     const fix = 'free space there, in the order of "The disk fills up" in docs/operations.md; delete nothing in pg_wal';
     return [problem(check, `the disk of the database is full, so it takes no writes; ${size}`, fix)];
   }
-  if (disk === null) return [ok(check, `${size}; how much is free, the server of the database knows`)];
+  if (disk === null) return [ok(check, `${size}; how much space is free can be seen on its server only`)];
   const text = `${size}, and ${(disk.freeBytes / GIB).toFixed(1)} GiB are free`;
   if (disk.freeBytes > GIB && disk.freeBytes > disk.totalBytes / 20) return [ok(check, text)];
   return [problem(check, text, 'free space, move DATA_DIR to a larger disk, or shorten JOB_RETENTION_SECONDS')];
@@ -295,7 +305,11 @@ export function judgeFleet(processes: readonly ProcessFacts[], version: string):
       ),
     );
   }
-  return orOk(found, check, `${processes.length} processes of version ${version}`);
+  return orOk(
+    found,
+    check,
+    `${processes.length} ${processes.length === 1 ? 'process' : 'processes'} of version ${version}`,
+  );
 }
 
 /** A check that could not be made: a missing table or right is itself worth knowing. */

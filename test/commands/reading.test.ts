@@ -108,6 +108,24 @@ it('key list has keys that are in force, and with --revoked the others', async (
   for (const { key } of made) expect(JSON.stringify(all)).not.toContain(key);
 });
 
+it('key create repeats the name, and names queues that are not there', async () => {
+  const args = ['key', 'create', '--account', account.id, '--name', 'shop', '--scopes', 'publish', '--queues'];
+  const { id } = await newQueue('there');
+  const made = await operator.run(...args, 'there,mails');
+  expect(made.json).toMatchObject({ name: 'shop', unknownQueues: ['mails'] });
+  expect(made.text).toMatch(/^name +shop$/m);
+  expect(made.text).toMatch(/^no such queue yet +mails$/m);
+  expect(await operator.text(...args, 'there')).not.toContain('no such queue');
+  await op.queues.delete(account, id);
+});
+
+it('config check warns of a short retention', async () => {
+  const { text } = await openCommands(op.db.pool.options.connectionString ?? '', { JOB_RETENTION_SECONDS: '10' }).run(
+    ...['config', 'check'],
+  );
+  expect(text).toMatch(/^warning: JOB_RETENTION_SECONDS is shorter/m);
+});
+
 describe('queue', () => {
   it('list and show say what stops a queue; resume and release-hold end it once', async () => {
     const { id, name } = await newQueue('stopped');

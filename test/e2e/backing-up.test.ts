@@ -120,8 +120,8 @@ describe.skipIf(hasGivenServer)('an account moves', () => {
     expect(await done(['restore', file, '--operator', '--check'], env)).toMatchObject({ refusal: null });
     const here = await runJobferry(['restore', file, '--check'], { DATABASE_URL: databaseUrl });
     expect(here, 'a check where it was made').toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('It is whole. It cannot be restored here'),
+      code: 2,
+      stdout: expect.stringMatching(/\n\nThe file is whole\.\nIt cannot be restored here: /),
     });
     const restored = await done<{ accounts: Row[] }>(['restore', file, '--operator'], env);
     expect(restored.accounts).toMatchObject([{ id: accountId, awaitingAck: 1, wasSuspended: false }]);

@@ -22,11 +22,16 @@ describe.concurrent('the admin commands', () => {
     );
     expect(account).toEqual({ id: ID, name: 'Zoë & Co', plan: 'free' });
     const key = await runAdmin<{ id: string }>(databaseUrl, 'key', 'create', '--account', account.id);
-    expect(key).toEqual({ id: ID, accountId: account.id, key: expect.stringMatching(/^jf_[0-9A-Za-z]{46}$/) });
+    expect(key).toEqual({
+      id: ID,
+      accountId: account.id,
+      name: null,
+      key: expect.stringMatching(/^jf_[0-9A-Za-z]{46}$/),
+    });
     const revoked = await runAdmin(databaseUrl, 'key', 'revoke', key.id);
-    expect(revoked).toEqual({ id: key.id, revoked: true });
-    const again = await run('key', 'revoke', key.id);
-    expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(key.id) });
+    expect(revoked).toEqual({ id: key.id, revoked: true, changed: true });
+    const again = await runAdmin(databaseUrl, 'key', 'revoke', key.id);
+    expect(again).toEqual({ id: key.id, revoked: true, changed: false });
     const listed = await run('account', 'list');
     expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/Zoë & Co +free/) });
   });
@@ -75,7 +80,14 @@ describe.concurrent('a command that cannot be done', () => {
     [['key', 'create'], /--account is missing/],
     [['key', 'create', '--account', "'; drop table account; --"], /account/],
     [['key', 'revoke'], /id of the key is missing/],
-    [['key', 'revoke', UNKNOWN_ID], new RegExp(UNKNOWN_ID)],
+    [['key', 'revoke', UNKNOWN_ID], new RegExp(`key ${UNKNOWN_ID} does not exist`)],
+    [['account', 'create', '--plan', 'free', '--name', 'x'.repeat(65)], /--name must have 1 to 64 characters/],
+    [['account', 'list', '--after', 'zzz'], /--after must be an id/],
+    [['sign-in-link', '--account', 'zzz'], /account zzz does not exist: an id has 24 hexadecimal digits/],
+    [['sign-in-link', '--account', UNKNOWN_ID], new RegExp(`account ${UNKNOWN_ID} does not exist`)],
+    [['--account', UNKNOWN_ID, 'queue', 'list'], /options follow the command, as in: jobferry COMMAND --account …$/m],
+    [['restore', '/nowhere/backup'], /^jobferry: \/nowhere\/backup cannot be read: there is no such file$/m],
+    [['restore', '/dev/null', '--check'], /^jobferry: \/dev\/null is not a file$/m],
   ])('%j ends with 1 and a line with the reason', async (args, said) => {
     const { code, stdout, stderr } = await run(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -93,16 +105,18 @@ describe.concurrent('a command that cannot be done', () => {
   });
 
   it('is told by `config check` of every wrong variable', async () => {
-    const { code, stdout } = await runJobferry(['config', 'check'], { PORT: 'x', WORKER_CAPACITY: '0' });
+    const { code, stdout } = await runJobferry(['config', 'check'], { PORT: 'x', WORKER_CAPACITY: '0', ROLE: 'boss' });
     expect({ code, stdout }).toEqual({
       code: 1,
-      stdout: expect.stringMatching(/^wrong: PORT: .*\nwrong: WORKER_CAPACITY/),
+      stdout: expect.stringMatching(
+        /^wrong: ROLE: must be one of all, api, worker\nwrong: PORT: must be a whole number\nwrong: WORKER_CAPACITY: must be at least 1\n/,
+      ),
     });
   });
 });
 
 describe.concurrent('without a database', () => {
-  it.each([[['--help']], [[]], [['help']]])('%j shows how to use it', async (args) => {
+  it.each([[['--help']], [['-h']], [[]], [['help']]])('%j shows how to use it', async (args) => {
     const { code, stdout } = await run(...args);
     expect(code).toBe(0);
     for (const command of ['serve', 'migrate', 'account create', 'key create', 'key revoke']) {
@@ -113,6 +127,9 @@ describe.concurrent('without a database', () => {
   it.each<[string[], RegExp]>([
     [['key', 'create', '--help'], /^jobferry key create --account ID[\s\S]*--json/],
     [['key', '--help'], /key list[\s\S]*key create/],
+    [['-h', 'key', 'create'], /^jobferry key create/],
+    [['-v'], /^jobferry \d/],
+    [['--json', '--help', 'config', 'check'], /^jobferry config check/],
     [['--version'], /^jobferry \d+\.\d+\.\d+$/],
   ])('%j prints', async (args, said) => {
     const { code, stdout } = await runJobferry(args, { DATABASE_URL: 'wrong' });

@@ -42,6 +42,20 @@ it('finds what is wrong, and ends with 1', async () => {
   expect(stdout).toMatch(/^problem {2}sequence {2}.*\n +→ select setval\('jobferry_claim_token_seq', 1000009\)$/m);
 });
 
+it.each([
+  [
+    'of a wrong name',
+    (url: URL) => url.pathname.replace(/$/, '_none'),
+    /^problem {2}database {2}cannot be reached: .*_none/,
+  ],
+])('names a database %s once, with the cause', async (_name, pathOf, said) => {
+  const url = new URL(databaseUrl);
+  url.pathname = pathOf(url);
+  const { code, stdout } = await runJobferry(['doctor'], { DATABASE_URL: url.href });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(said) });
+  expect(stdout.match(/^(problem|warning|ok) /gm)).toHaveLength(1);
+});
+
 it('changes nothing in an empty database, and still reports what it can', async () => {
   const { url } = await createTestDatabase({ empty: true });
   const { json, isFailure } = await openCommands(url).run('doctor');

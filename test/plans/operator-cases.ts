@@ -41,7 +41,11 @@ export function operatorCases(seen: () => Seen): Case[] {
     ['list the queues of an account', 5000, () => listQueues(seen().db, seen().others.idle, first())],
     ['show a queue', MAX_COUNTED * 4 + 1000, () => findQueue(seen().db, seen().q.dead.id)],
     // All queues are read for a name.
-    ['find queues by a part of their name', 30_000, () => listQueues(seen().db, null, { ...first(), name: 'none such' })],
+    [
+      'find queues by a part of their name',
+      30_000,
+      () => listQueues(seen().db, null, { ...first(), name: 'none such' }),
+    ],
     ['find queues by their name', 30_000, () => queuesNamed(seen().db, 'none such', null, 20)],
     ['find a job by its key', 50, () => jobWithKey(seen().db, seen().q.completed.id, 'key-77')],
     ['list jobs', 1000, listed(seen, 'completed', null)],

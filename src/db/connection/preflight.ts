@@ -63,6 +63,11 @@ async function readFacts(database: Pick<pg.Pool, 'query'>): Promise<ServerSettin
   }
 }
 
+/** @returns why no statement can be sent to the database; null if one can */
+export async function unreachableReason(database: Pick<pg.Pool, 'query'>): Promise<string | null> {
+  return database.query('select 1').then(() => null, describe);
+}
+
 /** For a host with several addresses, Node throws one error without a message that contains an error per address. */
 function describe(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(describe).join('; ');

@@ -44,3 +44,9 @@ export function listKeys(
     ? db.query<KeySummary & Record<string, unknown>>(LIST, values)
     : db.query<KeySummary & Record<string, unknown>>(LIST_OF_ACCOUNT, [...values, accountId]);
 }
+
+/** @returns the id of the account of a key, which may be revoked; null if there is no such key */
+export async function keyAccount(db: Database, id: string): Promise<string | null> {
+  const row = await db.one<{ id: string }>('select account_id as id from api_key where id = $1', [id]);
+  return row?.id ?? null;
+}

@@ -149,3 +149,14 @@ export async function findQueue(db: Database, id: string): Promise<ShownQueue | 
   const row = await db.one<Omit<ShownQueue, 'queue'> & { queue: object }>(SHOW, [id]);
   return row === null ? null : { ...row, queue: toRow(QUEUE_ROW, row.queue) };
 }
+
+/** @returns those of the names that no live queue of the account has */
+export async function missingQueues(db: Database, accountId: string, names: readonly string[]): Promise<string[]> {
+  if (names.length === 0) return [];
+  const live = await db.query<{ name: string }>(
+    'select name from queue where account_id = $1 and name = any ($2::text[]) and deleted_at is null',
+    [accountId, names],
+  );
+  const known = new Set(live.map(({ name }) => name));
+  return names.filter((name) => !known.has(name));
+}

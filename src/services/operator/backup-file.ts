@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, open, rename, rm } from 'node:fs/promises';
+import { access, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { pipeline as toEnd } from 'node:stream/promises';
@@ -124,6 +124,7 @@ export async function readBackupFile(
   path: string,
   { row }: BackupReader,
 ): Promise<{ header: BackupHeader; end: BackupEnd }> {
+  await assertFile(path);
   const hash = createHash('sha256');
   const counts: Record<string, number> = {};
   let header: BackupHeader | null = null;
@@ -146,6 +147,15 @@ export async function readBackupFile(
   const isWhole = hash.digest('hex') === end.sha256 && JSON.stringify(counts) === JSON.stringify(end.rows);
   if (!isWhole) throw damaged(path, 'its checksum is wrong');
   return { header, end };
+}
+
+/** A backup is read twice, and opening a pipe would wait for a program that writes into it. */
+async function assertFile(path: string): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'ENOENT' ? 'there is no such file' : error.message;
+    throw new BackupError(`${path} cannot be read: ${reason}`);
+  });
+  if (!found.isFile()) throw new BackupError(`${path} is not a file`);
 }
 
 function damaged(path: string, why: string): BackupError {
