@@ -4,6 +4,7 @@ import { ALERT_VARIABLES } from './config/alerts.ts';
 import { DATABASE_VARIABLES, databaseConfig, type ReplicaConfig } from './config/database.ts';
 import { METRICS_VARIABLES, type MetricsConfig, metricsConfig } from './config/metrics.ts';
 import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
+import { WORDING } from './config/wording.ts';
 import { isSocketPath, MAX_SOCKET_PATH } from './domain/listening-address.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
 import type { QueueSettings } from './domain/queue.ts';
@@ -208,7 +209,9 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(
     Object.entries(env).filter(([name, value]) => value !== '' || name === 'WEBHOOK_ALLOW_CIDRS'),
   );
-  const parsed = environment.safeParse(given);
+  const blank = VARIABLES.filter((name) => given[name]?.trim() === '' && name !== 'WEBHOOK_ALLOW_CIDRS');
+  if (blank.length > 0) throw new ConfigError(blank.map((name) => `${name}: has only spaces`).join('\n'));
+  const parsed = environment.safeParse(given, { errorMap: WORDING });
   if (!parsed.success) throw new ConfigError(problems(parsed.error));
   const e = parsed.data;
   const production = e.NODE_ENV === 'production';
@@ -223,6 +226,12 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const host = e.HOST ?? (e.DATABASE_URL === undefined ? '127.0.0.1' : '0.0.0.0');
   if (e.TRUSTED_PROXIES.includes(UNIX_SOCKET) && !isSocketPath(host)) {
     throw new ConfigError(`TRUSTED_PROXIES: ${UNIX_SOCKET} needs the path of a unix socket in HOST`);
+  }
+  const isOnePort = !isSocketPath(host) && e.PORT !== 0 && e.METRICS_PORT === e.PORT;
+  if (isOnePort) {
+    throw new ConfigError(
+      `METRICS_PORT: is that of PORT (${e.PORT}): choose another, or leave it out to serve both on PORT`,
+    );
   }
   return Object.freeze({
     role: e.ROLE,

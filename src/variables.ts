@@ -44,12 +44,22 @@ function contentOf(path: string, variable: string): string {
   return text;
 }
 
+const READ: readonly string[] = [...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`)];
+
+/** Names that other programs have for the same. They differ by more than a misspelling. */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['TRUST_PROXY', 'TRUSTED_PROXIES'],
+  ['TRUSTED_PROXY', 'TRUSTED_PROXIES'],
+  ['DB_URL', 'DATABASE_URL'],
+  ['POSTGRES_URL', 'DATABASE_URL'],
+]);
+
 /** Returns a line for each variable that Jobferry does not read but whose name is similar to one that it reads. */
 export function doubtsAbout(env: Environment): string[] {
   return Object.entries(env).flatMap(([name, value]) => {
     if (!value || VARIABLES.includes(name) || VARIABLES.includes(name.replace(/_FILE$/, ''))) return [];
     const plain = name.toUpperCase().replace(/^JOBFERRY_/, '');
-    const meant = VARIABLES.find((known) => isLike(plain, known));
+    const meant = READ.find((known) => isLike(plain, known)) ?? ALIASES.get(plain);
     return meant === undefined ? [] : [`Jobferry does not read ${name}: did you mean ${meant}?`];
   });
 }

@@ -1,4 +1,5 @@
 import { ConfigError, parseConfig, VARIABLES } from '../config.ts';
+import { isRetentionShort, SHORT_RETENTION } from '../start/warnings.ts';
 import { doubtsAbout, SECRETS, withSecretFiles } from '../variables.ts';
 import { command, type Result } from './command.ts';
 import { facts } from './output.ts';
@@ -12,19 +13,26 @@ const check = command({
 
 function checked(variables: NodeJS.ProcessEnv): Result {
   const warnings = doubtsAbout(variables);
-  const said = warnings.map((warning) => `warning: ${warning}`);
   try {
     const read = withSecretFiles(variables);
-    parseConfig(read);
+    const { jobRetentionMs: retentionMs, jobLifetimeMs: lifetimeMs } = parseConfig(read);
+    if (isRetentionShort({ retentionMs, lifetimeMs })) warnings.push(SHORT_RETENTION);
     const set = VARIABLES.filter((name) => read[name]).map((name) => [name, shownValue(name, read[name])] as const);
     const text = set.length === 0 ? 'No variable is set: everything has its default.' : facts(set);
-    return { json: { ok: true, warnings, set: Object.fromEntries(set) }, text: [text, ...said, 'ok'].join('\n') };
+    return {
+      json: { ok: true, warnings, set: Object.fromEntries(set) },
+      text: [text, ...warnings.map(asWarning), 'ok'].join('\n'),
+    };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const problems = error.message.split('\n');
-    const lines = [...problems.map((problem) => `wrong: ${problem}`), ...said];
+    const lines = [...problems.map((problem) => `wrong: ${problem}`), ...warnings.map(asWarning)];
     return { json: { ok: false, warnings, problems }, text: lines.join('\n'), isFailure: true };
   }
+}
+
+function asWarning(warning: string): string {
+  return `warning: ${warning}`;
 }
 
 function shownValue(name: string, value: string | undefined): string {

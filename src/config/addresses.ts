@@ -25,13 +25,15 @@ export function cidrs(text: string, context: z.RefinementCtx): string[] {
   return list;
 }
 
-/** Addresses and CIDRs of proxies. One that names every address would let every client invent its own. */
+/** Addresses and CIDRs of proxies. Blocks that together have every address would let every client invent its own. */
 export function proxies(text: string, context: z.RefinementCtx): string[] {
   const list = entriesOf(text);
   for (const entry of list) {
-    const isEvery = /\/0+$/.test(entry);
-    if (entry === UNIX_SOCKET || (!isEvery && (isPlainIp(entry) || isCidr(entry)))) continue;
-    const problem = isEvery ? 'is every address' : `is not an IP address, CIDR block or ${UNIX_SOCKET}`;
+    const isWide = isWideBlock(entry);
+    if (entry === UNIX_SOCKET || (!isWide && (isPlainIp(entry) || isCidr(entry)))) continue;
+    const problem = isWide
+      ? 'has too many addresses: name the network of the proxies'
+      : `is not an IP address, CIDR block or ${UNIX_SOCKET}`;
     context.addIssue({ code: 'custom', message: `"${entry}" ${problem}` });
   }
   return list;
@@ -42,6 +44,16 @@ function entriesOf(text: string): string[] {
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
+}
+
+/** No network of proxies has more addresses than 10.0.0.0/8 and fc00::/7. */
+const WIDEST = { ipv4: 8, ipv6: 7 };
+
+function isWideBlock(entry: string): boolean {
+  const [, address = '', bits = ''] = /^(.*)\/(\d+)$/.exec(entry) ?? [];
+  // ::ffff:0:0/96 has all IPv4 addresses.
+  const mapped = /^::ffff:/i.test(address) ? 96 + WIDEST.ipv4 : WIDEST.ipv6;
+  return bits !== '' && Number(bits) < (address.includes(':') ? mapped : WIDEST.ipv4);
 }
 
 function isPlainIp(entry: string): boolean {

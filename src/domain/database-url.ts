@@ -16,6 +16,8 @@ const HOST = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*))(?::(\d{1,5}))?$/;
 const DEFAULT_PORT = 5432;
 const MAX_SERVERS = 16;
 /** Jobferry writes, so other values make no sense. Servers that are no primary are refused in any case. */
+/** Of the driver. It would take any other value for none, and connect without TLS. */
+const TLS_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 const TARGETS = ['read-write', 'primary'];
 
 /**
@@ -30,6 +32,8 @@ export function parseDatabaseUrl(url: string): DatabaseUrl | string {
   if (target !== null && !TARGETS.includes(target)) {
     return `target_session_attrs must be ${TARGETS.join(' or ')}, because Jobferry writes`;
   }
+  const tls = query.get('sslmode');
+  if (tls !== null && !TLS_MODES.includes(tls)) return `sslmode must be one of ${TLS_MODES.join(', ')}`;
   if (query.get('host')?.includes(',') === true) return 'several hosts must be written before the name of the database';
   const texts = hosts.split(',');
   if (texts.length > MAX_SERVERS) return `must have at most ${MAX_SERVERS} hosts`;

@@ -25,12 +25,16 @@ export function warnOfAllowedAddresses(
   log.warn({ proxy: host }, 'webhooks go through a proxy, which itself must refuse addresses that are not public');
 }
 
+export const SHORT_RETENTION =
+  'JOB_RETENTION_SECONDS is shorter than the longest delay plus the delivery lifetime: ' +
+  'a job that has not ended by then is kept until it ends, and for one delivery lifetime after that';
+
+export function isRetentionShort({ retentionMs, lifetimeMs }: Periods): boolean {
+  return retentionMs < LIMITS.publishDelay.max * 1000 + lifetimeMs;
+}
+
 export function warnOfShortRetention({ retentionMs, lifetimeMs }: Periods, log: Logger): void {
+  if (!isRetentionShort({ retentionMs, lifetimeMs })) return;
   const needed = LIMITS.publishDelay.max + lifetimeMs / 1000;
-  if (retentionMs / 1000 >= needed) return;
-  log.warn(
-    { retentionSeconds: retentionMs / 1000, longestDelayAndLifetimeSeconds: needed },
-    'JOB_RETENTION_SECONDS is shorter than the longest delay plus the delivery lifetime: ' +
-      'a job that has not ended by then is kept until it ends, and for one delivery lifetime after that',
-  );
+  log.warn({ retentionSeconds: retentionMs / 1000, longestDelayAndLifetimeSeconds: needed }, SHORT_RETENTION);
 }
