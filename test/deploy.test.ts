@@ -159,6 +159,40 @@ describe('the chart', () => {
     }
   });
 
+  it('computes that time from the variables, unless it is given', () => {
+    const graces = (change: (values: Document) => void) =>
+      ofKind(chart(change), 'Deployment').map(({ spec }) => spec.template.spec.terminationGracePeriodSeconds);
+    const seconds = (values: Document) => {
+      values.env.WEBHOOK_TIMEOUT_SECONDS = '119.5';
+      values.api.env.SHUTDOWN_DELAY_SECONDS = 20;
+    };
+    expect(graces(() => undefined)).toEqual([50, 45]);
+    expect(graces(seconds)).toEqual([170, 150]);
+    const given = (values: Document) => {
+      values.worker.terminationGracePeriodSeconds = 300;
+    };
+    expect(graces(given)).toEqual([50, 300]);
+  });
+
+  it('reaches a pooler and its server, and mounts the certificate of their authority', () => {
+    const documents = chart((values) => {
+      values.networkPolicy.databasePorts = [5432, 6432];
+      values.databaseCa.configMap = 'postgres-ca';
+    });
+    for (const { spec } of ofKind(documents, 'NetworkPolicy')) {
+      expect(spec.egress.map(({ ports }: Document) => ports)).toContainEqual([
+        { port: 5432, protocol: 'TCP' },
+        { port: 6432, protocol: 'TCP' },
+      ]);
+    }
+    const mount = { name: 'database-ca', mountPath: '/run/database-ca', readOnly: true };
+    for (const { spec } of ofKind(documents, 'Deployment')) {
+      expect(spec.template.spec.volumes).toContainEqual({ name: 'database-ca', configMap: { name: 'postgres-ca' } });
+      expect(spec.template.spec.containers[0].volumeMounts).toContainEqual(mount);
+    }
+    for (const { spec } of ofKind(chart(), 'Deployment')) expect(spec.template.spec.volumes).toHaveLength(1);
+  });
+
   it('selects the pods of each role in budgets, policies and the service', () => {
     const documents = chart();
     const pods = ofKind(documents, 'Deployment').map(({ spec }) => spec.template.metadata.labels);

@@ -153,6 +153,9 @@ function call(name: string, args: Value[], defined: Map<string, Node[]>): Value 
     dict: () => Object.fromEntries(args.flatMap((key, n) => (n % 2 === 0 ? [[key, args[n + 1]]] : []))),
     merge: () => ({ ...b, ...a }),
     deepCopy: () => structuredClone(a),
+    add: () => args.reduce((sum: number, value) => sum + Number(value), 0),
+    max: () => Math.max(...args.map(Number)),
+    ceil: () => Math.ceil(Number(a)),
     eq: () => a === b,
     not: () => !isTrue(a),
   };

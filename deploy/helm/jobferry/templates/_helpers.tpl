@@ -14,7 +14,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
-{{/* The pod of a role. Takes a dict: root, role, settings, grace. */}}
+{{/* The seconds that a process may take to stop: its delay, a delivery, the outcome of it, and some to spare. Takes its variables. */}}
+{{- define "jobferry.grace" -}}
+{{ add 30 (max 15 (ceil (.WEBHOOK_TIMEOUT_SECONDS | default 15))) (ceil (.SHUTDOWN_DELAY_SECONDS | default 0)) }}
+{{- end }}
+
+{{/* The pod of a role. Takes a dict: root, role, settings. */}}
 {{- define "jobferry.pod" -}}
 metadata:
   labels:
@@ -32,7 +37,7 @@ spec:
   # Jobferry does not talk to Kubernetes.
   automountServiceAccountToken: false
   enableServiceLinks: false
-  terminationGracePeriodSeconds: {{ .grace }}
+  terminationGracePeriodSeconds: {{ .settings.terminationGracePeriodSeconds | default (include "jobferry.grace" (merge (deepCopy .settings.env) .root.Values.env)) }}
   securityContext:
     runAsNonRoot: true
     runAsUser: 65532
@@ -100,11 +105,21 @@ spec:
         - name: secrets
           mountPath: /run/secrets/jobferry
           readOnly: true
+        {{- if .root.Values.databaseCa.configMap }}
+        - name: database-ca
+          mountPath: /run/database-ca
+          readOnly: true
+        {{- end }}
   volumes:
     - name: secrets
       secret:
         secretName: {{ .root.Values.secret.name }}
         defaultMode: 0440
+    {{- with .root.Values.databaseCa.configMap }}
+    - name: database-ca
+      configMap:
+        name: {{ . }}
+    {{- end }}
   {{- with .root.Values.nodeSelector }}
   nodeSelector:
     {{- toYaml . | nindent 4 }}
