@@ -82,8 +82,8 @@ Your API key (shown once${where}):
 Try it:
 
   ${curl}/v1/queues -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
-    -d '{"name":"hello","webhookUrl":"http://127.0.0.1:9000/"}'
-  ${curl}/v1/queues/hello/jobs -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
+    -d '{"name":"first","webhookUrl":"http://127.0.0.1:9000/"}'
+  ${curl}/v1/queues/first/jobs -H 'authorization: Bearer ${key}' -H 'content-type: application/json' \\
     -d '{"payload":{"hello":"world"}}'
 `);
 }

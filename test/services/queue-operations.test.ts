@@ -340,7 +340,10 @@ describe('a rotation', () => {
     const queue = await createQueue();
     const { signingSecret: second } = await op.queues.rotateSigningSecret(account, queue.id, 60);
     await pass(MINUTE - 1);
-    await expect(op.queues.rotateSigningSecret(account, queue.id, 60)).rejects.toMatchObject({ kind: 'conflict' });
+    await expect(op.queues.rotateSigningSecret(account, queue.id, 60)).rejects.toMatchObject({
+      kind: 'conflict',
+      message: expect.stringMatching(/in progress, until \d{4}-\S+Z: finishSecretRotation ends it now/),
+    });
     await pass(1);
     // No claim has come along to carry the first one out.
     const { signingSecret: third } = await op.queues.rotateSigningSecret(account, queue.id, 60);

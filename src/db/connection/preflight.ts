@@ -65,7 +65,10 @@ async function readFacts(database: Pick<pg.Pool, 'query'>): Promise<ServerSettin
 
 /** @returns why no statement can be sent to the database; null if one can */
 export async function unreachableReason(database: Pick<pg.Pool, 'query'>): Promise<string | null> {
-  return database.query('select 1').then(() => null, describe);
+  return database.query('select 1').then(
+    () => null,
+    (error: unknown) => (describe(error).startsWith('unsupported startup parameter') ? POOLER : describe(error)),
+  );
 }
 
 /** For a host with several addresses, Node throws one error without a message that contains an error per address. */

@@ -147,6 +147,14 @@ export async function rotateSigningSecret(
   return row?.takes_over_at ?? null;
 }
 
+/** @returns when the next signing secret takes over; null if there is no rotation */
+export async function rotationEnd(db: Database, queueId: string): Promise<Date | null> {
+  const row = await db.one<{ at: Date | null }>('select next_signing_secret_at as at from queue where id = $1', [
+    queueId,
+  ]);
+  return row?.at ?? null;
+}
+
 const FINISH_ROTATION: Statement = {
   name: 'finish-secret-rotation',
   text: `

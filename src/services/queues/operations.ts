@@ -84,7 +84,7 @@ export function createQueueOperations(context: Context) {
       if (takesOverAt === null) {
         // Either the queue was deleted meanwhile, which `liveQueue` reports, or another rotation is running.
         await liveQueue(account, queueId);
-        throw new JobferryError('conflict', 'another rotation is in progress: its secret has not yet taken over');
+        throw new JobferryError('conflict', rotationInProgress(await operations.rotationEnd(db, queueId)));
       }
       changed(account, queueId);
       return { queue, signingSecret: secret, takesOverAt };
@@ -103,4 +103,9 @@ export function createQueueOperations(context: Context) {
       return liveQueue(account, queueId).catch(afterCommit);
     },
   };
+}
+
+function rotationInProgress(takesOverAt: Date | null): string {
+  const when = takesOverAt === null ? '' : `, until ${takesOverAt.toISOString()}`;
+  return `another rotation is in progress${when}: finishSecretRotation ends it now, and an overlap of 0 replaces its secret`;
 }
