@@ -53,6 +53,14 @@ beforeAll(async () => {
   for (const { id } of made.slice(0, 40)) {
     rules.push((await createRule(graphql, { kind: 'HOLD', queueId: id, webhookUrl: receiver.url })).id);
   }
+  const views: string[] = [];
+  for (let view = 0; view < 20; view += 1) {
+    const saved = await graphql.query(
+      'mutation ($input: SaveViewInput!) { saveView(input: $input) { ... on SaveViewPayload { view { id } } } }',
+      { input: { name: `view ${view}`, page: 'JOBS', query: 'q=state:dead' } },
+    );
+    views.push(saved.saveView.view.id);
+  }
   const { errorGroups } = await graphql.query('{ errorGroups { fingerprint } }');
   const jobs = [...waiting.map(({ id }) => id), ...delayed];
   const queues = [queue, failing, ...named].map(({ id }) => id);
@@ -61,6 +69,7 @@ beforeAll(async () => {
     'deleteQueue.id': quoted(doomed.map(({ id }) => id)),
     'replayDeadLetter.id': quoted(letters),
     'deleteAlertRule.id': quoted(rules.slice(20)),
+    'deleteSavedView.id': quoted(views),
     ...Object.fromEntries(
       ['rotateAlertRuleSecret', 'silenceAlertRule', 'testAlertRule', 'updateAlertRule'].map((field) => [
         `${field}.id`,
