@@ -198,7 +198,7 @@ const remove = command({
   options: { confirm: { value: 'NAME', required: true, help: 'the name of the account, to confirm' } },
   argument: ID,
   run: ({ argument, options: { confirm } }, environment) =>
-    withDatabase(environment, async ({ db }) => {
+    withDatabase(environment, async ({ db, url }) => {
       const id = idOf(argument, 'account');
       const account = await findAccount(db, id);
       if (account !== null && account.name !== confirm)
@@ -206,7 +206,7 @@ const remove = command({
       if (id === (await operatorsAccountId(db)))
         throw new UsageError('this account cannot be deleted: it is the one of the operator');
       const receipt = found(
-        await deleteAccount(db, OPERATOR, id, { progress: progressOf(db, id, environment) }),
+        await deleteAccount({ db, url }, OPERATOR, id, { progress: progressOf(db, id, environment) }),
         'account',
         id,
       );

@@ -110,9 +110,11 @@ export function backUp({ fixture, db }: Seen): Promise<number> {
 export function deletionCases(seen: () => Seen): Case[] {
   const account = () => seen().others.deleted.accountId;
   const queue = () => seen().others.deleted.queue.id;
-  const [jobs, ...ofQueue] = deletion.emptyingQueue({} as Database, '', '').map((_, n): Case => {
+  const begun = () => begunDeletion(seen().db, account());
+  const none = { accountId: '', requestedAt: new Date() };
+  const [jobs, ...ofQueue] = deletion.emptyingQueue({} as Database, none, '').map((_, n): Case => {
     const name = ['jobs', 'search documents', 'statistics', 'statistics of completed jobs'][n];
-    const work = () => removed(deletion.emptyingQueue(seen().db, account(), queue())[n]);
+    const work = async () => removed(deletion.emptyingQueue(seen().db, await begun(), queue())[n]);
     return [`delete the ${name} of a queue`, BOUNDS_OF_QUEUE[n] ?? 0, work];
   });
   if (jobs === undefined) throw new Error('no case');
@@ -120,14 +122,18 @@ export function deletionCases(seen: () => Seen): Case[] {
     ['begin a deletion', 2000, () => deletion.beginDeletion(seen().db, OPERATOR, account())],
     ['the receipt of a deletion', 50, () => deletion.findReceipt(seen().db, account())],
     // It passes the queues that are marked already.
-    ['mark the queues of an account', 30_000, () => removed(deletion.markingQueues(seen().db, account()))],
-    ['the next queue to empty', 200, () => deletion.nextQueue(seen().db, account(), '')],
+    ['mark the queues of an account', 30_000, async () => removed(deletion.markingQueues(seen().db, await begun()))],
+    ['the next queue to empty', 200, async () => deletion.nextQueue(seen().db, await begun(), '')],
     jobs,
     ...ofQueue,
-    ['remove emptied queues', 10_000, () => removed(deletion.removingQueues(seen().db, account(), new Date(), 0))],
-    ...deletion.removingRows({} as Database, '').map((_, n): Case => {
+    [
+      'remove emptied queues',
+      10_000,
+      async () => removed(deletion.removingQueues(seen().db, await begun(), new Date(), 0)),
+    ],
+    ...deletion.removingRows({} as Database, none).map((_, n): Case => {
       const kind = KINDS[n];
-      const work = () => removed(deletion.removingRows(seen().db, account())[n], kind?.isFew);
+      const work = async () => removed(deletion.removingRows(seen().db, await begun())[n], kind?.isFew);
       return [`remove ${kind?.name} of an account`, kind?.bound ?? 5000, work];
     }),
     // A connection finishes one deletion. After some, the plan of a foreign key reads the audit log, which is that of one account.
@@ -167,5 +173,12 @@ const finished = (seen: () => Seen) => async () => {
   const made = await db.one<{ id: string }>(`insert into account (name, plan) values ('gone', 'pro') returning id`);
   const id = made?.id ?? '';
   await deletion.beginDeletion(db, OPERATOR, id);
-  if (!(await deletion.finishDeletion(db, OPERATOR, id))) throw new Error('not deleted');
+  await deletion.finishDeletion(db, OPERATOR, await begunDeletion(db, id));
+  if ((await deletion.findReceipt(db, id))?.finishedAt == null) throw new Error('not deleted');
 };
+
+async function begunDeletion(db: Database, accountId: string): Promise<deletion.Deletion> {
+  const receipt = await deletion.findReceipt(db, accountId);
+  if (receipt === null) throw new Error('the deletion has not begun');
+  return receipt;
+}

@@ -1,8 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { databaseTime } from '../../src/db/connection/clock.ts';
-import { removingQueues } from '../../src/db/operator/deletion.ts';
+import {
+  beginDeletion,
+  type Deletion,
+  findReceipt,
+  finishDeletion,
+  removingQueues,
+} from '../../src/db/operator/deletion.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
-import { deleteAccount } from '../../src/services/operator/delete-account.ts';
+import { DeletionError, deleteAccount } from '../../src/services/operator/delete-account.ts';
 import { claimOf } from '../support/claim.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openCommands } from '../support/operator.ts';
@@ -16,6 +22,7 @@ import { UNKNOWN_ID } from '../support/shapes.ts';
 const JOBS = 1100;
 
 let op: TestServices;
+let database: { db: TestServices['db']; url: string };
 let operator: ReturnType<typeof openCommands>;
 /** Columns that name an account, a queue or a job, in all tables. */
 let columns: { table: string; column: string }[];
@@ -23,6 +30,7 @@ let columns: { table: string; column: string }[];
 beforeAll(async () => {
   const { url } = await createTestDatabase();
   op = openServices(url);
+  database = { db: op.db, url };
   operator = openCommands(url);
   await op.db.query(`insert into account (name, plan) values ('operator', 'pro')`);
   columns = await op.db.query(
@@ -87,6 +95,14 @@ async function traces(ids: string[]): Promise<string[]> {
   return [...new Set(found)].sort();
 }
 
+/** The deletion that has begun. */
+async function begun(accountId: string): Promise<Deletion> {
+  await beginDeletion(op.db, OPERATOR, accountId);
+  const receipt = await findReceipt(op.db, accountId);
+  if (receipt === null) throw new Error('the deletion has not begun');
+  return receipt;
+}
+
 const OPTIONS = { progress: () => undefined, quietMs: 0 };
 
 describe('the deletion of an account', () => {
@@ -96,7 +112,7 @@ describe('the deletion of an account', () => {
     expect(before, 'this test has rows in every table').toEqual(
       [...new Set(columns.map(({ table }) => table))].filter((table) => table !== 'account_deletion').sort(),
     );
-    const receipt = await deleteAccount(op.db, OPERATOR, tenant.id, OPTIONS);
+    const receipt = await deleteAccount(database, OPERATOR, tenant.id, OPTIONS);
     expect(receipt).toMatchObject({
       accountId: tenant.id,
       name: 'tenant',
@@ -125,8 +141,8 @@ describe('the deletion of an account', () => {
         after: { removed: { jobs: JOBS } },
       },
     ]);
-    expect(await deleteAccount(op.db, OPERATOR, tenant.id, OPTIONS), 'again').toEqual(receipt);
-    await deleteAccount(op.db, OPERATOR, other.id, OPTIONS);
+    expect(await deleteAccount(database, OPERATOR, tenant.id, OPTIONS), 'again').toEqual(receipt);
+    await deleteAccount(database, OPERATOR, other.id, OPTIONS);
   });
 
   it('continues after an interruption, and counts each row once', async () => {
@@ -136,10 +152,10 @@ describe('the deletion of an account', () => {
       batches += 1;
       if (batches === 3) throw new Error('interrupted');
     };
-    await expect(deleteAccount(op.db, OPERATOR, tenant.id, { progress: interrupted, quietMs: 0 })).rejects.toThrow();
+    await expect(deleteAccount(database, OPERATOR, tenant.id, { progress: interrupted, quietMs: 0 })).rejects.toThrow();
     expect(await op.accounts.authenticate(tenant.key.key), 'its keys are revoked first').toBeNull();
     await expect(operator.run('account', 'resume', tenant.id)).rejects.toThrow('is being deleted');
-    const receipt = await deleteAccount(op.db, OPERATOR, tenant.id, OPTIONS);
+    const receipt = await deleteAccount(database, OPERATOR, tenant.id, OPTIONS);
     expect(receipt?.removed).toMatchObject({ jobs: JOBS, queues: 2, sessions: 1 });
     expect(await traces(tenant.ids)).toEqual(['account_deletion']);
   });
@@ -148,7 +164,7 @@ describe('the deletion of an account', () => {
     const tenant = await fullAccount();
     await op.db.query('update queue set deleted_at = jobferry_now() where account_id = $1', [tenant.id]);
     const now = new Date(await databaseTime(op.db));
-    expect(await removingQueues(op.db, tenant.id, now, 10_000)()).toBe(0);
+    expect(await removingQueues(op.db, await begun(tenant.id), now, 10_000)()).toBe(0);
     let batches = 0;
     const publish = async () => {
       batches += 1;
@@ -162,9 +178,89 @@ describe('the deletion of an account', () => {
         [tenant.id, tenant.queueId, UNKNOWN_ID],
       );
     };
-    const receipt = await deleteAccount(op.db, OPERATOR, tenant.id, { progress: publish, quietMs: 0 });
+    const receipt = await deleteAccount(database, OPERATOR, tenant.id, { progress: publish, quietMs: 0 });
     expect(receipt?.removed).toMatchObject({ jobs: JOBS + 1, queues: 2 });
     expect(await traces([...tenant.ids, UNKNOWN_ID])).toEqual(['account_deletion']);
+  });
+});
+
+describe('two deletions of an account', () => {
+  it('are not run at once: the second is refused in words', async () => {
+    const tenant = await fullAccount();
+    const refusals: unknown[] = [];
+    const receipt = await deleteAccount(database, OPERATOR, tenant.id, {
+      quietMs: 0,
+      progress: async () => {
+        if (refusals.length === 0)
+          refusals.push(await deleteAccount(database, OPERATOR, tenant.id, OPTIONS).catch((error) => error));
+      },
+    });
+    expect(refusals).toEqual([expect.any(DeletionError)]);
+    expect(String(refusals[0])).toContain('is being deleted by another `account delete`');
+    expect(receipt?.removed).toMatchObject({ jobs: JOBS, queues: 2 });
+    expect(await deleteAccount(database, OPERATOR, tenant.id, OPTIONS), 'afterwards').toEqual(receipt);
+  });
+
+  it('do not run at once after the end of the connection that keeps them apart', async () => {
+    const tenant = await fullAccount();
+    let batches = 0;
+    const progress = async () => {
+      batches += 1;
+      if (batches > 1) return;
+      const ended = await op.db.query(
+        `select pg_terminate_backend(pid, 10000) from pg_stat_activity
+          where application_name = 'jobferry account delete' and datname = current_database()`,
+      );
+      expect(ended).toHaveLength(1);
+    };
+    await expect(deleteAccount(database, OPERATOR, tenant.id, { progress, quietMs: 0 })).rejects.toThrow(
+      'run the command again',
+    );
+    const receipt = await deleteAccount(database, OPERATOR, tenant.id, OPTIONS);
+    expect(receipt?.removed).toMatchObject({ jobs: JOBS, queues: 2, sessions: 1 });
+  });
+
+  it('never touch an account that was restored after the end of the first', async () => {
+    const tenant = await fullAccount();
+    let batches = 0;
+    // What another run and a restore do meanwhile.
+    const progress = async () => {
+      batches += 1;
+      if (batches > 1) throw new Error('a batch of the restored account');
+      const deletion = await begun(tenant.id);
+      for (const table of [
+        'bulk_action_job',
+        'bulk_action',
+        'alert',
+        'alert_notification',
+        'alert_rule',
+        'audit_entry',
+      ])
+        await op.db.query(
+          `delete from ${table} where ${table === 'bulk_action_job' ? 'job_id = any ($1)' : 'account_id = any ($1)'}`,
+          [tenant.ids],
+        );
+      for (const table of ['dismissal', 'member', 'api_key', 'dead_letter', 'attempt', 'job', 'queue'])
+        await op.db.query(
+          `delete from ${table} where ${table === 'attempt' || table === 'dead_letter' ? 'job_id' : 'account_id'} = any ($1)`,
+          [tenant.ids],
+        );
+      await finishDeletion(op.db, OPERATOR, deletion);
+      await op.db.query('delete from account_deletion where account_id = $1 and finished_at is not null', [tenant.id]);
+      await op.db.query(`insert into account (id, name, plan) values ($1, 'tenant', 'pro')`, [tenant.id]);
+      await op.queues.create(tenant.account, { name: 'restored', webhookUrl: 'http://127.0.0.1:9/' });
+    };
+    await expect(deleteAccount(database, OPERATOR, tenant.id, { progress, quietMs: 0 })).rejects.toThrow(
+      'the restored account is as it was',
+    );
+    expect(await op.db.query('select name, deleted_at from queue where account_id = $1', [tenant.id])).toEqual([
+      { name: 'restored', deleted_at: null },
+    ]);
+    expect(await op.db.query('select suspended_at from account where id = $1', [tenant.id])).toEqual([
+      { suspended_at: null },
+    ]);
+    // Nor is a deletion that begins now one of the run before.
+    expect((await deleteAccount(database, OPERATOR, tenant.id, OPTIONS))?.removed).toMatchObject({ queues: 1 });
   });
 });
 
@@ -178,7 +274,7 @@ describe('account delete', () => {
       'the one of the operator',
     );
     await expect(operator.run('account', 'delete', UNKNOWN_ID, '--confirm', 'x')).rejects.toThrow('does not exist');
-    await deleteAccount(op.db, OPERATOR, tenant.id, OPTIONS);
+    await deleteAccount(database, OPERATOR, tenant.id, OPTIONS);
     expect(await operator.text('account', 'delete', tenant.id, '--confirm', 'tenant')).toMatch(
       /^removed: jobs +1100$/m,
     );

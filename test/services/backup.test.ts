@@ -257,11 +257,11 @@ describe('a restore', () => {
     await own.db.query(`insert into account (name, plan) values ('operator', 'pro')`);
     const lost = await fill(own, 'lost');
     const file = await backUpTo(own, lost.id);
-    await deleteAccount(own.db, OPERATOR, lost.id, { progress: () => undefined, quietMs: 0 });
+    await deleteAccount(own, OPERATOR, lost.id, { progress: () => undefined, quietMs: 0 });
     await own.db.query(`update follower set position = (position::bigint + 200000)::text where name = 'stats'`);
     await restoreTo(own, file, { resume: true });
     expect(await own.accounts.authenticate(lost.key.key)).not.toBeNull();
-    const receipt = await deleteAccount(own.db, OPERATOR, lost.id, { progress: () => undefined, quietMs: 0 });
+    const receipt = await deleteAccount(own, OPERATOR, lost.id, { progress: () => undefined, quietMs: 0 });
     expect(receipt?.removed).toMatchObject({ jobs: JOBS });
   });
 
@@ -547,7 +547,7 @@ describe('the operator', () => {
     await target.db.query(`insert into account (name, plan) values ('operator', 'pro')`);
     await restoreTo(target, file);
     expect(await operatorOf(target)).toBe('operator');
-    await deleteAccount(target.db, OPERATOR, old.id, { progress: () => undefined, quietMs: 0 });
+    await deleteAccount(target, OPERATOR, old.id, { progress: () => undefined, quietMs: 0 });
     await target.db.query(`update follower set position = (position::bigint + 200000)::text where name = 'stats'`);
     await restoreTo(target, file, { operator: true });
     expect(await operatorOf(target)).toBe('old operator');

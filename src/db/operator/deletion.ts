@@ -22,12 +22,27 @@ export interface Receipt {
   removed: Record<string, number>;
 }
 
+/**
+ * One deletion of an account. The account may have been restored since and be deleted again, so all statements of a deletion
+ * find nothing once its receipt is finished or gone. They see that and the rows in one snapshot: no row that was restored
+ * after the end of a deletion can be removed by it.
+ */
+export interface Deletion {
+  accountId: string;
+  requestedAt: Date;
+}
+
+/** SQL: whether the deletion of account $1 that was requested at $2 is not complete. */
+const IS_OPEN =
+  'exists (select from account_deletion where account_id = $1 and requested_at = $2 and finished_at is null)';
+
 /** @returns SQL: adds the numbers of rows of CTEs to the receipt of the account $1 */
 function noted(counts: Readonly<Record<string, string>>): string {
   const sums = Object.entries(counts).map(
     ([kind, rows]) => `'${kind}', coalesce((removed ->> '${kind}')::bigint, 0) + (select count(*) from ${rows})`,
   );
-  return `update account_deletion set removed = removed || jsonb_build_object(${sums.join(', ')}) where account_id = $1`;
+  return `update account_deletion set removed = removed || jsonb_build_object(${sums.join(', ')})
+           where account_id = $1 and requested_at = $2`;
 }
 
 const RECEIPT: Statement = {
@@ -71,7 +86,7 @@ const DELETE_QUEUES: Statement = {
   name: 'deletion-mark-queues',
   text: `
     with chosen as materialized (
-      select id from queue where account_id = $1 and deleted_at is null order by id limit ${BATCH} for no key update
+      select id from queue where account_id = $1 and deleted_at is null and ${IS_OPEN} order by id limit ${BATCH} for no key update
     ), marked as (
       update queue set deleted_at = jobferry_now(), hold_until = null, probe_job_id = null
         from chosen where queue.id = chosen.id returning queue.id
@@ -81,12 +96,12 @@ const DELETE_QUEUES: Statement = {
 
 const NEXT_QUEUE: Statement = {
   name: 'deletion-next-queue',
-  text: 'select id from queue where account_id = $1 and id > $2 order by id limit 1',
+  text: `select id from queue where account_id = $1 and id > $3 and ${IS_OPEN} order by id limit 1`,
 };
 
 /** @returns the account's first queue after this id, deleted or not; null if there is none */
-export async function nextQueue(db: Database, accountId: string, after: string): Promise<string | null> {
-  return (await db.one<{ id: string }>(NEXT_QUEUE, [accountId, after]))?.id ?? null;
+export async function nextQueue(db: Database, deletion: Deletion, after: string): Promise<string | null> {
+  return (await db.one<{ id: string }>(NEXT_QUEUE, [...valuesOf(deletion), after]))?.id ?? null;
 }
 
 // Compared as rows, so that no plan uses the primary key, which has the jobs of all queues.
@@ -95,7 +110,7 @@ const JOBS: Statement = {
   text: `
     with jobs as (
       delete from job where id = any (array(
-        select id from job where (queue_id, id) >= ($2, '') and (queue_id, id) < ($2, 'g')
+        select id from job where (queue_id, id) >= ($3, '') and (queue_id, id) < ($3, 'g') and ${IS_OPEN}
          order by queue_id, id limit ${BATCH} for update))
       returning id
     ), attempts as (
@@ -116,7 +131,7 @@ const DOCUMENTS: Statement = {
   text: `
     with documents as (
       delete from job_search where job_id = any (array(
-        select job_id from job_search where (queue_id, job_id) >= ($1, '') and (queue_id, job_id) < ($1, 'g')
+        select job_id from job_search where (queue_id, job_id) >= ($3, '') and (queue_id, job_id) < ($3, 'g') and ${IS_OPEN}
          order by queue_id, job_id limit ${BATCH}))
       returning 1
     )
@@ -128,7 +143,7 @@ const statistics = (table: string, bucket: string): Statement => ({
   text: `
     with gone as (
       delete from ${table} where (queue_id, ${bucket}) in (
-        select queue_id, ${bucket} from ${table} where queue_id = $1 limit ${BATCH})
+        select queue_id, ${bucket} from ${table} where queue_id = $3 and ${IS_OPEN} limit ${BATCH})
       returning 1
     )
     select count(*) as rows from gone`,
@@ -142,7 +157,7 @@ const QUEUES: Statement = {
     with queues as (
       delete from queue where id = any (array(
         select q.id from queue q
-         where q.account_id = $1 and q.deleted_at <= $2::timestamptz - $3 * interval '1 ms'
+         where q.account_id = $1 and q.deleted_at <= $3::timestamptz - $4 * interval '1 ms' and ${IS_OPEN}
            and not exists (select from job j where (j.queue_id, j.id) >= (q.id, '') and (j.queue_id, j.id) < (q.id, 'g') offset 0)
          order by q.id limit ${BATCH}))
       returning 1
@@ -155,7 +170,7 @@ const ofAccount = (table: string, kind: string): Statement => ({
   text: `
     with gone as (
       delete from ${table} where id = any (array(
-        select id from ${table} where account_id = $1 order by id limit ${BATCH})) returning 1
+        select id from ${table} where account_id = $1 and ${IS_OPEN} order by id limit ${BATCH})) returning 1
     ), noted as (${noted({ [kind]: 'gone' })})
     select count(*) as rows from gone`,
 });
@@ -165,7 +180,7 @@ const DISMISSALS: Statement = {
   text: `
     with gone as (
       delete from dismissal where (account_id, fingerprint) in (
-        select account_id, fingerprint from dismissal where account_id = $1 limit ${BATCH}) returning 1
+        select account_id, fingerprint from dismissal where account_id = $1 and ${IS_OPEN} limit ${BATCH}) returning 1
     ), noted as (${noted({ dismissals: 'gone' })})
     select count(*) as rows from gone`,
 };
@@ -177,7 +192,7 @@ const ACTION_JOBS: Statement = {
     with gone as (
       delete from bulk_action_job where (job_id, action_id) in (
         select n.job_id, n.action_id from bulk_action b join bulk_action_job n on n.action_id = b.id
-         where b.account_id = $1 limit ${BATCH}) returning 1
+         where b.account_id = $1 and ${IS_OPEN} limit ${BATCH}) returning 1
     )
     select count(*) as rows from gone`,
 };
@@ -201,12 +216,13 @@ const FINISH: Statement = {
   name: 'finish-deletion',
   text: `
     with gone as (
-      delete from account where id = $1 and not exists (select from queue where account_id = $1) returning id, name
+      delete from account where id = $1 and ${IS_OPEN} and not exists (select from queue where account_id = $1)
+      returning id, name
     ), finished as (
-      update account_deletion set finished_at = jobferry_now() from gone where account_id = gone.id
+      update account_deletion set finished_at = jobferry_now() from gone where account_id = gone.id and requested_at = $2
       returning gone.id, gone.name, removed
     )
-    select jobferry_audit(${OPERATORS_ACCOUNT}, $2::json, 'account.delete', 'account',
+    select jobferry_audit(${OPERATORS_ACCOUNT}, $3::json, 'account.delete', 'account',
                           id, name, jsonb_build_object('name', name), jsonb_build_object('removed', removed))
       from finished`,
 };
@@ -214,28 +230,30 @@ const FINISH: Statement = {
 /** A kind of batches. Each call removes one batch, and returns how many rows it had; after 0 none are left. */
 export type Batches = () => Promise<number>;
 
-const batches = (db: Database, statement: Statement, ...values: unknown[]): Batches => {
-  return async () => (await db.one<{ rows: number }>(statement, values))?.rows ?? 0;
+const valuesOf = ({ accountId, requestedAt }: Deletion): [string, Date] => [accountId, requestedAt];
+
+const batches = (db: Database, statement: Statement, deletion: Deletion, ...values: unknown[]): Batches => {
+  return async () => (await db.one<{ rows: number }>(statement, [...valuesOf(deletion), ...values]))?.rows ?? 0;
 };
 
-export function markingQueues(db: Database, accountId: string): Batches {
-  return batches(db, DELETE_QUEUES, accountId);
+export function markingQueues(db: Database, deletion: Deletion): Batches {
+  return batches(db, DELETE_QUEUES, deletion);
 }
 
-export function emptyingQueue(db: Database, accountId: string, queueId: string): Batches[] {
-  return [batches(db, JOBS, accountId, queueId), ...OF_QUEUE.map((statement) => batches(db, statement, queueId))];
+export function emptyingQueue(db: Database, deletion: Deletion, queueId: string): Batches[] {
+  return [JOBS, ...OF_QUEUE].map((statement) => batches(db, statement, deletion, queueId));
 }
 
 /** @param emptiedFrom when the emptying of the queues began */
-export function removingQueues(db: Database, accountId: string, emptiedFrom: Date, quietMs: number): Batches {
-  return batches(db, QUEUES, accountId, emptiedFrom, quietMs);
+export function removingQueues(db: Database, deletion: Deletion, emptiedFrom: Date, quietMs: number): Batches {
+  return batches(db, QUEUES, deletion, emptiedFrom, quietMs);
 }
 
-export function removingRows(db: Database, accountId: string): Batches[] {
-  return OF_ACCOUNT.map((statement) => batches(db, statement, accountId));
+export function removingRows(db: Database, deletion: Deletion): Batches[] {
+  return OF_ACCOUNT.map((statement) => batches(db, statement, deletion));
 }
 
-/** Removes the account itself. @returns false if it has a queue again */
-export async function finishDeletion(db: Database, actor: Actor, accountId: string): Promise<boolean> {
-  return (await db.query(FINISH, [accountId, actorJson(actor)])).length > 0;
+/** Removes the account itself, unless it has a queue again. */
+export async function finishDeletion(db: Database, actor: Actor, deletion: Deletion): Promise<void> {
+  await db.query(FINISH, [...valuesOf(deletion), actorJson(actor)]);
 }

@@ -6,8 +6,8 @@ import { type Address, createClient } from '../../connection/address.ts';
 import type { Database } from '../../connection/database.ts';
 import { KEEP_ALIVE, UNLIMITED } from '../../connection/keep-alive.ts';
 import { MARK_OPERATORS_ACCOUNT, OPERATORS_ACCOUNT } from '../../operator-account.ts';
+import { inSession } from '../session.ts';
 import { PAUSED_BY } from '../suspension.ts';
-import { inSession } from './session.ts';
 import { BACKED_UP, JOBS } from './tables.ts';
 
 /** Column of an inserted row, as SQL; `r` is the row of the backup. All other columns are as they were. */

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Address } from '../../connection/address.ts';
 import type { Database } from '../../connection/database.ts';
 import { finishedMigrations } from '../../schema/migrations.ts';
-import { inSession } from './session.ts';
+import { inSession } from '../session.ts';
 import {
   ACCOUNTS,
   BACKED_UP,

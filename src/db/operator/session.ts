@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { type Address, createClient } from '../../connection/address.ts';
-import type { Database } from '../../connection/database.ts';
-import { KEEP_ALIVE } from '../../connection/keep-alive.ts';
+import { type Address, createClient } from '../connection/address.ts';
+import type { Database } from '../connection/database.ts';
+import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 
 /**
  * A statement reads or writes a few rows, so a minute is only for a machine that stalls. A process that was suspended must
