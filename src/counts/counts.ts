@@ -42,7 +42,8 @@ interface EndedDelivery {
 export class Counts {
   readonly queues = new QueueCounts();
   readonly refusedPublishes = new Tally([
-    ...['limit_reached', 'forbidden', 'not_found', 'unavailable', 'disk_full', 'unknown', 'busy'],
+    ...['unavailable', 'disk_full', 'unknown', 'busy', 'error'],
+    ...['limit_reached', 'forbidden', 'not_found', 'invalid', 'unauthorized', 'too_many_requests'],
   ]);
   /** Statements that the database refused because its disk is full. */
   diskFull = 0;
@@ -68,7 +69,7 @@ export class Counts {
     this.queues.add(queueId, 'publishes', result);
   }
 
-  /** A publish that was refused by `error`. */
+  /** A publish that was refused by `error`. The shells call it, once for each job, because they refuse some themselves. */
   refused(error: unknown): void {
     this.refusedPublishes.add(refusalOf(error));
   }
@@ -113,5 +114,6 @@ function refusalOf(error: unknown): string {
   // disk_full of PostgreSQL
   if (isUnavailable(error) && (error.cause as { code?: unknown } | undefined)?.code === '53100') return 'disk_full';
   if (isUnavailable(error)) return error.stored === 'nothing' ? 'unavailable' : 'unknown';
-  return error instanceof JobferryError ? error.kind : 'error';
+  if (!(error instanceof JobferryError)) return 'error';
+  return error.kind.startsWith('invalid') ? 'invalid' : error.kind;
 }

@@ -2,7 +2,8 @@ import { type AppRoute, isAppRoute } from '@ts-rest/core';
 import type { RequestValidationError } from '@ts-rest/express';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { ZodError } from 'zod';
-import type { RouteMetadata } from '../contract/index.ts';
+import { contract, type RouteMetadata } from '../contract/index.ts';
+import { counts } from '../counts/counts.ts';
 import { type ErrorKind, type FieldErrors, JobferryError } from '../domain/errors.ts';
 import { traceIdOf, traceOf } from '../domain/trace.ts';
 import { requestIdOf } from './request-id.ts';
@@ -47,6 +48,7 @@ export function metadataOf(req: Request): RouteMetadata | undefined {
 /** A bad path parameter gives 404. A bad body gives messages per field or one message, anything else one message (D22). */
 export function refuseInvalidRequest(error: RequestValidationError, req: Request, res: Response): void {
   const { pathParams, body, query, headers } = error;
+  if (isPublish(req)) counts.refusedPublishes.add(pathParams === null ? 'invalid' : 'not_found');
   if (pathParams !== null) {
     sendError(req, res, new HttpRefusal(404, pathParams.issues[0]?.message ?? 'not found'));
     return;
@@ -65,6 +67,7 @@ function describe(error: ZodError): string {
 /** The one place where an error becomes an answer. */
 export function errorHandler(log: Log): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
+    if (isPublish(req)) countRefusedPublish(error);
     if (res.headersSent) {
       req.socket.destroy();
       return;
@@ -79,6 +82,25 @@ export function errorHandler(log: Log): ErrorRequestHandler {
     log.error({ err: error, method, url, requestId: requestIdOf(res), traceId }, 'request failed');
     sendError(req, res, new HttpRefusal(500, 'internal error'));
   };
+}
+
+function isPublish(req: Request): boolean {
+  return (req as { tsRestRoute?: unknown }).tsRestRoute === contract.jobs.publish;
+}
+
+/** What the metrics call a refusal by its status; any other is `invalid`. */
+const REASON_OF_STATUS: Readonly<Record<number, string>> = {
+  401: 'unauthorized',
+  404: 'not_found',
+  429: 'too_many_requests',
+  503: 'busy',
+};
+
+/** Every refusal of a publish over REST comes here, also that of its key, except those for want of a turn and of its form. */
+function countRefusedPublish(error: unknown): void {
+  if (error instanceof HttpRefusal) counts.refusedPublishes.add(REASON_OF_STATUS[error.status] ?? 'invalid');
+  else if (error instanceof URIError) counts.refusedPublishes.add('invalid');
+  else counts.refused(error);
 }
 
 function refusalOf(error: unknown): HttpRefusal | null {

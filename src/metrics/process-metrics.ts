@@ -29,7 +29,7 @@ export function countMetrics(counts: Counts, series: QueueSeries): Definition[] 
     },
     {
       name: 'jobferry_publish_refusals_total',
-      help: 'Publishes that were refused after their key and body were found correct, by reason.',
+      help: 'Publishes that were refused, by reason.',
       type: 'counter',
       labels: ['reason'],
       read: () => samples(counts.refusedPublishes),

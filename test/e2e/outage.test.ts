@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createAccount, type TestAccount } from '../support/account.ts';
 import { type Api, type ApiQueue, createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { parsePage, sumOf } from '../support/metrics-page.ts';
 import { type Jobferry, startJobferry } from '../support/process.ts';
 import { publishUnnoticed } from '../support/publish-in-sql.ts';
 import type { Receiver } from '../support/receiver.ts';
@@ -106,7 +107,35 @@ describe('health', () => {
   });
 });
 
+/** Publishes that the metrics of the process call refused because of it, and not of their clients. */
+async function countedRefusals(): Promise<number> {
+  const page = parsePage(await (await fetch(`${jobferry.baseUrl}/metrics`)).text(), 'prometheus');
+  const reasons = ['unavailable', 'unknown', 'busy', 'error'];
+  return reasons.reduce((sum, reason) => sum + sumOf([page], 'jobferry_publish_refusals_total', { reason }), 0);
+}
+
 describe('a database that is gone', () => {
+  it.each(['cut', 'stall'] as const)(
+    'is seen in the metrics of refused publishes, each of them once (%s)',
+    async (fault) => {
+      // The process does not know this key yet, and cannot look it up: the service of publishes sees none of its publishes.
+      const unknown = createApi(jobferry.baseUrl, (await createAccount(databaseUrl)).key);
+      const path = `/v1/queues/${queue.name}/jobs`;
+      const before = await countedRefusals();
+      await relay[fault]();
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () => [publish(), unknown.call('POST', path, { payload: {} })]).flat(),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 503));
+      // Other requests are not counted.
+      expect((await unknown.call('GET', `/v1/queues/${queue.id}`)).status).toBe(503);
+      // A page is made once a second at most.
+      await waitFor(async () => (await countedRefusals()) >= before + answers.length, { message: 'all refusals' });
+      expect(await countedRefusals()).toBe(before + answers.length);
+      await expectResumed();
+    },
+  );
+
   it('is reported: not ready but alive, 503 for every call, and no query for a key that is none', async () => {
     await relay.cut();
     // The result is cached for a second.

@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import { builder } from '../builder.ts';
 import type { GraphQLContext } from '../context.ts';
 import {
@@ -80,6 +81,7 @@ type Given = typeof PublishInput.$inferInput;
 function toPublish(queueName: string, { payload, payloadText, idempotencyKey, delay }: Given, trace: string | null) {
   if ((payload == null) === (payloadText == null)) {
     const message = 'give either payload or payloadText';
+    counts.refusedPublishes.add('invalid');
     throw new ValidationError(message, [], { payload: [message] });
   }
   return {

@@ -1,3 +1,4 @@
+import { counts } from '../../counts/counts.ts';
 import type { Account } from '../../domain/account.ts';
 import { isPerson } from '../../domain/audit.ts';
 import { isUnavailable, JobferryError, notFound, unavailable } from '../../domain/errors.ts';
@@ -57,6 +58,7 @@ export function createPublishMany({ publish, publishAudited }: Publishing) {
      */
     async publishMany(account: Account, jobs: readonly Given[]): Promise<PublishOutcome[]> {
       if (jobs.length > LIMITS.publishBatch) {
+        counts.refusedPublishes.add('invalid', jobs.length);
         throw new JobferryError('invalid_request', `at most ${LIMITS.publishBatch} jobs at once, not ${jobs.length}`);
       }
       // A portion is half of a statement's batch. More jobs at once would wait longer than a busy batcher allows.
@@ -75,7 +77,9 @@ export function createPublishMany({ publish, publishAudited }: Publishing) {
         open = [...portion.filter((_, index) => isNotNow(published[index])), ...open];
       }
       const rest = unavailable('the jobs before this one took too long; it was not stored, try again', 'nothing');
-      return jobs.map((_, n) => outcomes[n] ?? { outcome: 'refused', error: rest });
+      const all = jobs.map((_, n) => outcomes[n] ?? { outcome: 'refused' as const, error: rest });
+      for (const one of all) if (one.outcome === 'refused') counts.refused(one.error);
+      return all;
     },
   };
 }

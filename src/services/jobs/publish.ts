@@ -132,12 +132,7 @@ export function createPublish(context: Context) {
       const given = { ...input, queueName };
       const span = spanOf(account, given);
       const publishing = publishOne(account, given, span);
-      try {
-        return await (span === null ? publishing : span.until(publishing, attributesOf));
-      } catch (error) {
-        counts.refused(error);
-        throw error;
-      }
+      return span === null ? publishing : span.until(publishing, attributesOf);
     },
 
     /**
@@ -164,10 +159,7 @@ export function createPublish(context: Context) {
         const answers = await send(items).catch((error: Error) => {
           // Some jobs are stored by now, so the call has not failed.
           if (round > 0) return error;
-          for (const span of spans) {
-            span?.end(error);
-            counts.refused(error);
-          }
+          for (const span of spans) span?.end(error);
           throw error;
         });
         open = open.filter(([n, item], index) => {
@@ -176,7 +168,6 @@ export function createPublish(context: Context) {
             return resultOf(account, item, answers[index] as PublishAnswer);
           });
           if (result !== null) results[n] = result;
-          if (result instanceof Error) counts.refused(result);
           return result === null;
         });
       }
