@@ -12,8 +12,9 @@ const SAMPLED = 1;
 const KNOWN_FLAGS = 3;
 /** Length that every implementation has to accept. A longer `tracestate` is dropped. */
 const MAX_TRACESTATE = 512;
-/** Visible characters, spaces and tabs: other characters could not be sent in a header again. */
-const TRACESTATE = /^[\t\x20-\x7e]*$/;
+const MAX_MEMBERS = 32;
+/** A member of a `tracestate`: a key, with a tenant before it or not, and a value without comma and equals sign. */
+const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
 const TRACEPARENT_LENGTH = 55;
 
@@ -31,7 +32,17 @@ function storedTrace(traceparent: string, tracestate: Headers[string]): string |
   if (version === '00' && rest !== undefined) return null;
   const known = `00-${traceId}-${parentId}-0${Number.parseInt(flags, 16) & KNOWN_FLAGS}`;
   const state = typeof tracestate === 'string' ? tracestate.trim() : '';
-  return state === '' || state.length > MAX_TRACESTATE || !TRACESTATE.test(state) ? known : `${known} ${state}`;
+  return isTracestate(state) ? `${known} ${state}` : known;
+}
+
+/** Whether the text has members, and all of them are well-formed. Empty members are allowed. */
+function isTracestate(text: string): boolean {
+  if (text.length > MAX_TRACESTATE) return false;
+  const members = text
+    .split(',')
+    .map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''))
+    .filter((member) => member !== '');
+  return members.length > 0 && members.length <= MAX_MEMBERS && members.every((member) => MEMBER.test(member));
 }
 
 /** The parts of a stored trace context. */

@@ -7,7 +7,8 @@ const ANSWER_HEADERS = 'x-request-id, retry-after';
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, POST, PUT, DELETE',
   // Not that of the dashboard's sessions: sessions are for pages of this server.
-  'access-control-allow-headers': 'authorization, content-type, x-request-id, traceparent, tracestate',
+  'access-control-allow-headers':
+    'authorization, content-type, x-request-id, traceparent, tracestate, jobferry-read-from',
   'access-control-max-age': '600',
 };
 

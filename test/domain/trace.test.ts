@@ -5,6 +5,9 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN_ID = '00f067aa0ba902b7';
 const TRACEPARENT = `00-${TRACE_ID}-${SPAN_ID}-01`;
 
+/** 511 characters. */
+const LONG = `a=${'x'.repeat(256)},b=${'x'.repeat(250)}`;
+
 describe('the trace context of a request', () => {
   it.each([
     ['is kept', TRACEPARENT, TRACEPARENT],
@@ -33,8 +36,16 @@ describe('the trace context of a request', () => {
 
   it.each([
     ['is kept', 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE', 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE'],
-    ['is kept at 512 characters', `a=${'x'.repeat(510)}`, `a=${'x'.repeat(510)}`],
-    ['is dropped above that', `a=${'x'.repeat(511)}`, ''],
+    ['is kept at 512 characters', `${LONG}x`, `${LONG}x`],
+    ['is dropped above that', `${LONG}xx`, ''],
+    ['is kept with a tenant, spaces and an empty member', 'ten4nt@v-1=a b;c,, \tz=1', 'ten4nt@v-1=a b;c,, \tz=1'],
+    ['is dropped when a member has no key', 'a=1,=2', ''],
+    ['is dropped when a member has no value', 'a=1,b=', ''],
+    ['is dropped when a key is in upper case', 'A=1', ''],
+    ['is dropped when a value has an equals sign', 'a=b;;;;,,,=="{}', ''],
+    ['is dropped when a value is too long', `a=${'x'.repeat(257)}`, ''],
+    ['is dropped when it has only empty members', ', ,', ''],
+    ['is dropped when it has more than 32 members', Array.from({ length: 33 }, (_, n) => `a${n}=1`).join(','), ''],
     ['is dropped when it cannot be sent in a header again', 'a=\u00fc', ''],
     ['is dropped when it has a line break', 'a=1\r\nx-evil: 1', ''],
     ['is dropped when it is empty', ' ', ''],

@@ -35,7 +35,7 @@ describe('a page of a listed origin', () => {
     expect(permissionsOf(answer.headers)).toEqual({
       'allow-origin': APP,
       'allow-methods': 'GET, POST, PUT, DELETE',
-      'allow-headers': 'authorization, content-type, x-request-id, traceparent, tracestate',
+      'allow-headers': 'authorization, content-type, x-request-id, traceparent, tracestate, jobferry-read-from',
       'max-age': '600',
     });
     expect(api.calls).toEqual([]);
