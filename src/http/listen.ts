@@ -1,8 +1,16 @@
-import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Express } from 'express';
 import type { RequestWatch } from './access-log.ts';
 import { listenOn, urlOf } from './address.ts';
+import { counted } from './counted.ts';
 import { createMessageClasses, giveMessagesTo } from './message-classes.ts';
 import { OpenConnections } from './open-connections.ts';
 import { giveRequestId } from './request-id.ts';
@@ -124,15 +132,23 @@ export async function bind(options: ListenOptions): Promise<Bound> {
 /** The process is alive but not ready. */
 function answerWhileStarting(starting: Starting): RequestListener {
   return (req, res) => {
-    if (req.url === '/healthz') answerJson(res, 200, { status: 'ok' });
-    else if (req.url === '/readyz') answerJson(res, 503, { status: 'not ready', checks: { start: 'under way' } });
+    if (req.url === '/healthz') answerProbe(req, res, 200, { status: 'ok' });
+    else if (req.url === '/readyz') answerProbe(req, res, 503, { status: 'not ready', checks: { start: 'under way' } });
     else starting.add(req, res);
   };
 }
 
+/** The app, which finds routes and counts requests, is not there yet. */
+function answerProbe(req: IncomingMessage, res: ServerResponse, status: number, body: object): void {
+  Object.assign(res, { locals: { route: req.url } });
+  counted(() => answerJson(res, status, body))(req, res);
+}
+
 function refuseAtStart(res: ServerResponse): void {
-  res.setHeader('retry-after', '1');
-  refuse(res, 503, 'the service is starting, nothing was done: try again');
+  counted(() => {
+    res.setHeader('retry-after', '1');
+    refuse(res, 503, 'the service is starting, nothing was done: try again');
+  })(res.req, res);
 }
 
 /**

@@ -5,7 +5,9 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { counts } from '../../src/counts/counts.ts';
 import { bind, createApp, listen } from '../../src/http/index.ts';
+import { countedSince } from '../support/counted.ts';
 import { testApi } from '../support/fake-api.ts';
 import { account, fakeServices, ID, job, KEY } from '../support/fake-services.ts';
 import { statusOf } from '../support/status.ts';
@@ -207,9 +209,11 @@ describe('listening', () => {
       const answer = await fetch(`${bound.url}${path}`);
       return [answer.status, answer.headers.get('retry-after'), await answer.json()];
     };
+    const ready = countedSince(counts.requests, 'GET\t/readyz\t503');
     const early = Promise.all(Array.from({ length: 3 }, () => ask('/v1/queues')));
     expect(await ask('/healthz')).toEqual([200, null, { status: 'ok' }]);
     expect(await ask('/readyz')).toEqual([503, null, { status: 'not ready', checks: { start: 'under way' } }]);
+    await waitFor(() => ready() === 1, { message: 'the count of the probe' });
     bound.serve(emptyApp());
     expect(await ask('/readyz')).toEqual([200, null, { status: 'ready', checks: {} }]);
     expect(await early).toEqual(Array(3).fill([401, null, { error: 'missing or invalid API key' }]));
@@ -217,9 +221,11 @@ describe('listening', () => {
 
   it('refuses a request that has waited too long for the end of the start, or when the start fails', async () => {
     const bound = await bind({ host: '127.0.0.1', port: 0, timeouts: { start: 20 } });
+    const atStart = countedSince(counts.requests, 'GET\tother\t503');
     const refused = await fetch(`${bound.url}/v1/queues`);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await refused.json()).toEqual({ error: expect.stringContaining('nothing was done') });
+    await waitFor(() => atStart() === 1, { message: 'the count of the refusal' });
     await bound.close();
 
     const failing = await bind({ host: '127.0.0.1', port: 0, timeouts: { start: 60_000, grace: 60_000 } });
