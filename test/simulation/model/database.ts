@@ -1,6 +1,7 @@
 import { Cipher } from '../../../src/db/connection/cipher.ts';
 import { Database } from '../../../src/db/connection/database.ts';
 import { FairTurns } from '../../../src/db/connection/fair-turns.ts';
+import { FullDisk } from '../../../src/db/connection/full-disk.ts';
 
 export interface NamedQuery {
   name?: string;
@@ -18,6 +19,7 @@ export function databaseOn(query: (query: NamedQuery) => Promise<{ rows: object[
       return run(statement);
     },
   };
-  const members = { run, connections, changingTurns, log: { warn: () => undefined }, cipher: new Cipher() };
+  const log = { warn: () => undefined };
+  const members = { run, connections, changingTurns, log, cipher: new Cipher(), fullDisk: new FullDisk(log) };
   return Object.assign(Object.create(Database.prototype) as Database, members);
 }
