@@ -14,7 +14,7 @@ import { settled } from './screens.ts';
 
 const DASHBOARDS = 10;
 const ROUNDS = Number(process.env.DASHBOARD_ROUNDS ?? 6);
-const JOBS = 10_000;
+const JOBS = 40_000;
 const MOST = 0.05;
 const PATH = '/jobs?q=queue:full-speed';
 const KEY = 'key-of-the-bootstrap-account';
