@@ -34,6 +34,7 @@ export function operatorCases(seen: () => Seen): Case[] {
     ['show an account', 5000, () => accounts.findAccount(seen().db, seen().others.idle)],
     ['usage by month', 50, () => accounts.usageByMonth(seen().db, seen().others.idle)],
     ['set a plan', 100, setPlans(seen)],
+    ['set a limit of requests', 100, setLimits(seen)],
     ['list the keys of all accounts', 1000, () => listKeys(seen().db, null, { ...first(), revoked: false })],
     ['list the keys of an account', 1000, () => listKeys(seen().db, seen().others.idle, { ...first(), revoked: true })],
     // Each with its jobs in flight and its oldest due job.
@@ -43,10 +44,10 @@ export function operatorCases(seen: () => Seen): Case[] {
     // All queues are read for a name.
     [
       'find queues by a part of their name',
-      30_000,
+      32_000,
       () => listQueues(seen().db, null, { ...first(), name: 'none such' }),
     ],
-    ['find queues by their name', 30_000, () => queuesNamed(seen().db, 'none such', null, 20)],
+    ['find queues by their name', 32_000, () => queuesNamed(seen().db, 'none such', null, 20)],
     ['find a job by its key', 50, () => jobWithKey(seen().db, seen().q.completed.id, 'key-77')],
     ['list jobs', 1000, listed(seen, 'completed', null)],
     ['list due jobs', 1000, listed(seen, 'paused', 'pending')],
@@ -70,6 +71,10 @@ const listed = (seen: () => Seen, queue: keyof Seeded, status: ListedStatus | nu
 
 const setPlans = (seen: () => Seen) => async () => {
   for (const plan of ['free', 'pro']) await accounts.setPlan(seen().db, OPERATOR, seen().others.idle, plan);
+};
+
+const setLimits = (seen: () => Seen) => async () => {
+  for (const limit of [5, null]) await accounts.setRequestLimit(seen().db, OPERATOR, seen().others.idle, limit);
 };
 
 const suspension = (seen: () => Seen) => async () => {
@@ -157,6 +162,7 @@ const KINDS: readonly { name: string; bound?: number; isFew?: true }[] = [
   // It passes the index entries of their alerts and notifications, which were removed before.
   { name: 'alert rules', bound: 60_000, isFew: true },
   { name: 'dismissals', isFew: true },
+  { name: 'saved views', isFew: true },
   { name: 'members', isFew: true },
   { name: 'API keys', isFew: true },
   { name: 'audit entries' },

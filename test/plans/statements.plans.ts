@@ -54,6 +54,7 @@ import * as operations from '../../src/db/queues/operations.ts';
 import { deleteQueue, queueName, queueState } from '../../src/db/queues/queues.ts';
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
+import { deleteSavedView, saveView } from '../../src/db/saved-views.ts';
 import { searchAttempts } from '../../src/db/search/attempts.ts';
 import { countDeadLetters, deadLetterRows } from '../../src/db/search/dead-letters.ts';
 import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
@@ -330,6 +331,12 @@ const CASES: Case[] = [
   ['sweep tombstones', 5000, () => sweep.sweepQueues(db, '')],
   ['sweep dead letters', 5000, () => sweep.sweepDeadLetters(db, NONE)],
   ['sweep statistics', 5000, () => sweep.sweepByTime(db, 'statistics', Date.now(), periods)],
+  [
+    'save a view',
+    1000,
+    () => saveView(db, by(), { page: 'jobs', name: `view ${Math.random()}`, query: 'q=state:dead' }),
+  ],
+  ['delete a saved view', 50, () => deleteSavedView(db, by(), NONE)],
   ['dismiss a cause', 1000, () => dismissCause(db, by(), 'f'.repeat(16), null)],
   ['restore a cause', 200, () => restoreCause(db, by(), 'f'.repeat(16))],
   [
