@@ -100,13 +100,13 @@ describe.skipIf(NO_BROWSER !== null)('the settings of a queue', () => {
     await question.getByLabel(/^None/).check();
     await question.getByRole('button', { name: 'Rotate', exact: true }).click();
     const fresh = page.getByRole('region', { name: /^The new secret is ready/ });
-    const secret = await fresh.locator('code').innerText();
+    const secret = textOf(await fresh.locator('.term').innerText());
     expect(await fresh.locator('h2:focus').count()).toBe(1);
     await account.publishUntil('COMPLETED', 'orders');
     const [request] = receiver.requests;
     expect(verifySignature(request?.raw ?? Buffer.of(), request?.headers['x-service-signature'], secret)).toBe(true);
     expect(await placesOf(page, secret)).toEqual(['document']);
-    await fresh.getByRole('button', { name: 'Close' }).click();
+    await fresh.getByRole('button', { name: 'I have copied it: close' }).click();
     await fresh.waitFor({ state: 'detached' });
     expect(await placesOf(page, secret)).toEqual([]);
     await page.reload();

@@ -1,38 +1,33 @@
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
 import { CopyButton } from './copy.tsx';
 import { Icon } from './icon.tsx';
 
-/** A secret that no later page shows, until the person has closed it. @param said for screen readers, when it appears */
+/** A secret that no later page shows, until the person has closed it. Its title gets the focus, so screen readers say it. */
 export function ShownOnce({
-  className,
   title,
-  said,
   onClose,
   children,
 }: {
-  className?: string;
   title: ReactNode;
-  said?: string;
   onClose: () => void;
   children: ReactNode;
 }) {
   const id = useId();
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
   return (
-    <section className={`panel ${className ?? ''}`.trim()} aria-labelledby={id}>
+    <section className="panel shown-once" aria-labelledby={id}>
       <header>
         <Icon name="done" className="ok toned" />
-        <h2 id={id}>{title}</h2>
+        <h2 id={id} ref={heading} tabIndex={-1}>
+          {title}
+        </h2>
         <span className="end">
           <button type="button" className="btn quiet icon tiny" aria-label="I have copied it: close" onClick={onClose}>
             <Icon name="x" />
           </button>
         </span>
       </header>
-      {said !== undefined && (
-        <p className="sr" role="status">
-          {said}
-        </p>
-      )}
       <div className="in">{children}</div>
     </section>
   );

@@ -1,11 +1,10 @@
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { request } from '../../graphql/client.ts';
 import { FinishRotation, type QueueOfSettings, RotateSecret } from '../../graphql/operations/queue-settings.ts';
 import { outcomeOf } from '../../graphql/outcome.ts';
 import { changeQueue } from '../../parts/change-queue.ts';
-import { CopyButton } from '../../parts/copy.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Icon } from '../../parts/icon.tsx';
+import { ShownOnce, ToCopy } from '../../parts/shown-once.tsx';
 import { Time } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { useLeaveGuard } from '../../shell/leave.ts';
@@ -136,31 +135,12 @@ function FreshSecret({
 }) {
   const [go, setGo] = useState<(() => void) | null>(null);
   useLeaveGuard(true, (leave) => setGo(() => leave));
-  const heading = useRef<HTMLHeadingElement>(null);
-  // The button that asked for it is another one now.
-  useEffect(() => heading.current?.focus(), []);
   return (
-    <section className="panel fresh" aria-labelledby="fresh">
-      <header className="ok">
-        <Icon name="done" className="toned" />
-        <h2 id="fresh" ref={heading} tabIndex={-1}>
-          The new secret is ready. Copy it now: it is shown only this once.
-        </h2>
-        <span className="end">
-          <button type="button" className="btn quiet icon tiny" aria-label="Close" onClick={onClose}>
-            <Icon name="x" />
-          </button>
-        </span>
-      </header>
-      <div className="in">
-        <div className="once">
-          <code>{secret}</code>
-          <CopyButton text={secret} what="Signing secret" />
-        </div>
-        <p className="small q">
-          Give it to the receiver before <Time at={takesOverAt} />.
-        </p>
-      </div>
+    <ShownOnce title="The new secret is ready. Copy it now: it is shown only this once." onClose={onClose}>
+      <ToCopy text={secret} what="Signing secret" />
+      <p className="small q">
+        Give it to the receiver before <Time at={takesOverAt} />.
+      </p>
       {go !== null && (
         <Dialog
           title={`Have you copied the new secret of ${name}?`}
@@ -169,6 +149,6 @@ function FreshSecret({
           onClose={() => setGo(null)}
         />
       )}
-    </section>
+    </ShownOnce>
   );
 }

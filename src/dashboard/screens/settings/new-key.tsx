@@ -69,9 +69,7 @@ export function KeyOnce({ made: { name, key }, onClose }: { made: MadeKey; onClo
   const line = `JOBFERRY_API_KEY=${key}`;
   return (
     <ShownOnce
-      className="new-key"
       title={<>{name === null ? 'The key' : `“${name}”`} is ready. Copy it now: it is shown only this once.</>}
-      said="The key is ready."
       onClose={onClose}
     >
       <ToCopy text={key} what="Key" />
