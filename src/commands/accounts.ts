@@ -12,7 +12,7 @@ import {
 } from '../db/operator/accounts.ts';
 import { findReceipt } from '../db/operator/deletion.ts';
 import { resumeAccount, type SuspensionChange, suspendAccount } from '../db/operator/suspension.ts';
-import { operatorsAccountId } from '../db/operator-account.ts';
+import { giveOperatorsRole, operatorsAccountId } from '../db/operator-account.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import { LIMITS } from '../domain/queue.ts';
@@ -67,6 +67,7 @@ const show = command({
           ['created', account.createdAt],
           ['suspended since', account.suspendedAt ?? undefined],
           ['suspended by', account.suspendedBy ?? undefined],
+          ["operator's account", account.isOperator ? 'yes' : undefined],
           ['requests per second', account.requestsPerSecond ?? 'as REQUESTS_PER_SECOND_OF_ACCOUNT'],
           ['API keys', account.keys],
           ['queues', account.queues],
@@ -147,6 +148,27 @@ const changeLimits = command({
   },
 });
 
+const changeOperator = command({
+  name: 'account set-operator',
+  summary: "Make an account the operator's, which sees the processes and the load of all accounts.",
+  options: { confirm: { value: 'NAME', required: true, help: 'the name of the account, to confirm' } },
+  argument: ID,
+  run: ({ argument, options: { confirm } }, environment) =>
+    withDatabase(environment, async ({ db }) => {
+      const id = idOf(argument, 'account');
+      assertName(found(await findAccount(db, id), 'account', id), confirm);
+      const { isSuspended, before, changed } = found(await giveOperatorsRole(db, OPERATOR, id), 'account', id);
+      if (isSuspended) throw new UsageError(`account ${id} is suspended: resume it first`);
+      return {
+        json: { id, before: changed === 0 ? id : before },
+        text:
+          changed === 0
+            ? `Account ${id} is the operator's already.`
+            : `Account ${id} is the operator's now.${before === null ? '' : ` Before, it was ${before}.`}`,
+      };
+    }),
+});
+
 const usage = command({
   name: 'account usage',
   summary: 'Show the delivery attempts of an account by month (UTC), the newest first.',
@@ -201,8 +223,7 @@ const remove = command({
     withDatabase(environment, async ({ db, url }) => {
       const id = idOf(argument, 'account');
       const account = await findAccount(db, id);
-      if (account !== null && account.name !== confirm)
-        throw new UsageError(`--confirm must be the name of the account, which is "${printable(account.name)}"`);
+      if (account !== null) assertName(account, confirm);
       if (id === (await operatorsAccountId(db)))
         throw new UsageError('this account cannot be deleted: it is the one of the operator');
       const receipt = found(
@@ -246,6 +267,11 @@ function perSecondOf(text: string): number | null {
   );
 }
 
+function assertName({ name }: AccountSummary, confirm: string): void {
+  if (name !== confirm)
+    throw new UsageError(`--confirm must be the name of the account, which is "${printable(name)}"`);
+}
+
 function stateAfter(id: string, state: string, { changed }: SuspensionChange): string {
   return changed ? `Account ${id} is ${state}.` : `Account ${id} was ${state} already.`;
 }
@@ -259,4 +285,15 @@ function assertPlan(plans: PlanTable, plan: string): void {
   if (!Object.hasOwn(plans, plan)) throw new UsageError(`--plan must be one of ${Object.keys(plans).join(', ')}`);
 }
 
-export const ACCOUNT_COMMANDS = [list, show, create, changePlan, changeLimits, suspend, resume, remove, usage];
+export const ACCOUNT_COMMANDS = [
+  list,
+  show,
+  create,
+  changePlan,
+  changeLimits,
+  changeOperator,
+  suspend,
+  resume,
+  remove,
+  usage,
+];

@@ -50,6 +50,7 @@ const AUDIT_ACTIONS = [
   'account.create',
   'account.set_plan',
   'account.set_limits',
+  'account.set_operator',
   'account.suspend',
   'account.resume',
   'account.delete',

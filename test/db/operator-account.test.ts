@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { bootstrapAccount } from '../../src/db/accounts.ts';
 import { serviceLags } from '../../src/db/insight/lags.ts';
+import { beginDeletion, findReceipt } from '../../src/db/operator/deletion.ts';
 import { operatorsAccountId } from '../../src/db/operator-account.ts';
+import { OPERATOR } from '../../src/domain/audit.ts';
 import { describeApiKey, generateApiKey } from '../../src/services/accounts/api-key.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { openCommands } from '../support/operator.ts';
@@ -57,4 +59,44 @@ it('is another one only with a warning, after the row was removed by hand', asyn
   await db.query('delete from account where is_operator');
   await serve();
   expect(warnings).toEqual([expect.stringContaining("no account was marked as the operator's")]);
+});
+
+it('is another one by a command, which names both accounts in their audit logs', async () => {
+  const { db, serve, warnings, commands } = await open();
+  await serve();
+  const first = await operatorsAccountId(db);
+  const { id } = await commands.json<{ id: string }>('account', 'create', '--name', 'second', '--plan', 'pro');
+  const give = (to: string, name: string) => commands.run('account', 'set-operator', to, '--confirm', name);
+
+  await expect(give(id, 'secnd')).rejects.toThrow('--confirm must be the name of the account, which is "second"');
+  await commands.run('account', 'suspend', id);
+  await expect(give(id, 'second')).rejects.toThrow('is suspended');
+  await commands.run('account', 'resume', id);
+  expect(await operatorsAccountId(db)).toBe(first);
+
+  expect((await give(id, 'second')).json).toEqual({ id, before: first });
+  expect((await give(id, 'second')).text).toBe(`Account ${id} is the operator's already.`);
+  expect(await db.query('select id from account where is_operator')).toEqual([{ id }]);
+  expect(await commands.text('account', 'show', id)).toMatch(/^operator's account +yes$/m);
+  const deeds = await db.query(
+    `select account_id, before, after from audit_entry where action = 'account.set_operator' order by account_id`,
+  );
+  expect(deeds).toEqual([
+    { account_id: first, before: { isOperator: true }, after: { isOperator: false } },
+    { account_id: id, before: { isOperator: false }, after: { isOperator: true } },
+  ]);
+  await expect(commands.run('account', 'delete', id, '--confirm', 'second')).rejects.toThrow('cannot be deleted');
+  expect(await serve(), 'a later start').toBeNull();
+  expect(await operatorsAccountId(db)).toBe(id);
+  expect(warnings).toEqual([]);
+});
+
+it('cannot be deleted by a command that began before it got the role', async () => {
+  const { db, serve, commands } = await open();
+  await serve();
+  const { id } = await commands.json<{ id: string }>('account', 'create', '--name', 'second', '--plan', 'pro');
+  await commands.run('account', 'set-operator', id, '--confirm', 'second');
+  await beginDeletion(db, OPERATOR, id);
+  expect(await findReceipt(db, id)).toBeNull();
+  expect(await commands.json('account', 'show', id)).toMatchObject({ suspendedAt: null });
 });

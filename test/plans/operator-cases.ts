@@ -8,6 +8,7 @@ import { findJob, jobWithKey, type ListedStatus, listJobs } from '../../src/db/o
 import { listKeys } from '../../src/db/operator/keys.ts';
 import { findQueue, listQueues, MAX_COUNTED, queuesNamed } from '../../src/db/operator/queues.ts';
 import { resumeAccount, suspendAccount } from '../../src/db/operator/suspension.ts';
+import { giveOperatorsRole, operatorsAccountId } from '../../src/db/operator-account.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
 import { type Fixture, LIFETIME_MS, RETENTION_MS } from '../support/database-fixture.ts';
 import { JOBS, type Others, type Seeded } from './seed.ts';
@@ -35,6 +36,7 @@ export function operatorCases(seen: () => Seen): Case[] {
     ['usage by month', 50, () => accounts.usageByMonth(seen().db, seen().others.idle)],
     ['set a plan', 100, setPlans(seen)],
     ['set a limit of requests', 100, setLimits(seen)],
+    ["hand on the operator's role", 100, handOnRole(seen)],
     ['list the keys of all accounts', 1000, () => listKeys(seen().db, null, { ...first(), revoked: false })],
     ['list the keys of an account', 1000, () => listKeys(seen().db, seen().others.idle, { ...first(), revoked: true })],
     // Each with its jobs in flight and its oldest due job.
@@ -75,6 +77,12 @@ const setPlans = (seen: () => Seen) => async () => {
 
 const setLimits = (seen: () => Seen) => async () => {
   for (const limit of [5, null]) await accounts.setRequestLimit(seen().db, OPERATOR, seen().others.idle, limit);
+};
+
+const handOnRole = (seen: () => Seen) => async () => {
+  const { db, others } = seen();
+  const before = await operatorsAccountId(db);
+  for (const id of [others.idle, before ?? '']) await giveOperatorsRole(db, OPERATOR, id);
 };
 
 const suspension = (seen: () => Seen) => async () => {

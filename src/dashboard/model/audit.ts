@@ -17,6 +17,11 @@ export const DEEDS: Readonly<Record<string, DeedWords>> = {
   'account.create': { verb: 'created the account', label: 'account created', icon: 'plus' },
   'account.set_plan': { verb: 'changed the plan of', label: 'plan changed', icon: 'settings' },
   'account.set_limits': { verb: 'changed the limits of', label: 'limits changed', icon: 'settings' },
+  'account.set_operator': {
+    verb: 'changed the operator’s role of',
+    label: 'operator’s role changed',
+    icon: 'settings',
+  },
   'account.suspend': { verb: 'suspended the account', label: 'account suspended', icon: 'paused' },
   'account.resume': { verb: 'resumed the account', label: 'account resumed', icon: 'play' },
   'account.restore': { verb: 'restored the account', label: 'account restored', icon: 'undo' },

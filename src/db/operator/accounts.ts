@@ -15,6 +15,8 @@ export interface AccountSummary {
   suspendedBy: string | null;
   /** Its own limit; null while that of the configuration holds. */
   requestsPerSecond: number | null;
+  /** Whether it is the operator's account. */
+  isOperator: boolean;
   /** API keys that are in force. */
   keys: number;
   /** Live queues. */
@@ -26,6 +28,7 @@ export interface AccountSummary {
 const SUMMARY = `
     select a.id, a.name, a.plan, a.created_at as "createdAt", a.suspended_at as "suspendedAt",
            a.suspended_by as "suspendedBy", a.requests_per_second as "requestsPerSecond",
+           a.is_operator as "isOperator",
            (select count(*) from api_key k where k.account_id = a.id and k.revoked_at is null
                and ${isUnexpired('k')}) as keys,
            (select count(*) from queue q where q.account_id = a.id and q.deleted_at is null) as queues,

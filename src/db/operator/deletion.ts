@@ -57,12 +57,13 @@ export function findReceipt(db: Database, accountId: string): Promise<Receipt | 
   return db.one<Receipt & Record<string, unknown>>(RECEIPT, [accountId]);
 }
 
-// Nothing can be done for the account from now on: its keys are revoked, and its sessions end.
+// Nothing can be done for the account from now on: its keys are revoked, and its sessions end. Nothing begins if it has just become
+// the operator's.
 const BEGIN: Statement = {
   name: 'begin-deletion',
   text: `
     with target as materialized (
-      select id, name from account where id = $1 for no key update
+      select id, name from account where id = $1 and not is_operator for no key update
     ), suspended as (
       update account set suspended_at = coalesce(suspended_at, jobferry_now()), suspended_by = coalesce(suspended_by, $2)
        where id = (select id from target)
