@@ -322,23 +322,23 @@ describe('a worker whose listening connection is cut', () => {
 });
 
 describe('a database that is read-only', () => {
-  it('makes the process not ready', async () => {
+  it('makes the process not ready, and is used again when it takes writes', async () => {
     const { pathname } = new URL(databaseUrl);
     const setReadOnly = (text: string) => query(`alter database ${pathname.slice(1)} ${text}`);
     // For sessions to come: the present ones are ended.
     await setReadOnly('set default_transaction_read_only = on');
     await query(`select pg_terminate_backend(pid) from pg_stat_activity
                   where datname = current_database() and pid <> pg_backend_pid()`);
-    const checks = { database: 'read-only', schema: 'ok' };
+    const worker = expect.stringContaining('in a read-only transaction');
+    const checks = { database: 'read-only', schema: 'ok', worker };
     await waitFor(async () => (await health('/readyz')).status === 503, { message: 'not ready' });
     await waitFor(async () => {
       expect((await health('/readyz')).body).toMatchObject({ status: 'not ready', checks });
       return true;
     });
     await query('set default_transaction_read_only = off');
+    // Sessions that began meanwhile stay read-only: the process has to replace them itself.
     await setReadOnly('reset default_transaction_read_only');
-    await query(`select pg_terminate_backend(pid) from pg_stat_activity
-                  where datname = current_database() and pid <> pg_backend_pid()`);
     await expectResumed();
   });
 });

@@ -19,6 +19,8 @@ const NEARLY_MS = 250;
 const CONNECT_TIMEOUT_MS = 3000;
 /** Time limit in the client, for a server that does not reply at all. */
 const REPLY_TIMEOUT_MS = 4500;
+/** Age from which a connection is replaced because it is read-only: a server that stays so must not get new ones all the time. */
+const RENEW_AFTER_MS = 1000;
 /** Pause between lines about lost connections of a pool. */
 const LOST_EVERY_MS = 5000;
 
@@ -66,6 +68,7 @@ export class Connections {
   readonly #usualMs: number;
   /** Time limit of connections whose limit is not the usual one. After a statement it is never below the usual one. */
   readonly #timeOf = new WeakMap<pg.ClientBase, number>();
+  readonly #connectedAt = new WeakMap<pg.ClientBase, number>();
 
   /** @param options `usualMs`: default time limit of a statement; `isPooled`: the address is that of a pooler */
   constructor(
@@ -98,6 +101,7 @@ export class Connections {
     // Without these handlers a connection that dies while idle ends the process.
     this.pool.on('error', (error) => warn(error, 'idle database connection lost'));
     this.pool.on('connect', (client) => {
+      this.#connectedAt.set(client, performance.now());
       client.on('error', (error) => warn(error, 'database connection lost'));
     });
   }
@@ -147,11 +151,17 @@ export class Connections {
       assertMaySend?.();
       return await work(client);
     } catch (error) {
-      if (!isRefusal(error) && !(error instanceof JobferryError)) broken = error;
+      if (this.#isOutdated(client, error) || (!isRefusal(error) && !(error instanceof JobferryError))) broken = error;
       throw error;
     } finally {
       client.release(broken as Error | undefined);
     }
+  }
+
+  /** A session that began while the default of its role or database was read-only stays so, whatever the default is now. */
+  #isOutdated(client: pg.PoolClient, error: unknown): boolean {
+    if (!isReadOnly(error)) return false;
+    return performance.now() - (this.#connectedAt.get(client) ?? 0) >= RENEW_AFTER_MS;
   }
 
   use(name: PoolUse['pool']): PoolUse {
@@ -190,6 +200,13 @@ async function inOneSession<Row extends pg.QueryResultRow>(
 
 /** query_canceled: nearly always by the statement's time-out. */
 export const CANCELLED = '57014';
+
+/** read_only_sql_transaction: the server is a standby, or an operator has stopped writes. */
+export const READ_ONLY = '25006';
+
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === READ_ONLY;
+}
 
 /** True if the server refused the statement. Its connection can then be used again. */
 function isRefusal(error: unknown): boolean {

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { DatabaseAway, JobferryError, type Stored, unavailable } from '../../domain/errors.ts';
 import type { Address } from './address.ts';
 import { Cipher } from './cipher.ts';
-import { CANCELLED, Connections, type PoolUse } from './connections.ts';
+import { CANCELLED, Connections, type PoolUse, READ_ONLY } from './connections.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { FairTurns } from './fair-turns.ts';
 import { DISK_FULL, FullDisk } from './full-disk.ts';
@@ -143,8 +143,6 @@ export class Database {
 const UNAVAILABLE_CLASSES = new Set(['08', '40', '53', '55', '57', '58', 'F0', 'XX']);
 /** deadlock_detected, serialization_failure */
 const LOST_AGAINST_ANOTHER = new Set(['40P01', '40001']);
-/** read_only_sql_transaction: the server is a standby, or an operator has stopped writes. */
-const READ_ONLY = '25006';
 /** Where the server has answered, and says which of its resources is missing. All of the statement is rolled back. */
 const MISSING: Readonly<Record<string, string>> = {
   [DISK_FULL]: 'the database takes no writes: its disk is full',

@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Address, createClient } from '../connection/address.ts';
+import { isReadOnly } from '../connection/connections.ts';
 import type { Database, DatabaseLog, Statement } from '../connection/database.ts';
 import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 import { notify } from '../connection/notifications.ts';
@@ -13,6 +14,8 @@ const LOCK_CLASS = 0x6a66;
 const GOODBYE_MS = 1000;
 /** How long a confirmation waits for a locked table or row; shorter than its time limit. */
 const LOCK_TIMEOUT_MS = 500;
+/** How long a read-only session waits to learn whether a new one could write; part of the time for a confirmation. */
+const NEW_SESSION_MS = 400;
 
 /**
  * The lease lock of a worker process: a session advisory lock on its number, on a connection of its own. The server
@@ -93,7 +96,7 @@ export async function takeLeaseLock(
     // A confirmation may be lost in a crash of the server, but must not wait for a standby that hangs.
     // A locked table must not hold up the confirmation: the client would give up session after session.
     await client.query(`set synchronous_commit = off; set lock_timeout = '${LOCK_TIMEOUT_MS}ms'`);
-    const confirmation = await confirm(client, workerId);
+    const confirmation = await confirm(client, workerId, options.url);
     if (confirmation === 'gone') throw new Error('the server does not have the lock that was just taken');
     if (former !== null) {
       await endSession(client, former, options.log).catch((error: unknown) => {
@@ -103,7 +106,7 @@ export async function takeLeaseLock(
     }
     return {
       ...{ workerId, session, confirmation, lost },
-      confirm: () => confirm(client, workerId),
+      confirm: () => confirm(client, workerId, options.url),
       release: async () => {
         const ended = client.end().catch(() => undefined);
         await Promise.race([ended, sleep(GOODBYE_MS, undefined, { ref: false })]);
@@ -168,7 +171,7 @@ const CONFIRM = `
   select $1::integer, jobferry_now() where exists (${IS_HELD})
   on conflict (worker_id) do update set confirmed_at = jobferry_now()`;
 
-async function confirm(client: pg.Client, workerId: number): Promise<Confirmed | 'gone'> {
+async function confirm(client: pg.Client, workerId: number, url: Address): Promise<Confirmed | 'gone'> {
   try {
     const { rowCount } = await client.query(CONFIRM, [workerId]);
     return rowCount === 1 ? 'confirmed' : 'gone';
@@ -176,8 +179,29 @@ async function confirm(client: pg.Client, workerId: number): Promise<Confirmed |
     // A read-only server still has the lock.
     if (!(error instanceof pg.DatabaseError)) throw error;
     const { rowCount } = await client.query(IS_HELD, [workerId]);
-    return rowCount === 1 ? { unwritable: error.message } : 'gone';
+    if (rowCount !== 1) return 'gone';
+    if (isReadOnly(error) && (await canNewSessionWrite(url))) {
+      throw new Error('the session is read-only, and new ones are not', { cause: error });
+    }
+    return { unwritable: error.message };
   }
+}
+
+/** A session that began while the default of its role or database was read-only stays so: then another one has to take the lock. */
+async function canNewSessionWrite(url: Address): Promise<boolean> {
+  const limits = { connectionTimeoutMillis: NEW_SESSION_MS, query_timeout: NEW_SESSION_MS };
+  const client = createClient(url, { application_name: 'jobferry', ...limits });
+  client.on('error', () => undefined);
+  const asked = client
+    .connect()
+    .then(() =>
+      client.query<{ writable: boolean }>(`select current_setting('transaction_read_only') = 'off' as writable`),
+    )
+    .then(({ rows }) => rows[0]?.writable === true)
+    .catch(() => false);
+  const writable = await Promise.race([asked, sleep(NEW_SESSION_MS, false, { ref: false })]);
+  void client.end().catch(() => undefined);
+  return writable;
 }
 
 /** Numbers of the workers whose lease lock this server has. */
