@@ -7,6 +7,7 @@ import {
   finishDeletion,
   removingQueues,
 } from '../../src/db/operator/deletion.ts';
+import { sweepQueues } from '../../src/db/retention/sweep.ts';
 import { OPERATOR } from '../../src/domain/audit.ts';
 import { DeletionError, deleteAccount } from '../../src/services/operator/delete-account.ts';
 import { claimOf } from '../support/claim.ts';
@@ -181,6 +182,23 @@ describe('the deletion of an account', () => {
     const receipt = await deleteAccount(database, OPERATOR, tenant.id, { progress: publish, quietMs: 0 });
     expect(receipt?.removed).toMatchObject({ jobs: JOBS + 1, queues: 2 });
     expect(await traces([...tenant.ids, UNKNOWN_ID])).toEqual(['account_deletion']);
+  });
+
+  it('keeps its empty queues from the retention sweep, which would end the wait for such publishes', async () => {
+    const tenant = await fullAccount();
+    const queues = () => op.db.query('select from queue where account_id = $1', [tenant.id]);
+    let batches = 0;
+    const sweep = async () => {
+      batches += 1;
+      // After the last batch of the queue's jobs.
+      if (batches !== 4) return;
+      expect(await op.db.query('select from job where account_id = $1', [tenant.id])).toEqual([]);
+      await sweepQueues(op.db, '');
+      expect(await queues()).toHaveLength(2);
+    };
+    const receipt = await deleteAccount(database, OPERATOR, tenant.id, { progress: sweep, quietMs: 0 });
+    expect(receipt?.removed).toMatchObject({ jobs: JOBS, queues: 2 });
+    expect(await queues()).toEqual([]);
   });
 });
 

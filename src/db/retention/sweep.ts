@@ -93,17 +93,19 @@ export function isLastBatch(batch: { looked: number }): boolean {
   return batch.looked < BATCH;
 }
 
-// The API answers "410 Gone" for a tombstone until its last job is removed (D17).
+// The API answers "410 Gone" for a tombstone until its last job is removed (D17). Those of an account that is being deleted
+// stay for its deletion, which first waits for publishes that began before, and counts them in its receipt.
 const QUEUES: Statement = {
   name: 'sweep-queues',
   text: `
     with looked as materialized (
-      select id from queue where deleted_at is not null and id > $1 order by id limit ${BATCH}
+      select id, account_id from queue where deleted_at is not null and id > $1 order by id limit ${BATCH}
     ), swept as (
       delete from queue where id = any (array(
         select looked.id from looked
          where not exists (select from job j where (j.queue_id, j.id) >= (looked.id, '')
-                                               and (j.queue_id, j.id) < (looked.id, 'g') offset 0)))
+                                               and (j.queue_id, j.id) < (looked.id, 'g') offset 0)
+           and not exists (select from account_deletion d where d.account_id = looked.account_id and d.finished_at is null)))
       returning id
     )
     select (select count(*) from looked) as looked, (select max(id) from looked) as last,
