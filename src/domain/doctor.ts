@@ -13,6 +13,8 @@ export interface Finding {
 
 export interface SettingFacts extends ServerSettings {
   autovacuum: string;
+  /** Of new sessions; also of those of a standby. */
+  read_only: boolean;
   max_connections: number;
   /** Sessions of all databases. */
   sessions: number;
@@ -50,6 +52,12 @@ export function judgeSettings(facts: SettingFacts): Finding[] {
     found.push(
       problem(check, 'the server is a standby, which cannot be written to', 'let DATABASE_URL lead to the primary'),
     );
+  }
+  if (facts.read_only && !standby) {
+    const fix =
+      'default_transaction_read_only must be off for the server, the database and the role: see what set it (a migration, a ' +
+      'full disk), then alter system, alter database or alter role … reset default_transaction_read_only';
+    found.push(problem(check, 'sessions are read-only: nothing can be published or delivered', fix));
   }
   for (const name of ['fsync', 'full_page_writes'] as const) {
     if (facts[name] === 'off') {

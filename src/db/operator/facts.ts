@@ -24,6 +24,7 @@ import { ownIndexes } from '../schema/migrations.ts';
 export async function settingFacts(db: Database): Promise<SettingFacts> {
   const row = await db.one<SettingFacts & Record<string, unknown>>(`
     select ${SERVER_SETTINGS}, current_setting('autovacuum') as autovacuum,
+           current_setting('transaction_read_only') = 'on' as read_only,
            current_setting('max_connections')::integer as max_connections,
            (select coalesce(sum(numbackends), 0)::integer from pg_stat_database) as sessions`);
   return only(row);
