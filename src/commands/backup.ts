@@ -1,3 +1,4 @@
+import { assertReachable } from '../db/connection/preflight.ts';
 import { findAccount } from '../db/operator/accounts.ts';
 import { schemaState } from '../db/schema/migrate.ts';
 import { OPERATOR } from '../domain/audit.ts';
@@ -28,6 +29,7 @@ const backup = command({
     const database = await openDatabase(config, log, { guest: true, asItIs: true });
     try {
       const { db, url } = database;
+      await assertReachable(db.pool);
       assertCurrent(await schemaState(db.pool));
       if (accountId !== null) found(await findAccount(db, accountId), 'account', accountId);
       const done = await backUp(db, argument, {

@@ -1,3 +1,4 @@
+import { assertReachable } from '../db/connection/preflight.ts';
 import { type MigrationStatus, type SchemaStatus, schemaStatus } from '../db/schema/status.ts';
 import { openDatabase } from '../open-database.ts';
 import { VERSION } from '../version.ts';
@@ -24,6 +25,7 @@ async function status({ settings }: Environment): Promise<Result> {
   const { config, log } = settings();
   const database = await openDatabase(config, log, { guest: true, asItIs: true });
   try {
+    await assertReachable(database.db.pool);
     return statusResult(await schemaStatus(database.db.sessionPool));
   } finally {
     await database.close();

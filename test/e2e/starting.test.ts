@@ -55,9 +55,11 @@ describe.concurrent('a database that will not do', () => {
     const relay = await startTcpRelay({ host: '127.0.0.1', port: 1 });
     await relay.cut(); // no server listens on its port any more
     const url = `postgres://someone:secret-word@127.0.0.1:${relay.port}/jobs`;
-    const result = await runJobferry(['serve'], { DATABASE_URL: url });
-    expectRefused(result, /DATABASE_URL cannot be reached: /);
-    expect(result.stderr).not.toContain('secret-word');
+    for (const command of [['serve'], ['account', 'list'], ['backup', '/nowhere/file'], ['migrate', '--status']]) {
+      const result = await runJobferry(command, { DATABASE_URL: url });
+      expectRefused(result, /DATABASE_URL cannot be reached: /);
+      expect(result.stderr).not.toContain('secret-word');
+    }
   });
 
   it('is refused when a commit could be lost, unless the operator wants that', async () => {

@@ -57,18 +57,28 @@ async function readFacts(database: Pick<pg.Pool, 'query'>): Promise<ServerSettin
     if (facts === undefined) throw new Error('no row was returned');
     return facts;
   } catch (error) {
-    // Of PgBouncer, before a query could show that it is one.
-    if (describe(error).startsWith('unsupported startup parameter')) throw new Error(POOLER, { cause: error });
-    throw new Error(`the database of DATABASE_URL cannot be reached: ${describe(error)}`, { cause: error });
+    throw unreachable(reasonOf(error), error);
   }
 }
 
 /** @returns why no statement can be sent to the database; null if one can */
 export async function unreachableReason(database: Pick<pg.Pool, 'query'>): Promise<string | null> {
-  return database.query('select 1').then(
-    () => null,
-    (error: unknown) => (describe(error).startsWith('unsupported startup parameter') ? POOLER : describe(error)),
-  );
+  return database.query('select 1').then(() => null, reasonOf);
+}
+
+/** @throws Error with a message for the operator if no statement can be sent to the database */
+export async function assertReachable(database: Pick<pg.Pool, 'query'>): Promise<void> {
+  const reason = await unreachableReason(database);
+  if (reason !== null) throw unreachable(reason);
+}
+
+function unreachable(reason: string, cause?: unknown): Error {
+  return new Error(reason === POOLER ? POOLER : `the database of DATABASE_URL cannot be reached: ${reason}`, { cause });
+}
+
+function reasonOf(error: unknown): string {
+  // Of PgBouncer, before a query could show that it is one.
+  return describe(error).startsWith('unsupported startup parameter') ? POOLER : describe(error);
 }
 
 /** For a host with several addresses, Node throws one error without a message that contains an error per address. */
