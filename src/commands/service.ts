@@ -4,6 +4,7 @@ import { createLog, type Logger } from '../log.ts';
 import type { Service } from '../start.ts';
 import { command, UsageError } from './command.ts';
 import { migrate } from './migrate.ts';
+import { listOfPlaces } from './places.ts';
 
 const serve = command({
   name: 'serve',
@@ -22,7 +23,7 @@ const serve = command({
     stopOnSignal(starting, log);
     const service = await starting;
     // stdout is for people; the log is on stderr.
-    console.log(`Jobferry is listening on ${service.url}\n${listOf(service)}`);
+    console.log(`Jobferry is listening on ${service.url}\n${listOfPlaces(service)}`);
     if (mayShowLink(config)) await showLink(service, log);
     return null;
   },
@@ -41,19 +42,6 @@ const demo = command({
     return null;
   },
 });
-
-const LABELS: Readonly<Record<string, string>> = {
-  dashboard: 'dashboard',
-  documentation: 'REST API',
-  graphql: 'GraphQL',
-};
-
-/** What people can open, one line each; nothing for a worker. */
-function listOf({ address, places }: Service): string {
-  if (address === null) return '';
-  const shown = Object.entries(places).filter(([name]) => LABELS[name] !== undefined);
-  return shown.map(([name, path]) => `\n  ${new URL(path, address).href.padEnd(36)}${LABELS[name]}`).join('');
-}
 
 /** In production the output usually goes to a log that many people can read: `sign-in-link` prints one there on request. */
 function mayShowLink({ environment, oidc }: Config): boolean {
