@@ -9,11 +9,12 @@ import type { Hosts } from './db/connection/hosts.ts';
 import { checkPooling } from './db/connection/pooler.ts';
 import { preflight } from './db/connection/preflight.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded/server.ts';
-import { encryptStored } from './db/queues/encrypt-stored.ts';
+import { assertKeys, encryptStored } from './db/queues/encrypt-stored.ts';
 import { migrate } from './db/schema/migrate.ts';
 import type { Logger } from './log.ts';
 import { type Repeated, repeat } from './pacing/repeat.ts';
 import { describeApiKey, generateApiKey, isPlausibleApiKey } from './services/accounts/api-key.ts';
+import { VERSION } from './version.ts';
 import { installWakeUps } from './worker/wake-ups/runner.ts';
 
 export interface OpenDatabase {
@@ -22,6 +23,8 @@ export interface OpenDatabase {
   db: Database;
   /** Names of the migrations that opening applied. */
   applied: string[];
+  /** Whether a later release has migrated the database, and this process runs beside it. */
+  runsBeside: boolean;
   close(): Promise<void>;
 }
 
@@ -60,15 +63,16 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
       await embedded?.stop();
     }
   };
-  if (options.asItIs === true) return { url, db, applied: [], close };
+  if (options.asItIs === true) return { url, db, applied: [], runsBeside: false, close };
   try {
     const faults = await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability });
     if (!options.guest) for (const { what, fix } of faults) log.warn({ fix }, what);
     await checkPooling(db);
     let newApiKey: string | null = null;
-    const { applied } = await migrate({
+    const { applied, beside } = await migrate({
       url,
       log,
+      mayRunBeside: !options.guest,
       afterMigrations: async () => {
         await installWakeUps(url);
         if (options.guest) return;
@@ -80,7 +84,8 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
     if (newApiKey !== null && embedded !== null) {
       await writeFile(join(config.dataDir, KEY_FILE), `${newApiKey}\n`, { mode: 0o600 });
     }
-    return { url, db, applied, close };
+    if (beside !== undefined) await startBeside(beside, config, db, log);
+    return { url, db, applied, runsBeside: beside !== undefined, close };
   } catch (error) {
     await close();
     throw error;
@@ -98,9 +103,17 @@ function watchPrimary(hosts: Hosts, log: Logger): Repeated {
   );
 }
 
+const periodsOf = (config: Config) => ({ retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs });
+
+/** The process changes nothing: it may not know all that is stored. */
+async function startBeside(release: string, config: Config, db: Database, log: Logger): Promise<void> {
+  await assertKeys(db, periodsOf(config));
+  const what = `the database is of a later release (${release}): this process runs beside it`;
+  log.warn({ version: VERSION, release }, `${what}, changes nothing of the schema, and does no retention sweep`);
+}
+
 async function encrypt(config: Config, db: Database, log: Logger): Promise<void> {
-  const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
-  const queues = await encryptStored(db, periods);
+  const queues = await encryptStored(db, periodsOf(config));
   if (db.cipher.keyId !== null) log.info({ keyId: db.cipher.keyId, newlyEncrypted: queues }, 'encrypting at rest');
 }
 

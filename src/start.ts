@@ -29,6 +29,7 @@ import type { Context } from './services/context.ts';
 import { createStoredText } from './services/jobs/stored-text.ts';
 import { startHeartbeat } from './services/server/heartbeat.ts';
 import { createReadiness } from './services/server/readiness.ts';
+import { ReleaseWatch } from './services/server/release-watch.ts';
 import { createServices, type Services } from './services/services.ts';
 import { createOidcSignIn } from './services/sign-in/oidc.ts';
 import { createLink } from './services/sign-in/sessions.ts';
@@ -49,6 +50,8 @@ const DASHBOARD = fileURLToPath(new URL('../dist/dashboard', import.meta.url));
 
 /** How often the database's clock is checked for jumps. */
 const CLOCK_CHECK_MS = 2000;
+/** How often a process looks whether a later release has migrated the database; `/readyz` does it, too. */
+const RELEASE_CHECK_MS = 5000;
 
 export interface Service {
   /** Address on which the process listens. */
@@ -104,9 +107,11 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   const liveUpdates = createLive({ db, listener, log });
   const { changes } = liveUpdates;
   const clock = watchClock(foundations);
-  const worker =
-    config.role === 'api' ? null : await startDelivering(foundations, { listener, periods, changes, tracing, clock });
+  const release = watchRelease(foundations);
+  const shared = { listener, periods, changes, tracing };
+  const worker = config.role === 'api' ? null : await startDelivering(foundations, { ...shared, clock, release });
   const stopWorker = worker === null ? null : started.add(worker.stop);
+  release.onRefused(() => stopWorker?.());
   await listener.start();
   started.add(() => liveUpdates.stop());
   const context = createContext(foundations, { periods, changes, tracing, worker });
@@ -115,7 +120,8 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   const replica = services === null ? null : startReplica(foundations, context);
   const graphql =
     services === null ? null : await loadGraphQL(foundations, services, context, liveUpdates.live, replica);
-  const ownReadiness = createReadiness({ db, log, workerProblem: () => worker?.problem() });
+  const workerProblem = () => (worker !== null && release.refusal !== null ? 'stopped' : worker?.problem());
+  const ownReadiness = createReadiness({ db, log, release, workerProblem });
   let isStopping = false;
   const readiness = async () => (isStopping ? { ready: false, checks: { stop: 'under way' } } : ownReadiness());
   const dashboard = services === null ? null : openDashboard(config, log);
@@ -130,10 +136,11 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
     role: config.role,
     version: VERSION,
     inFlight: worker?.inFlight() ?? 0,
-    capacity: worker === null ? 0 : config.workerCapacity,
+    capacity: worker === null || release.refusal !== null ? 0 : config.workerCapacity,
   }));
   started.add(stopHeartbeat);
-  startAlertsOf(foundations, (timeoutMs) => openSender(config, started, 0, timeoutMs));
+  const stopAlerts = startAlertsOf(foundations, (timeoutMs) => openSender(config, started, 0, timeoutMs));
+  release.onRefused(stopAlerts);
   front.serve(app);
   metricsFront?.serve(createApp({ services: null, config, log, readiness, metrics }));
 
@@ -166,10 +173,18 @@ function watchClock({ config, log, database: { db }, started }: Foundations): Cl
   return clock;
 }
 
+function watchRelease({ log, database: { db, runsBeside }, started }: Foundations): ReleaseWatch {
+  const release = new ReleaseWatch({ db, log, startsBeside: runsBeside });
+  const look = async () => void (await release.check());
+  const checks = repeat(RELEASE_CHECK_MS, log, 'comparing the release of the database', look);
+  started.add(() => checks.stop());
+  return release;
+}
+
 /** Starts what a process that delivers has: the sender and the worker. */
 async function startDelivering(
   { config, log, database, started }: Foundations,
-  shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'tracing' | 'clock'>,
+  shared: Pick<WorkerOptions, 'listener' | 'periods' | 'changes' | 'tracing' | 'clock' | 'release'>,
 ): Promise<Worker> {
   const sender = openSender(config, started, 2 * config.workerCapacity);
   warnOfAllowedAddresses(config, log);

@@ -20,7 +20,7 @@ const IN_MIGRATIONS = ['jobferry_now', 'jobferry_id'];
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   counts: ['domain'],
-  db: ['pacing', 'counts', 'domain'],
+  db: ['pacing', 'counts', 'domain', 'version'],
   delivery: ['domain'],
   pacing: ['domain'],
   live: ['db', 'domain'],

@@ -1,6 +1,6 @@
 import { assertReachable } from '../db/connection/preflight.ts';
 import { findAccount } from '../db/operator/accounts.ts';
-import { schemaState } from '../db/schema/migrate.ts';
+import { type SchemaReport, schemaReport } from '../db/schema/migrate.ts';
 import { OPERATOR } from '../domain/audit.ts';
 import { type BackupEnd, BackupError, type BackupHeader } from '../domain/backup.ts';
 import type { Logger } from '../log.ts';
@@ -30,7 +30,7 @@ const backup = command({
     try {
       const { db, url } = database;
       await assertReachable(db.pool);
-      assertCurrent(await schemaState(db.pool));
+      assertCurrent(await schemaReport(db.pool));
       if (accountId !== null) found(await findAccount(db, accountId), 'account', accountId);
       const done = await backUp(db, argument, {
         ...{ url, accountId, release: VERSION, retentionMs: config.jobRetentionMs },
@@ -43,11 +43,11 @@ const backup = command({
   },
 });
 
-function assertCurrent(state: 'current' | 'behind' | 'newer'): void {
+function assertCurrent({ state, release }: SchemaReport): void {
   if (state === 'current') return;
   throw new BackupError(
     state === 'newer'
-      ? 'the database was migrated by a later release of Jobferry: make the backup with that release'
+      ? `the database was migrated by a later release of Jobferry (${release?.version ?? 'it does not say which'}), and this is ${VERSION}: make the backup with that release`
       : 'the database has the schema of an earlier release, or none: make the backup with that release, or run `migrate` first',
   );
 }

@@ -15,18 +15,16 @@ import {
   standbyFacts,
   vacuumFacts,
 } from '../db/operator/facts.ts';
-import { schemaState } from '../db/schema/migrate.ts';
+import { schemaReport } from '../db/schema/migrate.ts';
+import { OWN_RELEASE } from '../db/schema/release.ts';
 import {
   couldNot,
   type DiskFacts,
   type Finding,
-  hasWorker,
   judgeClock,
   judgeDisk,
-  judgeFleet,
   judgeIndexes,
   judgeLags,
-  judgeSchema,
   judgeSequence,
   judgeSettings,
   judgeStandbys,
@@ -34,8 +32,8 @@ import {
   judgeVacuum,
 } from '../domain/doctor.ts';
 import { judgePooler, type PoolerFacts } from '../domain/doctor-pooler.ts';
+import { hasWorker, judgeFleet, judgeSchema } from '../domain/doctor-releases.ts';
 import { openDatabase } from '../open-database.ts';
-import { VERSION } from '../version.ts';
 import { command } from './command.ts';
 import { printable } from './output.ts';
 
@@ -64,14 +62,14 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     ['settings', async () => judgeSettings(await settingFacts(db))],
     ['standbys', async () => judgeStandbys(await standbyFacts(db))],
     ['pooler', async () => judgePooler(await poolerFacts(db))],
-    ['schema', async () => judgeSchema(await schemaState(db.pool))],
+    ['schema', async () => judgeSchema(await schemaReport(db.pool), OWN_RELEASE)],
     ['indexes', async () => judgeIndexes(await indexFacts(db))],
     ['bloat', async () => judgeVacuum(await vacuumFacts(db))],
     ['sequence', async () => judgeSequence(await sequenceFacts(db))],
     ['clock', async () => judgeClock(await clockOffset(db))],
     ['lag', async () => judgeLags(await lagFacts(db, config.jobRetentionMs), hasWorker(await processFacts(db)))],
     ['disk', async () => judgeDisk(await diskFacts(db, config))],
-    ['fleet', async () => judgeFleet(await processFacts(db), VERSION)],
+    ['fleet', async () => judgeFleet(await processFacts(db), OWN_RELEASE, (await schemaReport(db.pool)).release)],
   ];
   const findings: Finding[] = [];
   for (const [name, check] of checks) {

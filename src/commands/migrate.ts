@@ -1,5 +1,7 @@
 import { assertReachable } from '../db/connection/preflight.ts';
+import { processFacts } from '../db/operator/facts.ts';
 import { type MigrationStatus, type SchemaStatus, schemaStatus } from '../db/schema/status.ts';
+import { isNews, olderThan, oldestBeside, processesInWords, type RunningProcess } from '../domain/release.ts';
 import { openDatabase } from '../open-database.ts';
 import { VERSION } from '../version.ts';
 import { command, type Environment, type Result } from './command.ts';
@@ -26,15 +28,19 @@ async function status({ settings }: Environment): Promise<Result> {
   const database = await openDatabase(config, log, { guest: true, asItIs: true });
   try {
     await assertReachable(database.db.pool);
-    return statusResult(await schemaStatus(database.db.sessionPool));
+    const found = await schemaStatus(database.db.sessionPool);
+    // A database without a schema has no heartbeats.
+    return statusResult(found, found.database.migration === null ? [] : await processFacts(database.db));
   } finally {
     await database.close();
   }
 }
 
-function statusResult(found: SchemaStatus): Result {
+function statusResult(found: SchemaStatus, processes: readonly RunningProcess[]): Result {
   const { migrations, database, program } = found;
   const state = stateOf(found);
+  const oldest = oldestBeside(program.release, database.release);
+  const older = olderThan(processes, oldest);
   const part = ({ migration, functions }: SchemaStatus['database']) =>
     migration === null ? 'no schema' : `${migration}, functions ${functions?.version ?? 'none'}`;
   const failures = migrations.filter(({ reason }) => reason !== null);
@@ -43,6 +49,8 @@ function statusResult(found: SchemaStatus): Result {
       ['database', part(database)],
       ['program', `${part(program)} (jobferry ${VERSION})`],
       ['state', WORDS[state]],
+      ['release', releaseWords(found)],
+      ['older', processWords(older, found)],
     ]),
     '',
     table<MigrationStatus>(
@@ -56,7 +64,11 @@ function statusResult(found: SchemaStatus): Result {
     ),
     ...failures.map(({ name, reason }) => `\n${name}: ${printable(reason ?? '')}`),
   ].join('\n');
-  return { json: { state, version: VERSION, database, program, migrations }, text, isFailure: state !== 'current' };
+  return {
+    json: { state, version: VERSION, database, program, migrations, olderProcesses: older },
+    text,
+    isFailure: state !== 'current',
+  };
 }
 
 const WORDS = {
@@ -66,11 +78,23 @@ const WORDS = {
   newer: 'newer: a later version of Jobferry has migrated this database',
 };
 
+function releaseWords({ database: { migration, release } }: SchemaStatus): string {
+  if (migration === null) return 'none';
+  if (release === null) return 'the database does not say which release migrated it';
+  return `the database is of ${release.version}; the oldest release that may run beside it is ${release.oldestBeside}`;
+}
+
+function processWords(older: readonly RunningProcess[], { program }: SchemaStatus): string {
+  if (older.length === 0) return 'no process that is too old runs';
+  return `${processesInWords(older)}: too old to run beside ${program.release.version}, upgrade or stop them`;
+}
+
 /** A hash that differs at the same version is that of a build that is being worked on, and a start replaces its functions. */
 function stateOf({ migrations, database, program }: SchemaStatus): keyof typeof WORDS {
   const has = (state: MigrationStatus['state']) => migrations.some((one) => one.state === state);
   const [stored, own] = [database.functions, program.functions];
   if (has('later') || (stored !== null && stored.version > own.version)) return 'newer';
   if (has('failed')) return 'failed';
-  return has('pending') || stored?.version !== own.version || stored.hash !== own.hash ? 'pending' : 'current';
+  if (has('pending') || stored?.version !== own.version || stored.hash !== own.hash) return 'pending';
+  return isNews(program.release, database.release) ? 'pending' : 'current';
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../db/connection/database.ts';
 import { processFacts } from '../db/operator/facts.ts';
 import { findQueue, type NamedQueue, queuesNamed, type ShownQueue } from '../db/operator/queues.ts';
-import { hasWorker } from '../domain/doctor.ts';
+import { hasWorker } from '../domain/doctor-releases.ts';
 import { isId } from '../domain/id.ts';
 import { UsageError } from './command.ts';
 import { idOf } from './database.ts';

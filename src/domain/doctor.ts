@@ -100,22 +100,6 @@ export function judgeStandbys(facts: ReplicationFacts): Finding[] {
   return orOk(found, check, standbys === 0 ? 'there are none' : `${standbys}, and commits wait for a synchronous one`);
 }
 
-export function judgeSchema(state: 'current' | 'behind' | 'newer'): Finding[] {
-  const check = 'schema';
-  if (state === 'behind')
-    return [problem(check, 'migrations or SQL functions of this version are missing', 'run: jobferry migrate')];
-  if (state === 'newer') {
-    return [
-      problem(
-        check,
-        'the database was migrated by a later version of Jobferry',
-        'run doctor, and all processes, of that version',
-      ),
-    ];
-  }
-  return [ok(check, 'migrations and SQL functions are those of this version')];
-}
-
 export interface IndexFacts {
   /** Names of indexes that migrations create and the database does not have. */
   missing: readonly string[];
@@ -283,43 +267,6 @@ export function judgeDisk({ databaseBytes, isFull, disk }: DiskFacts): Finding[]
   return [problem(check, text, 'free space, move DATA_DIR to a larger disk, or shorten JOB_RETENTION_SECONDS')];
 }
 
-export interface ProcessFacts {
-  role: string;
-  version: string;
-}
-
-/** @param processes those that were seen in the last half minute */
-export function hasWorker(processes: readonly ProcessFacts[]): boolean {
-  return processes.some(({ role }) => role !== 'api');
-}
-
-/** @param processes those that were seen in the last half minute */
-export function judgeFleet(processes: readonly ProcessFacts[], version: string): Finding[] {
-  const check = 'fleet';
-  const versions = [...new Set(processes.map((one) => one.version))].sort();
-  const found: Finding[] = [];
-  if (!hasWorker(processes))
-    found.push(problem(check, 'no worker is running: nothing is delivered', 'start: jobferry serve --role worker'));
-  if (!processes.some(({ role }) => role !== 'worker'))
-    found.push(problem(check, 'no API is running', 'start: jobferry serve --role api'));
-  if (versions.length > 1)
-    found.push(warning(check, `processes of the versions ${versions.join(', ')} are running`, 'finish the upgrade'));
-  if (versions.length === 1 && versions[0] !== version) {
-    found.push(
-      warning(
-        check,
-        `the processes have version ${versions[0]}, and this command ${version}`,
-        'run the command of their version',
-      ),
-    );
-  }
-  return orOk(
-    found,
-    check,
-    `${processes.length} ${processes.length === 1 ? 'process' : 'processes'} of version ${version}`,
-  );
-}
-
 /** A check that could not be made: a missing table or right is itself worth knowing. */
 export function couldNot(check: string, message: string): Finding {
   return problem(
@@ -329,18 +276,18 @@ export function couldNot(check: string, message: string): Finding {
   );
 }
 
-function ok(check: string, what: string): Finding {
+export function ok(check: string, what: string): Finding {
   return { check, status: 'ok', what, fix: null };
 }
 
-function warning(check: string, what: string, fix: string): Finding {
+export function warning(check: string, what: string, fix: string): Finding {
   return { check, status: 'warning', what, fix };
 }
 
-function problem(check: string, what: string, fix: string): Finding {
+export function problem(check: string, what: string, fix: string): Finding {
   return { check, status: 'problem', what, fix };
 }
 
-function orOk(found: Finding[], check: string, what: string): Finding[] {
+export function orOk(found: Finding[], check: string, what: string): Finding[] {
   return found.length > 0 ? found : [ok(check, what)];
 }

@@ -2,14 +2,14 @@ import { NOTIFICATION_TIMEOUT_MS, startAlerts } from '../alerts/index.ts';
 import type { Sender } from '../delivery/send.ts';
 import type { Foundations } from './foundations.ts';
 
-/** Evaluates alert rules in this process, unless that is switched off. */
+/** Evaluates alert rules in this process, unless that is switched off. @returns a function that stops it */
 export function startAlertsOf(
   { config, log, database: { db }, started }: Foundations,
   openSender: (timeoutMs: number) => Sender,
-): void {
+): () => Promise<unknown> {
   const { alertIntervalMs: everyMs, plans, jobRetentionMs: retentionMs, publicUrl } = config;
-  if (everyMs === 0) return;
+  if (everyMs === 0) return async () => undefined;
   const sender = openSender(NOTIFICATION_TIMEOUT_MS);
   const pageUrl = publicUrl === null ? null : new URL('alerts', publicUrl).href;
-  started.add(startAlerts({ db, log, plans, retentionMs, sender, pageUrl, everyMs }));
+  return started.add(startAlerts({ db, log, plans, retentionMs, sender, pageUrl, everyMs }));
 }

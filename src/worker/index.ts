@@ -8,6 +8,7 @@ import type { Periods } from '../domain/periods.ts';
 import type { PlanTable } from '../domain/plan.ts';
 import type { ChangeFeed } from '../live/live.ts';
 import type { Logger } from '../log.ts';
+import type { ReleaseWatch } from '../services/server/release-watch.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { BulkActions } from './bulk/actions.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
@@ -29,6 +30,7 @@ export interface WorkerOptions {
   changes: ChangeFeed;
   tracing: Tracing | null;
   clock: ClockWatch;
+  release: Pick<ReleaseWatch, 'knowsAll'>;
 }
 
 export interface Worker {

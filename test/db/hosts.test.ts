@@ -5,6 +5,7 @@ import { Database } from '../../src/db/connection/database.ts';
 import type { Hosts } from '../../src/db/connection/hosts.ts';
 import { freePort } from '../../src/db/embedded/free-port.ts';
 import { createReadiness } from '../../src/services/server/readiness.ts';
+import { ReleaseWatch } from '../../src/services/server/release-watch.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { relayDatabase } from '../support/tcp-relay.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -127,7 +128,9 @@ it('says so in the readiness while statements hang on a primary that went silent
     { message: 'no primary' },
   );
   const info = () => undefined;
-  const { checks } = await createReadiness({ db, log: { ...log, info }, workerProblem: () => undefined })();
+  const said = { ...log, info };
+  const release = new ReleaseWatch({ db, log: said, startsBeside: false });
+  const { checks } = await createReadiness({ db, log: said, release, workerProblem: () => undefined })();
   expect(checks).toEqual({ database: expect.stringMatching(/^none of 2 servers .*; looking for one for \d+ s$/) });
   await relay.cut();
   await db.close();

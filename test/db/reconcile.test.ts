@@ -75,6 +75,7 @@ function maintenanceOf(parts: Record<string, unknown> & { db: Database }): Maint
     liveness: { workerId: 0, wasNotSeen: () => undefined },
     changes: NO_CHANGES,
     clock: { now: () => null },
+    release: { knowsAll: true },
     periods: { retentionMs: 3 * 24 * HOUR_MS, lifetimeMs: 24 * HOUR_MS },
     retentionSweepMs: HOUR_MS,
     deadlines: { check: async () => undefined },

@@ -54,13 +54,20 @@ interface SweepOptions {
   now?: () => number | null;
   /** How long ago the last one must have been. */
   everyMs?: number;
+  /** Whether no later release has migrated the database. */
+  knowsAll?: () => boolean;
 }
 
-function createSweeper({ now = () => Date.now(), everyMs = 0 }: SweepOptions = {}) {
+function createSweeper({ now = () => Date.now(), everyMs = 0, knowsAll = () => true }: SweepOptions = {}) {
+  const release = {
+    get knowsAll() {
+      return knowsAll();
+    },
+  };
   const log = createLog({ level: 'fatal' });
   const reports: unknown[] = [];
   log.info = ((report: unknown) => reports.push(report)) as typeof log.info;
-  return { sweeper: new Sweeper(fixture.db, log, { clock: { now }, periods: PERIODS, everyMs }), reports };
+  return { sweeper: new Sweeper(fixture.db, log, { clock: { now }, release, periods: PERIODS, everyMs }), reports };
 }
 
 async function sweep(options: SweepOptions = {}): Promise<void> {
@@ -91,6 +98,20 @@ it('removes all that is past retention, batch after batch, and leaves locked row
   expect(await left()).toEqual({ jobs: before, attempts: before });
   await sweep();
   expect(await left()).toEqual({ jobs: kept, attempts: kept });
+});
+
+it('ends between two batches when a later release has migrated the database, and leaves the rest to that release', async () => {
+  await jobsOf(OLD, RETENTION_MS + 60_000);
+  let checks = 0;
+  // Known at the start, at the begin of the part, and before its first batch.
+  await sweep({ knowsAll: () => ++checks <= 3 });
+  const { jobs } = await left();
+  expect(jobs.length).toBeGreaterThan(0);
+  expect(jobs.length).toBeLessThan(OLD);
+  await sweep({ knowsAll: () => false });
+  expect((await left()).jobs).toEqual(jobs);
+  await sweep();
+  expect((await left()).jobs).toEqual([]);
 });
 
 it('removes only what has ended, and what ended after its retention a lifetime later', async () => {

@@ -3,16 +3,18 @@ import {
   type Finding,
   judgeClock,
   judgeDisk,
-  judgeFleet,
   judgeIndexes,
   judgeLags,
-  judgeSchema,
   judgeSequence,
   judgeSettings,
   judgeStandbys,
   judgeUnreachable,
   judgeVacuum,
 } from '../../src/domain/doctor.ts';
+import { judgeFleet, judgeSchema } from '../../src/domain/doctor-releases.ts';
+
+/** By default no earlier one may run beside it. */
+const release = (version: string, oldestBeside = version) => ({ version, oldestBeside });
 
 const settings = {
   version: 180_004,
@@ -37,7 +39,7 @@ const all = { role: 'all', version: '1.0.0' };
 const fine: [what: string, findings: Finding[]][] = [
   ['the usual settings', judgeSettings(settings)],
   ['a synchronous standby', judgeStandbys(standbys)],
-  ['a schema of this version', judgeSchema('current')],
+  ['a schema of this version', judgeSchema({ state: 'current', release: release('1.0.0') }, release('1.0.0'))],
   ['all indexes', judgeIndexes({ missing: [], invalid: [] })],
   ['some dead rows', judgeVacuum({ ...vacuum, tables: [table, { ...table, live: 10, dead: 49_999 }] })],
   ['a new sequence', judgeSequence({ last: null, used: null })],
@@ -49,7 +51,7 @@ const fine: [what: string, findings: Finding[]][] = [
     'a large disk',
     judgeDisk({ databaseBytes: GIB, isFull: false, disk: { freeBytes: 6 * GIB, totalBytes: 100 * GIB } }),
   ],
-  ['processes of this version', judgeFleet([all, all], '1.0.0')],
+  ['processes of this version', judgeFleet([all, all], release('1.0.0'), null)],
   [
     'an API and a worker',
     judgeFleet(
@@ -57,7 +59,8 @@ const fine: [what: string, findings: Finding[]][] = [
         { ...all, role: 'api' },
         { ...all, role: 'worker' },
       ],
-      '1.0.0',
+      release('1.0.0'),
+      release('1.0.0'),
     ),
   ],
 ];
@@ -98,8 +101,27 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
     /none of 2 standbys/,
     /synchronous_mode/,
   ],
-  ['an old schema', judgeSchema('behind'), 'problem', /missing/, /jobferry migrate/],
-  ['a new schema', judgeSchema('newer'), 'problem', /later version/, /that version/],
+  [
+    'an old schema',
+    judgeSchema({ state: 'behind', release: null }, release('1.0.0')),
+    'problem',
+    /missing/,
+    /jobferry migrate/,
+  ],
+  [
+    'a new schema',
+    judgeSchema({ state: 'newer', release: release('1.1.0', '1.0.0') }, release('1.0.0')),
+    'problem',
+    /later version of Jobferry, 1\.1\.0; the oldest release that may run beside it is 1\.0\.0/,
+    /that version/,
+  ],
+  [
+    'the schema of a build that does not say its release',
+    judgeSchema({ state: 'newer', release: null }, release('1.0.0')),
+    'problem',
+    /later version/,
+    /that version/,
+  ],
   ['no index', judgeIndexes({ missing: ['a_idx'], invalid: [] }), 'problem', /a_idx is missing/, /concurrently/],
   [
     'half an index',
@@ -171,10 +193,36 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
     /full, so it takes no writes; the database has 1\.00 GiB/,
     /delete nothing in pg_wal/,
   ],
-  ['no worker', judgeFleet([{ ...all, role: 'api' }], '1.0.0'), 'problem', /no worker/, /--role worker/],
-  ['no API', judgeFleet([{ ...all, role: 'worker' }], '1.0.0'), 'problem', /no API/, /--role api/],
-  ['two versions', judgeFleet([all, { ...all, version: '1.1.0' }], '1.1.0'), 'warning', /1\.0\.0, 1\.1\.0/, /upgrade/],
-  ['another version', judgeFleet([all], '1.1.0'), 'warning', /1\.0\.0, and this command 1\.1\.0/, /their version/],
+  ['no worker', judgeFleet([{ ...all, role: 'api' }], release('1.0.0'), null), 'problem', /no worker/, /--role worker/],
+  ['no API', judgeFleet([{ ...all, role: 'worker' }], release('1.0.0'), null), 'problem', /no API/, /--role api/],
+  [
+    'two versions',
+    judgeFleet([all, { ...all, version: '1.1.0' }], release('1.1.0', '1.0.0'), release('1.1.0', '1.0.0')),
+    'warning',
+    /1\.0\.0, 1\.1\.0/,
+    /upgrade/,
+  ],
+  [
+    'a process that may not run beside this version',
+    judgeFleet([all, { ...all, version: '1.2.0' }], release('1.2.0', '1.1.0'), release('1.0.0')),
+    'problem',
+    /release 1\.0\.0 \(1 API and worker\)/,
+    /to 1\.1\.0 or later/,
+  ],
+  [
+    'a process that may not run beside the version of the database',
+    judgeFleet([all], release('1.1.0', '1.0.0'), release('1.2.0', '1.1.0')),
+    'problem',
+    /release 1\.0\.0/,
+    /to 1\.1\.0 or later/,
+  ],
+  [
+    'another version',
+    judgeFleet([all], release('1.1.0', '1.0.0'), null),
+    'warning',
+    /1\.0\.0, and this command 1\.1\.0/,
+    /their version/,
+  ],
 ];
 
 describe('doctor', () => {

@@ -219,6 +219,16 @@ describe('two deletions of an account', () => {
     expect(await deleteAccount(database, OPERATOR, tenant.id, OPTIONS), 'afterwards').toEqual(receipt);
   });
 
+  it('are not finished after a later release has migrated the database, which may have rows of the account elsewhere', async () => {
+    const tenant = await fullAccount();
+    await op.db.query(`insert into _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+                       values ('later', '', '29990101000000_later', now(), 1)`);
+    const attempt = () => deleteAccount(database, OPERATOR, tenant.id, OPTIONS);
+    await expect(attempt()).rejects.toThrow(/finish the deletion of account \w+ with the command of that release/);
+    await op.db.query(`delete from _prisma_migrations where id = 'later'`);
+    expect((await attempt())?.finishedAt).toBeInstanceOf(Date);
+  });
+
   it('do not run at once after the end of the connection that keeps them apart', async () => {
     const tenant = await fullAccount();
     let batches = 0;

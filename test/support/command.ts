@@ -12,18 +12,22 @@ const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** Only ends tests that fail anyway: a command that should have ended and did not. */
 const GIVE_UP_MS = 25_000;
 
-/** Runs `jobferry <args>` to its end, with nothing of the developer's own settings. */
+/**
+ * Runs `jobferry <args>` to its end, with nothing of the developer's own settings.
+ * @param main `dist/main.js` of another build
+ */
 export function runJobferry(
   args: string[],
   env: Record<string, string> = {},
   giveUpMs = GIVE_UP_MS,
+  main = MAIN,
 ): Promise<CommandResult> {
-  return beginJobferry(args, env, giveUpMs).ended;
+  return beginJobferry(args, env, giveUpMs, main).ended;
 }
 
 /** The same, for a command that is killed. */
-export function beginJobferry(args: string[], env: Record<string, string> = {}, giveUpMs = GIVE_UP_MS) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+export function beginJobferry(args: string[], env: Record<string, string> = {}, giveUpMs = GIVE_UP_MS, main = MAIN) {
+  const child = spawn(process.execPath, [main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: '0', ...env },
     timeout: giveUpMs,

@@ -46,6 +46,10 @@ export async function reportInstance(
 
 const REMOVE: Statement = { name: 'remove-instance', text: 'delete from instance where id = $1' };
 
+/** Processes with a heartbeat in the last half minute. */
+export const RUNNING = `
+  select role, version from instance where last_seen_at > jobferry_now() - interval '30 s' order by id`;
+
 export async function removeInstance(db: Database, id: string): Promise<void> {
   await db.query(REMOVE, [id]);
 }

@@ -1,17 +1,18 @@
 import type {
   IndexFacts,
   LagFacts,
-  ProcessFacts,
   SequenceFacts,
   SettingFacts,
   TableFacts,
   VacuumFacts,
 } from '../../domain/doctor.ts';
+import type { RunningProcess } from '../../domain/release.ts';
 import type { ReplicationFacts } from '../../domain/replication.ts';
 import { type Database, sqlStateOf } from '../connection/database.ts';
 import { DISK_FULL } from '../connection/full-disk.ts';
 import { SERVER_SETTINGS } from '../connection/preflight.ts';
 import { replicationFacts } from '../connection/replication.ts';
+import { RUNNING } from '../insight/instances.ts';
 import { serviceLags } from '../insight/lags.ts';
 import { operatorsAccountId } from '../operator-account.ts';
 import { ownIndexes } from '../schema/migrations.ts';
@@ -123,10 +124,8 @@ export async function isDiskFull(db: Database): Promise<boolean> {
 }
 
 /** @returns the processes that sent a heartbeat in the last half minute */
-export function processFacts(db: Database): Promise<ProcessFacts[]> {
-  return db.query<ProcessFacts & Record<string, unknown>>(
-    `select role, version from instance where last_seen_at > jobferry_now() - interval '30 s' order by id`,
-  );
+export function processFacts(db: Database): Promise<RunningProcess[]> {
+  return db.query<RunningProcess & Record<string, unknown>>(RUNNING);
 }
 
 function only<Row>(row: Row | null): Row {

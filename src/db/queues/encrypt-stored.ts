@@ -158,7 +158,11 @@ const NEEDED: Statement = {
       from (select name from queue where payloads_encrypted and deleted_at is null order by id limit 1) q`,
 };
 
-async function assertKeys(db: Database, { retentionMs, lifetimeMs }: Periods): Promise<void> {
+/**
+ * Checks that the process has all keys that it needs.
+ * @throws Error with a message for the operator when one is missing
+ */
+export async function assertKeys(db: Database, { retentionMs, lifetimeMs }: Periods): Promise<void> {
   for (const { key_id: keyId, why } of await db.query<NeededKey & Record<string, unknown>>(NEEDED, [
     retentionMs,
     lifetimeMs,

@@ -1,7 +1,16 @@
 import type pg from 'pg';
+import {
+  isNews,
+  type Release,
+  type SchemaFacts,
+  type Standing,
+  standingOf,
+  startRefusal,
+} from '../../domain/release.ts';
 import { type Address, createClient } from '../connection/address.ts';
 import { KEEP_ALIVE, UNLIMITED } from '../connection/keep-alive.ts';
 import { applyMigrations, finishedMigrations, type MigrationLog, ownMigrations, type Queryable } from './migrations.ts';
+import { noteRelease, OWN_RELEASE, refuseWhileOlderRun, storedRelease } from './release.ts';
 import { applyFunctions, ownFunctions, type StoredFunctions, storedFunctions } from './sql-functions.ts';
 
 interface MigrateOptions {
@@ -9,6 +18,17 @@ interface MigrateOptions {
   log: MigrationLog;
   /** Further migrations under the same lock: the wake-ups' schema belongs to the worker, not to this folder. */
   afterMigrations?: () => Promise<void>;
+  /** For processes that serve: if a later release has migrated the database, they may run beside it. */
+  mayRunBeside?: boolean;
+  /** That of this build, except in tests. */
+  release?: Release;
+}
+
+interface Migrated {
+  /** Names of the migrations that were applied. */
+  applied: string[];
+  /** The later release that has migrated the database, if this process runs beside it: then nothing was done. */
+  beside?: string;
 }
 
 /** `newer`: a later version of Jobferry has migrated this database or replaced its functions. */
@@ -20,10 +40,11 @@ const MIGRATION_LOCK = 0x6a666d;
 /**
  * Brings the database to the schema and the SQL functions of this version. Processes that start together wait for the
  * first.
- * @returns the names of the migrations that were applied
- * @throws Error when the database is of a later version, or a migration fails
+ * @throws Error when the database is of a later version, or processes run that may not run beside this one, or a migration
+ *   fails
  */
-export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
+export async function migrate(options: MigrateOptions): Promise<Migrated> {
+  const { log, release = OWN_RELEASE } = options;
   // Not the pool of the process: its statements may take seconds only, a migration minutes.
   const lock = createClient(options.url, {
     application_name: 'jobferry migrate',
@@ -33,14 +54,14 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   lock.on('error', () => undefined); // the running statement fails, which is enough
   await lock.connect();
   try {
-    await takeLock(lock, options.log);
+    await takeLock(lock, log);
     const before = await compare(lock);
-    if (before.later.length > 0) {
-      const later = before.later.join(', ');
-      throw new Error(`the database was migrated by a later version of Jobferry (${later}): run that version`);
+    const standing = standingOf(release.version, before);
+    if (standing === 'beside' && before.release !== null && options.mayRunBeside === true) {
+      return { applied: [], beside: before.release.version };
     }
-    const applied = await applyMigrations(lock, options);
-    if (!hasOwn(before.functions)) await replaceFunctions(lock, before.functions, options.log);
+    if (standing !== 'own') throw new Error(startRefusal(release.version, before));
+    const applied = await bringUp(lock, before, { ...options, release });
     await options.afterMigrations?.();
     return { applied };
   } finally {
@@ -48,19 +69,45 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   }
 }
 
+async function bringUp(
+  client: pg.Client,
+  before: Comparison,
+  { url, log, release }: MigrateOptions & { release: Release },
+): Promise<string[]> {
+  const isCurrent = before.isMigrated && hasOwn(before.functions);
+  if (isCurrent && !isNews(release, before.release)) return [];
+  if (before.isBegun) await refuseWhileOlderRun(client, release);
+  const note = () => noteRelease(client, release, before.release);
+  const applied = await applyMigrations(client, { url, log, inEach: note });
+  if (!hasOwn(before.functions)) await replaceFunctions(client, before.functions, log, note);
+  await note();
+  return applied;
+}
+
 /**
  * Compares the database with the migrations and the SQL functions of this version.
  * @throws the error of the query
  */
 export async function schemaState(database: Queryable): Promise<SchemaState> {
-  const { later, isMigrated, functions } = await compare(database);
-  if (later.length > 0) return 'newer';
-  return isMigrated && hasOwn(functions) ? 'current' : 'behind';
+  return (await schemaReport(database)).state;
 }
 
-interface Comparison {
-  /** Migrations and functions that only a later version can have applied. */
-  later: string[];
+export interface SchemaReport extends SchemaFacts {
+  state: SchemaState;
+  standing: Standing;
+}
+
+/** The same, with the release of the database. @throws the error of the query */
+export async function schemaReport(database: Queryable, { version } = OWN_RELEASE): Promise<SchemaReport> {
+  const { later, release, isMigrated, functions } = await compare(database);
+  const standing = standingOf(version, { release, later });
+  if (later.length > 0) return { state: 'newer', standing, release, later };
+  return { state: isMigrated && hasOwn(functions) ? 'current' : 'behind', standing, release, later };
+}
+
+interface Comparison extends SchemaFacts {
+  /** Whether the first migration is there. */
+  isBegun: boolean;
   /** Whether no migration is missing. */
   isMigrated: boolean;
   functions: StoredFunctions | null;
@@ -70,9 +117,11 @@ async function compare(database: Queryable): Promise<Comparison> {
   const names = ownMigrations();
   const finished = await finishedMigrations(database);
   const later = [...finished].filter((name) => !names.includes(name));
-  const functions = finished.has(names[0] ?? '') ? await storedFunctions(database) : null;
+  const isBegun = finished.has(names[0] ?? '');
+  const functions = isBegun ? await storedFunctions(database) : null;
+  const release = await storedRelease(database, finished);
   if (functions !== null && functions.version > ownFunctions().version) later.push(`functions ${functions.version}`);
-  return { later, isMigrated: names.every((name) => finished.has(name)), functions };
+  return { later, release, isBegun, isMigrated: names.every((name) => finished.has(name)), functions };
 }
 
 /**
@@ -84,8 +133,13 @@ function hasOwn(functions: StoredFunctions | null): boolean {
   return functions?.version === version && functions.hash === hash;
 }
 
-async function replaceFunctions(client: pg.Client, before: StoredFunctions | null, log: MigrationLog): Promise<void> {
-  await applyFunctions(client, ownFunctions());
+async function replaceFunctions(
+  client: pg.Client,
+  before: StoredFunctions | null,
+  log: MigrationLog,
+  afterwards: () => Promise<void>,
+): Promise<void> {
+  await applyFunctions(client, ownFunctions(), afterwards);
   const { version, hash } = ownFunctions();
   log.info({ version, hash, before: before?.version ?? null }, 'SQL functions replaced');
 }

@@ -95,6 +95,8 @@ interface ApplyOptions {
   log: MigrationLog;
   /** `prisma/migrations`, or a copy of it. */
   folder?: string;
+  /** Runs in the transaction of each migration, after it. */
+  inEach?: () => Promise<void>;
 }
 
 /**
@@ -105,7 +107,7 @@ interface ApplyOptions {
  */
 export async function applyMigrations(
   client: pg.Client,
-  { url, log, folder = FOLDER }: ApplyOptions,
+  { url, log, folder = FOLDER, inEach }: ApplyOptions,
 ): Promise<string[]> {
   const finished = await finishedMigrations(client);
   const missing = namesIn(folder).filter((name) => !finished.has(name));
@@ -116,7 +118,7 @@ export async function applyMigrations(
     if (!(await hasHistory(client))) await beginHistory(client, missing[0]);
     await giveUpInterrupted(client, missing, log);
     for (const name of missing) {
-      const apply = () => applyMigration(client, name, join(folder, name, 'migration.sql'));
+      const apply = () => applyMigration(client, name, join(folder, name, 'migration.sql'), inEach);
       const startedAt = new Date();
       await untilLocked(client, { watcher, log, migration: name }, apply).catch(async (error: unknown) => {
         const failure = failureOf(name, error);
@@ -160,7 +162,12 @@ async function giveUpInterrupted(client: pg.Client, names: readonly string[], lo
   }
 }
 
-async function applyMigration(client: pg.Client, name: string, file: string): Promise<void> {
+async function applyMigration(
+  client: pg.Client,
+  name: string,
+  file: string,
+  afterwards?: () => Promise<void>,
+): Promise<void> {
   const script = readFileSync(file, 'utf8');
   const id = randomUUID();
   await inTransaction(client, async () => {
@@ -171,6 +178,7 @@ async function applyMigration(client: pg.Client, name: string, file: string): Pr
       [id, checksumOf(script), name],
     );
     await client.query(script);
+    await afterwards?.();
     await client.query(
       'update _prisma_migrations set finished_at = clock_timestamp(), applied_steps_count = 1 where id = $1',
       [id],

@@ -66,8 +66,13 @@ export async function storedFunctions(database: Queryable): Promise<StoredFuncti
 /**
  * Replaces the functions of the database by these: all of them, or after an error none. Running processes use them from
  * their next statement on. The caller holds the lock of migrations, since two replacements at once would fail.
+ * @param afterwards runs in the same transaction
  */
-export async function applyFunctions(client: pg.Client, { version, hash, files }: FunctionSet): Promise<void> {
+export async function applyFunctions(
+  client: pg.Client,
+  { version, hash, files }: FunctionSet,
+  afterwards?: () => Promise<void>,
+): Promise<void> {
   let current = 'versions';
   await inTransaction(client, async () => {
     // A file may call functions of files that come after it.
@@ -81,6 +86,7 @@ export async function applyFunctions(client: pg.Client, { version, hash, files }
        on conflict (version) do update set hash = excluded.hash, applied_at = excluded.applied_at`,
       [version, hash],
     );
+    await afterwards?.();
   }).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`SQL functions ${version} failed in ${current}, the database keeps those that it had: ${reason}`, {

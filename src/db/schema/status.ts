@@ -1,4 +1,6 @@
+import type { Release } from '../../domain/release.ts';
 import { finishedMigrations, hasHistory, ownMigrations, type Queryable } from './migrations.ts';
+import { OWN_RELEASE, storedRelease } from './release.ts';
 import { ownFunctions, type StoredFunctions, storedFunctions } from './sql-functions.ts';
 
 /**
@@ -20,8 +22,8 @@ export interface MigrationStatus {
 export interface SchemaStatus {
   migrations: MigrationStatus[];
   /** The last applied migration and the version of the SQL functions; null in a database without them. */
-  database: { migration: string | null; functions: StoredFunctions | null };
-  program: { migration: string | null; functions: StoredFunctions };
+  database: { migration: string | null; functions: StoredFunctions | null; release: Release | null };
+  program: { migration: string | null; functions: StoredFunctions; release: Release };
 }
 
 interface Try {
@@ -40,11 +42,12 @@ export async function schemaStatus(database: Queryable): Promise<SchemaStatus> {
   const names = [...new Set([...own, ...finished])].sort();
   const migrations = names.map((name) => statusOf(name, { own, finished, tries }));
   const functions = finished.has(own[0] ?? '') ? await storedFunctions(database) : null;
+  const release = await storedRelease(database, finished);
   const { version, hash } = ownFunctions();
   return {
     migrations,
-    database: { migration: [...finished].sort().at(-1) ?? null, functions },
-    program: { migration: own.at(-1) ?? null, functions: { version, hash } },
+    database: { migration: [...finished].sort().at(-1) ?? null, functions, release },
+    program: { migration: own.at(-1) ?? null, functions: { version, hash }, release: OWN_RELEASE },
   };
 }
 

@@ -16,6 +16,7 @@ import {
   removingRows,
 } from '../../db/operator/deletion.ts';
 import { aloneDeleting } from '../../db/operator/deletion-turn.ts';
+import { schemaReport } from '../../db/schema/migrate.ts';
 import type { Actor } from '../../domain/audit.ts';
 
 /** A publish that began before its queue was marked has ended by then: statements have 4.5 s. */
@@ -82,6 +83,7 @@ async function finish(
     await removeQueues(db, deletion, quietMs, all);
     for (const batches of removingRows(db, deletion)) await all(batches);
     assertAlone(deletion, isAlone);
+    await assertKnown(db, deletion);
     await finishDeletion(db, actor, deletion);
     const receipt = await findReceipt(db, deletion.accountId);
     if (receipt === null || receipt.requestedAt.getTime() !== deletion.requestedAt.getTime()) {
@@ -98,6 +100,16 @@ function assertAlone({ accountId }: Deletion, isAlone: () => boolean): void {
   if (isAlone()) return;
   throw new DeletionError(
     `the database ended the connection that keeps others from deleting account ${accountId} at the same time: run the command again`,
+  );
+}
+
+/** A later release may have tables with rows of the account that this one would leave behind. */
+async function assertKnown(db: Database, { accountId }: Deletion): Promise<void> {
+  const { later, release } = await schemaReport(db.pool);
+  if (later.length === 0) return;
+  throw new DeletionError(
+    `a later release of Jobferry (${release?.version ?? later.join(', ')}) has migrated the database meanwhile: ` +
+      `finish the deletion of account ${accountId} with the command of that release`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, DatabaseLog } from '../../db/connection/database.ts';
 import { isWritable } from '../../db/connection/server.ts';
-import { schemaState } from '../../db/schema/migrate.ts';
+import type { ReleaseWatch } from './release-watch.ts';
 
 /** Lifetime of a cached answer in milliseconds. `/readyz` needs no API key, so any client may request it very often. */
 const CACHE_MS = 1000;
@@ -20,6 +20,7 @@ interface Readiness {
 interface ReadinessOptions {
   db: Database;
   log: DatabaseLog & { info(fields: object, message: string): void };
+  release: Pick<ReleaseWatch, 'check' | 'refusal'>;
   /** Why the worker of this process cannot deliver; null when it can, undefined without a worker. */
   workerProblem(): string | null | undefined;
 }
@@ -31,7 +32,7 @@ interface ReadinessOptions {
  * from refused writes only, so a process without requests would forget it, come back, and be taken out again. What its worker
  * cannot do meanwhile has the same cause.
  */
-export function createReadiness({ db, log, workerProblem }: ReadinessOptions): () => Promise<Readiness> {
+export function createReadiness({ db, log, release, workerProblem }: ReadinessOptions): () => Promise<Readiness> {
   let checkedAt = Number.NEGATIVE_INFINITY;
   let answer: Promise<Readiness>;
   let wasReady = true;
@@ -39,7 +40,7 @@ export function createReadiness({ db, log, workerProblem }: ReadinessOptions): (
   let running: Promise<Record<string, string>> | null = null;
 
   async function check(): Promise<Readiness> {
-    running ??= checkDatabase(db).finally(() => {
+    running ??= checkDatabase(db, release).finally(() => {
       running = null;
     });
     const noAnswer = sleep(ANSWER_MS, null, { ref: false });
@@ -70,11 +71,12 @@ export function createReadiness({ db, log, workerProblem }: ReadinessOptions): (
   };
 }
 
-async function checkDatabase(db: Database): Promise<Record<string, string>> {
+async function checkDatabase(db: Database, release: ReadinessOptions['release']): Promise<Record<string, string>> {
   try {
-    const [writable, state] = await Promise.all([isWritable(db), schemaState(db.pool)]);
-    // A newer version may already have migrated the database while it replaces this one.
-    return { database: writable ? 'ok' : 'read-only', schema: state === 'behind' ? 'not migrated' : 'ok' };
+    const [writable, { state }] = await Promise.all([isWritable(db), release.check()]);
+    // The next release may already have migrated the database while it replaces this one.
+    const schema = release.refusal ?? (state === 'behind' ? 'not migrated' : 'ok');
+    return { database: writable ? 'ok' : 'read-only', schema };
   } catch {
     return { database: db.refusal ?? 'not reachable' };
   }

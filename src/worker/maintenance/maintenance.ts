@@ -5,6 +5,7 @@ import type { Periods } from '../../domain/periods.ts';
 import type { ChangeFeed } from '../../live/live.ts';
 import type { Logger } from '../../log.ts';
 import { type Repeated, repeat } from '../../pacing/repeat.ts';
+import type { ReleaseWatch } from '../../services/server/release-watch.ts';
 import type { BulkActions } from '../bulk/actions.ts';
 import type { Liveness } from '../lease/liveness.ts';
 import { DeadWorkers } from './dead-workers.ts';
@@ -19,6 +20,7 @@ export interface MaintenanceParts {
   liveness: Liveness;
   changes: ChangeFeed;
   clock: ClockWatch;
+  release: Pick<ReleaseWatch, 'knowsAll'>;
   periods: Periods;
   retentionSweepMs: number;
   deadlines: Deadlines;
@@ -61,9 +63,9 @@ export class Maintenance {
 
   constructor(parts: MaintenanceParts) {
     this.#parts = parts;
-    const { db, log, clock, periods, retentionSweepMs } = parts;
+    const { db, log, clock, release, periods, retentionSweepMs } = parts;
     this.#reconciler = new Reconciler(parts);
-    this.#sweeper = new Sweeper(db, log, { clock, periods, everyMs: retentionSweepMs });
+    this.#sweeper = new Sweeper(db, log, { clock, release, periods, everyMs: retentionSweepMs });
     this.#searchIndexing = new SearchIndexing(db, log, parts.isDelivering);
   }
 

@@ -16,6 +16,7 @@ import {
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../db/retention/sweep-turn.ts';
 import type { Periods } from '../../domain/periods.ts';
 import type { Logger } from '../../log.ts';
+import type { ReleaseWatch } from '../../services/server/release-watch.ts';
 
 /** Rows per sweep that are checked again and stay. A million such rows take fifty sweeps. */
 const MAX_RECHECKED = 20_000;
@@ -25,12 +26,14 @@ export type SweptCounts = Record<SweptById | SweptByTime | 'queues', number>;
 /**
  * The retention sweep removes rows that have ended and are past retention, and the rows that depend on them
  * (docs/decisions/0018). One process sweeps at a time. A sweep works in batches. It ends between two batches when the
- * process stops or the database's clock is no longer trusted, and the next sweep continues there.
+ * process stops, the database's clock is no longer trusted, or a later release has migrated the database, whose processes
+ * know all that depends on a row. The next sweep continues there.
  */
 export class Sweeper {
   readonly #db: Database;
   readonly #log: Logger;
   readonly #clock: Pick<ClockWatch, 'now'>;
+  readonly #release: Pick<ReleaseWatch, 'knowsAll'>;
   readonly #periods: Periods;
   readonly #everyMs: number;
   #stopped = false;
@@ -39,11 +42,17 @@ export class Sweeper {
   constructor(
     db: Database,
     log: Logger,
-    options: { clock: Pick<ClockWatch, 'now'>; periods: Periods; everyMs: number },
+    options: {
+      clock: Pick<ClockWatch, 'now'>;
+      release: Pick<ReleaseWatch, 'knowsAll'>;
+      periods: Periods;
+      everyMs: number;
+    },
   ) {
     this.#db = db;
     this.#log = log;
     this.#clock = options.clock;
+    this.#release = options.release;
     this.#periods = options.periods;
     this.#everyMs = options.everyMs;
   }
@@ -89,7 +98,7 @@ export class Sweeper {
 
   /** @returns the database time for the next batch, in milliseconds; null when no further batch may start */
   #now(): number | null {
-    return this.#stopped || !this.#isAlone() ? null : this.#clock.now();
+    return this.#stopped || !this.#isAlone() || !this.#release.knowsAll ? null : this.#clock.now();
   }
 
   async #byId(what: SweptById, removed: SweptCounts): Promise<void> {

@@ -59,5 +59,6 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   follower: 'positions of background work in this database',
   job_search: 'made again from the payloads',
   schema_functions: 'made by each start',
+  schema_release: 'made by each start; the header has the release',
   _prisma_migrations: 'made by each start; the header has the names',
 };

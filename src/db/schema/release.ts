@@ -1,0 +1,49 @@
+import type pg from 'pg';
+import { isNews, migrationRefusal, olderThan, type Release, type RunningProcess } from '../../domain/release.ts';
+import { OLDEST_BESIDE, VERSION } from '../../version.ts';
+import { RUNNING } from '../insight/instances.ts';
+import type { Queryable } from './migrations.ts';
+
+/** Which release migrated the database last, and the oldest one that may run beside it (docs/decisions/0039). */
+
+/** The migration with the table. A database without it was migrated by earlier builds only. */
+const SINCE = '20261123130000_schema_release';
+
+export const OWN_RELEASE: Release = { version: VERSION, oldestBeside: OLDEST_BESIDE };
+
+/**
+ * @param finished the migrations that the database has
+ * @returns null in a database that was migrated by builds before this table, or never
+ */
+export async function storedRelease(database: Queryable, finished: ReadonlySet<string>): Promise<Release | null> {
+  if (!finished.has(SINCE)) return null;
+  const { rows } = await database.query<Release>(
+    'select version, oldest_beside as "oldestBeside" from schema_release where is_only_row',
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * Stores the release, unless that of the database is later. It runs in each transaction that changes the schema, so a
+ * process that finds something later also finds whose it is. The caller holds the lock of migrations.
+ */
+export async function noteRelease(client: pg.Client, release: Release, before: Release | null): Promise<void> {
+  if (!isNews(release, before)) return;
+  const { rows } = await client.query<{ present: boolean }>(
+    `select to_regclass('schema_release') is not null as present`,
+  );
+  if (rows[0]?.present !== true) return;
+  await client.query(
+    `insert into schema_release (version, oldest_beside) values ($1, $2)
+     on conflict (is_only_row) do update
+        set version = excluded.version, oldest_beside = excluded.oldest_beside, noted_at = excluded.noted_at`,
+    [release.version, release.oldestBeside],
+  );
+}
+
+/** @throws Error while processes run that may not run beside this release. The first migration has to be there. */
+export async function refuseWhileOlderRun(database: Queryable, release: Release): Promise<void> {
+  const { rows } = await database.query<RunningProcess>(RUNNING);
+  const older = olderThan(rows, release.oldestBeside);
+  if (older.length > 0) throw new Error(migrationRefusal(older, release));
+}

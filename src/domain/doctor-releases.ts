@@ -1,0 +1,67 @@
+import { type Finding, ok, orOk, problem, warning } from './doctor.ts';
+import { olderThan, oldestBeside, processesInWords, type Release, type RunningProcess } from './release.ts';
+
+/** What `doctor` makes of the releases of the database and of the processes that use it. */
+
+/** @param own of this command */
+export function judgeSchema(
+  { state, release }: { state: 'current' | 'behind' | 'newer'; release: Release | null },
+  own: Release,
+): Finding[] {
+  const check = 'schema';
+  const mark = release === null ? '' : `; the oldest release that may run beside it is ${release.oldestBeside}`;
+  if (state === 'behind')
+    return [problem(check, 'migrations or SQL functions of this version are missing', 'run: jobferry migrate')];
+  if (state === 'newer') {
+    return [
+      problem(
+        check,
+        `the database was migrated by a later version of Jobferry${release === null ? '' : `, ${release.version}`}${mark}`,
+        'run doctor, and all processes, of that version',
+      ),
+    ];
+  }
+  return [ok(check, `migrations and SQL functions are those of this version, ${own.version}${mark}`)];
+}
+
+/** @param processes those that were seen in the last half minute */
+export function hasWorker(processes: readonly RunningProcess[]): boolean {
+  return processes.some(({ role }) => role !== 'api');
+}
+
+/**
+ * @param processes those that were seen in the last half minute
+ * @param own of this command
+ * @param stored of the database
+ */
+export function judgeFleet(processes: readonly RunningProcess[], own: Release, stored: Release | null): Finding[] {
+  const check = 'fleet';
+  const { version } = own;
+  const versions = [...new Set(processes.map((one) => one.version))].sort();
+  const found: Finding[] = [];
+  if (!hasWorker(processes))
+    found.push(problem(check, 'no worker is running: nothing is delivered', 'start: jobferry serve --role worker'));
+  if (!processes.some(({ role }) => role !== 'worker'))
+    found.push(problem(check, 'no API is running', 'start: jobferry serve --role api'));
+  const oldest = oldestBeside(own, stored);
+  const older = olderThan(processes, oldest);
+  if (older.length > 0) {
+    const what = `processes of ${processesInWords(older)} are running, which may not run beside this version`;
+    found.push(problem(check, what, `upgrade them to ${oldest} or later, or stop them; no migration begins before`));
+  } else if (versions.length > 1)
+    found.push(warning(check, `processes of the versions ${versions.join(', ')} are running`, 'finish the upgrade'));
+  if (older.length === 0 && versions.length === 1 && versions[0] !== version) {
+    found.push(
+      warning(
+        check,
+        `the processes have version ${versions[0]}, and this command ${version}`,
+        'run the command of their version',
+      ),
+    );
+  }
+  return orOk(
+    found,
+    check,
+    `${processes.length} ${processes.length === 1 ? 'process' : 'processes'} of version ${version}`,
+  );
+}

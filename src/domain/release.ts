@@ -1,0 +1,114 @@
+/** Which releases of Jobferry may run on one database (docs/decisions/0039). */
+
+/** A release, and the oldest release whose processes may run on a database that it has migrated. */
+export interface Release {
+  /** Three numbers, such as `1.2.3`. */
+  version: string;
+  oldestBeside: string;
+}
+
+/** What a process knows of the database that it uses. */
+export interface SchemaFacts {
+  /** The release that migrated the database last; null if the database does not say. */
+  release: Release | null;
+  /** Names of migrations and SQL functions that the process does not know. */
+  later: readonly string[];
+}
+
+/**
+ * `own`: the process knows the whole schema. `beside`: a later release has migrated the database, and this one may run on it.
+ * `too_old`: a later release has, and this one may not. `unknown`: the database does not say that this one may.
+ */
+export type Standing = 'own' | 'beside' | 'too_old' | 'unknown';
+
+/** @returns whether `version` is an earlier release than `than`; a text that is no version is earlier than all */
+export function isEarlier(version: string, than: string): boolean {
+  const [one, other] = [numbersOf(version), numbersOf(than)];
+  const at = one.findIndex((number, index) => number !== other[index]);
+  return at >= 0 && (one[at] ?? 0) < (other[at] ?? 0);
+}
+
+function numbersOf(version: string): number[] {
+  const [, ...numbers] = /^(\d+)\.(\d+)\.(\d+)\b/.exec(version) ?? ['', -1, -1, -1];
+  return numbers.map(Number);
+}
+
+/** @param version of the process */
+export function standingOf(version: string, { release, later }: SchemaFacts): Standing {
+  if (release !== null && isEarlier(version, release.oldestBeside)) return 'too_old';
+  if (later.length === 0) return 'own';
+  return release !== null && isEarlier(version, release.version) ? 'beside' : 'unknown';
+}
+
+/** @returns whether the database has to be told that this release has migrated it */
+export function isNews(own: Release, stored: Release | null): boolean {
+  if (stored === null || isEarlier(stored.version, own.version)) return true;
+  return stored.version === own.version && stored.oldestBeside !== own.oldestBeside;
+}
+
+/** Why a process of `version` does not start on a database, in words for its operator. */
+export function startRefusal(version: string, { release, later }: SchemaFacts): string {
+  const standing = standingOf(version, { release, later });
+  const unknown = later.join(', ');
+  if (release === null) {
+    return `the database was migrated by a later version of Jobferry (${unknown}), and this is ${version}: run that version`;
+  }
+  if (standing === 'too_old') {
+    return `${tooOld(version, release)}: run ${release.version}`;
+  }
+  if (standing === 'beside') {
+    return (
+      `the database was migrated by a later version of Jobferry, ${release.version} (${unknown}), and this is ${version}: ` +
+      'only `serve` runs beside it, so run this command of that version'
+    );
+  }
+  return (
+    `the database was migrated by a later version of Jobferry (${unknown}), another build of ${release.version}, ` +
+    `and this is ${version}: run that build`
+  );
+}
+
+export function tooOld(version: string, release: Release): string {
+  return (
+    `the database is of release ${release.version}, and the oldest release that may run beside it is ` +
+    `${release.oldestBeside}: this is ${version}`
+  );
+}
+
+/** A process that has sent a heartbeat lately. */
+export interface RunningProcess {
+  role: string;
+  version: string;
+}
+
+/** @returns the oldest release whose processes may run on a database both before and after this program migrates it */
+export function oldestBeside(own: Release, stored: Release | null): string {
+  if (stored === null || isEarlier(stored.oldestBeside, own.oldestBeside)) return own.oldestBeside;
+  return stored.oldestBeside;
+}
+
+export function olderThan<P extends RunningProcess>(processes: readonly P[], oldest: string): P[] {
+  return processes.filter(({ version }) => isEarlier(version, oldest));
+}
+
+const ROLES: Readonly<Record<string, string>> = { all: 'API and worker', api: 'API', worker: 'worker' };
+
+/** @returns such as `release 0.1.0 (2 API, 1 worker)` */
+export function processesInWords(processes: readonly RunningProcess[]): string {
+  const versions = [...new Set(processes.map(({ version }) => version))].sort((a, b) => (isEarlier(a, b) ? -1 : 1));
+  const parts = versions.map((version) => {
+    const roles = processes.filter((one) => one.version === version).map(({ role }) => ROLES[role] ?? role);
+    const counted = [...new Set(roles)].sort().map((role) => `${roles.filter((one) => one === role).length} ${role}`);
+    return `release ${version} (${counted.join(', ')})`;
+  });
+  return parts.join(' and ');
+}
+
+/** Why a database is not migrated while processes run that may not run on it afterwards. */
+export function migrationRefusal(older: readonly RunningProcess[], { version, oldestBeside }: Release): string {
+  return (
+    `refused: processes of ${processesInWords(older)} run, and ${version} may run beside ${oldestBeside} or later only. ` +
+    `The database is as it was, and they go on. Upgrade them to ${oldestBeside} first, or stop them ` +
+    '(a process that was killed counts for 30 s more)'
+  );
+}
