@@ -18,6 +18,17 @@ const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,2
 
 const TRACEPARENT_LENGTH = 55;
 
+/**
+ * What is stored instead of a trace context that began in Jobferry and is not sampled: most jobs of a service that samples a few,
+ * and nothing but a delivery needs such a context.
+ */
+export const NOT_SAMPLED = '-';
+
+/** @returns the trace context of a job as it was stored, with one made from its id in place of `NOT_SAMPLED` */
+export function traceOfJob(stored: string | null, jobId: string): string | null {
+  return stored === NOT_SAMPLED ? `00-${jobId}${jobId.slice(16)}-${jobId.slice(8)}-00` : stored;
+}
+
 /** The headers of a request by their names in lower case. Node joins equal ones, so two `traceparent` are not well-formed. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 

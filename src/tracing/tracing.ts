@@ -1,8 +1,8 @@
 import { ROOT_CONTEXT, SpanKind, type Tracer, trace } from '@opentelemetry/api';
-import { isSampled } from '../domain/trace.ts';
+import { isSampled, NOT_SAMPLED } from '../domain/trace.ts';
 import type { JobState } from '../domain/transition.ts';
 import { AttemptTrace } from './attempt-trace.ts';
-import { contextOf, operation, Work } from './span.ts';
+import { contextOf, operation, traceIn, Work } from './span.ts';
 
 /** Time limit of `flush`: an exporter that does not reply must not delay the stop for longer. */
 const FLUSH_MS = 2000;
@@ -16,6 +16,13 @@ export interface TracedJob {
   /** Stored trace context of the publish; null if there is none. */
   trace: string | null;
   state: Pick<JobState, 'attempts' | 'deferCount' | 'interruptions'>;
+}
+
+export interface TracedPublish {
+  /** The span; null if the SDK does not record it. */
+  work: Work | null;
+  /** What is stored with the job. */
+  trace: string | null;
 }
 
 /** The reports of a client that end an attempt. */
@@ -35,14 +42,16 @@ export class Tracing {
   }
 
   /** @param from trace context of the request; null if there is none */
-  startPublish(account: { id: string }, queueName: string, from: string | null): Work {
+  startPublish(account: { id: string }, queueName: string, from: string | null): TracedPublish {
     const attributes = {
       ...operation('publish', 'send'),
       'messaging.destination.name': queueName,
       'jobferry.account.id': account.id,
     };
     const options = { kind: SpanKind.PRODUCER, attributes };
-    return new Work(this.#tracer.startSpan(`publish ${queueName}`, options, contextOf(from)));
+    const span = this.#tracer.startSpan(`publish ${queueName}`, options, contextOf(from));
+    if (span.isRecording()) return { work: new Work(span), trace: traceIn(span) };
+    return { work: null, trace: from === null ? NOT_SAMPLED : traceIn(span) };
   }
 
   /**

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { partsOf, traceFrom, traceHeaders, traceIdOf, traceOf } from '../../src/domain/trace.ts';
+import {
+  isSampled,
+  NOT_SAMPLED,
+  partsOf,
+  traceFrom,
+  traceHeaders,
+  traceIdOf,
+  traceOf,
+  traceOfJob,
+} from '../../src/domain/trace.ts';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN_ID = '00f067aa0ba902b7';
@@ -54,6 +63,15 @@ describe('the trace context of a request', () => {
     expect(stored).toBe(state === '' ? TRACEPARENT : `${TRACEPARENT} ${state}`);
     expect(partsOf(stored ?? '')).toEqual({ traceId: TRACE_ID, spanId: SPAN_ID, flags: 1, state });
     expect(traceFrom(partsOf(stored ?? ''))).toBe(stored);
+  });
+
+  it('is made from the id of the job if it was stored as not sampled', () => {
+    const made = traceOfJob(NOT_SAMPLED, '01a202eee52a0034530834a9') ?? '';
+    expect(made).toBe('00-01a202eee52a0034530834a9530834a9-e52a0034530834a9-00');
+    expect(traceOf({ traceparent: made })).toBe(made);
+    expect(isSampled(made)).toBe(false);
+    expect(traceOfJob(TRACEPARENT, '01a202eee52a0034530834a9')).toBe(TRACEPARENT);
+    expect(traceOfJob(null, '01a202eee52a0034530834a9')).toBeNull();
   });
 
   it('becomes headers again', () => {

@@ -87,6 +87,12 @@ describe('with an SDK', () => {
     await receiver.waitFor(3);
     expect(traceOf(receiver.requests[2])).toMatchObject({ traceId: 'b'.repeat(32), sampled: false });
 
+    // A trace that would begin here tells the receiver the same, by the id of the job.
+    const { id: untraced } = await api.publish(other.name);
+    await receiver.waitFor(4);
+    const traceOfId = `${untraced}${untraced.slice(16)}`;
+    expect(traceOf(receiver.requests[3])).toEqual({ traceId: traceOfId, spanId: untraced.slice(8), sampled: false });
+
     await waitFor(() => traceIdsOf(jobferry, id).length === 2, { message: 'the lines of both attempts' });
     expect(traceIdsOf(jobferry, id)).toEqual([first?.traceId, second?.traceId]);
     expect(collector.spans).toEqual([]);

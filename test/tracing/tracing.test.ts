@@ -11,6 +11,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, it } from 'vitest';
 import { unavailable } from '../../src/domain/errors.ts';
+import { NOT_SAMPLED } from '../../src/domain/trace.ts';
 import { openTracing } from '../../src/tracing/open-tracing.ts';
 import { type TracedJob, Tracing } from '../../src/tracing/tracing.ts';
 
@@ -136,7 +137,7 @@ describe('a publish and a report', () => {
     const parts = setup();
     const publish = parts.tracing.startPublish({ id: 'account-1' }, 'mails', FROM);
     const stored = publish.trace;
-    await publish.until(Promise.resolve('job-1'), (id) => ({ 'messaging.message.id': id }));
+    await publish.work?.until(Promise.resolve('job-1'), (id) => ({ 'messaging.message.id': id }));
     await parts.tracing.startReport('ack', job({}, stored), null).until(Promise.resolve(), () => ({}));
     const [first, second] = parts.spans();
     expect(first?.attributes).toMatchObject({ 'messaging.message.id': 'job-1' });
@@ -145,14 +146,22 @@ describe('a publish and a report', () => {
   });
 
   it('begin a trace without one', () => {
+    const parts = setup();
+    expect(parts.tracing.startPublish({ id: 'a' }, 'mails', null).trace).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  });
+
+  it('leave one character with a job whose trace is not sampled, and the trace of the request if it has one', () => {
     const parts = setup(new AlwaysOffSampler());
-    expect(parts.tracing.startPublish({ id: 'a' }, 'mails', null).trace).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+    expect(parts.tracing.startPublish({ id: 'a' }, 'mails', null)).toEqual({ work: null, trace: NOT_SAMPLED });
+    const given = parts.tracing.startPublish({ id: 'a' }, 'mails', UNSAMPLED);
+    expect(given.work).toBeNull();
+    expect(given.trace).toMatch(new RegExp(`^00-${TRACE_ID}-[0-9a-f]{16}-00$`));
   });
 
   it('fail with the kind of the error, and without its message', async () => {
     const parts = setup();
     const fail = (error: Error) =>
-      parts.tracing.startPublish({ id: 'a' }, 'mails', FROM).until(Promise.reject(error), () => ({}));
+      parts.tracing.startPublish({ id: 'a' }, 'mails', FROM).work?.until(Promise.reject(error), () => ({}));
     await expect(fail(unavailable('the database is away', 'nothing'))).rejects.toThrow('away');
     await expect(fail(new TypeError('a piece of a payload'))).rejects.toThrow('payload');
     const ended = parts.spans().map(({ status, attributes }) => ({ ...status, type: attributes['error.type'] }));

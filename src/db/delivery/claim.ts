@@ -1,3 +1,4 @@
+import { traceOfJob } from '../../domain/trace.ts';
 import type { DeliveryRules, JobState } from '../../domain/transition.ts';
 import { type Cipher, keyIdOf } from '../connection/cipher.ts';
 import type { Database, Statement } from '../connection/database.ts';
@@ -145,7 +146,7 @@ function toClaimedJob(cipher: Cipher, row: ClaimRow): ClaimedJob {
     nextSigningSecret: next === null ? null : cipher.decryptCached(`signing-secret:${queueId}`, next),
     payload: cipher.decrypt(`payload:${queueId}`, row.payload),
     encryptedWith: keyIdOf(row.payload),
-    trace: row.trace_context,
+    trace: traceOfJob(row.trace_context, row.id),
     createdAt: row.created_at,
     scheduledFor: row.scheduled_for,
     state: toJobState({ ...row, status: 'processing', answer_status_code: null }),

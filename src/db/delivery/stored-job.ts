@@ -1,6 +1,7 @@
 import type { JobStatus } from '../../domain/job.ts';
 import type { Periods } from '../../domain/periods.ts';
 import type { AckTimeoutAction, BackoffType, QueueMode } from '../../domain/queue.ts';
+import { traceOfJob } from '../../domain/trace.ts';
 import type { DeliveryRules, JobState } from '../../domain/transition.ts';
 import { isTimeTrusted } from '../connection/clock-watch.ts';
 import type { Database, Statement } from '../connection/database.ts';
@@ -151,7 +152,7 @@ function toStoredJob(db: Database, row: StoredJobRow): StoredJob {
     accountId: row.account_id,
     queueId: row.queue_id,
     token: String(row.claim_token),
-    trace: row.trace_context,
+    trace: traceOfJob(row.trace_context, row.id),
     now: row.now.getTime(),
     state,
     rules: toRules(row),

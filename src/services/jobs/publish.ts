@@ -5,7 +5,7 @@ import { type Account, assertNotSuspended, authorOf } from '../../domain/account
 import { notFound, unavailable } from '../../domain/errors.ts';
 import type { PublishedJob } from '../../domain/job.ts';
 import { Batcher } from '../../pacing/batcher.ts';
-import type { Work } from '../../tracing/span.ts';
+import type { TracedPublish } from '../../tracing/tracing.ts';
 import { type Context, limitReached, planOf } from '../context.ts';
 
 export interface PublishInput {
@@ -62,17 +62,17 @@ export function createPublish(context: Context) {
   // round, other queues cost nothing.
   const encrypting = new Map<string, string>();
 
-  const spanOf = (account: Account, { queueName, trace = null }: Given): Work | null =>
-    context.tracing?.startPublish(account, queueName, trace) ?? null;
+  const traced = (account: Account, { queueName, trace = null }: Given): TracedPublish =>
+    context.tracing?.startPublish(account, queueName, trace) ?? { work: null, trace };
 
-  const itemOf = (account: Account, input: Given, span: Work | null): PublishItem => ({
+  const itemOf = (account: Account, input: Given, { trace }: TracedPublish): PublishItem => ({
     accountId: account.id,
     queue: input.queueName,
     payload: input.payload,
     key: input.idempotencyKey ?? null,
     delayMs: Math.round((input.delay ?? 0) * 1000),
     limit: planOf(context, account).monthlyAttempts,
-    trace: span === null ? input.trace : span.trace,
+    trace,
   });
   const placeOf = ({ accountId, queue }: PublishItem) => `${accountId}/${queue}`;
   const inForm = (plain: PublishItem) => encryptedItem(context.db.cipher, plain, encrypting.get(placeOf(plain)));
@@ -107,9 +107,8 @@ export function createPublish(context: Context) {
     }
   };
 
-  const publishOne = async (account: Account, input: Given, span: Work | null): Promise<Published> => {
+  const publishOne = async (account: Account, plain: PublishItem): Promise<Published> => {
     assertNotSuspended(account);
-    const plain = itemOf(account, input, span);
     // One deadline for all rounds, because the client waits for the last one.
     const giveUpAt = performance.now() + DEADLINE_MS;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -130,9 +129,9 @@ export function createPublish(context: Context) {
      */
     async publish(account: Account, queueName: string, input: PublishInput): Promise<Published> {
       const given = { ...input, queueName };
-      const span = spanOf(account, given);
-      const publishing = publishOne(account, given, span);
-      return span === null ? publishing : span.until(publishing, attributesOf);
+      const span = traced(account, given);
+      const publishing = publishOne(account, itemOf(account, given, span));
+      return span.work === null ? publishing : span.work.until(publishing, attributesOf);
     },
 
     /**
@@ -143,8 +142,8 @@ export function createPublish(context: Context) {
      */
     async publishAudited(account: Account, inputs: readonly Given[]): Promise<(Published | Error)[]> {
       const { db, periods } = context;
-      const spans = inputs.map((input) => spanOf(account, input));
-      const plain = inputs.map((input, n) => itemOf(account, input, spans[n] ?? null));
+      const spans = inputs.map((input) => traced(account, input));
+      const plain = inputs.map((input, n) => itemOf(account, input, spans[n] as TracedPublish));
       const results = plain.map((): Published | Error => unavailable(RACE, 'nothing'));
       const single = inputs.length === 1;
       const send = async (items: PublishItem[]) => {
@@ -159,7 +158,7 @@ export function createPublish(context: Context) {
         const answers = await send(items).catch((error: Error) => {
           // Some jobs are stored by now, so the call has not failed.
           if (round > 0) return error;
-          for (const span of spans) span?.end(error);
+          for (const { work } of spans) work?.end(error);
           throw error;
         });
         open = open.filter(([n, item], index) => {
@@ -172,7 +171,7 @@ export function createPublish(context: Context) {
         });
       }
       for (const [n, result] of results.entries()) {
-        spans[n]?.end(result instanceof Error ? result : attributesOf(result));
+        spans[n]?.work?.end(result instanceof Error ? result : attributesOf(result));
       }
       return results;
     },
