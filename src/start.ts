@@ -175,8 +175,7 @@ function watchClock({ config, log, database: { db }, started }: Foundations): Cl
 
 function watchRelease({ log, database: { db, runsBeside }, started }: Foundations): ReleaseWatch {
   const release = new ReleaseWatch({ db, log, startsBeside: runsBeside });
-  const look = async () => void (await release.check());
-  const checks = repeat(RELEASE_CHECK_MS, log, 'comparing the release of the database', look);
+  const checks = repeat(RELEASE_CHECK_MS, log, 'comparing the release of the database', () => release.look());
   started.add(() => checks.stop());
   return release;
 }

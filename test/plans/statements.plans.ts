@@ -55,6 +55,7 @@ import { deleteQueue, queueName, queueState } from '../../src/db/queues/queues.t
 import * as sweep from '../../src/db/retention/sweep.ts';
 import { inSweepTurn, saveSweepPosition, sweepPosition } from '../../src/db/retention/sweep-turn.ts';
 import { deleteSavedView, saveView } from '../../src/db/saved-views.ts';
+import { presentRelease } from '../../src/db/schema/release.ts';
 import { searchAttempts } from '../../src/db/search/attempts.ts';
 import { countDeadLetters, deadLetterRows } from '../../src/db/search/dead-letters.ts';
 import { errorGroups, errorGroupsAcrossQueues } from '../../src/db/search/error-groups.ts';
@@ -174,6 +175,7 @@ const CASES: Case[] = [
   ['create a link to sign in', 200, () => createSignInLink(db, null, randomBytes(32).toString('hex'), 60_000)],
   ['the account of a link', 20, () => accountOfLink(db, 'f'.repeat(64))],
   ["the operator's account", 20, () => operatorsAccountId(db)],
+  ['the release of the database', 5, () => presentRelease(db)],
   ['how keys of others begin', 100, () => foreignKeyPrefixes(db)],
   ['accounts of queues', 200, () => accountsOfQueues(db, live())],
   ['whether the server takes writes', 0, () => isWritable(db)],

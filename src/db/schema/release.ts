@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { isNews, migrationRefusal, olderThan, type Release, type RunningProcess } from '../../domain/release.ts';
 import { OLDEST_BESIDE, VERSION } from '../../version.ts';
+import type { Database, Statement } from '../connection/database.ts';
 import { RUNNING } from '../insight/instances.ts';
 import type { Queryable } from './migrations.ts';
 
@@ -11,16 +12,24 @@ const SINCE = '20261123130000_schema_release';
 
 export const OWN_RELEASE: Release = { version: VERSION, oldestBeside: OLDEST_BESIDE };
 
+const PRESENT: Statement = {
+  name: 'present-release',
+  text: 'select version, oldest_beside as "oldestBeside" from schema_release where is_only_row',
+};
+
 /**
  * @param finished the migrations that the database has
  * @returns null in a database that was migrated by builds before this table, or never
  */
 export async function storedRelease(database: Queryable, finished: ReadonlySet<string>): Promise<Release | null> {
   if (!finished.has(SINCE)) return null;
-  const { rows } = await database.query<Release>(
-    'select version, oldest_beside as "oldestBeside" from schema_release where is_only_row',
-  );
+  const { rows } = await database.query<Release>(PRESENT.text);
   return rows[0] ?? null;
+}
+
+/** The same for a process that has been started on the database, so that the table is there. */
+export function presentRelease(db: Database): Promise<Release | null> {
+  return db.one<Release & Record<string, unknown>>(PRESENT);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Database, DatabaseLog } from '../../db/connection/database.ts';
 import { type SchemaReport, schemaReport } from '../../db/schema/migrate.ts';
-import { OWN_RELEASE } from '../../db/schema/release.ts';
-import { tooOld } from '../../domain/release.ts';
+import { OWN_RELEASE, presentRelease } from '../../db/schema/release.ts';
+import { type Release, tooOld } from '../../domain/release.ts';
 
 interface ReleaseWatchOptions {
   db: Database;
@@ -19,6 +19,8 @@ export class ReleaseWatch {
   readonly #log: ReleaseWatchOptions['log'];
   #knowsAll: boolean;
   #refusal: string | null = null;
+  /** What `look` has found last. */
+  #seen: Release | null = null;
   readonly #stops: (() => unknown)[] = [];
 
   constructor({ db, log, startsBeside }: ReleaseWatchOptions) {
@@ -41,6 +43,15 @@ export class ReleaseWatch {
   onRefused(stop: () => unknown): void {
     this.#stops.push(stop);
     if (this.#refusal !== null) this.#stop();
+  }
+
+  /** Compares the schema if the release of the database is another one than at the last look. @throws the error of the query */
+  async look(): Promise<void> {
+    const found = await presentRelease(this.#db);
+    const seen = this.#seen;
+    if (found?.version === seen?.version && found?.oldestBeside === seen?.oldestBeside) return;
+    await this.check();
+    this.#seen = found;
   }
 
   /** Compares the schema of the database with that of this process. @throws the error of the query */
