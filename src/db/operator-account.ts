@@ -21,8 +21,9 @@ export const MARK_OPERATORS_ACCOUNT = `
    where id = ${OPERATORS_ACCOUNT} and not exists (select from account where is_operator)
   returning id, name`;
 
-// Both accounts get an entry in the audit log. A suspended account may be about to be deleted: a deletion suspends it first,
-// and this waits for the row.
+// The former account gives the role up first, because an index permits one: that is why the second update reads the first. Both accounts
+// get an entry in the audit log. A suspended account may be about to be deleted: a deletion suspends it first, and this waits
+// for the row.
 const GIVE: Statement = {
   name: 'give-operators-role',
   text: `

@@ -18,11 +18,6 @@ export class Work {
     this.#span = span;
   }
 
-  /** The trace context for what follows from this work. */
-  get trace(): string {
-    return traceIn(this.#span);
-  }
-
   /** Ends the span with the promise. @param attributesOf attributes that are known from the result */
   async until<T>(result: Promise<T>, attributesOf: (result: T) => Attributes): Promise<T> {
     try {

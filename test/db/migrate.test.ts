@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { migrate, schemaState } from '../../src/db/schema/migrate.ts';
+import { migrate, schemaReport } from '../../src/db/schema/migrate.ts';
 import { connect, createTestDatabase } from '../support/database.ts';
 import { openPrismaEngine } from '../support/prisma-engine.ts';
 
@@ -19,9 +19,9 @@ async function emptyDatabase() {
 describe('migrate', () => {
   it('brings an empty database to the present schema, once', async () => {
     const { url, client, own } = await emptyDatabase();
-    expect(await schemaState(client)).toBe('behind');
+    expect((await schemaReport(client)).state).toBe('behind');
     expect(await migrate({ url, log: quiet })).toEqual({ applied: own });
-    expect(await schemaState(client)).toBe('current');
+    expect((await schemaReport(client)).state).toBe('current');
     expect(await migrate({ url, log: quiet })).toEqual({ applied: [] });
   });
 
@@ -60,7 +60,7 @@ describe('migrate', () => {
       `insert into _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
        values ('later', '', '29990101000000_later', now(), 1)`,
     );
-    expect(await schemaState(client)).toBe('newer');
+    expect((await schemaReport(client)).state).toBe('newer');
     let asked = false;
     const afterMigrations = async () => {
       asked = true;
@@ -75,7 +75,7 @@ describe('migrate', () => {
     await client.query('create function jobferry_now() returns integer language sql as $$ select 1 $$');
     const attempt = migrate({ url, log: quiet });
     await expect(attempt).rejects.toThrow(new RegExp(`migration ${own[0]} failed.*"jobferry_now" already exists`));
-    expect(await schemaState(client)).toBe('behind');
+    expect((await schemaReport(client)).state).toBe('behind');
     const left = await client.query(`select from pg_tables where schemaname = 'public' and tablename = 'account'`);
     expect(left.rowCount).toBe(0);
     const [record] = (await client.query('select finished_at, rolled_back_at, logs from _prisma_migrations')).rows;
@@ -83,7 +83,7 @@ describe('migrate', () => {
 
     await client.query('drop function jobferry_now');
     expect(await migrate({ url, log: quiet })).toEqual({ applied: own });
-    expect(await schemaState(client)).toBe('current');
+    expect((await schemaReport(client)).state).toBe('current');
   });
 
   it('leaves tables and views of extensions out of account', async () => {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { migrate, schemaState } from '../../src/db/schema/migrate.ts';
+import { migrate, schemaReport } from '../../src/db/schema/migrate.ts';
 import { applyFunctions, type FunctionSet, ownFunctions, storedFunctions } from '../../src/db/schema/sql-functions.ts';
 import { connect, createTestDatabase } from '../support/database.ts';
 import { DELIVERED, openFixture } from '../support/database-fixture.ts';
@@ -67,7 +67,7 @@ describe('a start', () => {
     const { url, client } = await openDatabase();
     await downgrade(client, marked(1));
     expect(await marks(client)).toEqual({ with: COUNT, without: 0 });
-    expect(await schemaState(client)).toBe('behind');
+    expect((await schemaReport(client)).state).toBe('behind');
 
     const said: object[] = [];
     const log = { ...quiet, info: (fields: object) => said.push(fields) };
@@ -77,22 +77,22 @@ describe('a start', () => {
       { version: own.version, hash: own.hash, before: own.version - 1 },
     ]);
     expect(await marks(client)).toEqual({ with: 0, without: COUNT });
-    expect(await schemaState(client)).toBe('current');
+    expect((await schemaReport(client)).state).toBe('current');
   });
 
   it('replaces the functions of the same version with another text, as an edit leaves them', async () => {
     const { url, client } = await openDatabase();
     await downgrade(client, marked(0));
-    expect(await schemaState(client)).toBe('behind');
+    expect((await schemaReport(client)).state).toBe('behind');
     await migrate({ url, log: quiet });
     expect(await marks(client)).toEqual({ with: 0, without: COUNT });
-    expect(await schemaState(client)).toBe('current');
+    expect((await schemaReport(client)).state).toBe('current');
   });
 
   it('is refused by a database with the functions of a later version, and leaves them', async () => {
     const { url, client } = await openDatabase();
     await applyFunctions(client, marked(-1));
-    expect(await schemaState(client)).toBe('newer');
+    expect((await schemaReport(client)).state).toBe('newer');
     const refusal = `migrated by a later version of Jobferry (functions ${own.version + 1})`;
     await expect(migrate({ url, log: quiet })).rejects.toThrow(refusal);
     expect(await marks(client)).toEqual({ with: COUNT, without: 0 });
@@ -107,7 +107,7 @@ describe('a start', () => {
       /^SQL functions \d+ failed in zzz\.sql, the database keeps those that it had: /,
     );
     expect(await marks(client)).toEqual({ with: 0, without: COUNT });
-    expect(await schemaState(client)).toBe('current');
+    expect((await schemaReport(client)).state).toBe('current');
   });
 });
 

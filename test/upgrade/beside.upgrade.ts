@@ -1,28 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { createGraphQLClient } from '../support/graphql.ts';
-import { type JobferryOptions, startJobferry } from '../support/process.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { KEY, startBuild, workerIdOf } from './build.ts';
 import { Clients } from './clients.ts';
 import { buildEarlier, type EarlierBuild, earlierCommit, presentVersions } from './earlier-build.ts';
-import { type Build, Load } from './load.ts';
+import { Load } from './load.ts';
 
 /** A rolling upgrade: processes of an earlier commit and of this one on one database, under load. */
 
-const KEY = 'key-of-the-bootstrap-account';
 const commit = await earlierCommit();
-
-async function start(options: JobferryOptions): Promise<Build> {
-  const jobferry = await startJobferry({ ...options, readyWithinMs: 60_000 });
-  const { baseUrl } = jobferry;
-  return { jobferry, api: createApi(baseUrl, KEY), graphql: createGraphQLClient(baseUrl, KEY) };
-}
-
-function workerIdOf({ jobferry }: Build): number {
-  return jobferry.logs.find((line) => line.msg === 'worker started')?.workerId as number;
-}
 
 describe(`an earlier build (${commit.slice(0, 10)}) beside the present one`, () => {
   let earlier: EarlierBuild;
@@ -40,7 +27,7 @@ describe(`an earlier build (${commit.slice(0, 10)}) beside the present one`, () 
   it('loses no job and ends none wrongly while the upgrade goes on', async () => {
     const { url: databaseUrl } = await createTestDatabase({ empty: true });
     const env = { BOOTSTRAP_API_KEY: KEY, ENCRYPTION_KEY: randomBytes(32).toString('base64') };
-    const old = await start({ databaseUrl, env, main: earlier.main });
+    const old = await startBuild({ databaseUrl, env, main: earlier.main });
     const load = await Load.open(databaseUrl, old);
 
     const throughOld = new Clients(load, old);
@@ -52,9 +39,9 @@ describe(`an earlier build (${commit.slice(0, 10)}) beside the present one`, () 
     await Clients.waitFor([throughOld], isTaken, 'the earlier build to take the bulk replay');
 
     // For a while, the only workers are of the earlier build.
-    const presentApi = await start({ databaseUrl, env, role: 'api' });
+    const presentApi = await startBuild({ databaseUrl, env, role: 'api' });
     await load.startLaterActions(presentApi, 10);
-    const present = await start({ databaseUrl, env });
+    const present = await startBuild({ databaseUrl, env });
     const both = [old, present];
     const throughPresent = new Clients(load, present);
     await load.switchEncryption(both);

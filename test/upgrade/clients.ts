@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { waitFor } from '../support/wait-for.ts';
-import type { Build, Load } from './load.ts';
+import type { Build } from './build.ts';
+import type { Load } from './load.ts';
 
 /** Clients of one build: they publish, report and replay until they leave. */
 export class Clients {

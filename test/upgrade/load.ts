@@ -1,15 +1,7 @@
-import type { Api, ApiPublished, ApiQueue, PublishBody } from '../support/api.ts';
-import type { GraphQL } from '../support/graphql.ts';
-import type { Jobferry } from '../support/process.ts';
+import type { ApiPublished, ApiQueue, PublishBody } from '../support/api.ts';
 import { waitFor } from '../support/wait-for.ts';
+import type { Build } from './build.ts';
 import { classifyDelivery, isOneOf, Webhook } from './webhook.ts';
-
-/** A running process and its clients. */
-export interface Build {
-  jobferry: Jobferry;
-  api: Api;
-  graphql: GraphQL;
-}
 
 interface Expected {
   queue: QueueName;

@@ -1,45 +1,36 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { VERSION } from '../../src/version.ts';
-import { createApi } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { createGraphQLClient } from '../support/graphql.ts';
 import { makeRelease } from '../support/next-release.ts';
-import { type JobferryOptions, startJobferry } from '../support/process.ts';
+import { KEY, startBuild, workerIdOf } from './build.ts';
 import { Clients } from './clients.ts';
-import { type Build, Load } from './load.ts';
+import { Load } from './load.ts';
 
 /** A crash during a rolling upgrade: a process of this build starts again beside a later release, under load. */
 
-const KEY = 'key-of-the-bootstrap-account';
 const NEXT = `${Number(VERSION.split('.')[0]) + 1}.0.0`;
-
-async function start(options: JobferryOptions): Promise<Build> {
-  const jobferry = await startJobferry({ ...options, readyWithinMs: 60_000 });
-  const { baseUrl } = jobferry;
-  return { jobferry, api: createApi(baseUrl, KEY), graphql: createGraphQLClient(baseUrl, KEY) };
-}
 
 it('loses no job when a process of this release is killed and starts again beside the next one', async () => {
   const main = await makeRelease({ version: NEXT, oldestBeside: VERSION });
   const { url: databaseUrl } = await createTestDatabase({ empty: true });
   const env = { BOOTSTRAP_API_KEY: KEY, ENCRYPTION_KEY: randomBytes(32).toString('base64') };
-  const present = await start({ databaseUrl, env });
+  const present = await startBuild({ databaseUrl, env });
   const load = await Load.open(databaseUrl, present);
   const throughPresent = new Clients(load, present);
   await Clients.more(throughPresent);
-  const next = await start({ databaseUrl, env, main });
+  const next = await startBuild({ databaseUrl, env, main });
   const throughNext = new Clients(load, next);
   await Clients.more(throughPresent, throughNext);
   await throughPresent.leave();
   await present.jobferry.kill('SIGKILL');
 
-  const again = await start({ databaseUrl, env });
+  const again = await startBuild({ databaseUrl, env });
   expect(again.jobferry.logs.some(({ msg }) => msg.includes('runs beside it'))).toBe(true);
   const throughAgain = new Clients(load, again);
   await Clients.more(throughNext, throughAgain);
   await load.switchEncryption([again, next]);
-  const workerId = again.jobferry.logs.find(({ msg }) => msg === 'worker started')?.workerId as number;
+  const workerId = workerIdOf(again);
   const isDelivering = () => (load.webhook.deliveredBy.get(workerId)?.size ?? 0) >= 3;
   await Clients.waitFor([throughNext, throughAgain], isDelivering, 'the process that started again to deliver');
 

@@ -2,7 +2,7 @@ import { isReadOnly } from './connections.ts';
 import type { Database, Statement } from './database.ts';
 
 // The setting is on for a standby, and for a server that was made read-only, by an operator or because of a full disk.
-const WRITABLE: Statement = {
+export const WRITABLE: Statement = {
   name: 'writable',
   text: `select current_setting('transaction_read_only') = 'off' as writable`,
 };

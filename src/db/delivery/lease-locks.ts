@@ -7,6 +7,7 @@ import type { Database, DatabaseLog, Statement } from '../connection/database.ts
 import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 import { notify } from '../connection/notifications.ts';
 import type { OriginGuard } from '../connection/origin.ts';
+import { WRITABLE } from '../connection/server.ts';
 
 /** First key of the advisory locks of worker processes. The second key is the worker number. */
 const LOCK_CLASS = 0x6a66;
@@ -194,9 +195,7 @@ async function canNewSessionWrite(url: Address): Promise<boolean> {
   client.on('error', () => undefined);
   const asked = client
     .connect()
-    .then(() =>
-      client.query<{ writable: boolean }>(`select current_setting('transaction_read_only') = 'off' as writable`),
-    )
+    .then(() => client.query<{ writable: boolean }>(WRITABLE.text))
     .then(({ rows }) => rows[0]?.writable === true)
     .catch(() => false);
   const writable = await Promise.race([asked, sleep(NEW_SESSION_MS, false, { ref: false })]);

@@ -84,20 +84,12 @@ async function bringUp(
   return applied;
 }
 
-/**
- * Compares the database with the migrations and the SQL functions of this version.
- * @throws the error of the query
- */
-export async function schemaState(database: Queryable): Promise<SchemaState> {
-  return (await schemaReport(database)).state;
-}
-
 export interface SchemaReport extends SchemaFacts {
   state: SchemaState;
   standing: Standing;
 }
 
-/** The same, with the release of the database. @throws the error of the query */
+/** Compares the database with the migrations, the SQL functions and the release of this version. @throws the error of the query */
 export async function schemaReport(database: Queryable, { version } = OWN_RELEASE): Promise<SchemaReport> {
   const { later, release, isMigrated, functions } = await compare(database);
   const standing = standingOf(version, { release, later });
