@@ -221,6 +221,13 @@ export function stateMetrics(
       read: () => poolUse().map(({ pool, max }): Sample => [[pool], max]),
     },
     {
+      name: 'jobferry_database_connections_unused',
+      help: 'Connections of this process that have been in use for a second or longer without a statement.',
+      type: 'gauge',
+      labels: ['pool'],
+      read: () => poolUse().map(({ pool, unused }): Sample => [[pool], unused]),
+    },
+    {
       name: 'jobferry_database_waiting',
       help: 'Statements of this process that wait for a connection.',
       type: 'gauge',

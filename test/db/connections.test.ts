@@ -5,6 +5,7 @@ import { Connections } from '../../src/db/connection/connections.ts';
 import { Database, translated } from '../../src/db/connection/database.ts';
 import { FairTurns } from '../../src/db/connection/fair-turns.ts';
 import { OriginGuard } from '../../src/db/connection/origin.ts';
+import { holdOnPurpose, UnusedConnections } from '../../src/db/connection/unused-connections.ts';
 import { SearchBudget } from '../../src/db/search/budget.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startTcpRelay } from '../support/tcp-relay.ts';
@@ -167,6 +168,79 @@ describe('a server that could not be reached for a while', () => {
     await waitFor(() => connections.run({ text: 'select 1' }));
     await waitFor(() => connections.pool.options.max === 3);
     await connections.close();
+  });
+});
+
+describe('a waiter that gives up while the connection opened for it is checked', () => {
+  it('leaves that connection to others', async () => {
+    let checks = 0;
+    const checkEnds: (() => void)[] = [];
+    const guard = {
+      check: async () => {
+        checks += 1;
+        if (checks > 1) await new Promise<void>((resolve) => checkEnds.push(resolve));
+      },
+    };
+    const connections = new Connections(url, 1, log, guard);
+    try {
+      const first = connections.run({ text: 'select pg_sleep(30) as held' }).catch((error: unknown) => error);
+      const end = `select pg_terminate_backend(pid) from pg_stat_activity where query = 'select pg_sleep(30) as held'`;
+      const waiter = connections.run({ text: 'select 1' }).catch((error: unknown) => error);
+      await waitFor(async () => (await admin.query(end)).rowCount === 1);
+      await first;
+      // Its time is over during the check.
+      expect(await waiter).toMatchObject({ kind: 'unavailable', stored: 'nothing' });
+      expect(checks).toBe(2);
+      checkEnds[0]?.();
+      await waitFor(() => connections.pool.idleCount === 1);
+      await connections.run({ text: 'select 1' });
+      expect(connections.use('main')).toMatchObject({ used: 0, waiting: 0 });
+    } finally {
+      for (const end of checkEnds) end();
+      await connections.close();
+    }
+  });
+});
+
+describe('a connection that is in use without a statement', () => {
+  const poolOf = () => new pg.Pool({ connectionString: url, max: 1 });
+
+  it('is counted, closed after the limit, and replaced', async () => {
+    const pool = poolOf();
+    const warnings: string[] = [];
+    const unused = new UnusedConnections(pool, 1500, { warn: (_fields, message) => warnings.push(message) });
+    try {
+      const forgotten = await pool.connect();
+      await forgotten.query('select 1');
+      await waitFor(() => unused.count === 1);
+      const { rows } = await pool.query('select 2 as n');
+      expect(rows).toEqual([{ n: 2 }]);
+      expect([unused.count, warnings.length]).toEqual([0, 1]);
+    } finally {
+      // It would not end while a forgotten connection counts.
+      await pool.end();
+      unused.stop();
+    }
+  });
+
+  it('is not closed while it runs a statement, listens, or is held on purpose', async () => {
+    const pool = new pg.Pool({ connectionString: url, max: 4 });
+    const unused = new UnusedConnections(pool, 1, log);
+    const [running, listening, held, forgotten] = await Promise.all([1, 2, 3, 4].map(() => pool.connect()));
+    if (!running || !listening || !held || !forgotten) throw new Error('no connection');
+    listening.on('notification', () => undefined);
+    holdOnPurpose(held);
+    await admin.query('select pg_advisory_lock(11)');
+    const slow = running.query('select pg_advisory_lock_shared(11)');
+    await waitFor(() => pool.totalCount === 3);
+    expect(unused.count).toBe(0);
+    await admin.query('select pg_advisory_unlock_all()');
+    await slow;
+    listening.removeAllListeners('notification');
+    for (const client of [listening, held]) client.release();
+    await waitFor(() => pool.totalCount === 2);
+    await pool.end();
+    unused.stop();
   });
 });
 

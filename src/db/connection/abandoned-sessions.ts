@@ -44,21 +44,26 @@ export class AbandonedSessions {
     this.#pool = pool;
     this.#address = address;
     this.#log = log;
-    pool.on('connect', (client) => this.#connectedAt.set(client, performance.now()));
     pool.on('release', (error: unknown, client) => {
       // Prisma and graphile-worker release a connection without an error even if they have given up its statement.
       const isHung = (client as { _activeQuery?: unknown })._activeQuery != null;
-      if (error || isHung) this.#add(error, client);
+      if (error || isHung) this.add(error, client);
       if (!error && isHung) void (client as unknown as pg.Client).end().catch(() => undefined);
     });
-    pool.on('error', (error, client) => this.#add(error, client));
+    pool.on('error', (error, client) => this.add(error, client));
   }
 
   stop(): void {
     this.#stopped = true;
   }
 
-  #add(error: unknown, client: object): void {
+  /** Takes note of a new connection, before its first statement. */
+  opened(client: object): void {
+    this.#connectedAt.set(client, performance.now());
+  }
+
+  /** Counts the session of a connection that is closed, unless the server has ended it. */
+  add(error: unknown, client: object): void {
     const pid = (client as { processID?: number | null }).processID;
     const connectedAt = this.#connectedAt.get(client);
     // After a DatabaseError the session has ended, or the server ends it.

@@ -6,6 +6,7 @@ import { type Address, createPool } from './address.ts';
 import type { DatabaseLog } from './database-log.ts';
 import { KEEP_ALIVE } from './keep-alive.ts';
 import type { OriginGuard } from './origin.ts';
+import { UnusedConnections } from './unused-connections.ts';
 
 /**
  * Time limit of every statement of the service. If the database stalls, the caller must receive "unavailable" within 5 s
@@ -21,6 +22,8 @@ const CONNECT_TIMEOUT_MS = 3000;
 const REPLY_TIMEOUT_MS = 4500;
 /** Age from which a connection is replaced because it is read-only: a server that stays so must not get new ones all the time. */
 const RENEW_AFTER_MS = 1000;
+/** A connection that is in use without a statement for this much longer than the longest statement is closed. */
+const UNUSED_FOR_MS = 10_000;
 /** Pause between lines about lost connections of a pool. */
 const LOST_EVERY_MS = 5000;
 
@@ -45,6 +48,8 @@ export interface PoolUse {
   pool: 'main' | 'reading' | 'direct' | 'replica';
   max: number;
   used: number;
+  /** Connections in use for a second or longer without a statement. More than none for long means that one was forgotten. */
+  unused: number;
   idle: number;
   /** Statements that wait for a connection. */
   waiting: number;
@@ -64,6 +69,7 @@ export class Connections {
   readonly waits = new Distribution(SECONDS);
   /** Null behind a pooler, whose sessions are not those of this process. */
   readonly #abandoned: AbandonedSessions | null;
+  readonly #unused: UnusedConnections;
   readonly #isPooled: boolean;
   readonly #usualMs: number;
   /** Time limit of connections whose limit is not the usual one. After a statement it is never below the usual one. */
@@ -87,9 +93,11 @@ export class Connections {
       application_name: 'jobferry',
       types,
       ...(isPooled ? POOLED : { ...KEEP_ALIVE, ...SESSION, statement_timeout: usualMs }),
-      verify: (client, done) => void guard.check(client).then(() => done(), done),
+      // Not `verify`: a caller whose time ends during `verify` would get the connection and never release it.
+      onConnect: (client) => this.#check(client, guard),
     });
     this.#abandoned = isPooled ? null : new AbandonedSessions(this.pool, address, log);
+    this.#unused = new UnusedConnections(this.pool, Math.max(usualMs, STATEMENT_TIMEOUT_MS) + UNUSED_FOR_MS, log);
     // The end of the pool does not wait for the server, which may stop before it has read that a connection is to end.
     let saidAt = Number.NEGATIVE_INFINITY;
     const warn = (err: Error, message: string) => {
@@ -164,14 +172,27 @@ export class Connections {
     return performance.now() - (this.#connectedAt.get(client) ?? 0) >= RENEW_AFTER_MS;
   }
 
+  /** Checks a new connection before any caller gets it. */
+  async #check(client: pg.ClientBase, guard: Pick<OriginGuard, 'check'>): Promise<void> {
+    this.#abandoned?.opened(client);
+    try {
+      await guard.check(client as pg.Client);
+    } catch (error) {
+      // The pool closes the connection without an event. Its session may still wait in a stalled server.
+      this.#abandoned?.add(error, client);
+      throw error;
+    }
+  }
+
   use(name: PoolUse['pool']): PoolUse {
     const { totalCount: total, idleCount: idle, waitingCount: waiting } = this.pool;
-    return { pool: name, max: this.pool.options.max, used: total - idle, idle, waiting, waits: this.waits };
+    const { count: unused } = this.#unused;
+    return { pool: name, max: this.pool.options.max, used: total - idle, unused, idle, waiting, waits: this.waits };
   }
 
   async close(): Promise<void> {
     this.#abandoned?.stop();
-    await this.pool.end();
+    await this.pool.end().finally(() => this.#unused.stop());
   }
 }
 

@@ -24,6 +24,9 @@ const ORIGIN = `
          case when not pg_is_in_recovery()
               then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline`;
 
+/** Connecting takes 3 s at most, and callers must receive "unavailable" within 5 s (I-37). */
+const ORIGIN_MS = 1500;
+
 /** A connection to a standby survives its promotion, so the guard would not see the new timeline. */
 const STANDBY = 'the server is a standby, which cannot be written to';
 
@@ -133,7 +136,8 @@ export async function readOrigin(
   onRefused: (error: unknown) => void = () => undefined,
 ): Promise<OriginRow | null> {
   try {
-    const { rows } = await client.query<OriginRow>(ORIGIN);
+    // `query_timeout` of one statement is missing in the driver's types.
+    const { rows } = await client.query<OriginRow>({ text: ORIGIN, query_timeout: ORIGIN_MS } as pg.QueryConfig);
     return rows[0] ?? null;
   } catch (error) {
     if (!NOT_AVAILABLE.has((error as { code?: string }).code ?? '')) throw error;

@@ -1,4 +1,5 @@
 import type { Database, Statement } from '../connection/database.ts';
+import { holdOnPurpose } from '../connection/unused-connections.ts';
 import type { SweptById } from './sweep.ts';
 
 /**
@@ -55,6 +56,7 @@ export async function inSweepTurn(
       return;
     }
     if (turn.due) {
+      holdOnPurpose(client);
       await work(() => isAlone);
       await db.query(END);
     }

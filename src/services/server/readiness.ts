@@ -30,7 +30,7 @@ interface ReadinessOptions {
  * database is the exception: it is said, and the process stays ready. The other processes have the same database, so a load
  * balancer that takes this one out gains nothing, and loses the reads and the answers that name the cause. And it is known
  * from refused writes only, so a process without requests would forget it, come back, and be taken out again. What its worker
- * cannot do meanwhile has the same cause.
+ * cannot do meanwhile has the same cause. Connections that are in use without a statement are reported, and closed soon.
  */
 export function createReadiness({ db, log, release, workerProblem }: ReadinessOptions): () => Promise<Readiness> {
   let checkedAt = Number.NEGATIVE_INFINITY;
@@ -51,8 +51,12 @@ export function createReadiness({ db, log, release, workerProblem }: ReadinessOp
     };
     const problem = workerProblem();
     if (problem !== undefined) checks.worker = problem ?? 'ok';
+    const unused = db.poolUse().reduce((sum, pool) => sum + pool.unused, 0);
+    if (unused > 0) checks.connections = `${unused} in use without a statement`;
     const { isFull } = db.fullDisk;
-    const counting = Object.entries(checks).filter(([name]) => !(isFull && name === 'worker'));
+    const counting = Object.entries(checks).filter(
+      ([name]) => name !== 'connections' && !(isFull && name === 'worker'),
+    );
     const ready = counting.every(([, result]) => result === 'ok');
     if (ready !== wasReady) {
       wasReady = ready;
