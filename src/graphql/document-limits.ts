@@ -9,6 +9,7 @@ import {
   type Source,
   type ValidationContext,
   type ValidationRule,
+  visit,
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { TOO_COMPLEX } from './price.ts';
@@ -17,7 +18,7 @@ import { TOO_COMPLEX } from './price.ts';
  * Limits of a document. They are far above the needs of a dashboard, and limit the cost of parsing and validation. The
  * price limits the cost of execution.
  */
-export const DOCUMENT_LIMITS = { depth: 14, aliases: 30, directives: 50, tokens: 3000 };
+export const DOCUMENT_LIMITS = { depth: 14, aliases: 30, directives: 50, tokens: 3000, nameLength: 200 };
 
 /** Start of the message of graphql-js's own token limit, an error without a code. */
 const TOKEN_LIMIT_MESSAGE = 'Syntax Error: Document contains more';
@@ -29,7 +30,10 @@ export const documentLimits: Plugin = {
 
 export function parseWithinLimit(source: string | Source, options?: ParseOptions) {
   try {
-    return parse(source, { ...options, maxTokens: DOCUMENT_LIMITS.tokens });
+    const document = parse(source, { ...options, maxTokens: DOCUMENT_LIMITS.tokens });
+    // Up to a hundred errors of the validation quote the same name, such as that of the operation.
+    visit(document, { Name: ({ value }) => check('Length of names', value.length, DOCUMENT_LIMITS.nameLength) });
+    return document;
   } catch (error) {
     if (!(error instanceof GraphQLError) || !error.message.startsWith(TOKEN_LIMIT_MESSAGE)) throw error;
     throw tooComplex(`Token limit of ${DOCUMENT_LIMITS.tokens} exceeded`);

@@ -14,7 +14,7 @@ import { documentLimits } from './document-limits.ts';
 import { exposed } from './errors.ts';
 import { explorerPage } from './explorer/page.ts';
 import { type Connection, Streams } from './live/streams.ts';
-import { tooExpensive } from './price.ts';
+import { refusalOf } from './price.ts';
 import { type ReplicaReads, readingFrom } from './replica.ts';
 import { schema } from './schema.ts';
 
@@ -117,7 +117,7 @@ function named(unexpected: Unexpected, log: GraphQLOptions['log']): Plugin<objec
       // A copy: errors of a document are cached with the document.
       const { message, nodes = null, source = null, positions = null, path = null, extensions } = error;
       const same = { nodes, source, positions, path, originalError: error.originalError ?? null };
-      return new GraphQLError(message, { ...same, extensions: { ...extensions, requestId } });
+      return new GraphQLError(shortened(message), { ...same, extensions: { ...extensions, requestId } });
     });
     return { ...result, errors };
   };
@@ -129,14 +129,25 @@ function named(unexpected: Unexpected, log: GraphQLOptions['log']): Plugin<objec
   };
 }
 
+/** Maximum length of a message in characters. GraphQL's own messages quote the request. */
+const MAX_MESSAGE = 400;
+/** The beginning and the end of a message name the place and the problem; what is quoted stands between them. */
+const MESSAGE_HEAD = 120;
+
+function shortened(message: string): string {
+  if (message.length <= MAX_MESSAGE) return message;
+  const end = message.slice(MESSAGE_HEAD - MAX_MESSAGE);
+  return `${message.slice(0, MESSAGE_HEAD).toWellFormed()} … ${end.toWellFormed()}`;
+}
+
 const withoutIntrospection: Plugin = {
   onValidate: ({ addValidationRule }) => addValidationRule(NoSchemaIntrospectionCustomRule),
 };
 
-/** Refuses an operation by its price before it runs; a subscription by the price of one event. */
+/** Refuses an operation by its variables or price before it runs; a subscription by the price of one event. */
 const affordable: Plugin = {
-  onExecute: ({ args, setResultAndStopExecution }) => refuse(tooExpensive(args), setResultAndStopExecution),
-  onSubscribe: ({ args, setResultAndStopExecution }) => refuse(tooExpensive(args), setResultAndStopExecution),
+  onExecute: ({ args, setResultAndStopExecution }) => refuse(refusalOf(args), setResultAndStopExecution),
+  onSubscribe: ({ args, setResultAndStopExecution }) => refuse(refusalOf(args), setResultAndStopExecution),
 };
 
 function refuse(refusal: GraphQLError | null, stop: (result: ExecutionResult) => void): void {

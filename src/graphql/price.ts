@@ -48,9 +48,10 @@ interface Pricing {
 /** Error code of a request that is too expensive or too large. */
 export const TOO_COMPLEX = 'TOO_COMPLEX';
 
-/** Returns the refusal of an operation that is too expensive; null for other operations. */
-export function tooExpensive(operation: PricedOperation): GraphQLError | null {
+/** Returns the refusal of an operation that is too expensive or whose variables are not valid; null for other operations. */
+export function refusalOf(operation: PricedOperation): GraphQLError | null {
   const price = priceOf(operation);
+  if (price instanceof GraphQLError) return price;
   if (price <= MAX_PRICE) return null;
   return new GraphQLError(
     `the query costs ${price}, above the limit of ${MAX_PRICE}: select fewer items or fields, or send several requests`,
@@ -60,13 +61,16 @@ export function tooExpensive(operation: PricedOperation): GraphQLError | null {
 
 type PricedOperation = Pick<ExecutionArgs, 'schema' | 'document' | 'operationName' | 'variableValues'>;
 
-export function priceOf({ schema, document, operationName, variableValues }: PricedOperation): number {
+/** Returns the price, or the first error of variables that are not valid. */
+export function priceOf({ schema, document, operationName, variableValues }: PricedOperation): number | GraphQLError {
   const operation = getOperationAST(document, operationName);
   const root = operation == null ? undefined : schema.getRootType(operation.operation);
   if (operation == null || root == null) return 0;
-  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {});
-  // The variables are not valid: the executor reports it.
-  if (coerced === undefined) return 0;
+  // Each error quotes its whole variable. The executor would collect 50 of them, so it must not get such variables.
+  const { coerced, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {}, {
+    maxErrors: 1,
+  });
+  if (coerced === undefined) return errors?.[0] ?? new GraphQLError('the variables are not valid');
   const pricing: Pricing = {
     schema,
     fragments: fragmentsOf(document),

@@ -65,6 +65,15 @@ describe('the limits of a document', () => {
     });
   });
 
+  it('pass a name of 200 characters and refuse 201', () => {
+    const document = (length: number) => `query ${'x'.repeat(length)} { label }`;
+    expect(refusalOf(() => parseWithinLimit(document(200)))).toBeNull();
+    expect(refusalOf(() => parseWithinLimit(document(201)))).toEqual({
+      message: expect.stringContaining('Length of names limit of 200 exceeded, found 201'),
+      code: 'TOO_COMPLEX',
+    });
+  });
+
   it('leave a syntax error as it is', () => {
     expect(refusalOf(() => parseWithinLimit('{ label'))).toEqual({
       message: 'Syntax Error: Expected Name, found <EOF>.',
