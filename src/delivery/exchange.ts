@@ -15,6 +15,11 @@ const RESPONSE_BODY_BYTES = 4096;
 /** The status line decides the outcome, so a body that takes longer than this after it is cut off. */
 const BODY_GRACE_MS = 500;
 
+/** A timer that fires later than this fires in a process that was suspended or blocked. */
+const HELD_UP_MS = 250;
+/** Time in which such a process reads what its sockets have received. */
+const READ_SOCKETS_MS = 250;
+
 /**
  * If the receiver was closing a keep-alive connection, the sender learns it within a round trip. A connection that is
  * lost later than this was lost while the receiver processed the job.
@@ -63,6 +68,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #setup: ExchangeSetup;
   readonly #startedAt = performance.now();
   #timer: NodeJS.Timeout;
+  /** When the timer is due, on the clock of `performance.now()`. */
+  #dueAt: number;
   #controller: Dispatcher.DispatchController | null = null;
   #isSettled = false;
   #isRetry = false;
@@ -76,7 +83,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(setup: ExchangeSetup) {
     this.#setup = setup;
-    this.#timer = setTimeout(expire, setup.timeoutMs, this);
+    this.#dueAt = this.#startedAt + setup.timeoutMs;
+    this.#timer = setTimeout(expireInTime, setup.timeoutMs, this);
   }
 
   start(): void {
@@ -118,7 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // The last of several headers wins (D6).
     this.#retryAfter = (Array.isArray(retryAfter) ? retryAfter.at(-1) : retryAfter) ?? null;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(expire, Math.max(1, Math.min(BODY_GRACE_MS, this.#remainingMs())), this);
+    this.#expireAfter(Math.max(1, Math.min(BODY_GRACE_MS, this.#remainingMs())));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -145,6 +153,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#statusCode !== null) this.#settleAnswered();
     else if (this.#isStaleConnection(error)) this.#retry();
     else this.fail(error);
+  }
+
+  /**
+   * Ends the exchange when its time is over. A timer that fires late shows that the process was suspended or its event
+   * loop was blocked. Timers then run before the sockets are read, so the answer may have arrived in time: it gets the
+   * time to be read. The lease lasts for some seconds longer than the time limit.
+   */
+  expireInTime(): void {
+    if (performance.now() - this.#dueAt > HELD_UP_MS) this.#expireAfter(READ_SOCKETS_MS);
+    else this.expire();
+  }
+
+  #expireAfter(ms: number): void {
+    this.#dueAt = performance.now() + ms;
+    this.#timer = setTimeout(expireInTime, ms, this);
   }
 
   /** Ends the exchange: its time is over, or enough of the body has arrived. */
@@ -205,8 +228,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-function expire(exchange: Exchange): void {
-  exchange.expire();
+function expireInTime(exchange: Exchange): void {
+  exchange.expireInTime();
 }
 
 /** Decodes the body as UTF-8. NUL is replaced, because PostgreSQL cannot store it; a character that the cut split is dropped. */

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildEnvelope } from '../../src/delivery/envelope.ts';
 import type { Lookup } from '../../src/delivery/resolver.ts';
@@ -347,5 +349,24 @@ describe('closing', () => {
     expect(await sending).toMatchObject({ answer: { kind: 'answered', statusCode: 202 } });
     await closing;
     expect(await post(sender, receiver.url)).toMatchObject({ answer: { kind: 'no_answer', error: 'network_error' } });
+  });
+});
+
+describe('an answer that arrives while the event loop is blocked past the deadline', () => {
+  it('counts, because it was sent in time', async () => {
+    // In a process of its own: the blocked loop must not delay the answer.
+    const program = `
+      const server = require('node:http').createServer((req, res) => process.send('asked') && setTimeout(() => res.end('done'), 100));
+      server.listen(0, '127.0.0.1', () => process.send(server.address().port));`;
+    const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    opened.push({ close: async () => void child.kill() });
+    const [port] = (await once(child, 'message')) as [number];
+    const connected = once(child, 'message');
+    const sent = post(setup({ timeoutMs: 500 }), `http://127.0.0.1:${port}/`);
+    // Only an answer to a request that was written can be in the socket.
+    await connected;
+    const blockedUntil = performance.now() + 1500;
+    while (performance.now() < blockedUntil);
+    expect(await sent).toMatchObject({ answer: { kind: 'answered', statusCode: 200 }, responseBody: 'done' });
   });
 });
