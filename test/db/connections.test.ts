@@ -216,6 +216,8 @@ describe('a connection that is in use without a statement', () => {
       const { rows } = await pool.query('select 2 as n');
       expect(rows).toEqual([{ n: 2 }]);
       expect([unused.count, warnings.length]).toEqual([0, 1]);
+      // Its user comes late.
+      expect(() => forgotten.release()).not.toThrow();
     } finally {
       // It would not end while a forgotten connection counts.
       await pool.end();

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { holdOnPurpose } from '../../src/db/connection/unused-connections.ts';
 import { type Fixture, openFixture, takeOverClock } from '../support/database-fixture.ts';
 import { anyOperation, LOCK_HOLDER, type Side } from './comparison/operations.ts';
 import { comparable, DUMP, dumpOf, withoutIds } from './comparison/rows.ts';
@@ -31,6 +32,7 @@ beforeAll(async () => {
      as $$ select (extract(epoch from at) * 1000)::bigint $$`,
   );
   holder = await fixture.db.pool.connect();
+  holdOnPurpose(holder);
   await holder.query('select pg_advisory_lock(27238, $1)', [LOCK_HOLDER]);
   // Backoff is drawn within the services.
   vi.spyOn(Math, 'random').mockReturnValue(0.5);

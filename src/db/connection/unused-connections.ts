@@ -69,8 +69,9 @@ export class UnusedConnections {
         'a database connection was in use without a statement for too long: it is closed and will be replaced',
       );
       this.#forget(client);
-      // A second release, by a user that comes late, throws an error and changes nothing.
       client.release(true);
+      // pg-pool throws at a second release, which would hide the error that a late user gets from its next statement.
+      client.release = () => undefined;
     }
   }
 
