@@ -73,7 +73,8 @@ export function retryAfterMs(header: string | null): number {
   return ms > 0 ? ms : 0;
 }
 
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+/** @param background whether Node.js may exit meanwhile */
+export function sleep(ms: number, signal?: AbortSignal, background = false): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
@@ -83,6 +84,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', stop);
       resolve();
     }, ms);
+    if (background) (timer as { unref?: () => void }).unref?.();
     if (signal?.aborted) stop();
     else signal?.addEventListener('abort', stop, { once: true });
   });

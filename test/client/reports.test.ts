@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type JobferryClient, unwrap } from '../../src/client/index.ts';
 import { fetchHandler, type HandlerFunction, type WebhookOptions } from '../../src/client/webhook/index.ts';
 import { type Fault, startFlakyProxy } from '../support/flaky-proxy.ts';
+import { createGraphQLClient } from '../support/graphql.ts';
 import { asListener, listen } from '../support/listen.ts';
 import { apiKey, startServedClient, waitForJob } from '../support/served-client.ts';
 import { createGate } from '../support/service.ts';
@@ -36,6 +37,12 @@ async function createAckQueue(run: HandlerFunction<object>, options: { ackTimeou
   const publish = async () =>
     (await unwrap(client.jobs.publish({ params: { queueName: name }, body: { payload: {} } }))).id;
   return { proxy, errors, publish };
+}
+
+/** Extends the ack deadline to 60 s from now, by GraphQL and not through the handler. */
+function extendAck(id: string) {
+  const graphql = createGraphQLClient(serviceUrl, apiKey);
+  return graphql.query('mutation ($id: ID!) { extendAck(id: $id, seconds: 60) { __typename } }', { id });
 }
 
 const isCompleted = ({ status }: { status: string }) => status === 'completed';
@@ -81,15 +88,42 @@ describe.concurrent('a report', () => {
     settled.open();
   });
 
-  it('is given up when the ack timeout has passed', async () => {
-    const { proxy, errors, publish } = await createAckQueue(() => undefined, { ackTimeout: 1, told: true });
+  it('is given up when the service says that the attempt is over', async () => {
+    const { proxy, errors, publish } = await createAckQueue(
+      ({ job, nack }) => (job.attempt === 1 ? nack() : nack({ retryable: false })),
+      {
+        ackTimeout: 1,
+        told: true,
+      },
+    );
     proxy.failAlways('cut before');
     const id = await publish();
-    await waitFor(() => errors.length > 0, { message: 'an error' });
-    expect(errors[0]).toMatchObject({ name: 'JobferryConnectionError' });
-    expect(proxy.requests.length).toBeGreaterThan(2);
+    await waitForJob(client, id, ({ history }) => history.length > 0);
     proxy.failAlways('none');
-    expect(await waitForJob(client, id, isCompleted)).toMatchObject({ attempts: 2 });
+    await waitFor(() => errors.length > 0, { message: 'the refusal' });
+    expect(errors[0]).toMatchObject({ name: 'JobferryApiError', status: 400 });
+    await waitForJob(client, id, ({ status }) => status === 'dead');
+  });
+
+  it('counts after the ack timeout if the ack deadline was extended, and the signal is not aborted', async () => {
+    const aborted: boolean[] = [];
+    const { proxy, errors, publish } = await createAckQueue(
+      async ({ job, signal }) => {
+        await extendAck(job.id);
+        // The handler reads the job after the time-out, and once more.
+        await waitFor(
+          () => signal.aborted || proxy.requests.filter((request) => request.startsWith('GET')).length >= 2,
+        );
+        aborted.push(signal.aborted);
+        // The answers of the report and of the read after it.
+        proxy.fail(503, 503);
+      },
+      { ackTimeout: 2, told: true },
+    );
+    const job = await waitForJob(client, await publish(), isCompleted);
+    expect(job).toMatchObject({ attempts: 1, history: [{ status: 'success' }] });
+    expect(aborted).toEqual([false]);
+    expect(errors).toEqual([]);
   });
 
   it('of a run that was too slow ends no later attempt', async () => {
@@ -99,9 +133,11 @@ describe.concurrent('a report', () => {
       async ({ job, signal }) => {
         if (job.attempt === 1) {
           await second.opened;
+          await waitFor(() => signal.aborted, { message: 'the end of the attempt' });
           expect(signal).toMatchObject({ aborted: true, reason: { name: 'TimeoutError' } });
           return;
         }
+        await extendAck(job.id);
         second.open();
         await slow.opened;
         throw new Error('the second one fails');

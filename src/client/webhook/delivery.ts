@@ -20,15 +20,16 @@ export interface DeliveredJob<Payload> {
 
 /**
  * Argument of a handler function. The three reports are for queues in ack mode. Each applies to this attempt only, and
- * is repeated until it is known whether it counted, or until `ackTimeout`.
+ * is repeated until it is known whether it counted, for at most five minutes.
  */
 export interface Delivery<Payload> {
   /** The delivered job. */
   job: DeliveredJob<Payload>;
   /**
-   * Aborted when the `ackTimeout` of the options has passed since the delivery arrived, because Jobferry then ignores
-   * the result. Never aborted in standard mode, or without that option: the delivery does not contain the queue's
-   * value.
+   * Aborted when the attempt is over, because Jobferry then ignores the result. The handler reads the job when the
+   * `ackTimeout` of the options has passed since the delivery arrived, and again every few seconds: an attempt whose
+   * ack deadline was extended is not aborted. If the service returns no job for five minutes, the attempt counts as
+   * over. Never aborted in standard mode, or without that option: the delivery does not contain the queue's value.
    */
   signal: AbortSignal;
   /** Reports success. Rejects with a `JobferryApiError` when this attempt is no longer `awaiting_ack`. */

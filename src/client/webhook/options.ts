@@ -19,8 +19,8 @@ interface CommonOptions {
   /** API key of the account that owns the queue, for ack, nack and defer. */
   apiKey?: Late<string>;
   /**
-   * Seconds from the arrival of the delivery; the same as the queue's `ackTimeout`. When they have passed, `signal` is
-   * aborted, and failed reports are no longer repeated. Without it, failed reports are repeated for five minutes.
+   * Seconds from the arrival of the delivery; the same as the queue's `ackTimeout`. When they have passed and the ack
+   * deadline was not extended, `signal` is aborted. Without it, `signal` is never aborted.
    */
   ackTimeout?: number;
   /**

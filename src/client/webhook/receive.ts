@@ -1,4 +1,6 @@
+import { watchAttempt } from './attempt-signal.ts';
 import { type Delivery, isBackpressure, parseEnvelope } from './delivery.ts';
+import { createJobCalls } from './job-calls.ts';
 import { type Api, readOptions, type Settings, type WebhookOptions } from './options.ts';
 import { createReports, type Reports, toReason } from './report.ts';
 import { verifySignature } from './signature.ts';
@@ -60,12 +62,13 @@ export function createReceiver<Payload>(options: WebhookOptions, run: HandlerFun
       const job = parseEnvelope<Payload>(body);
       if (job === null) return { reply: refusal(400, 'the body is not a job') };
 
-      const deadline = mode === 'ack' && ackTimeoutMs !== null ? performance.now() + ackTimeoutMs : null;
-      const signal =
-        deadline !== null && ackTimeoutMs !== null ? AbortSignal.timeout(ackTimeoutMs) : new AbortController().signal;
-      const delivery: Delivery<Payload> = { job, signal, ...createReports(late.api, job, deadline) };
+      const calls = late.api === null ? null : createJobCalls(late.api, job.id);
+      const watch = mode === 'ack' && calls && ackTimeoutMs !== null ? watchAttempt(calls, job, ackTimeoutMs) : null;
+      const signal = watch?.signal ?? new AbortController().signal;
+      const delivery: Delivery<Payload> = { job, signal, ...createReports(calls, job) };
       if (mode === 'standard') return { reply: await answerFor(delivery, run, settings) };
-      return { reply: empty(202), afterwards: () => runAndReport(delivery, run, settings) };
+      const afterwards = () => runAndReport(delivery, run, settings).finally(() => watch?.stop());
+      return { reply: empty(202), afterwards };
     },
   };
 }

@@ -2,30 +2,25 @@ import { JobferryConnectionError, unwrap } from '../errors.ts';
 import { backoffMs, RETRIED_STATUSES, retryAfterMs, sleep } from '../exchange.ts';
 import type { Job } from '../models.ts';
 import type { DeliveredJob, Delivery } from './delivery.ts';
-import { createJobCalls, type JobAnswer, type JobCalls } from './job-calls.ts';
-import type { Api } from './options.ts';
+import type { JobAnswer, JobCalls } from './job-calls.ts';
 
 export type Reports = Pick<Delivery<unknown>, 'ack' | 'nack' | 'defer'>;
 
-/** A report is repeated for this long when the options have no `ackTimeout`. */
+/** A report is repeated for this long. The service refuses it before that, once the attempt is over. */
 const REPEAT_MS = 300_000;
 
 const NEEDS_API = 'ack, nack and defer need the options baseUrl and apiKey';
 
-/**
- * The reports on one delivery.
- * @param deadline end of `ackTimeout` on the clock of `performance.now()`; null when it is not known
- */
-export function createReports(api: Api | null, job: DeliveredJob<unknown>, deadline: number | null): Reports {
-  if (api === null) {
+/** The reports on one delivery. Without `calls` each is refused. */
+export function createReports(calls: JobCalls | null, job: DeliveredJob<unknown>): Reports {
+  if (calls === null) {
     const refuse = async () => {
       throw new Error(NEEDS_API);
     };
     return { ack: refuse, nack: refuse, defer: refuse };
   }
-  const { id, attempt } = job;
-  const calls = createJobCalls(api, id);
-  const report = (kind: Kind, send: () => Promise<JobAnswer>) => untilKnown(calls, job, kind, send, deadline);
+  const { attempt } = job;
+  const report = (kind: Kind, send: () => Promise<JobAnswer>) => untilKnown(calls, job, kind, send);
   return {
     ack: () => report('success', () => calls.ack({ attempt })),
     nack: (input = {}) => report('nacked', () => calls.nack({ ...input, attempt })),
@@ -47,9 +42,8 @@ async function untilKnown(
   job: DeliveredJob<unknown>,
   kind: Kind,
   send: () => Promise<JobAnswer>,
-  deadline: number | null,
 ): Promise<Job> {
-  const giveUpAt = deadline ?? performance.now() + REPEAT_MS;
+  const giveUpAt = performance.now() + REPEAT_MS;
   for (let round = 1; ; round += 1) {
     const answer = await send().catch(unlessConnection);
     const isUnknown = answer instanceof Error || RETRIED_STATUSES.has(answer.status);
