@@ -46,7 +46,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   client: ['contract'],
   demo: ['client', 'config'],
   config: ['domain', 'log'],
-  variables: ['config'],
+  variables: ['config', 'domain'],
   log: ['log-pretty', 'log-repeats', 'domain'],
   'log-pretty': [],
   'log-repeats': [],

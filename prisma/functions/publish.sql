@@ -1,7 +1,8 @@
 -- Publishes a batch of items of any accounts and queues. p_keyed: whether any item has an idempotency key. Each item gets an
 -- outcome of its own:
 --   created          `ids` has the new job, at the position of the item
---   existing         the queue has a job with this key
+--   existing         the queue has a job with this key. `differs`: whether its payload is another one. Where one of the two
+--                    is encrypted, `differs` is null, and `stored` is the payload of the job
 --   queue_not_found  the account has no queue of this name
 --   limit_reached    the plan's attempts of this month are used up
 --   seal, unseal     the payload has to come encrypted for the queue that `queueIds` names, or not encrypted: the queue
@@ -37,8 +38,10 @@ begin
       left join queue q on q.account_id = i."accountId" and q.name = i."queue" and q.deleted_at is null
      order by i.n
   ), existing as materialized (
-    select item.n, j.id, j.status, j.created_at
+    select item.n, j.id, j.status, j.created_at,
+           case when is_plain then j.payload <> item."payload" end as differs, case when not is_plain then j.payload end as stored
       from item join job j on j.queue_id = item.queue_id and j.idempotency_key = item."key"
+           cross join lateral (select j.payload_key is null and item."sealedFor" is null as is_plain) p
   ), refused as materialized (
     select n from item where "limit" is not null and queue_id is not null and jobferry_limit_reached("accountId", "limit", v_now)
   ), created as (
@@ -64,10 +67,11 @@ begin
                                      when has_right_form then 'retry'
                                      when payloads_encrypted then 'seal'
                                      else 'unseal' end,
-                     'index', n - 1, 'id', existing_id, 'status', status,
+                     'index', n - 1, 'id', existing_id, 'status', status, 'differs', differs, 'stored', stored,
                      'createdAt', extract(epoch from created_at) * 1000)) filter (where created_id is null))
             from (select item.n, item.queue_id, item.payloads_encrypted, item.has_right_form, created.id as created_id,
-                         existing.id as existing_id, existing.status, existing.created_at, refused.n is not null as is_refused
+                         existing.id as existing_id, existing.status, existing.created_at,
+                         existing.differs, existing.stored, refused.n is not null as is_refused
                     from item
                     left join existing on existing.n = item.n
                     left join refused on refused.n = item.n

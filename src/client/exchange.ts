@@ -59,7 +59,9 @@ export function toSegment(value: string, name: string): string {
 /** @throws TypeError when it is not an absolute HTTP URL */
 export function toBaseUrl(baseUrl: string): string {
   if (!/^https?:\/\//.test(baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://');
-  return baseUrl.replace(/\/+$/, '');
+  const url = baseUrl.replace(/\/+$/, '');
+  if (url.endsWith('/v1')) throw new TypeError('baseUrl must be given without /v1');
+  return url;
 }
 
 /** Exponential back-off. Half of it is random, so that clients do not retry at the same moment. */

@@ -27,6 +27,11 @@ export interface ClientOptions {
   timeoutMs?: number;
   /** Retries after the first request of calls that are safe to repeat; 3 by default. */
   retries?: number;
+  /**
+   * Whether a publish rejects with a `JobferryApiError` if its `idempotencyKey` belongs to an earlier job with another
+   * payload. False by default: the answer is then a 200 with that job, and its header `x-jobferry-payload` is `differs`.
+   */
+  throwIfPayloadDiffers?: boolean;
 }
 
 /**
@@ -38,7 +43,8 @@ export interface ClientOptions {
  *
  * A call returns every answer, whatever its status: the result is a union that `status` distinguishes. `unwrap` turns
  * refusals into errors. A call rejects only with a `JobferryConnectionError`, with the reason of its `signal`, or with
- * a `TypeError` for an input that cannot be sent.
+ * a `TypeError` for an input that cannot be sent. Where `NODE_ENV` can be read and is not `production`, that includes
+ * names that Jobferry would ignore, such as `scheduledFor` in a publish.
  *
  * The client retries network errors and the answers 429, 502, 503 and 504, with an exponential back-off and not before
  * `Retry-After`. It retries only requests that are safe to repeat: GET, PUT, DELETE, and a publish with an
@@ -52,16 +58,16 @@ export interface ClientOptions {
  * Payloads in answers are parsed by `JSON.parse`. To publish JSON that `JSON.stringify` cannot write, use `rawJson`.
  */
 export function createClient(options: ClientOptions): JobferryClient {
-  const { baseUrl, apiKey, timeoutMs = 30_000, retries = 3 } = options;
+  const { baseUrl, apiKey, timeoutMs = 30_000, retries = 3, throwIfPayloadDiffers = false } = options;
   if (!apiKey) throw new TypeError('apiKey is missing');
   const fetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const routes = initClient(contract, {
     baseUrl: toBaseUrl(baseUrl),
     baseHeaders: { authorization: `Bearer ${apiKey}` },
-    api: createTransport({ fetch, timeoutMs, retries }),
+    api: createTransport({ fetch, timeoutMs, retries, throwIfPayloadDiffers }),
   });
-  return mapValues(routes, (group) =>
-    mapValues(group as Record<string, RawCall>, (call) => toCall(call)),
+  return mapValues(routes, (group, groupName) =>
+    mapValues(group as Record<string, RawCall>, (call, name) => toCall(call, pathOf(groupName, name))),
   ) as unknown as JobferryClient;
 }
 
@@ -87,10 +93,20 @@ interface RawInput {
 
 type RawCall = (input: object) => Promise<unknown>;
 
-/** Escapes the path parameters. ts-rest does not, so an id could lead to another route. */
-function toCall(call: RawCall) {
-  return async ({ params = {}, query, body, signal }: RawInput = {}) =>
-    call({ params: mapValues(params, toSegment), query, body, fetchOptions: { signal } });
+/**
+ * Checks and escapes the path parameters. ts-rest does neither, so an id could lead to another route.
+ * @param path such as `/v1/jobs/:id`
+ */
+function toCall(call: RawCall, path: string) {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+  return async ({ params = {}, query, body, signal }: RawInput = {}) => {
+    for (const name of names) if (typeof params[name] !== 'string') throw new TypeError(`params.${name} is missing`);
+    return call({ params: mapValues(params, toSegment), query, body, fetchOptions: { signal } });
+  };
+}
+
+function pathOf(group: string, name: string): string {
+  return (contract as Record<string, Record<string, { path: string }>>)[group]?.[name]?.path ?? '';
 }
 
 function mapValues<T, R>(object: Record<string, T>, map: (value: T, key: string) => R): Record<string, R> {

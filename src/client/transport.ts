@@ -1,7 +1,7 @@
 import type { ApiFetcher, ApiFetcherArgs } from '@ts-rest/core';
-import { contract } from '../contract/index.ts';
+import { contract, ignoredIn } from '../contract/index.ts';
 import { writeJson } from '../contract/verbatim-json.ts';
-import { JobferryConnectionError } from './errors.ts';
+import { JobferryApiError, JobferryConnectionError } from './errors.ts';
 import { backoffMs, exchange, RETRIED_STATUSES, retryAfterMs, sleep } from './exchange.ts';
 import type { Fetch } from './fetch-function.ts';
 
@@ -9,21 +9,30 @@ export interface TransportOptions {
   fetch: Fetch;
   timeoutMs: number;
   retries: number;
+  throwIfPayloadDiffers: boolean;
 }
 
 /** The client does not wait for a longer `Retry-After`, but returns the answer. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
+const PAYLOAD_DIFFERS = 'the idempotency key belongs to an earlier job with another payload; no job was created';
+
 /** Sends the requests that ts-rest builds, and retries those that are safe to repeat. */
-export function createTransport({ fetch, timeoutMs, retries }: TransportOptions): ApiFetcher {
+export function createTransport({ fetch, timeoutMs, retries, throwIfPayloadDiffers }: TransportOptions): ApiFetcher {
   return async (args) => {
+    refuseUnknownNames(args);
     const signal = args.fetchOptions?.signal ?? undefined;
     const maxAttempts = isRepeatable(args) ? retries + 1 : 1;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await send(fetch, args, timeoutMs).catch((error: unknown) => ({ error }));
       const failed = 'error' in outcome;
       if (failed) signal?.throwIfAborted();
-      else if (!RETRIED_STATUSES.has(outcome.status)) return outcome;
+      else if (!RETRIED_STATUSES.has(outcome.status)) {
+        if (throwIfPayloadDiffers && outcome.headers.get('x-jobferry-payload') === 'differs') {
+          throw new JobferryApiError(outcome.status, { error: PAYLOAD_DIFFERS });
+        }
+        return outcome;
+      }
 
       const pauseMs = attempt < maxAttempts ? pauseBefore(attempt, failed ? null : outcome.headers) : null;
       if (pauseMs !== null) await sleep(pauseMs, signal);
@@ -31,6 +40,14 @@ export function createTransport({ fetch, timeoutMs, retries }: TransportOptions)
       else return outcome;
     }
   };
+}
+
+/** @throws TypeError outside production, for a name that Jobferry would ignore: it is a mistake in the program */
+function refuseUnknownNames({ route, rawBody: body, rawQuery: query }: ApiFetcherArgs): void {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  if (process?.env === undefined || process.env.NODE_ENV === 'production') return;
+  const ignored = ignoredIn(route, { body, query });
+  if (ignored !== null) throw new TypeError(`${route.method} ${route.path} would ignore ${ignored}`);
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   MAX_EXAMINED,
   type ShownJob,
 } from '../db/operator/jobs.ts';
+import { adviceOn } from '../domain/outcome.ts';
 import { whyWaiting } from '../domain/waiting.ts';
 import { command, UsageError } from './command.ts';
 import { found, idOf, pageOf, ROWS, withDatabase } from './database.ts';
@@ -121,6 +122,7 @@ function describe({ job, queue }: ShownJob, waiting: string | undefined): string
     ['deliver by', isOpen ? job.deliverBy : undefined],
     ['lease or ack deadline', isOpen ? (job.deadline ?? undefined) : undefined],
     ['last error', job.lastError ?? undefined],
+    ['what to do', adviceOn(job.lastError) ?? undefined],
   ]);
 }
 

@@ -6,6 +6,7 @@ import { jobs } from './jobs.ts';
 import { queues } from './queues.ts';
 
 export type { BodyRule, RouteMetadata } from './common.ts';
+export { ignoredIn } from './ignored.ts';
 export { type JsonObject, VerbatimJson, writeJson } from './verbatim-json.ts';
 
 export const contract = initContract().router(

@@ -176,7 +176,11 @@ export const jobs = c.router({
     body: publishBody,
     metadata: { body: 'payload', errors: 'fields' } satisfies RouteMetadata,
     responses: {
-      200: answer(publishedJob, 'The earlier job with this idempotency key, in any status. No job was created.'),
+      200: answer(
+        publishedJob,
+        'The earlier job with this idempotency key, in any status. No job was created. If its payload is another one, the ' +
+          'header `x-jobferry-payload` is `differs`.',
+      ),
       201: answer(publishedJob, 'The new job. It is stored, and will be delivered or become `dead`.'),
       400: answer(errorFields, 'The body is not valid.'),
       402: answer(errorMessage, "The plan's attempts of this month are used up."),

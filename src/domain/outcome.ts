@@ -30,6 +30,12 @@ export function isOwnError(text: string): boolean {
   return OWN_ERRORS.has(text) || /^HTTP \d{3}$/.test(text);
 }
 
+/** Returns a sentence on what to do about an error whose name does not say it; null for the others. */
+export function adviceOn(error: string | null): string | null {
+  if (error !== 'address_not_allowed') return null;
+  return 'The address of the webhook is not public: the operator can allow it with WEBHOOK_ALLOW_CIDRS.';
+}
+
 /** The result of a request to the webhook, before it is classified. */
 export type DeliveryAnswer =
   | { kind: 'answered'; statusCode: number; retryAfter: string | null }

@@ -1,4 +1,4 @@
-import { DEFAULT_HOLD_MS, isOwnError } from './outcome.ts';
+import { adviceOn, DEFAULT_HOLD_MS, isOwnError } from './outcome.ts';
 
 /** Why a pending job is not being delivered now, in the order in which a claim checks. */
 export const WAIT_REASONS = [
@@ -116,18 +116,23 @@ interface Time {
 
 function ownTime({ scheduledFor: at, waitReason, lastError, attempts, maxAttempts }: WaitingJob): Time {
   const after = lastError === null ? '' : ` after “${lastError}”`;
+  const advice = spaced(adviceOn(lastError));
   switch (waitReason) {
     case null:
       return { reason: 'delayed', message: `Delayed until ${iso(at)}.`, at };
     case 'backoff':
       return {
         reason: 'backoff',
-        message: `In backoff until ${iso(at)}${after}: attempt ${attempts} of ${maxAttempts} failed.`,
+        message: `In backoff until ${iso(at)}${after}: attempt ${attempts} of ${maxAttempts} failed.${advice}`,
         at,
       };
     case 'hold':
       return { reason: 'held', message: `Held until ${iso(at)}${after}: ${holdSource(lastError)}.`, at };
   }
+}
+
+function spaced(sentence: string | null): string {
+  return sentence === null ? '' : ` ${sentence}`;
 }
 
 /** The time that a receiver asked for is not stored, so after a status code it may be the default. */

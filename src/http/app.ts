@@ -1,8 +1,9 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AppRoute } from '@ts-rest/core';
 import { createExpressEndpoints } from '@ts-rest/express';
 import express, { type Express, type RequestHandler, type Response } from 'express';
-import { contract, writeJson } from '../contract/index.ts';
+import { contract, ignoredIn, writeJson } from '../contract/index.ts';
 import type { Account } from '../domain/account.ts';
 import { accountOf, authentication, keyIn, needsSecondCheck, TOO_MUCH_UNREAD, unauthorized } from './authentication.ts';
 import { bodyReader } from './body.ts';
@@ -126,11 +127,19 @@ function mountApi(app: Express, { services, log, authenticated, unread, maxBodyB
         ...(onChange === undefined ? [] : [noting(onChange)]),
         turns.admission,
         bodyReader(maxBodyBytes, turns.bodyRead),
+        namingIgnored,
       ],
       requestValidationErrorHandler: refuseInvalidRequest,
     },
   );
 }
+
+/** The contract ignores unknown names (D24). The answer says which, so that a misspelling is noticed. */
+const namingIgnored: RequestHandler = (req, res, next) => {
+  const ignored = ignoredIn((req as unknown as { tsRestRoute: AppRoute }).tsRestRoute, req);
+  if (ignored !== null) res.setHeader('x-jobferry-ignored', ignored);
+  next();
+};
 
 function noting(onChange: (account: Account) => void): RequestHandler {
   return (req, res, next) => {

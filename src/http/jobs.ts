@@ -10,7 +10,9 @@ import type { RestServices } from './rest-services.ts';
 export function jobRoutes(services: Pick<RestServices, 'jobs'>, log: Log) {
   return initServer().router(contract.jobs, {
     publish: async ({ params, body, req, res }) => {
-      const { created, job } = await services.jobs.publish(accountOf(res), params.queueName, traced(body, req));
+      const published = await services.jobs.publish(accountOf(res), params.queueName, traced(body, req));
+      const { created, payloadDiffers, job } = published;
+      if (payloadDiffers) res.setHeader('x-jobferry-payload', 'differs');
       return { status: created ? 201 : 200, body: job };
     },
     list: async ({ params, query, res }) => {

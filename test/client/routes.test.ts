@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import { beforeAll, describe, expect, expectTypeOf, it, vi } from 'vitest';
 import {
   createClient,
   JobferryApiError,
@@ -165,6 +165,33 @@ describe('what is refused', () => {
 
   it.each(['', '.', '..'])('is the path parameter %j, which would lead to another route', async (id) => {
     await expect(client.queues.get({ params: { id } })).rejects.toThrow(TypeError);
+  });
+
+  it('is a name that Jobferry would ignore, except in production', async () => {
+    const queue = await unwrap(client.queues.create({ body: { name: 'strict', webhookUrl: receiver.url } }));
+    const misspelt = { payload: {}, scheduledFor: '2030-01-01T00:00:00Z' };
+    const publish = () => client.jobs.publish({ params: { queueName: queue.name }, body: misspelt });
+    await expect(publish()).rejects.toThrow(/^POST .* would ignore scheduledFor \(did you mean delay\?\)$/);
+    await unwrap(client.queues.update({ params: { id: queue.id }, body: queue }));
+    vi.stubEnv('NODE_ENV', 'production');
+    expect(await publish().finally(() => vi.unstubAllEnvs())).toMatchObject({ status: 201 });
+  });
+
+  it('is another payload for an idempotency key, if the client is told to', async () => {
+    const queue = await unwrap(client.queues.create({ body: { name: 'keyed', webhookUrl: receiver.url } }));
+    const strict = createClient({ baseUrl, apiKey, throwIfPayloadDiffers: true });
+    const publish = (by: JobferryClient, n: number) =>
+      by.jobs.publish({ params: { queueName: queue.name }, body: { payload: { n }, idempotencyKey: 'k' } });
+    await unwrap(publish(client, 1));
+    expect(await publish(strict, 1)).toMatchObject({ status: 200 });
+    expect(await publish(client, 2)).toMatchObject({ status: 200 });
+    await expect(publish(strict, 2)).rejects.toMatchObject({ name: 'JobferryApiError', status: 200 });
+  });
+
+  it('is a call without its path parameter, and a base URL with the version', async () => {
+    // @ts-expect-error: who writes no types can call it so.
+    await expect(client.jobs.publish()).rejects.toThrow(new TypeError('params.queueName is missing'));
+    expect(() => createClient({ baseUrl: `${baseUrl}/v1/`, apiKey })).toThrow(TypeError);
   });
 
   it('is a path in a path parameter', async () => {

@@ -24,7 +24,7 @@ it.each<[Partial<CheckResult>, text: RegExp, signal: string]>([
   ],
   [
     { webhookStatusCode: null, error: 'address_not_allowed', signature: 'UNKNOWN' },
-    /^Its address is not allowed here\. /,
+    /^Its address is not public, and WEBHOOK_ALLOW_CIDRS does not allow it\. /,
     'bad',
   ],
 ])('the check %j is said in words', (change, text, signal) => {

@@ -44,6 +44,18 @@ const CASES: Case[] = [
   ['its delay', later(9), {}, 'delayed', 9, `Delayed until ${iso(9)}`],
   ['its delay, for longer than all else', later(99), { ...everything, paused: null }, 'delayed', 99, iso(99)],
   ['a backoff', { ...later(9), ...backoff }, {}, 'backoff', 9, `until ${iso(9)} after “HTTP 500”: attempt 2 of 3`],
+  [
+    ...([
+      'a backoff after an address that is not allowed',
+      { ...later(9), ...backoff, lastError: 'address_not_allowed' },
+    ] as const),
+    ...([
+      {},
+      'backoff',
+      9,
+      'attempt 2 of 3 failed. The address of the webhook is not public: the operator can allow it',
+    ] as const),
+  ],
   ['a hold of its own', { ...later(9), ...hold }, {}, 'held', 9, `Held until ${iso(9)} after “HTTP 429”`],
   ['its hold, as long as the queue’s', { ...later(9), ...hold }, { hold: held(9) }, 'held', 9, iso(9)],
   ['a held queue', {}, { hold: held(60) }, 'queue_held', 60, `until ${iso(60)}, as job a1 requested: “busy”`],

@@ -11,7 +11,7 @@ const PUBLISH_JOBS = `mutation ($jobs: [PublishJobsInput!]!) {
   publishJobs(jobs: $jobs) {
     ... on PublishJobsPayload { answers {
       __typename
-      ... on PublishJobPayload { created job { id payloadText } }
+      ... on PublishJobPayload { created payloadDiffers job { id payloadText } }
       ... on Error { message }
       ... on ValidationError { fieldErrors { field messages } }
     } }
@@ -32,7 +32,10 @@ it('accepts or refuses each job by itself', async () => {
   });
   expect(errors).toBeUndefined();
   expect(data.publishJobs.answers).toEqual([
-    { __typename: 'PublishJobPayload', created: true, job: { id: expect.any(String), payloadText: '{"n":1}' } },
+    {
+      ...{ __typename: 'PublishJobPayload', created: true, payloadDiffers: false },
+      job: { id: expect.any(String), payloadText: '{"n":1}' },
+    },
     { __typename: 'NotFoundError', message: 'queue not found' },
     {
       __typename: 'ValidationError',
@@ -44,6 +47,6 @@ it('accepts or refuses each job by itself', async () => {
       __typename: 'ValidationError',
       fieldErrors: [expect.objectContaining({ field: 'delay' })],
     }),
-    expect.objectContaining({ __typename: 'PublishJobPayload', created: false }),
+    expect.objectContaining({ __typename: 'PublishJobPayload', created: false, payloadDiffers: true }),
   ]);
 });

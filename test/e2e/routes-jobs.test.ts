@@ -32,6 +32,17 @@ describe('POST /v1/queues/{queueName}/jobs', () => {
     const answer = await api.call('POST', `/v1/queues/${queue.name}/jobs`, { payload: {}, unknown: 1 });
     expect(answer.status).toBe(201);
     expect(answer.body).toEqual({ id: ID, status: 'pending', createdAt: DATE_TIME });
+    expect(answer.headers.get('x-jobferry-ignored')).toBe('unknown');
+    expect(answer.headers.get('x-jobferry-payload')).toBeNull();
+  });
+
+  it('answers 404 to the id of a queue instead of its name, and says so', async () => {
+    const { id } = await createQueue();
+    const answer = await api.call('POST', `/v1/queues/${id}/jobs`, { payload: {} });
+    expect(answer).toMatchObject({
+      status: 404,
+      body: { error: expect.stringMatching(/name of the queue, not its id/) },
+    });
   });
 
   it('answers 200 with the earlier job of the same key, in whatever state, whatever the payload (D18)', async () => {
@@ -42,6 +53,9 @@ describe('POST /v1/queues/{queueName}/jobs', () => {
     const again = await api.call('POST', path, { payload: { n: 2 }, idempotencyKey: 'k', delay: 60 });
     expect(again.status).toBe(200);
     expect(again.body).toEqual({ ...first, status: 'completed' });
+    expect(again.headers.get('x-jobferry-payload')).toBe('differs');
+    const same = await api.call('POST', path, { payload: { n: 1 }, idempotencyKey: 'k' });
+    expect([same.status, same.headers.get('x-jobferry-payload')]).toEqual([200, null]);
     expect((await api.getJob(first.id)).payload).toEqual({ n: 1 });
     const other = await createQueue();
     const elsewhere = await api.call('POST', `/v1/queues/${other.name}/jobs`, { payload: {}, idempotencyKey: 'k' });

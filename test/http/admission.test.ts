@@ -200,7 +200,7 @@ it('what has waited too long is refused before anything is done for it, and the 
   });
   const publishJob = async () => {
     await written;
-    return { created: true, job: { id: ID, status: 'pending' as const, createdAt: CREATED_AT } };
+    return { created: true, payloadDiffers: false, job: { id: ID, status: 'pending' as const, createdAt: CREATED_AT } };
   };
   const api = await testApi({ services: { jobs: { publish: publishJob } } });
   const publish = () => api.send('POST', '/v1/queues/mails/jobs', { body: '{"payload":{}}' });

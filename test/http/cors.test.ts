@@ -15,7 +15,10 @@ describe('a page of a listed origin', () => {
   it('may call the API, and read the request id of the answer', async () => {
     const answer = await (await shared()).send('GET', '/v1/queues', { headers: { origin: APP } });
     expect(answer).toMatchObject({ status: 200, headers: { vary: 'origin' } });
-    const permissions = { 'allow-origin': APP, 'expose-headers': 'x-request-id, retry-after' };
+    const permissions = {
+      'allow-origin': APP,
+      'expose-headers': 'x-request-id, retry-after, x-jobferry-ignored, x-jobferry-payload',
+    };
     expect(permissionsOf(answer.headers)).toEqual(permissions);
   });
 

@@ -15,7 +15,8 @@ describe('publish', () => {
     [true, 201],
     [false, 200],
   ])('answers a job that is new: %s with %i', async (created, status) => {
-    const publishJob = async () => ({ created, job: { id: ID, status: 'pending' as const, createdAt: CREATED_AT } });
+    const job = { id: ID, status: 'pending' as const, createdAt: CREATED_AT };
+    const publishJob = async () => ({ created, payloadDiffers: false, job });
     const api = await testApi({ services: { jobs: { publish: publishJob } } });
     const body = '{"payload":{"a":1},"idempotencyKey":"k","delay":0.5,"unknown":{"a":[1]}}';
     const answer = await api.send('POST', PATH, { body });
@@ -128,7 +129,7 @@ describe('publish', () => {
         jobs: {
           publish: async (_account, _queueName, input) => {
             ({ payload } = input);
-            return { created: true, job };
+            return { created: true, payloadDiffers: false, job };
           },
           get: async () => ({ ...job, payload, lastError: 'verbatim:' }),
           list: async () => ({

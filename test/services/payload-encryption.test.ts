@@ -198,6 +198,9 @@ describe('a queue that encrypts its payloads', () => {
     const all = await Promise.all([op, rotated, op, rotated].map((by) => by.jobs.publish(account, queue.name, input)));
     expect(new Set(all.map(({ job }) => job.id)).size).toBe(1);
     expect(all.filter(({ created }) => created)).toHaveLength(1);
+    expect(all.map(({ payloadDiffers }) => payloadDiffers)).toEqual([false, false, false, false]);
+    const again = await rotated.jobs.publish(account, queue.name, { payload: '{"other":1}', idempotencyKey: 'once' });
+    expect(again).toMatchObject({ created: false, payloadDiffers: true });
   });
 });
 

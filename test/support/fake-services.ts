@@ -65,7 +65,7 @@ export function fakeServices(overrides: Overrides): { services: RestServices; ca
       ...overrides.accounts,
     },
     jobs: {
-      publish: async () => ({ created: true, job: published }),
+      publish: async () => ({ created: true, payloadDiffers: false, job: published }),
       get: async () => job,
       list: async () => ({ ...page, jobs: [job], appliedFrom: CREATED_AT }),
       ack: async () => job,

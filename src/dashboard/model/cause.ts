@@ -6,7 +6,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   dns_error: 'its host name was not found',
   reset: 'the receiver cut the connection',
   tls_error: 'its certificate was not accepted',
-  address_not_allowed: 'its address is not allowed here',
+  address_not_allowed: 'its address is not public, and WEBHOOK_ALLOW_CIDRS does not allow it',
   invalid_response: 'its answer was not valid HTTP',
   network_error: 'the network failed',
   ack_timeout: 'the worker did not report in time',

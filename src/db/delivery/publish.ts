@@ -21,9 +21,26 @@ export interface PublishItem {
 }
 
 export type PublishAnswer =
-  | { outcome: 'created' | 'existing'; id: string; status: JobStatus; createdAt: number; queueId: string }
+  | { outcome: 'created'; id: string; status: JobStatus; createdAt: number; queueId: string }
+  | ExistingJob
   | { outcome: 'queue_not_found' | 'limit_reached' | 'retry' | 'must_not_encrypt' }
   | { outcome: 'must_encrypt'; queueId: string };
+
+/** The job that was created with the same idempotency key before. */
+export interface ExistingJob extends EarlierPayload {
+  outcome: 'existing';
+  id: string;
+  status: JobStatus;
+  createdAt: number;
+  queueId: string;
+}
+
+interface EarlierPayload {
+  /** Whether the payload of the earlier job is another one; null if one of the two is encrypted. */
+  differs: boolean | null;
+  /** The payload of the earlier job as it is stored; null if neither is encrypted. */
+  stored: string | null;
+}
 
 /** As `jobferry_publish` gives them. */
 export interface StoredAnswers {
@@ -34,7 +51,7 @@ export interface StoredAnswers {
   others: OtherAnswer[] | null;
 }
 
-interface OtherAnswer {
+interface OtherAnswer extends EarlierPayload {
   /** `seal` and `unseal` are `must_encrypt` and `must_not_encrypt`: results that earlier builds read keep their values. */
   outcome: 'existing' | 'queue_not_found' | 'limit_reached' | 'retry' | 'seal' | 'unseal';
   index: number;
@@ -140,8 +157,8 @@ function withoutDefaults({ accountId, queue, payload, key, delayMs, limit, encry
   };
 }
 
-function toAnswer({ outcome, id, status, createdAt }: OtherAnswer, queueId: string): PublishAnswer {
-  if (outcome === 'existing') return { outcome, id, status, createdAt, queueId };
+function toAnswer({ outcome, id, status, createdAt, differs, stored }: OtherAnswer, queueId: string): PublishAnswer {
+  if (outcome === 'existing') return { outcome, id, status, createdAt, queueId, differs, stored };
   if (outcome === 'seal') return { outcome: 'must_encrypt', queueId };
   return { outcome: outcome === 'unseal' ? 'must_not_encrypt' : outcome };
 }

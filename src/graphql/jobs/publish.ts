@@ -39,10 +39,19 @@ const PublishJobsInput = builder.inputType('PublishJobsInput', {
   }),
 });
 
-const PublishJobPayload = builder.objectRef<{ id: string; created: boolean }>('PublishJobPayload').implement({
+interface PublishedOne {
+  id: string;
+  created: boolean;
+  payloadDiffers: boolean;
+}
+
+const PublishJobPayload = builder.objectRef<PublishedOne>('PublishJobPayload').implement({
   description: 'The published job, or the earlier job with the same idempotency key.',
   fields: (t) => ({
     created: t.exposeBoolean('created', { description: 'False if the idempotency key matched an earlier job.' }),
+    payloadDiffers: t.exposeBoolean('payloadDiffers', {
+      description: 'Whether the idempotency key matched an earlier job that has another payload.',
+    }),
     job: t.field({
       type: Job,
       description: 'The job.',
@@ -53,7 +62,7 @@ const PublishJobPayload = builder.objectRef<{ id: string; created: boolean }>('P
 
 const LISTED = [ValidationError, NotFoundError, LimitReachedError, UnavailableError] as const;
 type Refused = InstanceType<(typeof LISTED)[number]>;
-type PublishAnswer = { id: string; created: boolean } | Refused;
+type PublishAnswer = PublishedOne | Refused;
 
 /** Type of each refusal in a list of results. Such a refusal is a plain object, so `instanceof` cannot find its type. */
 const typeOfListed = new WeakMap<object, (typeof LISTED)[number]>();
@@ -97,7 +106,19 @@ async function publishOne({ services, account, trace }: GraphQLContext, queue: s
   const [answer] = await services.jobs.publishMany(account, [toPublish(queue, input, trace)]);
   if (answer === undefined) throw new Error('a publish returned no result');
   if (answer.outcome === 'refused') throw answer.error;
-  return { id: answer.id, created: answer.outcome === 'created' };
+  return toPayload(answer);
+}
+
+function toPayload({
+  id,
+  outcome,
+  payloadDiffers,
+}: {
+  id: string;
+  outcome: string;
+  payloadDiffers: boolean;
+}): PublishedOne {
+  return { id, created: outcome === 'created', payloadDiffers };
 }
 
 /**
@@ -133,8 +154,7 @@ async function publishMany(
   for (const [index, answer] of published.entries()) {
     const [n] = given[index] ?? [];
     if (n === undefined) continue;
-    answers[n] =
-      answer.outcome === 'refused' ? listed(answer.error) : { id: answer.id, created: answer.outcome === 'created' };
+    answers[n] = answer.outcome === 'refused' ? listed(answer.error) : toPayload(answer);
   }
   return answers;
 }

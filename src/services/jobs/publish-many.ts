@@ -15,7 +15,7 @@ const MAX_TOGETHER = 8 * 1024 * 1024;
 const PUBLISHING_MS = 4500;
 
 type PublishOutcome =
-  | { outcome: 'created' | 'existing'; id: string; status: JobStatus; createdAt: Date }
+  | { outcome: 'created' | 'existing'; id: string; status: JobStatus; createdAt: Date; payloadDiffers: boolean }
   | { outcome: 'refused'; error: Error };
 
 /** Publishing of many jobs in one call (GraphQL only). */
@@ -101,9 +101,9 @@ function assertValid({ queueName, ...input }: Given): void {
 }
 
 function toOutcome(result: Published | Error): PublishOutcome {
-  return result instanceof Error
-    ? refused(result)
-    : { outcome: result.created ? 'created' : 'existing', ...result.job };
+  if (result instanceof Error) return refused(result);
+  const { created, payloadDiffers, job } = result;
+  return { outcome: created ? 'created' : 'existing', payloadDiffers, ...job };
 }
 
 function refused(error: unknown): PublishOutcome {

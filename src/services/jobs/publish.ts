@@ -1,8 +1,15 @@
 import { counts } from '../../counts/counts.ts';
 import type { Cipher } from '../../db/connection/cipher.ts';
-import { type PublishAnswer, type PublishItem, publish, publishAudited } from '../../db/delivery/publish.ts';
+import {
+  type ExistingJob,
+  type PublishAnswer,
+  type PublishItem,
+  publish,
+  publishAudited,
+} from '../../db/delivery/publish.ts';
 import { type Account, assertNotSuspended, authorOf } from '../../domain/account.ts';
-import { notFound, unavailable } from '../../domain/errors.ts';
+import { JobferryError, notFound, unavailable } from '../../domain/errors.ts';
+import { isId } from '../../domain/id.ts';
 import type { PublishedJob } from '../../domain/job.ts';
 import { Batcher } from '../../pacing/batcher.ts';
 import type { TracedPublish } from '../../tracing/tracing.ts';
@@ -23,6 +30,8 @@ export type Given = PublishInput & { queueName: string };
 
 export interface Published {
   created: boolean;
+  /** Whether the job is an earlier one, with another payload. False if that cannot be found out: its key is missing. */
+  payloadDiffers: boolean;
   job: PublishedJob;
 }
 
@@ -37,6 +46,7 @@ const DEADLINE_MS = 4500;
 const WAKE_UP_LEAD_MS = 2500;
 /** Each round means that another publish with the same key came first and its job was then gone; even one is rare. */
 const MAX_ROUNDS = 5;
+const ID_AS_NAME = 'queue not found: a publish takes the name of the queue, not its id';
 const RACE = 'too many publishes race for this idempotency key';
 /** Limit of the cached names of queues that encrypt their payloads. */
 const MAX_ENCRYPTING = 10_000;
@@ -81,7 +91,7 @@ export function createPublish(context: Context) {
   const resultOf = (account: Account, plain: PublishItem, answer: PublishAnswer): Published | null => {
     switch (answer.outcome) {
       case 'queue_not_found':
-        throw notFound('queue');
+        throw isId(plain.queue) ? new JobferryError('not_found', ID_AS_NAME) : notFound('queue');
       case 'limit_reached':
         throw limitReached(planOf(context, account));
       case 'retry':
@@ -96,13 +106,14 @@ export function createPublish(context: Context) {
       case 'created':
       case 'existing': {
         const created = answer.outcome === 'created';
+        const payloadDiffers = answer.outcome === 'existing' && differs(context.db.cipher, plain, answer);
         const { id, status, createdAt, queueId } = answer;
         if (created) {
           // The durable wake-up of a job that is due later fires in time.
           if (plain.delayMs < WAKE_UP_LEAD_MS) context.wake(queueId, 'job');
           context.changes.changed({ accountId: account.id, queueId, jobId: id });
         }
-        return { created, job: { id, status, createdAt: new Date(createdAt) } };
+        return { created, payloadDiffers, job: { id, status, createdAt: new Date(createdAt) } };
       }
     }
   };
@@ -206,6 +217,16 @@ function orError<T>(work: () => T): T | Error {
     return work();
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** Compares source texts (D26), and decrypts the stored one first. */
+function differs(cipher: Cipher, plain: PublishItem, { differs, stored, queueId }: ExistingJob): boolean {
+  if (stored === null) return differs === true;
+  try {
+    return cipher.decrypt(`payload:${queueId}`, stored) !== plain.payload;
+  } catch {
+    return false;
   }
 }
 

@@ -18,7 +18,8 @@ export function publish(tables: Tables, [json, , retentionMs, lifetimeMs]: unkno
     const found = existing[n];
     if (found !== undefined) {
       const { id, status, createdAt } = found;
-      return { outcome: 'existing', id, status, createdAt, queueId: queue.id };
+      const differs = found.payload !== item.payload;
+      return { outcome: 'existing', id, status, createdAt, queueId: queue.id, differs, stored: null };
     }
     if (item.limit !== null && (tables.usage.get(item.accountId) ?? 0) >= item.limit) {
       return { outcome: 'limit_reached' };
