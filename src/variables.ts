@@ -55,9 +55,12 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['POSTGRES_URL', 'DATABASE_URL'],
 ]);
 
-/** Returns a line for each variable that Jobferry does not read but whose name is similar to one that it reads. */
+/** Returns a line for each variable that is probably misspelt: its name, or that of the environment. */
 export function doubtsAbout(env: Environment): string[] {
   return Object.entries(env).flatMap(([name, value]) => {
+    if (name === 'NODE_ENV' && value !== 'production' && /^p(ro)?r?d/i.test(value ?? '')) {
+      return [`NODE_ENV=${value?.slice(0, 40)} is not production: did you mean production?`];
+    }
     if (!value || VARIABLES.includes(name) || VARIABLES.includes(name.replace(/_FILE$/, ''))) return [];
     const plain = name.toUpperCase().replace(/^JOBFERRY_/, '');
     const meant = READ.find((known) => isLike(plain, known)) ?? ALIASES.get(plain);

@@ -86,4 +86,12 @@ describe('a variable that is not read', () => {
     expect(doubtsAbout(Object.fromEntries([...names, ...others, ...ours].map((name) => [name, 'x'])))).toEqual([]);
     expect(doubtsAbout({ PROT: '' })).toEqual([]);
   });
+
+  it.each(['prod', 'Production', 'prd', 'produciton', 'PROD'])('takes NODE_ENV=%s for production', (value) => {
+    expect(doubtsAbout({ NODE_ENV: value })).toEqual([`NODE_ENV=${value} is not production: did you mean production?`]);
+  });
+
+  it.each(['production', 'staging', 'development', 'preview', 'test'])('takes NODE_ENV=%s as it is', (value) => {
+    expect(doubtsAbout({ NODE_ENV: value })).toEqual([]);
+  });
 });

@@ -148,12 +148,19 @@ export function storableText(length: { readonly min: number; readonly max: numbe
   return lean(text.refine(isStorableText, { message: 'must not contain NUL or lone surrogates' }));
 }
 
-export function numberWithin(bounds: { readonly min: number; readonly max: number }) {
-  return z.number().min(bounds.min).max(bounds.max);
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
 }
 
-export function integerWithin(bounds: { readonly min: number; readonly max: number }) {
-  return numberWithin(bounds).int();
+export function secondsWithin({ min, max }: Bounds) {
+  const message = `must be ${min} to ${max} seconds`;
+  return z.number().min(min, message).max(max, message);
+}
+
+export function integerWithin({ min, max }: Bounds) {
+  const message = `must be ${min} to ${max}`;
+  return z.number().min(min, message).max(max, message).int('must be a whole number');
 }
 
 type ExactOptional<T> = { [K in keyof T]: Exclude<T[K], undefined> };

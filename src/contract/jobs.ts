@@ -9,10 +9,10 @@ import {
   id,
   idParam,
   jobStatus,
-  numberWithin,
   payloadOut,
   publishedJob,
   type RouteMetadata,
+  secondsWithin,
   storableText,
   timestamp,
 } from './common.ts';
@@ -51,7 +51,7 @@ const publishBody = named(
           'creates no job and returns the earlier one.',
       )
       .optional(),
-    delay: numberWithin(LIMITS.publishDelay).describe('Time until the first delivery, in seconds.').optional(),
+    delay: secondsWithin(LIMITS.publishDelay).describe('Time until the first delivery, in seconds.').optional(),
   }),
 );
 

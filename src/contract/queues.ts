@@ -9,8 +9,8 @@ import {
   id,
   idParam,
   integerWithin,
-  numberWithin,
   type RouteMetadata,
+  secondsWithin,
   timestamp,
 } from './common.ts';
 import { answer, named, onWire } from './documentation.ts';
@@ -67,8 +67,8 @@ const settings = z.object({
   rateLimitMax: integerWithin(LIMITS.rateLimitMax)
     .nullable()
     .describe('Maximum number of deliveries per rate window, including retries; null if there is no limit.'),
-  rateLimitWindow: numberWithin(LIMITS.rateLimitWindow).describe('Length of the fixed rate window, in seconds.'),
-  ackTimeout: numberWithin(LIMITS.ackTimeout).describe(
+  rateLimitWindow: secondsWithin(LIMITS.rateLimitWindow).describe('Length of the fixed rate window, in seconds.'),
+  ackTimeout: secondsWithin(LIMITS.ackTimeout).describe(
     'Time for which a job may be `awaiting_ack`, in seconds; for ack mode.',
   ),
   ackTimeoutAction: z
@@ -81,7 +81,7 @@ const settings = z.object({
         '`backoffDelay` and doubles with every failure, up to one hour. Up to 10 % is added at random. Jobs keep the ' +
         'value with which they were published.',
     ),
-  backoffDelay: numberWithin(LIMITS.backoffDelay).describe(
+  backoffDelay: secondsWithin(LIMITS.backoffDelay).describe(
     'Back-off before the first retry, in seconds. Jobs keep the value with which they were published.',
   ),
 });

@@ -133,7 +133,8 @@ async function replaceFunctions(
 ): Promise<void> {
   await applyFunctions(client, ownFunctions(), afterwards);
   const { version, hash } = ownFunctions();
-  log.info({ version, hash, before: before?.version ?? null }, 'SQL functions replaced');
+  // The first start of a new database has nothing to replace.
+  if (before !== null) log.info({ version, hash, before: before.version }, 'SQL functions replaced');
 }
 
 async function takeLock(client: pg.Client, log: MigrationLog): Promise<void> {
