@@ -119,7 +119,7 @@ describe('the Dockerfile', () => {
     const [, assignments = ''] = /^ENV (.*)$/m.exec(last) ?? [];
     expectAccepted(Object.fromEntries(assignments.split(' ').map((assignment) => assignment.split('='))));
     expect(last).toMatch(/^USER 65532:65532$/m);
-    expect(last).toMatch(/^HEALTHCHECK /m);
+    expect(last).toMatch(/^HEALTHCHECK [\s\S]*METRICS_PORT/m);
     expect(last).not.toMatch(/npm (ci|install|run)|apt-get/);
   });
 
@@ -152,6 +152,9 @@ describe('the chart', () => {
       expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
       expect(container.readinessProbe.httpGet.path).toBe('/readyz');
       expect(container.livenessProbe.httpGet.path).toBe('/healthz');
+      // At the port of the API they would wait behind the connections of clients.
+      for (const probe of [container.readinessProbe, container.livenessProbe])
+        expect(probe.httpGet.port).toBe('metrics');
       const metricsPort = container.env.find(({ name }: Document) => name === 'METRICS_PORT').value;
       expect(container.ports).toContainEqual({ name: 'metrics', containerPort: Number(metricsPort) });
     }

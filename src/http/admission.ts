@@ -1,3 +1,4 @@
+import { arrivals } from '../pacing/arrivals.ts';
 import { WaitingList } from '../pacing/waiting-list.ts';
 
 const KIB = 1024;
@@ -180,7 +181,7 @@ export class Admission {
     this.#turnIsDue = false;
     this.turn += 1;
     this.#refuseLate();
-    const items = Math.max(Math.min(TURN.items, MOST - this.#inFlight), 0);
+    const items = arrivals.goFirst ? 0 : Math.max(Math.min(TURN.items, MOST - this.#inFlight), 0);
     for (const { proceed } of this.#waiting.take(items, TURN.bytes)) proceed();
     if (this.#waiting.count === 0) this.#emptyAt = performance.now();
     else this.#planTurn();

@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Express } from 'express';
+import { arrivals } from '../pacing/arrivals.ts';
 import type { RequestWatch } from './access-log.ts';
 import { listenOn, urlOf } from './address.ts';
 import { counted } from './counted.ts';
@@ -92,14 +93,22 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     requireHostHeader: false,
   });
   const open = new OpenConnections(running, options.connections);
-  server.on('connection', (socket) => open.add(socket));
+  server.on('connection', (socket) => {
+    arrivals.note();
+    open.add(socket);
+  });
   server.on('request', (req, res) => {
     running.add(res);
     giveRequestId(req, res);
     options.watch?.(req, res);
     if (!server.listening) res.shouldKeepAlive = false;
     if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 400, 'the Host header is missing');
-    else answer(req, res);
+    else {
+      arrivals.run(() => {
+        // The client may have left meanwhile, and `close` was emitted.
+        if (!res.destroyed) answer(req, res);
+      });
+    }
   });
   server.once(
     'close',

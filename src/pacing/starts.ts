@@ -1,4 +1,6 @@
-/** The most that one turn of the event loop starts; the first item is always started. */
+import { arrivals } from './arrivals.ts';
+
+/** The most that one turn of the event loop starts; the first item is always started, unless connections go first. */
 interface Pace {
   items: number;
   ms: number;
@@ -32,8 +34,8 @@ export class Starts {
 
   #round(): void {
     const endsAt = performance.now() + this.#pace.ms;
-    for (let n = 0; n < this.#pace.items && this.#waiting.size > 0 && performance.now() < endsAt; n += 1)
-      this.#startNext();
+    const items = arrivals.goFirst ? 0 : this.#pace.items;
+    for (let n = 0; n < items && this.#waiting.size > 0 && performance.now() < endsAt; n += 1) this.#startNext();
     this.#scheduled = this.#waiting.size > 0;
     if (this.#scheduled) setImmediate(() => this.#round());
   }

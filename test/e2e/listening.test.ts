@@ -1,8 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createAccount } from '../support/account.ts';
+import { createApi } from '../support/api.ts';
 import { runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { type LogLine, startJobferry } from '../support/process.ts';
@@ -60,4 +62,44 @@ it('a process on all IPv6 addresses prints addresses that can be opened', async 
   await waitFor(() => jobferry.output.join('\n').includes(`${address}/sign-in#`), { message: 'a link' });
   const { stdout } = await runJobferry(['sign-in-link'], { DATABASE_URL: databaseUrl, HOST: '::', PORT: '8080' });
   expect(stdout).toContain('http://[::1]:8080/sign-in#');
+});
+
+it('F-47 400 new connections that publish at once are answered, and so are health checks behind them', async () => {
+  const { key } = await createAccount(databaseUrl);
+  const jobferry = await startJobferry({ databaseUrl, role: 'api' });
+  const queue = await createApi(jobferry.baseUrl, key).createQueue({ webhookUrl: 'http://127.0.0.1:9/' });
+  const { hostname: host, port } = new URL(jobferry.baseUrl);
+  const codes = new Set<number>();
+  const send = (method: string, path: string, agent: Agent | false, body?: string) =>
+    new Promise<number>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const sent = request({ host, port, method, path, agent, headers }, (res) => {
+        res.resume().once('end', () => resolve(res.statusCode ?? 0));
+      });
+      sent.once('error', reject).end(body);
+    });
+  let isOver = false;
+  const clients = Array.from({ length: 400 }, () => ({
+    agent: new Agent({ keepAlive: true, maxSockets: 1 }),
+    answers: 0,
+  }));
+  const publishing = clients.map(async (client) => {
+    while (!isOver) {
+      codes.add(await send('POST', `/v1/queues/${queue.name}/jobs`, client.agent, '{"payload":{}}'));
+      client.answers += 1;
+    }
+    client.agent.destroy();
+  });
+  const answered = () => clients.reduce((sum, { answers }) => sum + answers, 0);
+  const health = await Promise.all(['/healthz', '/readyz'].map((path) => send('GET', path, false)));
+  const beforeHealth = answered();
+  await waitFor(() => clients.every(({ answers }) => answers > 0), { message: 'an answer to each client' });
+  const beforeEach = answered();
+  isOver = true;
+  await Promise.all(publishing);
+  expect(health).toEqual([200, 200]);
+  expect([...codes].filter((code) => code !== 201 && code !== 503)).toEqual([]);
+  // A process that works between any two connections that it accepts has sent many thousands by then.
+  expect(Math.max(beforeHealth, beforeEach), 'answers to those that came first').toBeLessThan(400 * 10);
+  expect(await jobferry.kill()).toEqual({ code: 0, signal: null });
 });

@@ -128,4 +128,12 @@ export const MUTANTS: Mutant[] = [
     to: '',
     seenBy: { file: 'test/e2e/hostile-values.test.ts', test: 'H63 H64 H65 400 for the idempotencyKey' },
   },
+  {
+    id: 'I-51',
+    what: 'a process works between any two connections that it accepts',
+    file: 'src/pacing/arrivals.ts',
+    from: 'const ACCEPTING_TURNS = 32;',
+    to: 'const ACCEPTING_TURNS = 1;',
+    seenBy: { file: 'test/http/arrivals.test.ts', test: 'I-51 accepts new connections before the work' },
+  },
 ];

@@ -80,17 +80,18 @@ spec:
           containerPort: 9464
       # Migrations of large tables take long, and the process is alive meanwhile. An outage of the database is no reason
       # to restart, so this does not ask for readiness.
+      # Probes have a port of their own: at that of the API they would wait behind the connections of clients.
       livenessProbe:
         httpGet:
           path: /healthz
-          port: http
+          port: metrics
         periodSeconds: 10
         timeoutSeconds: 3
         failureThreshold: 6
       readinessProbe:
         httpGet:
           path: /readyz
-          port: http
+          port: metrics
         periodSeconds: 2
         timeoutSeconds: 2
         failureThreshold: 2
