@@ -266,3 +266,24 @@ describe('the units of systemd', () => {
     expect(used).toEqual(loaded);
   });
 });
+
+describe('rules and dashboards', () => {
+  const rulesIn = (file: string) => {
+    const [{ groups }] = documentsIn(read(`prometheus/${file}`));
+    return groups.flatMap(({ rules }: Document) => rules) as { record?: string; alert?: string; expr: string }[];
+  };
+
+  it('never aggregate installations that share a Prometheus', () => {
+    const rules = [...rulesIn('jobferry.rules.yml'), ...rulesIn('jobferry.alerts.yml')];
+    const mixed = /(?<!:)\b(?:sum|max|min|avg|count|absent)\b(?! by \(cluster\b)/;
+    expect(rules.map(({ expr }) => expr).filter((expr) => mixed.test(expr))).toEqual([]);
+    for (const name of ['service', 'queues']) {
+      const texts = [...read(`grafana/jobferry-${name}.json`).matchAll(/"expr": "(.*)"/g)].map(([, text = '']) => text);
+      expect(texts.length).toBeGreaterThan(10);
+      const metrics = texts.flatMap((text) => [
+        ...text.matchAll(/(?<![\w:])(?:jobferry|process|nodejs)_\w+(.{0,22})/g),
+      ]);
+      expect(metrics.filter(([, selector]) => !selector?.startsWith('{cluster=~')).map(([text]) => text)).toEqual([]);
+    }
+  });
+});

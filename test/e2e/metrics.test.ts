@@ -254,8 +254,8 @@ describe('a page', () => {
 
 /** A metric of Jobferry or of its process, and not the name of a recording rule, with its selector. */
 const METRIC_IN_QUERY = /(?<![\w:])((?:jobferry|process|nodejs)_\w+)(?:\{([^}]*)\})?/g;
-/** Labels that Prometheus adds to everything. */
-const BY_PROMETHEUS = ['job', 'instance'];
+/** Labels that Prometheus adds to everything, as its configuration says. */
+const BY_PROMETHEUS = ['job', 'instance', 'cluster'];
 /** Shown with DATABASE_REPLICA_URL only: test/e2e/replica.test.ts. */
 const OF_A_REPLICA = ['jobferry_replica_in_use', 'jobferry_replica_lag_seconds'];
 
