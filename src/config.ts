@@ -4,6 +4,7 @@ import { ALERT_VARIABLES } from './config/alerts.ts';
 import { DATABASE_VARIABLES, databaseConfig, type ReplicaConfig } from './config/database.ts';
 import { METRICS_VARIABLES, type MetricsConfig, metricsConfig } from './config/metrics.ts';
 import { type OidcConfig, oidcConfig, SIGN_IN_VARIABLES } from './config/sign-in.ts';
+import { STARTING_VARIABLES, type StartingConfig, startingConfig } from './config/starting.ts';
 import { WORDING } from './config/wording.ts';
 import { isSocketPath, MAX_SOCKET_PATH } from './domain/listening-address.ts';
 import { DEFAULT_PLANS, type Plan, type PlanTable } from './domain/plan.ts';
@@ -13,7 +14,7 @@ import { LOG_LEVELS, type LogLevel } from './log.ts';
 export type Role = 'all' | 'api' | 'worker';
 
 /** The settings from the environment, parsed once. Times are milliseconds. */
-export interface Config {
+export interface Config extends StartingConfig {
   readonly role: Role;
   /** An address, a host name, or the path of a unix socket. */
   readonly host: string;
@@ -151,6 +152,7 @@ const environment = z.object({
     .optional()
     .transform((text, context) => (text === undefined ? [] : origins(text, context))),
   ...DATABASE_VARIABLES,
+  ...STARTING_VARIABLES,
   DATA_DIR: z.string().min(1).default('.data'),
   ALLOW_UNSAFE_DURABILITY: flag(false),
   BOOTSTRAP_API_KEY: z
@@ -241,6 +243,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     corsOrigins: Object.freeze(e.CORS_ORIGINS),
     accessLog: e.ACCESS_LOG,
     ...database,
+    ...startingConfig(e),
     dataDir: e.DATA_DIR,
     allowUnsafeDurability: e.ALLOW_UNSAFE_DURABILITY,
     bootstrapApiKey: e.BOOTSTRAP_API_KEY,

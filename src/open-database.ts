@@ -10,7 +10,7 @@ import { checkPooling } from './db/connection/pooler.ts';
 import { preflight } from './db/connection/preflight.ts';
 import { joinEmbedded, startEmbedded } from './db/embedded/server.ts';
 import { assertKeys, encryptStored } from './db/queues/encrypt-stored.ts';
-import { migrate } from './db/schema/migrate.ts';
+import { assertOwnSchema, migrate, schemaReport } from './db/schema/migrate.ts';
 import type { Logger } from './log.ts';
 import { type Repeated, repeat } from './pacing/repeat.ts';
 import { describeApiKey, generateApiKey, isPlausibleApiKey } from './services/accounts/api-key.ts';
@@ -34,19 +34,24 @@ const KEY_FILE = 'api-key';
 /** How often a process with several database hosts looks which one is the primary. */
 const PRIMARY_CHECK_MS = 2000;
 
-interface OpenOptions {
+export interface OpenOptions {
   /**
    * For admin commands: uses the embedded database of a running Jobferry, and creates no first account, because the first
    * start of the service does that and shows its key.
    */
   guest: boolean;
+  /** Whether opening may change the schema of the database: always, only to create it where there is none, or never. */
+  migrates: 'always' | 'if empty' | 'never';
   /** For `doctor`: opens any database that answers, and neither refuses nor migrates it. */
   asItIs?: boolean;
   /** Called with the first account's key if opening creates it; the database does not store the key. */
   onNewApiKey?: (key: string) => void;
 }
 
-/** Connects to the database, starting the embedded one if needed, and migrates it. */
+/**
+ * Connects to the database, starting the embedded one if needed, and migrates it, or sees that it needs no migration.
+ * @throws Error with a message for the operator
+ */
 export async function openDatabase(config: Config, log: Logger, options: OpenOptions): Promise<OpenDatabase> {
   const open = options.guest ? joinEmbedded : startEmbedded;
   const embedded = config.databaseUrl === undefined ? await open({ dataDir: config.dataDir, log }) : null;
@@ -69,12 +74,18 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
     if (!options.guest) for (const { what, fix } of faults) log.warn({ fix }, what);
     await checkPooling(db);
     let newApiKey: string | null = null;
+    const mayMigrate = options.migrates === 'always' || (options.migrates === 'if empty' && (await isEmpty(db)));
+    if (options.guest && !mayMigrate) {
+      await assertOwnSchema(db.sessionPool);
+      return { url, db, applied: [], runsBeside: false, close };
+    }
     const { applied, beside } = await migrate({
       url,
       log,
+      mayMigrate,
       mayRunBeside: !options.guest,
       afterMigrations: async () => {
-        await installWakeUps(url);
+        if (mayMigrate) await installWakeUps(url);
         if (options.guest) return;
         await encrypt(config, db, log);
         newApiKey = await bootstrap(config, db);
@@ -90,6 +101,10 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
     await close();
     throw error;
   }
+}
+
+async function isEmpty(db: Database): Promise<boolean> {
+  return (await schemaReport(db.sessionPool)).isEmpty;
 }
 
 /** Otherwise a process whose connections stay open would not notice that a former primary has come back behind the present one. */

@@ -82,7 +82,8 @@ export async function startService(config: Config, log: Logger, options: StartOp
     const fronts = await bindFronts(config, log, { started, trustedProxies });
     const { url } = fronts.front;
     const onNewApiKey = (key: string) => options.onNewApiKey?.(key, url);
-    const database = await openDatabase(config, log, { guest: false, onNewApiKey });
+    const migrates = config.autoMigrate ? 'always' : 'never';
+    const database = await openDatabase(config, log, { guest: false, migrates, onNewApiKey });
     started.add(() => database.close());
     const foundations = { config, log, database, started, trustedProxies };
     const service = await startParts(foundations, fronts);

@@ -22,6 +22,7 @@ describe('defaults (README, "Variables")', () => {
   it('needs no variable at all', () => {
     expect(parseConfig({})).toEqual({
       role: 'all',
+      autoMigrate: true,
       host: '127.0.0.1',
       port: 8080,
       shutdownDelayMs: 0,

@@ -90,17 +90,21 @@ const create = command({
   run: ({ options: { name, plan } }, environment) => {
     assertPlan(environment.settings().config.plans, plan);
     if (!isKeyName(name)) throw new UsageError(`--name must have 1 to ${LIMITS.apiKeyNameLength} characters`);
-    return withDatabase(environment, async ({ db }) => {
-      const account = await createAccount(createPrisma(db), { name, plan }, OPERATOR);
-      return {
-        json: account,
-        text: facts([
-          ['id', account.id],
-          ['name', account.name],
-          ['plan', account.plan],
-        ]),
-      };
-    });
+    return withDatabase(
+      environment,
+      async ({ db }) => {
+        const account = await createAccount(createPrisma(db), { name, plan }, OPERATOR);
+        return {
+          json: account,
+          text: facts([
+            ['id', account.id],
+            ['name', account.name],
+            ['plan', account.plan],
+          ]),
+        };
+      },
+      { migrates: 'if empty' },
+    );
   },
 });
 

@@ -26,7 +26,7 @@ const backup = command({
     const { config, log } = environment.settings();
     const accountId = options.account === undefined ? null : idOf(options.account, 'account');
     // A backup before an upgrade must not begin the upgrade.
-    const database = await openDatabase(config, log, { guest: true, asItIs: true });
+    const database = await openDatabase(config, log, { guest: true, migrates: 'never', asItIs: true });
     try {
       const { db, url } = database;
       await assertReachable(db.pool);
@@ -67,34 +67,38 @@ const restoring = command({
   },
   argument: FILE,
   run: ({ argument, options }, environment) =>
-    withDatabase(environment, async ({ db, url }, config) => {
-      const { log } = environment.settings();
-      const accountId = options.account === undefined ? null : idOf(options.account, 'account');
-      const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
-      const steps = { verifying: progressIn(log, 'verifying the backup'), restoring: progressIn(log, 'restoring') };
-      const progress = (step: keyof typeof steps, rows: number, of: number | null) => steps[step](rows, of);
-      const { operator, resume } = options;
-      const here = { accountId, operator, progress };
-      if (options.check) {
-        const checked = await checkBackup(db, argument, here);
+    withDatabase(
+      environment,
+      async ({ db, url }, config) => {
+        const { log } = environment.settings();
+        const accountId = options.account === undefined ? null : idOf(options.account, 'account');
+        const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
+        const steps = { verifying: progressIn(log, 'verifying the backup'), restoring: progressIn(log, 'restoring') };
+        const progress = (step: keyof typeof steps, rows: number, of: number | null) => steps[step](rows, of);
+        const { operator, resume } = options;
+        const here = { accountId, operator, progress };
+        if (options.check) {
+          const checked = await checkBackup(db, argument, here);
+          return {
+            json: { file: argument, refusal: checked.refusal, ...jsonOf(checked) },
+            text: `${facts([['file', argument], ...factsOf(checked)])}\n\n${verdicts(checked.refusal)}`,
+            isFailure: checked.refusal !== null,
+            exitCode: 2,
+          };
+        }
+        const done = await restore(db, argument, { ...here, url, actor: OPERATOR, periods, resume });
+        const { accounts, rows } = done;
+        const unknownPlans = [...new Set(accounts.map(({ plan }) => plan))].filter(
+          (plan) => !Object.hasOwn(config.plans, plan),
+        );
+        const json = { file: argument, ...jsonOf({ ...done, end: { ...done.end, rows } }), unknownPlans };
         return {
-          json: { file: argument, refusal: checked.refusal, ...jsonOf(checked) },
-          text: `${facts([['file', argument], ...factsOf(checked)])}\n\n${verdicts(checked.refusal)}`,
-          isFailure: checked.refusal !== null,
-          exitCode: 2,
+          json: { ...json, accounts: accounts.slice(0, LISTED) },
+          text: describe(done, { file: argument, resume, unknownPlans, workerRunning: await isWorkerRunning(db) }),
         };
-      }
-      const done = await restore(db, argument, { ...here, url, actor: OPERATOR, periods, resume });
-      const { accounts, rows } = done;
-      const unknownPlans = [...new Set(accounts.map(({ plan }) => plan))].filter(
-        (plan) => !Object.hasOwn(config.plans, plan),
-      );
-      const json = { file: argument, ...jsonOf({ ...done, end: { ...done.end, rows } }), unknownPlans };
-      return {
-        json: { ...json, accounts: accounts.slice(0, LISTED) },
-        text: describe(done, { file: argument, resume, unknownPlans, workerRunning: await isWorkerRunning(db) }),
-      };
-    }),
+      },
+      { migrates: 'if empty' },
+    ),
 });
 
 function verdicts(refusal: string | null): string {

@@ -1,15 +1,19 @@
 import type { Config } from '../config.ts';
 import { isId } from '../domain/id.ts';
-import { type OpenDatabase, openDatabase } from '../open-database.ts';
+import { type OpenDatabase, type OpenOptions, openDatabase } from '../open-database.ts';
 import { type Environment, UsageError } from './command.ts';
 
-/** Opens the database for a command, and closes it afterwards. */
+/**
+ * Opens the database for a command, and closes it afterwards.
+ * @param migrates whether the command may change the schema of the database
+ */
 export async function withDatabase<T>(
   { settings }: Environment,
   work: (database: OpenDatabase, config: Config) => Promise<T>,
+  { migrates = 'never' }: Partial<Pick<OpenOptions, 'migrates'>> = {},
 ): Promise<T> {
   const { config, log } = settings();
-  const database = await openDatabase(config, log, { guest: true });
+  const database = await openDatabase(config, log, { guest: true, migrates });
   try {
     return await work(database, config);
   } finally {

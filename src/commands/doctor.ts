@@ -43,7 +43,7 @@ const doctor = command({
   options: {},
   run: async (_given, environment) => {
     const { config, log } = environment.settings();
-    const database = await openDatabase(config, log, { guest: true, asItIs: true });
+    const database = await openDatabase(config, log, { guest: true, migrates: 'never', asItIs: true });
     try {
       const findings = await examine(database.db, config);
       const isFailure = findings.some(({ status }) => status === 'problem');

@@ -1,10 +1,12 @@
+import type { Database } from '../db/connection/database.ts';
 import { assertReachable } from '../db/connection/preflight.ts';
 import { processFacts } from '../db/operator/facts.ts';
+import { grantTo } from '../db/schema/grants.ts';
 import { type MigrationStatus, type SchemaStatus, schemaStatus } from '../db/schema/status.ts';
 import { isNews, olderThan, oldestBeside, processesInWords, type RunningProcess } from '../domain/release.ts';
 import { openDatabase } from '../open-database.ts';
 import { VERSION } from '../version.ts';
-import { command, type Environment, type Result } from './command.ts';
+import { command, type Environment, type Result, UsageError } from './command.ts';
 import { withDatabase } from './database.ts';
 import { facts, printable, table } from './output.ts';
 
@@ -12,20 +14,35 @@ export const migrate = command({
   name: 'migrate',
   summary: "Update the database to this version's schema.",
   options: {
+    'grant-to': {
+      value: 'ROLE',
+      help: 'then grant this database role what a process with AUTO_MIGRATE=0 needs; to be repeated after each upgrade',
+    },
     status: { help: 'change nothing: show what is applied, pending and failed; ends with 1 unless all is applied' },
   },
   run: ({ options }, environment) =>
     options.status
       ? status(environment)
-      : withDatabase(environment, async ({ applied }) => ({
-          json: { applied },
-          text: applied.length === 0 ? 'The database is up to date.' : `Applied:\n${applied.join('\n')}`,
-        })),
+      : withDatabase(environment, ({ db, applied }) => granted(db, applied, options['grant-to']), {
+          migrates: 'always',
+        }),
 });
+
+async function granted(db: Database, applied: readonly string[], role: string | undefined): Promise<Result> {
+  if (role !== undefined && !(await grantTo(db.sessionPool, role)))
+    throw new UsageError(`the database role ${printable(role)} does not exist: create it first`);
+  const text = applied.length === 0 ? 'The database is up to date.' : `Applied:\n${applied.join('\n')}`;
+  return role === undefined
+    ? { json: { applied }, text }
+    : {
+        json: { applied, grantedTo: role },
+        text: `${text}\nGranted to ${printable(role)}: reading and changing rows.`,
+      };
+}
 
 async function status({ settings }: Environment): Promise<Result> {
   const { config, log } = settings();
-  const database = await openDatabase(config, log, { guest: true, asItIs: true });
+  const database = await openDatabase(config, log, { guest: true, migrates: 'never', asItIs: true });
   try {
     await assertReachable(database.db.pool);
     const found = await schemaStatus(database.db.sessionPool);

@@ -68,6 +68,24 @@ export function startRefusal(version: string, { release, later }: SchemaFacts): 
   );
 }
 
+/** Why a command of `version` does not use a database whose schema is not that of `version`. */
+export function commandRefusal(version: string, facts: SchemaFacts & { isEmpty: boolean }): string {
+  if (facts.later.length > 0 || standingOf(version, facts) !== 'own') return startRefusal(version, facts);
+  if (facts.isEmpty) return `${needsMigration(version, facts)}; a start of the service does, too`;
+  return `${needsMigration(version, facts)}; or run this command of the release that uses the database`;
+}
+
+/** What is missing in a database before `version` can use it, and the command that adds it. */
+export function needsMigration(version: string, { release, isEmpty }: SchemaFacts & { isEmpty: boolean }): string {
+  const command = '`jobferry migrate`';
+  if (isEmpty) return `the database has no tables of Jobferry yet: ${command} creates them`;
+  if (release !== null && release.version === version) {
+    return `the database is of another build of ${version}: ${command} brings it to this one`;
+  }
+  const of = release === null ? 'an earlier build, which it does not name' : `the earlier release ${release.version}`;
+  return `the database is of ${of}, and this is ${version}: ${command} brings it to ${version}`;
+}
+
 export function tooOld(version: string, release: Release): string {
   return (
     `the database is of release ${release.version}, and the oldest release that may run beside it is ` +

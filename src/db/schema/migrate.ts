@@ -1,6 +1,8 @@
 import type pg from 'pg';
 import {
+  commandRefusal,
   isNews,
+  needsMigration,
   type Release,
   type SchemaFacts,
   type Standing,
@@ -18,6 +20,8 @@ interface MigrateOptions {
   log: MigrationLog;
   /** Further migrations under the same lock: the wake-ups' schema belongs to the worker, not to this folder. */
   afterMigrations?: () => Promise<void>;
+  /** False for a process that changes nothing of the schema, and does not start if something is missing. */
+  mayMigrate?: boolean;
   /** For processes that serve: if a later release has migrated the database, they may run beside it. */
   mayRunBeside?: boolean;
   /** That of this build, except in tests. */
@@ -40,7 +44,7 @@ const MIGRATION_LOCK = 0x6a666d;
 /**
  * Brings the database to the schema and the SQL functions of this version. Processes that start together wait for the
  * first.
- * @throws Error when the database is of a later version, or processes run that may not run beside this one, or a migration
+ * @throws Error when the database is of a later version, or needs a migration that is not permitted, or processes run that may not run beside this one, or a migration
  *   fails
  */
 export async function migrate(options: MigrateOptions): Promise<Migrated> {
@@ -61,6 +65,9 @@ export async function migrate(options: MigrateOptions): Promise<Migrated> {
       return { applied: [], beside: before.release.version };
     }
     if (standing !== 'own') throw new Error(startRefusal(release.version, before));
+    if (options.mayMigrate === false && isBehind(before, release)) {
+      throw new Error(needsMigration(release.version, before));
+    }
     const applied = await bringUp(lock, before, { ...options, release });
     await options.afterMigrations?.();
     return { applied };
@@ -74,8 +81,7 @@ async function bringUp(
   before: Comparison,
   { url, log, release }: MigrateOptions & { release: Release },
 ): Promise<string[]> {
-  const isCurrent = before.isMigrated && hasOwn(before.functions);
-  if (isCurrent && !isNews(release, before.release)) return [];
+  if (!isBehind(before, release)) return [];
   if (before.isBegun) await refuseWhileOlderRun(client, release);
   const note = () => noteRelease(client, release, before.release);
   const applied = await applyMigrations(client, { url, log, inEach: note });
@@ -84,20 +90,37 @@ async function bringUp(
   return applied;
 }
 
+function isBehind({ isMigrated, functions, release: stored }: Comparison, release: Release): boolean {
+  return !isMigrated || !hasOwn(functions) || isNews(release, stored);
+}
+
+/**
+ * For commands that use a database and do not migrate it.
+ * @throws Error in words for the operator unless its schema is that of this version
+ */
+export async function assertOwnSchema(database: Queryable): Promise<void> {
+  const report = await schemaReport(database);
+  if (report.state !== 'current') throw new Error(commandRefusal(OWN_RELEASE.version, report));
+}
+
 export interface SchemaReport extends SchemaFacts {
   state: SchemaState;
+  /** Whether nothing of Jobferry's schema is there. */
+  isEmpty: boolean;
   standing: Standing;
 }
 
 /** Compares the database with the migrations, the SQL functions and the release of this version. @throws the error of the query */
 export async function schemaReport(database: Queryable, { version } = OWN_RELEASE): Promise<SchemaReport> {
-  const { later, release, isMigrated, functions } = await compare(database);
+  const { later, release, isEmpty, isMigrated, functions } = await compare(database);
   const standing = standingOf(version, { release, later });
-  if (later.length > 0) return { state: 'newer', standing, release, later };
-  return { state: isMigrated && hasOwn(functions) ? 'current' : 'behind', standing, release, later };
+  const facts = { isEmpty, standing, release, later };
+  if (later.length > 0) return { state: 'newer', ...facts };
+  return { state: isMigrated && hasOwn(functions) ? 'current' : 'behind', ...facts };
 }
 
 interface Comparison extends SchemaFacts {
+  isEmpty: boolean;
   /** Whether the first migration is there. */
   isBegun: boolean;
   /** Whether no migration is missing. */
@@ -113,7 +136,8 @@ async function compare(database: Queryable): Promise<Comparison> {
   const functions = isBegun ? await storedFunctions(database) : null;
   const release = await storedRelease(database, finished);
   if (functions !== null && functions.version > ownFunctions().version) later.push(`functions ${functions.version}`);
-  return { later, release, isBegun, isMigrated: names.every((name) => finished.has(name)), functions };
+  const isEmpty = !isBegun && later.length === 0;
+  return { later, release, isEmpty, isBegun, isMigrated: names.every((name) => finished.has(name)), functions };
 }
 
 /**
