@@ -14,17 +14,23 @@ const ROOT = join(import.meta.dirname, '..');
 const SCHEMA = join(ROOT, 'prisma/schema.prisma');
 /** Packages that the output depends on, besides the schema and this script. */
 const GENERATORS = ['prisma', '@prisma/client', '@pothos/plugin-prisma'];
+/** What a build needs of the development packages. Prisma's come by themselves, as peers of others. */
+const TOOLS = ['prisma', '@gql.tada/internal', 'typescript', 'vite'];
 /** File in each generated folder, with the hash of its sources. */
 const STAMP = '.made-from';
 const MODULES = join(ROOT, 'node_modules');
 
 // `npm ci --omit=dev` also runs this script, but installs no generator. The service then runs from dist/.
-const isInstalled = existsSync(join(MODULES, 'prisma'));
-if (isInstalled) {
+const missing = TOOLS.filter((name) => !existsSync(join(MODULES, name)));
+if (missing.length === 0) {
   ensure();
   await ensureSchemaTypes();
 } else if (process.env.npm_lifecycle_event !== 'prepare') {
-  throw new Error('The package prisma, which generates the database client, is not installed: run `npm ci` first.');
+  const why = existsSync(MODULES) ? ' (npm leaves them out with NODE_ENV=production or --omit=dev)' : '';
+  console.error(
+    `Development packages are missing${why}: ${missing.join(', ')}. Run \`npm ci --include=dev\`, and then this again.`,
+  );
+  process.exit(1);
 }
 
 function ensure() {

@@ -1,0 +1,117 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readArguments } from '../src/commands/arguments.ts';
+import { COMMANDS } from '../src/commands/index.ts';
+import { VARIABLES } from '../src/config.ts';
+import { SECRETS } from '../src/variables.ts';
+
+/** What people copy from the documents: each block of shell commands, as far as it can be tried without running it. */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const DOCUMENTS = [
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'deploy/README.md'],
+  ...readdirSync(join(ROOT, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+];
+
+interface Block {
+  /** Document and line. */
+  at: string;
+  text: string;
+}
+
+function blocksOf(path: string): Block[] {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  return Array.from(text.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm), ({ index, 1: block = '' }) => ({
+    at: `${path}:${text.slice(0, index).split('\n').length + 1}`,
+    text: block,
+  }));
+}
+
+const blocks = DOCUMENTS.flatMap(blocksOf);
+
+/** The commands of a block, without what the shell does with their output. */
+function commandsIn({ text }: Block): string[] {
+  return text
+    .replaceAll(/\\\n\s*/g, ' ')
+    .split('\n')
+    .flatMap((line) => line.replace(/\s#.*$/, '').split(/&&|;|\|/))
+    .map((command) => command.trim())
+    .filter((command) => command !== '');
+}
+
+const all = blocks.flatMap((block) => commandsIn(block).map((command) => ({ at: block.at, command })));
+
+it('has blocks of the handbook, the README and the documents of deploy/', () => {
+  for (const path of ['docs/operations.md', 'README.md', 'deploy/README.md'])
+    expect(blocks.filter(({ at }) => at.startsWith(path)).length, path).toBeGreaterThan(2);
+});
+
+it.each(blocks)('$at is understood by the shell', ({ text }) => {
+  const { status, stderr } = spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+});
+
+describe('commands of Jobferry', () => {
+  const OURS =
+    /^(?:export )?(?:[A-Z_]+=(?:'[^']*'|\S*) )*(?:\S+ exec \S+ )?(?:node (?:\S*\/)?dist\/main\.js|(?:npx )?jobferry) ([a-z].*)$/;
+  const ours = all.flatMap(({ at, command }) => {
+    const [, args] = OURS.exec(command) ?? [];
+    return args === undefined ? [] : [{ at, args: args.trim() }];
+  });
+
+  it.each(ours)('$at: jobferry $args', ({ args }) => {
+    const words = args.split(/\s+/).filter((word) => !/^[<>]/.test(word));
+    const command = COMMANDS.find(({ name }) => [words.slice(0, 2).join(' '), words[0]].includes(name));
+    if (command === undefined) throw new Error('there is no such command');
+    expect(() => readArguments(command, words.slice(command.name.split(' ').length))).not.toThrow();
+  });
+});
+
+it('sets variables that exist', () => {
+  // Of a receiver, and of the file that loads an OpenTelemetry SDK.
+  const others = ['SIGNING_SECRET', 'TRACE_RATIO'];
+  const known = new Set([...VARIABLES, ...SECRETS.map((name) => `${name}_FILE`), ...others]);
+  const ofCommands = all.filter(({ command }) =>
+    /^(export )?[A-Z_]+=.*(dist\/main\.js|npm start)|^export /.test(command),
+  );
+  const set = ofCommands.flatMap(({ at, command }) =>
+    Array.from(command.matchAll(/(?:^|\s)([A-Z][A-Z_]+)=/g), ([, name = '']) => ({ at, name })),
+  );
+  expect(set.filter(({ name }) => !known.has(name) && !name.startsWith('OTEL_'))).toEqual([]);
+});
+
+it('calls scripts of npm that exist', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
+  const called = all.flatMap(({ at, command }) => {
+    const [, name] = /^(?:[A-Z_]+=\S* )*npm run ([\w:]+)/.exec(command) ?? [];
+    return name === undefined ? [] : [{ at, name }];
+  });
+  expect(called.filter(({ name }) => !Object.hasOwn(scripts, name))).toEqual([]);
+});
+
+it('installs and builds before NODE_ENV is production, with which npm leaves out what a build needs', () => {
+  const tooLate = blocks.filter(({ text }) => /NODE_ENV=production[\s\S]*npm (ci|install|run build)/.test(text));
+  expect(tooLate.map(({ at }) => at)).toEqual([]);
+});
+
+it('a build without the development packages says what is missing, and how to get it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'jobferry-production-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(join(ROOT, 'scripts'), join(folder, 'scripts'), { recursive: true });
+  // Prisma comes along as a peer of a package that is needed.
+  await mkdir(join(folder, 'node_modules/prisma'), { recursive: true });
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  const built = spawnSync(process.execPath, ['scripts/generate.mjs'], { cwd: folder, encoding: 'utf8', env: {} });
+  expect(built.status).toBe(1);
+  expect(built.stderr).toMatch(
+    /^Development packages are missing \(npm leaves them out with NODE_ENV=production .*`npm ci --include=dev`/,
+  );
+  expect(built.stderr.trim().split('\n')).toHaveLength(1);
+  const preparing = { npm_lifecycle_event: 'prepare' };
+  expect(spawnSync(process.execPath, ['scripts/generate.mjs'], { cwd: folder, env: preparing }).status).toBe(0);
+});
