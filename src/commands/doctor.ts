@@ -15,8 +15,9 @@ import {
   standbyFacts,
   vacuumFacts,
 } from '../db/operator/facts.ts';
-import { schemaReport } from '../db/schema/migrate.ts';
+import { type SchemaState, schemaReport } from '../db/schema/migrate.ts';
 import { OWN_RELEASE } from '../db/schema/release.ts';
+import { UnusableSchema } from '../db/schema/sql-functions.ts';
 import {
   couldNot,
   type DiskFacts,
@@ -32,7 +33,7 @@ import {
   judgeVacuum,
 } from '../domain/doctor.ts';
 import { judgePooler, type PoolerFacts } from '../domain/doctor-pooler.ts';
-import { hasWorker, judgeFleet, judgeSchema } from '../domain/doctor-releases.ts';
+import { hasWorker, judgeFleet, judgeSchema, judgeUnusable } from '../domain/doctor-releases.ts';
 import { openDatabase } from '../open-database.ts';
 import { command } from './command.ts';
 import { printable } from './output.ts';
@@ -55,15 +56,17 @@ const doctor = command({
 });
 
 async function examine(db: Database, config: Config): Promise<Finding[]> {
-  // Otherwise each check would report the same failure.
+  // Otherwise each check would report the same failure, as in a database whose tables are not there.
   const reason = await unreachableReason(db.pool);
   if (reason !== null) return [judgeUnreachable(reason, config.databaseUrl === undefined)];
+  const schema = await examineSchema(db);
   const checks: [name: string, check: () => Promise<Finding[]>][] = [
     ['settings', async () => judgeSettings(await settingFacts(db))],
     ['standbys', async () => judgeStandbys(await standbyFacts(db))],
     ['pooler', async () => judgePooler(await poolerFacts(db))],
-    ['schema', async () => judgeSchema(await schemaReport(db.pool), OWN_RELEASE)],
-    ['indexes', async () => judgeIndexes(await indexFacts(db))],
+    ['schema', async () => schema.findings],
+    // Those of migrations that are missing are missing, too.
+    ['indexes', async () => (schema.state === 'behind' ? [] : judgeIndexes(await indexFacts(db)))],
     ['bloat', async () => judgeVacuum(await vacuumFacts(db))],
     ['sequence', async () => judgeSequence(await sequenceFacts(db))],
     ['clock', async () => judgeClock(await clockOffset(db))],
@@ -73,6 +76,7 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
   ];
   const findings: Finding[] = [];
   for (const [name, check] of checks) {
+    if (schema.state === 'unusable' && NEEDS_TABLES.has(name)) continue;
     // A database of another version may lack a table; the other checks still help.
     const found = check().catch((error: unknown) => [
       couldNot(name, error instanceof Error ? error.message : String(error)),
@@ -80,6 +84,21 @@ async function examine(db: Database, config: Config): Promise<Finding[]> {
     findings.push(...(await found));
   }
   return findings;
+}
+
+/** Checks that say nothing, or too much, about a database without the tables of a release. */
+const NEEDS_TABLES = new Set(['indexes', 'bloat', 'sequence', 'clock', 'lag', 'fleet']);
+
+/** `unusable`: there are no tables, or none that a release can use. */
+async function examineSchema(db: Database): Promise<{ state: SchemaState | 'unusable'; findings: Finding[] }> {
+  try {
+    const report = await schemaReport(db.pool);
+    return { state: report.isEmpty ? 'unusable' : report.state, findings: judgeSchema(report, OWN_RELEASE) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof UnusableSchema) return { state: 'unusable', findings: judgeUnusable(reason) };
+    return { state: 'current', findings: [couldNot('schema', reason)] };
+  }
 }
 
 async function poolerFacts(db: Database): Promise<PoolerFacts> {

@@ -1,14 +1,25 @@
 import { type Finding, ok, orOk, problem, warning } from './doctor.ts';
 import { olderThan, oldestBeside, processesInWords, type Release, type RunningProcess } from './release.ts';
 
+type SchemaState = 'current' | 'behind' | 'newer';
+
 /** What `doctor` makes of the releases of the database and of the processes that use it. */
+
+/** Of a schema that no release can use. */
+export function judgeUnusable(reason: string): Finding[] {
+  return [problem('schema', reason, 'use an empty database; checks of its tables were left out')];
+}
 
 /** @param own of this command */
 export function judgeSchema(
-  { state, release }: { state: 'current' | 'behind' | 'newer'; release: Release | null },
+  { state, release, isEmpty = false }: { state: SchemaState; release: Release | null; isEmpty?: boolean },
   own: Release,
 ): Finding[] {
   const check = 'schema';
+  if (isEmpty)
+    return [
+      problem(check, 'the database has no tables of Jobferry yet', 'run: jobferry migrate, or start jobferry serve'),
+    ];
   const mark = release === null ? '' : `; the oldest release that may run beside it is ${release.oldestBeside}`;
   if (state === 'behind')
     return [problem(check, 'migrations or SQL functions of this version are missing', 'run: jobferry migrate')];

@@ -1,4 +1,4 @@
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Finding } from '../../src/domain/doctor.ts';
 import { runJobferry } from '../support/command.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -56,15 +56,37 @@ it.each([
   expect(stdout.match(/^(problem|warning|ok) /gm)).toHaveLength(1);
 });
 
-it('changes nothing in an empty database, and still reports what it can', async () => {
-  const { url } = await createTestDatabase({ empty: true });
-  const { json, isFailure } = await openCommands(url).run('doctor');
-  expect(isFailure).toBe(true);
-  const found = (json as { findings: Finding[] }).findings;
-  expect(found).toContainEqual(expect.objectContaining({ check: 'schema', what: expect.stringContaining('missing') }));
-  expect(found).toContainEqual(
-    expect.objectContaining({ check: 'lag', what: expect.stringMatching(/^could not be checked: /) }),
-  );
-  const other = openServices(url).db;
-  expect(await other.query(`select from pg_class where relnamespace = 'public'::regnamespace`)).toEqual([]);
+describe('a database without the tables of a release', () => {
+  const problemsOf = async (url: string) => {
+    const { json, isFailure } = await openCommands(url).run('doctor');
+    expect(isFailure).toBe(true);
+    return (json as { findings: Finding[] }).findings.filter(({ status }) => status === 'problem');
+  };
+
+  it('is empty: nothing is changed, and one line says so', async () => {
+    const { url } = await createTestDatabase({ empty: true });
+    expect(await problemsOf(url)).toEqual([
+      expect.objectContaining({ check: 'schema', what: 'the database has no tables of Jobferry yet' }),
+    ]);
+    const other = openServices(url).db;
+    expect(await other.query(`select from pg_class where relnamespace = 'public'::regnamespace`)).toEqual([]);
+  });
+
+  it('was made before the first release: one line says so', async () => {
+    const { url } = await createTestDatabase();
+    await openServices(url).db.query('drop table schema_functions, job cascade');
+    expect(await problemsOf(url)).toEqual([
+      expect.objectContaining({ check: 'schema', what: expect.stringContaining('before the first release') }),
+    ]);
+  });
+
+  it('lacks migrations: their indexes are not told one by one', async () => {
+    const { url } = await createTestDatabase();
+    const { db } = openServices(url);
+    await db.query('drop index dismissal_until_idx');
+    await db.query('update schema_functions set version = version - 1');
+    const found = await problemsOf(url);
+    expect(found.find(({ check }) => check === 'schema')?.fix).toBe('run: jobferry migrate');
+    expect(found.filter(({ check }) => check === 'indexes')).toEqual([]);
+  });
 });

@@ -49,6 +49,11 @@ export function ownFunctions(): FunctionSet {
   return own;
 }
 
+/** The database has a schema that no release can use or migrate. */
+export class UnusableSchema extends Error {
+  override readonly name = 'UnusableSchema';
+}
+
 /** SQLSTATE undefined_table. */
 const UNDEFINED_TABLE = '42P01';
 
@@ -58,7 +63,7 @@ export async function storedFunctions(database: Queryable): Promise<StoredFuncti
   const { rows } = await database.query<StoredFunctions>(text).catch((cause: unknown) => {
     if (sqlStateOf(cause) !== UNDEFINED_TABLE) throw cause;
     const message = 'the database was created by a build before the first release of Jobferry: create it again';
-    throw new Error(message, { cause });
+    throw new UnusableSchema(message, { cause });
   });
   return rows[0] ?? null;
 }
