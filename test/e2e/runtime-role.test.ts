@@ -32,9 +32,9 @@ it('a role without rights to change the schema serves, delivers and wakes', asyn
   const run = (args: string[], env: Record<string, string> = {}) => runJobferry(args, { DATABASE_URL: owner, ...env });
   const without = await run(['serve'], { AUTO_MIGRATE: '0' });
   expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining('`jobferry migrate` creates them') });
-  expect(await run(['migrate', '--grant-to', 'nobody_at_all'])).toMatchObject({
+  expect(await run(['migrate', '--grant-to', 'absent_role'])).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('the database role nobody_at_all does not exist'),
+    stderr: expect.stringContaining('the database role absent_role does not exist'),
   });
   // Repeated, as after an upgrade.
   for (let n = 0; n < 2; n += 1) {
