@@ -1,6 +1,7 @@
 import { isUnavailable, JobferryError } from '../domain/errors.ts';
 import { isOwnError } from '../domain/outcome.ts';
 import type { Transition, TransitionEntry } from '../domain/transition.ts';
+import { AccountCounts } from './account-counts.ts';
 import { Distribution, Distributions, SECONDS, SIZES, WAIT_SECONDS } from './distribution.ts';
 import { QueueCounts } from './queue-counts.ts';
 import { keyOf, Tally } from './tally.ts';
@@ -41,8 +42,9 @@ interface EndedDelivery {
  */
 export class Counts {
   readonly queues = new QueueCounts();
+  readonly accounts = new AccountCounts();
   readonly refusedPublishes = new Tally([
-    ...['unavailable', 'disk_full', 'unknown', 'busy', 'error'],
+    ...['unavailable', 'disk_full', 'unknown', 'busy', 'over_share', 'error'],
     ...['limit_reached', 'forbidden', 'not_found', 'invalid', 'unauthorized', 'too_many_requests'],
   ]);
   /** Statements that the database refused because its disk is full. */
@@ -90,9 +92,10 @@ export class Counts {
     }
   }
 
-  /** An answer to a client of REST, GraphQL or the pages. @param durationMs null for a stream */
-  answered(method: string, route: string, code: string, durationMs: number | null): void {
+  /** An answer to a client of REST, GraphQL or the pages. @param durationMs null for a stream @param accountId null if unknown */
+  answered(method: string, route: string, code: string, durationMs: number | null, accountId: string | null): void {
     this.requests.add(keyOf(method, route, code));
+    this.accounts.add(accountId, code);
     if (durationMs !== null) this.requestSeconds.observe(route, durationMs / 1000);
   }
 }

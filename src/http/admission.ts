@@ -31,6 +31,15 @@ const BODIES = { ofAll: 256 * MIB, ofOne: 64 * MIB, alwaysOfOne: 2 * MIB };
 /** A smaller body counts as this many bytes. */
 const SMALLEST_BODY = 64 * KIB;
 
+/** Another account that published within this time is active. */
+const ACTIVE_MS = 1000;
+
+/**
+ * Why a publish is refused. `busy`: the process cannot do more. `over_share`: at least half of what it does is for the account of
+ * the publish although other accounts are active, so that the account is the cause.
+ */
+export type Refusal = 'busy' | 'over_share';
+
 /** A publish with a valid key, until its answer is sent. */
 export interface Publish {
   account: string;
@@ -46,7 +55,7 @@ interface Entry {
   bytes: number;
   since: number;
   proceed(): void;
-  refuse(): void;
+  refuse(why: Refusal): void;
 }
 
 /**
@@ -60,6 +69,9 @@ export class Admission {
   #bodiesOfAll = 0;
   readonly #inFlightOf = new Map<string, number>();
   #inFlight = 0;
+  /** The last publish that began, and the last one of another account than that. */
+  #latest = { account: '', at: Number.NEGATIVE_INFINITY };
+  #latestOfOthers = this.#latest;
   /** When no publish was waiting for the last time. */
   #emptyAt = 0;
   /** Refusals that are not sent yet, the oldest first. */
@@ -75,7 +87,7 @@ export class Admission {
   }
 
   /** To be called before any work is done for a request. Calls either `proceed` or `refuse`, now or later. */
-  wait(account: string, bytes: number, proceed: () => void, refuse: () => void): void {
+  wait(account: string, bytes: number, proceed: () => void, refuse: (why: Refusal) => void): void {
     if (this.#isBelowShare(account)) {
       // The account's older requests go first, if it had more than its share a moment ago.
       const oldest = this.#waiting.takeFrom(account);
@@ -88,7 +100,7 @@ export class Admission {
     const since = performance.now();
     if (this.#waiting.count === 0) this.#emptyAt = since;
     const displaced = this.#waiting.add({ account, bytes, since, proceed, refuse });
-    if (displaced !== null) this.#hold(displaced.refuse);
+    if (displaced !== null) this.#hold(displaced);
     this.#timer ??= setTimeout(() => this.#check(), CHECK_EVERY_MS);
     this.#planTurn();
   }
@@ -113,9 +125,9 @@ export class Admission {
   /**
    * To be called when the body has arrived.
    * @param turn in which the request proceeded, if it waited before
-   * @returns true if it proceeds, else a promise; false means that it must be refused
+   * @returns true if it proceeds, else a promise; a reason means that it must be refused
    */
-  received(publish: Publish, length: number, turn?: number): true | Promise<boolean> {
+  received(publish: Publish, length: number, turn?: number): true | Promise<true | Refusal> {
     this.#freeBody(publish);
     publish.weight += Math.floor(length / BYTES_OF_ONE);
     // The size of the body was not known when the request got its turn: a large one counts as several and must wait.
@@ -129,7 +141,7 @@ export class Admission {
         if (publish.stage === 'waiting') this.#begin(publish);
         resolve(true);
       };
-      this.wait(publish.account, length, proceed, () => resolve(false));
+      this.wait(publish.account, length, proceed, resolve);
     });
   }
 
@@ -146,6 +158,14 @@ export class Admission {
       if (this.#waiting.count > 0) this.#planTurn();
     }
     publish.stage = 'over';
+  }
+
+  /** To be called when a publish of the account is refused. */
+  whyRefused(account: string): Refusal {
+    const { at } = this.#latest.account === account ? this.#latestOfOthers : this.#latest;
+    const isAlone = performance.now() - at > ACTIVE_MS;
+    const isLarge = 2 * (this.#inFlightOf.get(account) ?? 0) >= this.#inFlight;
+    return isLarge && !isAlone ? 'over_share' : 'busy';
   }
 
   /**
@@ -167,6 +187,8 @@ export class Admission {
   #begin(publish: Publish): void {
     const { account, weight } = publish;
     publish.stage = 'under way';
+    if (this.#latest.account !== account) this.#latestOfOthers = this.#latest;
+    this.#latest = { account, at: performance.now() };
     this.#inFlight += weight;
     this.#inFlightOf.set(account, (this.#inFlightOf.get(account) ?? 0) + weight);
   }
@@ -200,10 +222,12 @@ export class Admission {
     const now = performance.now();
     const { busyMs, busyAfterMs } = PATIENCE;
     const patience = now - this.#emptyAt > busyAfterMs ? busyMs : busyAfterMs;
-    for (const { refuse } of this.#waiting.removeWhile(({ since }) => now - since > patience)) this.#hold(refuse);
+    for (const entry of this.#waiting.removeWhile(({ since }) => now - since > patience)) this.#hold(entry);
   }
 
-  #hold(refuse: () => void): void {
+  #hold(entry: Entry): void {
+    const why = this.whyRefused(entry.account);
+    const refuse = () => entry.refuse(why);
     if (this.#held.length < HELD.atOnce) this.#held.push({ refuse, at: performance.now() + HELD.ms });
     else refuse();
   }

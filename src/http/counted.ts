@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { counts } from '../counts/counts.ts';
+import type { Account } from '../domain/account.ts';
 import { routeOf } from './route.ts';
 
 /** Methods that have series of their own: clients could invent others. */
@@ -19,5 +20,7 @@ function count(req: IncomingMessage, res: ServerResponse, since: number): void {
   const code = res.writableFinished ? String(res.statusCode) : 'aborted';
   // A stream of events lasts until its client leaves.
   const isStream = String(res.getHeader('content-type')).startsWith('text/event-stream');
-  counts.answered(method, routeOf(req, res), code, isStream ? null : performance.now() - since);
+  const { account } = ((res as { locals?: object }).locals ?? {}) as { account?: Account };
+  const durationMs = isStream ? null : performance.now() - since;
+  counts.answered(method, routeOf(req, res), code, durationMs, account?.id ?? null);
 }

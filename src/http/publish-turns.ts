@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { contract } from '../contract/index.ts';
 import { counts } from '../counts/counts.ts';
 import type { Account } from '../domain/account.ts';
-import { Admission, type Publish } from './admission.ts';
+import { Admission, type Publish, type Refusal } from './admission.ts';
 import { accountOf, keyIn } from './authentication.ts';
 import { belongsTo } from './open-connections.ts';
 import type { RestServices } from './rest-services.ts';
@@ -54,7 +54,7 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
         (res as ServerResponse & { locals?: Locals }).locals = { turn: admission.turn };
         answer(req, res);
       };
-      admission.wait(account.id, 0, proceed, () => refuse(res, account));
+      admission.wait(account.id, 0, proceed, (why) => refuse(res, account, why));
     },
 
     admission: (req, res, next) => {
@@ -62,9 +62,10 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
         next();
         return;
       }
-      const publish = admission.receive(accountOf(res).id, Number(req.headers['content-length'] ?? maxBodyBytes));
+      const account = accountOf(res);
+      const publish = admission.receive(account.id, Number(req.headers['content-length'] ?? maxBodyBytes));
       if (publish === null) {
-        refuse(res, accountOf(res));
+        refuse(res, account, admission.whyRefused(account.id));
         return;
       }
       (res.locals as Locals).publish = publish;
@@ -77,9 +78,9 @@ export function createPublishTurns(services: Pick<RestServices, 'accounts'>, max
       if (publish === undefined || publish.stage === 'over') return true;
       const goesOn = admission.received(publish, length, turn);
       if (goesOn === true) return true;
-      return goesOn.then((isAdmitted) => {
-        if (!isAdmitted) refuse(res, accountOf(res));
-        return isAdmitted;
+      return goesOn.then((admitted) => {
+        if (admitted !== true) refuse(res, accountOf(res), admitted);
+        return admitted === true;
       });
     },
   };
@@ -90,9 +91,9 @@ function isPublishPath({ method, url }: IncomingMessage): boolean {
 }
 
 /** As cheap as possible: an overloaded process refuses most of the time. */
-function refuse(res: ServerResponse & { locals?: Locals }, account: Account): void {
+function refuse(res: ServerResponse & { locals?: Locals }, account: Account, why: Refusal): void {
   if (res.destroyed) return;
-  counts.refusedPublishes.add('busy');
+  counts.refusedPublishes.add(why);
   res.locals = { account, route: contract.jobs.publish.path };
   res.writeHead(503, REFUSAL_HEADERS);
   res.end(REFUSAL);

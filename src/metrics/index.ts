@@ -9,6 +9,9 @@ import { metricsEndpoint } from './endpoint.ts';
 import { Pages } from './page.ts';
 import type { ProcessFacts } from './process-metrics.ts';
 
+/** Accounts whose requests have series of their own. */
+const MAX_ACCOUNTS = 20;
+
 interface MetricsOptions {
   db: Database;
   listener: Listener;
@@ -25,6 +28,7 @@ interface MetricsOptions {
 export function openMetrics(options: MetricsOptions): { answer: RequestListener; stop(): void } {
   const { db, listener, log, retentionMs, maxQueues, token, process, poolUse } = options;
   const facts = new DatabaseFacts({ db, listener, retentionMs, maxQueues });
-  const pages = new Pages({ counts, process, facts, poolUse });
+  const maxAccounts = Math.min(maxQueues, MAX_ACCOUNTS);
+  const pages = new Pages({ counts, process, facts, poolUse, maxAccounts });
   return { answer: metricsEndpoint(pages, token, log), stop: () => facts.stop() };
 }

@@ -1,6 +1,7 @@
 import type { Counts } from '../counts/counts.ts';
 import type { PoolUse } from '../db/connection/connections.ts';
 import type { Format } from './accept.ts';
+import { AccountSeries } from './account-series.ts';
 import type { DatabaseFacts } from './database-facts.ts';
 import { databaseMetrics } from './database-metrics.ts';
 import { countMetrics, type ProcessFacts, stateMetrics } from './process-metrics.ts';
@@ -25,22 +26,26 @@ interface PagesOptions {
   process: ProcessFacts;
   facts: DatabaseFacts;
   poolUse: () => readonly PoolUse[];
+  /** Accounts with series of their own. */
+  maxAccounts: number;
 }
 
 /** Makes the pages of metrics of a process. Until the first request it costs nothing but the counts themselves. */
 export class Pages {
   readonly #facts: DatabaseFacts;
   readonly #series: QueueSeries;
+  readonly #accounts: AccountSeries;
   readonly #definitions: readonly Definition[];
   readonly #renderers = new Map<Format, Renderer>();
   readonly #cached = new Map<Format, Cached>();
   #isUp = false;
 
-  constructor({ counts, process, facts, poolUse }: PagesOptions) {
+  constructor({ counts, process, facts, poolUse, maxAccounts }: PagesOptions) {
     this.#facts = facts;
     this.#series = new QueueSeries(counts.queues);
+    this.#accounts = new AccountSeries(counts.accounts, maxAccounts);
     this.#definitions = [
-      ...countMetrics(counts, this.#series),
+      ...countMetrics(counts, this.#series, this.#accounts),
       ...stateMetrics(process, poolUse),
       ...databaseMetrics(
         () => this.#isUp,
@@ -62,6 +67,7 @@ export class Pages {
     const named = await this.#facts.refresh();
     this.#isUp = named !== null;
     this.#series.update(named);
+    this.#accounts.update();
     let renderer = this.#renderers.get(format);
     if (renderer === undefined) {
       renderer = createRenderer(format, this.#definitions);

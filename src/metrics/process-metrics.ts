@@ -2,6 +2,7 @@ import type { Counts } from '../counts/counts.ts';
 import type { Distributions } from '../counts/distribution.ts';
 import type { Tally } from '../counts/tally.ts';
 import type { PoolUse } from '../db/connection/connections.ts';
+import type { AccountSeries } from './account-series.ts';
 import type { QueueSeries } from './queue-series.ts';
 import type { Buckets, Definition, Sample } from './registry.ts';
 
@@ -18,7 +19,7 @@ export interface ProcessFacts {
 const QUEUE = ['account', 'queue'];
 
 /** Counts of events since the start of the process. Their sums over all processes are right. */
-export function countMetrics(counts: Counts, series: QueueSeries): Definition[] {
+export function countMetrics(counts: Counts, series: QueueSeries, accounts: AccountSeries): Definition[] {
   return [
     {
       name: 'jobferry_publishes_total',
@@ -117,6 +118,13 @@ export function countMetrics(counts: Counts, series: QueueSeries): Definition[] 
       type: 'counter',
       labels: ['method', 'route', 'code'],
       read: () => samples(counts.requests),
+    },
+    {
+      name: 'jobferry_account_requests_total',
+      help: 'Requests that were answered, by account and status code; only the busiest accounts have series of their own.',
+      type: 'counter',
+      labels: ['account', 'code'],
+      read: () => accounts.read(),
     },
     {
       name: 'jobferry_http_request_duration_seconds',

@@ -164,6 +164,8 @@ describe('counters', () => {
     expect(sum({ method: 'POST', route, code: '404' })).toBe(1);
     expect(sumOf(pages, 'jobferry_http_request_duration_seconds_count', { route })).toBe(21);
     expect(sum({ route: '/graphql' })).toBe(4);
+    const mine = { account: accountId, code: '404' };
+    expect(sumOf(pages, 'jobferry_account_requests_total', mine)).toBe(1);
     const operations = (labels: Record<string, string>) => sumOf(pages, 'jobferry_graphql_operations_total', labels);
     expect(operations({ type: 'query', result: 'ok' })).toBe(1);
     expect(operations({ type: 'mutation', result: 'ok' })).toBe(2);

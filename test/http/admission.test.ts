@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { counts } from '../../src/counts/counts.ts';
 import { JobferryError } from '../../src/domain/errors.ts';
-import { Admission, type Publish } from '../../src/http/admission.ts';
+import { Admission, type Publish, type Refusal } from '../../src/http/admission.ts';
 import { countedSince } from '../support/counted.ts';
 import { testApi } from '../support/fake-api.ts';
 import { CREATED_AT, ID } from '../support/fake-services.ts';
@@ -17,6 +17,7 @@ class Client {
   readonly #account: string;
   readonly underWay: Publish[] = [];
   refused = 0;
+  overShare = 0;
 
   constructor(admission: Admission, account: string) {
     this.#admission = admission;
@@ -26,7 +27,7 @@ class Client {
   publish(times: number): void {
     for (let n = 0; n < times; n += 1) {
       const proceed = () => this.#proceed();
-      const refuse = () => this.#refuse();
+      const refuse = (why: Refusal) => this.#refuse(why);
       if (this.#admission.isBusy) this.#admission.wait(this.#account, 0, proceed, refuse);
       else this.#proceed();
     }
@@ -39,12 +40,13 @@ class Client {
 
   #proceed(): void {
     const publish = this.#admission.receive(this.#account, 200);
-    if (publish === null || this.#admission.received(publish, 200, this.#admission.turn) !== true) this.#refuse();
+    if (publish === null || this.#admission.received(publish, 200, this.#admission.turn) !== true) this.#refuse('busy');
     else this.underWay.push(publish);
   }
 
-  #refuse(): void {
+  #refuse(why: Refusal): void {
     this.refused += 1;
+    if (why === 'over_share') this.overShare += 1;
   }
 }
 
@@ -96,12 +98,17 @@ describe('admission', () => {
       await pass(5, { come: [...come, [quiet, 100]], answered: 2000 });
       expect(quiet.refused).toBe(0);
       expect(loud.every(({ refused }) => refused > 0)).toBe(true);
+      // One account can be the cause; of many the process has too many.
+      const isCause = (client: Client) => client.overShare / client.refused > 0.9;
+      expect(loud.map(isCause)).toEqual(Array(accounts).fill(accounts === 1));
     }
   });
 
   it('takes all again when the load has gone', async () => {
     const client = new Client(new Admission(), 'a');
     await pass(3, { come: [[client, 6000]], answered: 2000 });
+    // It is alone, so the process is too small.
+    expect(client.overShare).toBe(0);
     await pass(1, { come: [[client, 0]], answered: 2000 });
     const before = client.refused;
     await pass(3, { come: [[client, 1500]], answered: 2000 });
