@@ -80,14 +80,13 @@ export async function startService(config: Config, log: Logger, options: StartOp
   try {
     const trustedProxies = new TrustedProxies(config.trustedProxies);
     const fronts = await bindFronts(config, log, { started, trustedProxies });
-    const { url } = fronts.front;
-    const onNewApiKey = (key: string) => options.onNewApiKey?.(key, url);
+    const onNewApiKey = (key: string) => options.onNewApiKey?.(key, fronts.front.url);
     const migrates = config.autoMigrate ? 'always' : 'never';
     const database = await openDatabase(config, log, { guest: false, migrates, onNewApiKey });
     started.add(() => database.close());
     const foundations = { config, log, database, started, trustedProxies };
     const service = await startParts(foundations, fronts);
-    log.info({ url, role: config.role, metricsUrl: fronts.metricsFront?.url }, 'listening');
+    log.info({ url: service.url, role: config.role, metricsUrl: fronts.metricsFront?.url }, 'listening');
     return service;
   } catch (error) {
     await started
@@ -144,6 +143,7 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   release.onRefused(stopAlerts);
   front.serve(app);
   metricsFront?.serve(createApp({ services: null, config, log, readiness, metrics }));
+  await front.open();
 
   const local = localUrl(front.url);
   const address = config.publicUrl ?? (local === null ? null : new URL(local));

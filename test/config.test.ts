@@ -23,6 +23,7 @@ describe('defaults (README, "Variables")', () => {
     expect(parseConfig({})).toEqual({
       role: 'all',
       autoMigrate: true,
+      listenWhen: 'starting',
       host: '127.0.0.1',
       port: 8080,
       shutdownDelayMs: 0,

@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Express } from 'express';
+import { boundUrl } from '../domain/listening-address.ts';
 import { arrivals } from '../pacing/arrivals.ts';
 import type { RequestWatch } from './access-log.ts';
 import { listenOn, urlOf } from './address.ts';
@@ -45,6 +46,8 @@ export interface ListenOptions {
   watch?: RequestWatch;
   timeouts?: Partial<typeof TIMEOUTS>;
   slowest?: typeof SLOWEST;
+  /** Whether the address is bound by `open` only. */
+  isOpenedLater?: boolean;
   /** Most connections at once. Tests set a smaller number. */
   connections?: number;
 }
@@ -64,6 +67,8 @@ interface Listening {
 export interface Bound extends Listening {
   /** Passes the requests that wait, and all further ones, to the app. */
   serve(app: Express): void;
+  /** Binds the address, if that was left for later. @throws Error with a message for the operator */
+  open(): Promise<void>;
 }
 
 /** Starts serving. Answers that Node sends by itself, empty or as text, are JSON here too (D22). */
@@ -123,9 +128,14 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     answerParserError(error, socket as Socket, running),
   );
 
-  await listenOn(server, options);
+  if (options.isOpenedLater !== true) await listenOn(server, options);
   return {
-    url: urlOf(server),
+    get url() {
+      return server.listening ? urlOf(server) : boundUrl(options.host, options.port);
+    },
+    open: async () => {
+      if (!server.listening) await listenOn(server, options);
+    },
     serve: (app) => {
       giveMessagesTo(app, messages);
       answer = app;
@@ -133,6 +143,7 @@ export async function bind(options: ListenOptions): Promise<Bound> {
     },
     close: (lingerMs = 0) => {
       starting.refuseAll();
+      if (!server.listening) return Promise.resolve();
       return closeGracefully(server, running, { graceMs: timeouts.grace, lingerMs });
     },
   };

@@ -15,12 +15,12 @@ export interface Fronts {
 }
 
 export async function bindFronts(
-  { host, port, accessLog, shutdownDelayMs, metrics }: Config,
+  { host, port, listenWhen, accessLog, shutdownDelayMs, metrics }: Config,
   log: Logger,
   { started, trustedProxies }: { started: StartedParts; trustedProxies: TrustedProxies },
 ): Promise<Fronts> {
   const watch = createAccessLog({ log, level: accessLog ? 'info' : 'debug', trustedProxies });
-  const front = await bind({ host, port, watch });
+  const front = await bind({ host, port, watch, isOpenedLater: listenWhen === 'ready' });
   const closeFront = started.add(() => front.close(shutdownDelayMs > 0 ? LINGER_MS : 0));
   if (metrics.port === null) return { front, closeFront, metricsFront: null };
   const metricsFront = await bind({ host: metrics.host, port: metrics.port, variable: 'METRICS_PORT', watch });

@@ -3,10 +3,11 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { freePort } from '../../src/db/embedded/free-port.ts';
 import { createAccount } from '../support/account.ts';
 import { createApi } from '../support/api.ts';
 import { runJobferry } from '../support/command.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { connect, createTestDatabase } from '../support/database.ts';
 import { type LogLine, startJobferry } from '../support/process.ts';
 import { statusOf } from '../support/status.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -62,6 +63,23 @@ it('a process on all IPv6 addresses prints addresses that can be opened', async 
   await waitFor(() => jobferry.output.join('\n').includes(`${address}/sign-in#`), { message: 'a link' });
   const { stdout } = await runJobferry(['sign-in-link'], { DATABASE_URL: databaseUrl, HOST: '::', PORT: '8080' });
   expect(stdout).toContain('http://[::1]:8080/sign-in#');
+});
+
+it('with LISTEN_WHEN=ready the port is closed during the start, and METRICS_PORT is not', async () => {
+  const [port, metricsPort] = [await freePort(), await freePort()];
+  const at = (one: number) => `http://127.0.0.1:${one}`;
+  // A process that migrates has this lock, and the start waits for it.
+  const other = await connect(databaseUrl);
+  await other.query(`select pg_advisory_lock(${0x6a666d})`);
+  const env = { LISTEN_WHEN: 'ready', PORT: String(port), METRICS_PORT: String(metricsPort) };
+  const starting = startJobferry({ databaseUrl, role: 'api', env });
+  await waitFor(async () => (await statusOf(at(metricsPort), '/healthz')) === 200, { message: 'METRICS_PORT' });
+  expect(await statusOf(at(metricsPort), '/readyz')).toBe(503);
+  await expect(statusOf(at(port), '/healthz')).rejects.toThrow('ECONNREFUSED');
+  await other.query('select pg_advisory_unlock_all()');
+  const jobferry = await starting;
+  expect(jobferry.baseUrl).toBe(at(port));
+  expect(await jobferry.kill()).toEqual({ code: 0, signal: null });
 });
 
 it('F-47 400 new connections that publish at once are answered, and so are health checks behind them', async () => {
