@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Config } from './config.ts';
 import { bootstrapAccount } from './db/accounts.ts';
 import { type Address, addressOf } from './db/connection/address.ts';
@@ -21,6 +19,8 @@ export interface OpenDatabase {
   /** For connections that need a session. */
   url: Address;
   db: Database;
+  /** The database in words, for messages. */
+  name: string;
   /** Names of the migrations that opening applied. */
   applied: string[];
   /** Whether a later release has migrated the database, and this process runs beside it. */
@@ -53,8 +53,7 @@ export interface OpenOptions {
  * @throws Error with a message for the operator
  */
 export async function openDatabase(config: Config, log: Logger, options: OpenOptions): Promise<OpenDatabase> {
-  const open = options.guest ? joinEmbedded : startEmbedded;
-  const embedded = config.databaseUrl === undefined ? await open({ dataDir: config.dataDir, log }) : null;
+  const embedded = config.databaseUrl === undefined ? await openEmbedded(config, log, options) : null;
   const address = addressOf(embedded?.url ?? config.databaseUrl ?? '', log);
   const direct = config.directDatabaseUrl === undefined ? null : addressOf(config.directDatabaseUrl, log);
   const url = direct ?? address;
@@ -68,16 +67,17 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
       await embedded?.stop();
     }
   };
-  if (options.asItIs === true) return { url, db, applied: [], runsBeside: false, close };
+  const name = embedded === null ? 'the database of DATABASE_URL' : `the embedded database in ${config.dataDir}`;
+  if (options.asItIs === true) return { url, db, name, applied: [], runsBeside: false, close };
   try {
-    const faults = await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability });
+    const faults = await preflight(db.pool, { allowUnsafe: config.allowUnsafeDurability, name });
     if (!options.guest) for (const { what, fix } of faults) log.warn({ fix }, what);
     await checkPooling(db);
     let newApiKey: string | null = null;
     const mayMigrate = options.migrates === 'always' || (options.migrates === 'if empty' && (await isEmpty(db)));
     if (options.guest && !mayMigrate) {
       await assertOwnSchema(db.sessionPool);
-      return { url, db, applied: [], runsBeside: false, close };
+      return { url, db, name, applied: [], runsBeside: false, close };
     }
     const { applied, beside } = await migrate({
       url,
@@ -93,10 +93,10 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
       },
     });
     if (newApiKey !== null && embedded !== null) {
-      await writeFile(join(config.dataDir, KEY_FILE), `${newApiKey}\n`, { mode: 0o600 });
+      await embedded.keep(KEY_FILE, `${newApiKey}\n`);
     }
     if (beside !== undefined) await startBeside(beside, config, db, log);
-    return { url, db, applied, runsBeside: beside !== undefined, close };
+    return { url, db, name, applied, runsBeside: beside !== undefined, close };
   } catch (error) {
     await close();
     throw error;
@@ -105,6 +105,11 @@ export async function openDatabase(config: Config, log: Logger, options: OpenOpt
 
 async function isEmpty(db: Database): Promise<boolean> {
   return (await schemaReport(db.sessionPool)).isEmpty;
+}
+
+/** A command that may not create the schema is of no use in an empty database, so it creates none. */
+function openEmbedded({ dataDir }: Config, log: Logger, { guest, migrates }: OpenOptions) {
+  return guest ? joinEmbedded({ dataDir, log, mayCreate: migrates !== 'never' }) : startEmbedded({ dataDir, log });
 }
 
 /** Otherwise a process whose connections stay open would not notice that a former primary has come back behind the present one. */

@@ -28,8 +28,8 @@ const backup = command({
     // A backup before an upgrade must not begin the upgrade.
     const database = await openDatabase(config, log, { guest: true, migrates: 'never', asItIs: true });
     try {
-      const { db, url } = database;
-      await assertReachable(db.pool);
+      const { db, url, name } = database;
+      await assertReachable(db.pool, name);
       assertCurrent(await schemaReport(db.pool));
       if (accountId !== null) found(await findAccount(db, accountId), 'account', accountId);
       const done = await backUp(db, argument, {

@@ -44,7 +44,7 @@ async function status({ settings }: Environment): Promise<Result> {
   const { config, log } = settings();
   const database = await openDatabase(config, log, { guest: true, migrates: 'never', asItIs: true });
   try {
-    await assertReachable(database.db.pool);
+    await assertReachable(database.db.pool, database.name);
     const found = await schemaStatus(database.db.sessionPool);
     // A database without a schema has no heartbeats.
     return statusResult(found, found.database.migration === null ? [] : await processFacts(database.db));

@@ -1,4 +1,5 @@
 import type { Config, Role } from '../config.ts';
+import { removeDataDir } from '../db/embedded/cluster.ts';
 import { localUrl } from '../domain/listening-address.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { Service } from '../start.ts';
@@ -38,7 +39,7 @@ const demo = command({
     const { config } = environment.settings();
     const [{ runDemo }, { startService }] = await Promise.all([import('../demo/index.ts'), import('../start.ts')]);
     const quiet = createLog({ level: 'error' });
-    process.exitCode = (await runDemo(config, (settings) => startService(settings, quiet))) ? 0 : 1;
+    process.exitCode = (await runDemo(config, (settings) => startService(settings, quiet), removeDataDir)) ? 0 : 1;
     return null;
   },
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
@@ -17,7 +17,11 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * Runs a service, a webhook that misbehaves, and real payloads, all in this process and on loopback.
  * @returns whether every payload arrived as it was published and every signature was right
  */
-export async function runDemo(config: Config, startService: StartService): Promise<boolean> {
+export async function runDemo(
+  config: Config,
+  startService: StartService,
+  removeDataDir: (dataDir: string) => Promise<void>,
+): Promise<boolean> {
   const abort = new AbortController();
   const interrupt = () => abort.abort(new Error('the demo was interrupted'));
   // The database is a separate process: without a stop it would outlive an interrupted demo.
@@ -29,7 +33,7 @@ export async function runDemo(config: Config, startService: StartService): Promi
     printFigures(figures);
     return figures.verbatim && figures.badSignatures === 0;
   } finally {
-    await rm(dataDir, { recursive: true, force: true });
+    await removeDataDir(dataDir);
     for (const signal of SIGNALS) process.off(signal, interrupt);
   }
 }

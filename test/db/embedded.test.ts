@@ -1,10 +1,24 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { access, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import {
+  access,
+  chmod,
+  chown,
+  lchown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddedDatabase, joinEmbedded, startEmbedded } from '../../src/db/embedded/server.ts';
 import { hasGivenServer } from '../support/given-server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -20,10 +34,12 @@ beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'jobferry-embedded-'));
 });
 
-afterEach(async () => {
+afterEach(stopAll);
+
+async function stopAll(): Promise<void> {
   for (const child of children.splice(0)) child.kill('SIGKILL');
   for (const database of running.splice(0)) await database.stop();
-});
+}
 
 afterAll(async () => {
   // A test that failed may have left a server behind: taking it over is the way to stop it.
@@ -112,10 +128,51 @@ describe.skipIf(hasGivenServer)('embedded PostgreSQL', () => {
 
   it('lets an admin command join a server in use, without stopping it', async () => {
     const { url } = await start();
-    const guest = await joinEmbedded({ dataDir, log });
+    const guest = await joinEmbedded({ dataDir, log, mayCreate: false });
     expect(guest.url).toBe(url);
     await guest.stop();
     expect(await ask(url, 'select 1')).toBe(1);
+  });
+
+  it('creates no database for a command', async () => {
+    const empty = await mkdtemp(join(tmpdir(), 'jobferry-empty-'));
+    const command = () => joinEmbedded({ dataDir: empty, log, mayCreate: false });
+    await expect(command()).rejects.toThrow(
+      `no database in ${empty} here: start \`jobferry serve\`, or set DATABASE_URL or`,
+    );
+    await mkdir(`${empty}/postgres.new-${process.ppid}-1`);
+    await expect(command()).rejects.toThrow(`process ${process.ppid} is creating the database in ${empty}: try again`);
+    await rm(empty, { recursive: true });
+  });
+
+  it('waits for a command that uses the server', async () => {
+    const command = await joinEmbedded({ dataDir, log, mayCreate: true });
+    const waits = new Promise<void>((resolve) => {
+      const info = () => resolve();
+      void startEmbedded({ dataDir, log: { ...log, info } }).then((database) => running.push(database));
+    });
+    await waits;
+    await command.stop();
+    await waitFor(() => running.length === 1);
+    expect(await ask(running[0]?.url ?? '', 'select 1')).toBe(1);
+  });
+
+  it('removes what killed starts have left, and nothing of a start that goes on', async () => {
+    const dead = spawn(process.execPath, ['--version']);
+    await new Promise((resolve) => dead.once('exit', resolve));
+    const folder = (name: string) => join(dataDir, `postgres.new-${name}`);
+    const left = [folder(`${dead.pid}-a`), folder(`${process.pid}-b`), folder('Xyz123')];
+    const alive = folder(`${process.ppid}-c`);
+    for (const path of [...left, alive]) {
+      await mkdir(join(path, 'postgres'), { recursive: true });
+      const { uid, gid } = await stat(join(dataDir, 'postgres'));
+      for (const one of [path, join(path, 'postgres')]) await chown(one, uid, gid);
+    }
+    await start();
+    expect((await readdir(dataDir)).filter((name) => name.includes('.new-'))).toEqual([
+      `postgres.new-${process.ppid}-c`,
+    ]);
+    await rm(alive, { recursive: true });
   });
 
   it('gives one of two that start together the server', async () => {
@@ -152,3 +209,104 @@ describe.skipIf(hasGivenServer)('embedded PostgreSQL', () => {
     });
   });
 });
+
+/** The server's user may write into the folders of its data, and the process that starts the server is root. */
+describe.skipIf(hasGivenServer || process.getuid?.() !== 0)(
+  'started as root (skipped for other users, who have no server user)',
+  () => {
+    const SECRET = 'a file of root';
+    let folder = '';
+    let secret = '';
+    let owner = { uid: 0, gid: 0 };
+
+    beforeEach(async () => {
+      // The server's user can enter the folder, but not read the secret in it.
+      folder = await mkdtemp(join(tmpdir(), 'jobferry-root-'));
+      await chmod(folder, 0o711);
+      secret = join(folder, 'secret');
+      await writeFile(secret, SECRET, { mode: 0o600 });
+    });
+
+    afterEach(async () => {
+      await stopAll();
+      expect([await readFile(secret, 'utf8'), (await stat(secret)).uid]).toEqual([SECRET, 0]);
+      await rm(folder, { recursive: true });
+    });
+
+    /** A cluster in a folder that belongs to its user, as earlier releases made it. */
+    async function madeCluster(): Promise<string> {
+      const own = join(folder, 'data');
+      await (await start()).stop();
+      spawnSync('cp', ['-a', dataDir, own]);
+      owner = await stat(join(own, 'postgres'));
+      expect(owner.uid).not.toBe(0);
+      await chown(own, owner.uid, owner.gid);
+      return own;
+    }
+
+    it('keeps DATA_DIR, and gives the server no variable that may be a secret', async () => {
+      process.env.JOBFERRY_TEST_SECRET = 'of-root';
+      const own = join(folder, 'data');
+      const database = await startEmbedded({ dataDir: own, log });
+      running.push(database);
+      delete process.env.JOBFERRY_TEST_SECRET;
+      expect((await stat(own)).uid).toBe(0);
+      const pid = Number.parseInt(await readFile(join(own, 'postgres/postmaster.pid'), 'utf8'), 10);
+      expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('of-root');
+    });
+
+    it('writes through no link that the server’s user has made', async () => {
+      const own = await madeCluster();
+      const data = join(own, 'postgres');
+      for (const name of [`postgresql.conf.${process.pid}`, 'postgresql.conf']) {
+        await rm(join(data, name), { force: true });
+        await symlink(secret, join(data, name));
+      }
+      await symlink(secret, join(own, 'api-key'));
+      const database = await startEmbedded({ dataDir: own, log });
+      running.push(database);
+      await database.keep('api-key', 'key');
+      const kept = await lstat(join(own, 'api-key'));
+      expect([kept.isFile(), kept.mode & 0o777]).toEqual([true, 0o600]);
+      expect(await readFile(join(own, 'api-key'), 'utf8')).toBe('key');
+      expect((await lstat(join(data, 'postgresql.conf'))).isFile()).toBe(true);
+    });
+
+    it('creates a cluster in a folder of another user with the rights of that user', async () => {
+      const own = await madeCluster();
+      await rm(join(own, 'postgres'), { recursive: true });
+      const database = await startEmbedded({ dataDir: own, log });
+      running.push(database);
+      expect(await stat(join(own, 'postgres'))).toMatchObject({ uid: owner.uid });
+      expect(await readdir(own)).toEqual(['postgres']);
+    });
+
+    it('shows nothing of a file that the server’s user cannot read', async () => {
+      const own = await madeCluster();
+      const failure = () =>
+        startEmbedded({ dataDir: own, log }).then(
+          () => 'it started',
+          (error: unknown) => String(error),
+        );
+      for (const name of ['server.log', 'jobferry.password', 'PG_VERSION']) {
+        await rm(join(own, 'postgres', name), { force: true });
+        await symlink(secret, join(own, 'postgres', name));
+        if (name === 'server.log') await writeFile(join(own, 'postgres/local.conf'), 'no_such_setting = 1');
+        const said = await failure();
+        expect(said, name).not.toBe('it started');
+        expect(said, name).not.toContain(SECRET);
+      }
+    });
+
+    it('takes no link to files of a third user for its data', async () => {
+      const own = await madeCluster();
+      await rm(join(own, 'postgres'), { recursive: true });
+      const theirs = join(folder, 'theirs');
+      await mkdir(theirs);
+      await chown(theirs, 12345, 12345);
+      await symlink(theirs, join(own, 'postgres'));
+      await lchown(join(own, 'postgres'), owner.uid, owner.gid);
+      await expect(startEmbedded({ dataDir: own, log })).rejects.toThrow('is a link of user');
+    });
+  },
+);

@@ -93,6 +93,25 @@ describe.concurrent('a start', () => {
     expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
   });
 
+  it.skipIf(hasGivenServer)('survives commands that are run during the first start, and so do they', async () => {
+    const dataDir = await emptyFolder();
+    const starting = startJobferry({ env: { DATA_DIR: dataDir } });
+    let isReady = false;
+    const noted = starting.finally(() => {
+      isReady = true;
+    });
+    const results: CommandResult[] = [];
+    noted.catch(() => undefined);
+    while (!isReady) results.push(await runJobferry(['queue', 'list'], { DATA_DIR: dataDir }));
+    const jobferry = await noted;
+    for (const { code, stderr } of results) {
+      if (code !== 0)
+        expect(stderr).toMatch(/^jobferry: (no database in|process \d+ is creating the database in) .*\n$/);
+    }
+    expect(await runJobferry(['queue', 'list'], { DATA_DIR: dataDir })).toMatchObject({ code: 0, stderr: '' });
+    await jobferry.kill();
+  });
+
   it('names the folder that it cannot use', async () => {
     const dataDir = await emptyFolder();
     const file = join(dataDir, 'file');

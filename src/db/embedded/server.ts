@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { untilSuccess } from '../../pacing/retry.ts';
@@ -6,6 +5,9 @@ import { KEEP_ALIVE } from '../connection/keep-alive.ts';
 import {
   type Cluster,
   type EmbeddedLog,
+  findCluster,
+  findCreator,
+  keepInDataDir,
   openCluster,
   readServerLock,
   removeServerLock,
@@ -14,12 +16,20 @@ import {
   startServer,
   stopServer,
 } from './cluster.ts';
+import { isAlive, isPostgres } from './server-process.ts';
 
 export interface EmbeddedDatabase {
   /** Connection string with the generated password; the server listens on 127.0.0.1 only. */
   url: string;
+  /** Writes a file into DATA_DIR that only its owner can read. */
+  keep(name: string, text: string): Promise<void>;
   /** Stops the server and keeps the data. */
   stop(): Promise<void>;
+}
+
+interface EmbeddedOptions {
+  dataDir: string;
+  log: EmbeddedLog;
 }
 
 const DATABASE = 'jobferry';
@@ -27,6 +37,9 @@ const DATABASE = 'jobferry';
 const OWNER_LOCK = 0x6a6f62;
 const START_ATTEMPTS = 5;
 const RETRY_MS = 100;
+/** A command owns the server for a short time only. */
+type OwnerRole = 'service' | 'command';
+
 /** How long to wait for a server that is starting or stopping, until its owner is known. */
 const UNDECIDED_MS = 60_000;
 /** How long a server may take to notice that its owner was killed. */
@@ -36,12 +49,16 @@ const NOTICED_MS = 5000;
  * Starts an embedded PostgreSQL server in `dataDir`. The process that holds a session lock in it owns it. The lock ends with
  * the process in any case, so a server that a killed Jobferry has left running can be distinguished from one in use. Such
  * a server is restarted, because its settings and programs may be outdated.
+ * @throws InUseError when another process owns the cluster; the end of a command is waited for, up to a minute
  */
-export async function startEmbedded(options: { dataDir: string; log: EmbeddedLog }): Promise<EmbeddedDatabase> {
-  const cluster = await openCluster(options.dataDir, options.log);
-  await stopLeftServer(cluster, options.log);
-  const { owner, port } = await startOwned(cluster);
-  const supervisor = new Supervisor(cluster, port, options.log);
+export async function startEmbedded(options: EmbeddedOptions, role: OwnerRole = 'service'): Promise<EmbeddedDatabase> {
+  const { dataDir, log } = options;
+  const cluster = await openCluster(dataDir, log);
+  const { owner, port } = await afterCommands(log, async () => {
+    await stopLeftServer(cluster, log);
+    return startOwned(cluster, role);
+  });
+  const supervisor = new Supervisor(cluster, { port, role, log });
   supervisor.watch(owner);
   try {
     await removeUnfinished(cluster);
@@ -51,34 +68,94 @@ export async function startEmbedded(options: { dataDir: string; log: EmbeddedLog
     await supervisor.stop();
     throw error;
   }
-  return { url: urlOf(cluster, port, DATABASE), stop: () => supervisor.stop() };
+  return {
+    url: urlOf(cluster, port, DATABASE),
+    keep: (name, text) => keepInDataDir(cluster, dataDir, name, text),
+    stop: () => supervisor.stop(),
+  };
 }
 
-/** For admin commands. Uses the server of a Jobferry process that runs on this folder, or starts one. */
-export async function joinEmbedded(options: { dataDir: string; log: EmbeddedLog }): Promise<EmbeddedDatabase> {
-  try {
-    return await startEmbedded(options);
-  } catch (error) {
-    if (!(error instanceof InUseError)) throw error;
+/** A command ends soon, and stops its server then: neither the service nor another command can use it. */
+async function afterCommands<T>(log: EmbeddedLog, start: () => Promise<T>): Promise<T> {
+  const giveUpAt = performance.now() + UNDECIDED_MS;
+  for (let isLogged = false; ; isLogged = true) {
+    try {
+      return await start();
+    } catch (error) {
+      if (!(error instanceof InUseError) || !error.isByCommand || performance.now() > giveUpAt) throw error;
+      if (!isLogged) log.info({}, 'waiting for a command that uses the embedded database');
+      await wait(RETRY_MS);
+    }
   }
-  const cluster = await openCluster(options.dataDir, options.log);
-  const lock = await readServerLock(cluster);
-  if (lock === null) throw new Error(`the database of ${cluster.folder} is being stopped: try again`);
-  return { url: urlOf(cluster, lock.port, DATABASE), stop: async () => undefined };
+}
+
+/**
+ * For admin commands. Uses the server of a Jobferry process that runs on this folder, or starts one.
+ * @throws Error if there is no database, unless the command `mayCreate` one
+ */
+export async function joinEmbedded(options: EmbeddedOptions & { mayCreate: boolean }): Promise<EmbeddedDatabase> {
+  if (!options.mayCreate) await assertPresent(options.dataDir);
+  const giveUpAt = performance.now() + UNDECIDED_MS;
+  for (;;) {
+    try {
+      return await startEmbedded(options, 'command');
+    } catch (error) {
+      if (!(error instanceof InUseError)) throw error;
+    }
+    const cluster = await openCluster(options.dataDir, options.log);
+    const lock = await readServerLock(cluster);
+    if (lock !== null && (await hasDatabase(cluster, lock.port))) {
+      const keep = (name: string, text: string) => keepInDataDir(cluster, options.dataDir, name, text);
+      return { url: urlOf(cluster, lock.port, DATABASE), keep, stop: async () => undefined };
+    }
+    if (performance.now() > giveUpAt) {
+      throw new Error(`another process is starting or stopping the database of ${cluster.folder}: try again`);
+    }
+    await wait(RETRY_MS);
+  }
+}
+
+async function assertPresent(dataDir: string): Promise<void> {
+  if ((await findCluster(dataDir)) !== null) return;
+  const creator = await findCreator(dataDir);
+  throw new Error(
+    creator === null
+      ? `no database in ${dataDir} here: start \`jobferry serve\`, or set DATABASE_URL or DATA_DIR`
+      : `process ${creator} is creating the database in ${dataDir}: try again when \`serve\` is ready`,
+  );
+}
+
+/** @returns false while the owner of a new cluster has not created the database yet, or the server starts or stops */
+async function hasDatabase(cluster: Cluster, port: number): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString: urlOf(cluster, port, DATABASE),
+    application_name: 'jobferry command',
+    connectionTimeoutMillis: 5000,
+  });
+  client.on('error', () => undefined);
+  return client
+    .connect()
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => client.end().catch(() => undefined));
 }
 
 /** Owns the server, and restarts it when it was killed. */
 class Supervisor {
   readonly #cluster: Cluster;
   readonly #port: number;
+  readonly #role: OwnerRole;
   readonly #log: EmbeddedLog;
   #owner: pg.Client | null = null;
   #recovery: Promise<void> | null = null;
   readonly #stopping = new AbortController();
 
-  constructor(cluster: Cluster, port: number, log: EmbeddedLog) {
+  constructor(cluster: Cluster, { port, role, log }: { port: number; role: OwnerRole; log: EmbeddedLog }) {
     this.#cluster = cluster;
     this.#port = port;
+    this.#role = role;
     this.#log = log;
   }
 
@@ -116,7 +193,7 @@ class Supervisor {
   async #restart(): Promise<pg.Client> {
     const lock = await readServerLock(this.#cluster);
     if (lock === null || !isAlive(lock.pid)) await startServer(this.#cluster, this.#port);
-    return await own(this.#cluster, this.#port);
+    return await own(this.#cluster, this.#port, this.#role);
   }
 }
 
@@ -124,12 +201,12 @@ class Supervisor {
  * Several processes may do this at the same time. None of them stops a server any more, so the first process that gets the
  * lock owns the server, even if another one has started it.
  */
-async function startOwned(cluster: Cluster): Promise<{ owner: pg.Client; port: number }> {
+async function startOwned(cluster: Cluster, role: OwnerRole): Promise<{ owner: pg.Client; port: number }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const lock = await readServerLock(cluster);
       const port = lock !== null && isAlive(lock.pid) ? lock.port : await startServer(cluster);
-      return { port, owner: await own(cluster, port) };
+      return { port, owner: await own(cluster, port, role) };
     } catch (error) {
       // Otherwise the port was taken meanwhile, or another process is starting or stopping the server.
       if (error instanceof InUseError || attempt === START_ATTEMPTS) throw error;
@@ -146,14 +223,14 @@ async function stopLeftServer(cluster: Cluster, log: EmbeddedLog): Promise<void>
     const lock = await readServerLock(cluster);
     if (lock === null || !isAlive(lock.pid)) return;
     try {
-      const owner = await own(cluster, lock.port);
+      const owner = await own(cluster, lock.port, 'service');
       await owner.end();
       log.warn({ serverPid: lock.pid }, 'restarting the embedded database that an earlier process has left running');
       return await stopServer(cluster);
     } catch (error) {
       if (error instanceof InUseError) throw error;
       if (!(await isPostgres(lock.pid))) return await removeServerLock(cluster);
-      if (error instanceof LeftError && performance.now() > noticedAt) throw new InUseError(error.message);
+      if (error instanceof LeftError && performance.now() > noticedAt) throw new InUseError(error.message, false);
       if (performance.now() > giveUpAt) {
         throw new Error(`process ${lock.pid} holds ${cluster.folder} and does not answer`, { cause: error });
       }
@@ -162,8 +239,15 @@ async function stopLeftServer(cluster: Cluster, log: EmbeddedLog): Promise<void>
   }
 }
 
+/** Another process owns the cluster. */
 class InUseError extends Error {
   override readonly name = 'InUseError';
+  readonly isByCommand: boolean;
+
+  constructor(message: string, isByCommand: boolean) {
+    super(message);
+    this.isByCommand = isByCommand;
+  }
 }
 
 /** The owner is no process of this machine: most likely it was killed, and the server is about to notice. */
@@ -172,10 +256,10 @@ class LeftError extends Error {
 }
 
 /** Connects and takes the owner's lock, which lasts as long as the connection. */
-async function own(cluster: Cluster, port: number): Promise<pg.Client> {
+async function own(cluster: Cluster, port: number, role: OwnerRole): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: urlOf(cluster, port, 'postgres'),
-    application_name: `jobferry ${process.pid}`,
+    application_name: `jobferry ${role === 'command' ? 'command ' : ''}${process.pid}`,
     connectionTimeoutMillis: 5000,
     ...KEEP_ALIVE,
   });
@@ -193,35 +277,19 @@ async function own(cluster: Cluster, port: number): Promise<pg.Client> {
 }
 
 async function refusal(cluster: Cluster, client: pg.Client): Promise<InUseError | LeftError> {
-  const { rows } = await client.query<{ pid: number }>(
-    `select substring(a.application_name from '^jobferry ([0-9]+)$')::integer as pid
+  const { rows } = await client.query<{ command: boolean; pid: number | null }>(
+    `select starts_with(a.application_name, 'jobferry command ') as command,
+            substring(a.application_name from '^jobferry (?:command )?([0-9]+)$')::integer as pid
        from pg_locks l join pg_stat_activity a on a.pid = l.pid
       where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = ${OWNER_LOCK}`,
   );
-  const pid = rows[0]?.pid ?? null;
+  const { pid = null, command = false } = rows[0] ?? {};
   const message =
     `${cluster.folder} is in use by another Jobferry (${pid === null ? 'another process' : `process ${pid}`}): stop it, ` +
     'choose another DATA_DIR, or let both share one database server with DATABASE_URL';
-  return pid === null || isAlive(pid) ? new InUseError(message) : new LeftError(message);
+  return pid === null || isAlive(pid) ? new InUseError(message, command) : new LeftError(message);
 }
 
 function urlOf(cluster: Cluster, port: number, database: string): string {
   return `postgresql://${SUPERUSER}:${cluster.password}@127.0.0.1:${port}/${database}`;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** Whether the pid still belongs to a PostgreSQL server. Returns true where that cannot be found out. */
-async function isPostgres(pid: number): Promise<boolean> {
-  if (process.platform !== 'linux') return true;
-  return readFile(`/proc/${pid}/comm`, 'utf8').then(
-    (command) => command.trim() === 'postgres',
-    () => false,
-  );
 }
