@@ -35,6 +35,7 @@ import {
 import { judgePooler, type PoolerFacts } from '../domain/doctor-pooler.ts';
 import { hasWorker, judgeFleet, judgeSchema, judgeUnusable } from '../domain/doctor-releases.ts';
 import { openDatabase } from '../open-database.ts';
+import { BUILD } from '../version.ts';
 import { command } from './command.ts';
 import { printable } from './output.ts';
 
@@ -93,7 +94,7 @@ const NEEDS_TABLES = new Set(['indexes', 'bloat', 'sequence', 'clock', 'lag', 'f
 async function examineSchema(db: Database): Promise<{ state: SchemaState | 'unusable'; findings: Finding[] }> {
   try {
     const report = await schemaReport(db.pool);
-    return { state: report.isEmpty ? 'unusable' : report.state, findings: judgeSchema(report, OWN_RELEASE) };
+    return { state: report.isEmpty ? 'unusable' : report.state, findings: judgeSchema(report, OWN_RELEASE, BUILD) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof UnusableSchema) return { state: 'unusable', findings: judgeUnusable(reason) };

@@ -1,7 +1,7 @@
 import { parseConfig } from '../config.ts';
 import { createLevelSwitch, createLog, logProcessWarnings } from '../log.ts';
 import { doubtsAbout, withSecretFiles } from '../variables.ts';
-import { VERSION } from '../version.ts';
+import { BUILD } from '../version.ts';
 import { helpOf, readArguments, usageOf } from './arguments.ts';
 import { type Command, type Environment, UsageError } from './command.ts';
 import { COMMANDS } from './index.ts';
@@ -12,7 +12,7 @@ import { COMMANDS } from './index.ts';
  */
 export async function runCommand(given: readonly string[], variables: NodeJS.ProcessEnv): Promise<0 | 1 | 2 | null> {
   const argv = commandFirst(given);
-  if (argv[0] === '--version' || argv[0] === '-v') return print(`jobferry ${VERSION}`);
+  if (argv[0] === '--version' || argv[0] === '-v') return print(`jobferry ${BUILD}`);
   const named = commandOf(argv);
   if (argv.length === 0 || argv[0] === 'help' || argv.includes('--help') || argv.includes('-h')) {
     return print(named === undefined ? overview(groupOf(argv)) : helpOf(named));

@@ -10,10 +10,14 @@ export function judgeUnusable(reason: string): Finding[] {
   return [problem('schema', reason, 'use an empty database; checks of its tables were left out')];
 }
 
-/** @param own of this command */
+/**
+ * @param own of this command
+ * @param build its version and commit, for people
+ */
 export function judgeSchema(
   { state, release, isEmpty = false }: { state: SchemaState; release: Release | null; isEmpty?: boolean },
   own: Release,
+  build = own.version,
 ): Finding[] {
   const check = 'schema';
   if (isEmpty)
@@ -32,7 +36,7 @@ export function judgeSchema(
       ),
     ];
   }
-  return [ok(check, `migrations and SQL functions are those of this version, ${own.version}${mark}`)];
+  return [ok(check, `migrations and SQL functions are those of this version, ${build}${mark}`)];
 }
 
 /** @param processes those that were seen in the last half minute */

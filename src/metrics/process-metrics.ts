@@ -9,6 +9,8 @@ import type { Buckets, Definition, Sample } from './registry.ts';
 /** What a page shows of its process. */
 export interface ProcessFacts {
   version: string;
+  /** The commit of the build; empty if it is not known. */
+  commit: string;
   role: string;
   /** Null for a process that does not deliver. */
   worker: () => { inFlight: number; capacity: number; delivers: boolean } | null;
@@ -159,7 +161,7 @@ export function countMetrics(counts: Counts, series: QueueSeries, accounts: Acco
 
 /** The present state of the process. Its sums over all processes are right. */
 export function stateMetrics(
-  { version, role, worker, replica }: ProcessFacts,
+  { version, commit, role, worker, replica }: ProcessFacts,
   poolUse: () => readonly PoolUse[],
 ): Definition[] {
   const ofWorker = (read: (facts: { inFlight: number; capacity: number; delivers: boolean }) => number): Sample[] => {
@@ -169,10 +171,10 @@ export function stateMetrics(
   return [
     {
       name: 'jobferry_build_info',
-      help: 'Always 1. The labels are the version of Jobferry, the version of Node and the role of the process.',
+      help: 'Always 1. The labels are the version of Jobferry, the commit of the build, the version of Node and the role of the process.',
       type: 'gauge',
-      labels: ['version', 'node', 'role'],
-      read: () => [[[version, process.version, role], 1]],
+      labels: ['version', 'commit', 'node', 'role'],
+      read: () => [[[version, commit, process.version, role], 1]],
     },
     {
       name: 'jobferry_worker_delivers',

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Listener } from '../db/connection/notifications.ts';
 import type { Replica } from '../db/connection/replica.ts';
 import { openMetrics } from '../metrics/index.ts';
-import { VERSION } from '../version.ts';
+import { COMMIT, VERSION } from '../version.ts';
 import type { Worker } from '../worker/index.ts';
 import type { Foundations } from './foundations.ts';
 
@@ -22,6 +22,7 @@ export function startMetrics(
   const stateOf = (of: Worker) => ({ inFlight: of.inFlight(), capacity, delivers: of.problem() === null });
   const process = {
     version: VERSION,
+    commit: COMMIT ?? '',
     role,
     worker: () => (worker === null ? null : stateOf(worker)),
     replica: () => replica?.state ?? null,

@@ -130,7 +130,7 @@ describe.concurrent('without a database', () => {
     [['-h', 'key', 'create'], /^jobferry key create/],
     [['-v'], /^jobferry \d/],
     [['--json', '--help', 'config', 'check'], /^jobferry config check/],
-    [['--version'], /^jobferry \d+\.\d+\.\d+$/],
+    [['--version'], /^jobferry \d+\.\d+\.\d+( \([0-9a-f]{12}(-changed)?\))?$/],
   ])('%j prints', async (args, said) => {
     const { code, stdout } = await runJobferry(args, { DATABASE_URL: 'wrong' });
     expect({ code, stdout: stdout.trim() }).toEqual({ code: 0, stdout: expect.stringMatching(said) });
