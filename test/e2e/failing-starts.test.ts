@@ -107,7 +107,7 @@ describe.concurrent('a start', () => {
     for (const { code, stderr } of results) {
       if (code !== 0)
         expect(stderr).toMatch(
-          /^jobferry: (?:no database in|process \d+ is creating the database in|the database has no tables|the database needs) .*\n$/,
+          /^jobferry: (?:no database in|process \d+ is creating the database in|the database has no tables|the database is of) .*\n$/,
         );
     }
     expect(await runJobferry(['queue', 'list'], { DATA_DIR: dataDir })).toMatchObject({ code: 0, stderr: '' });
