@@ -14,8 +14,8 @@ const CLIENT = join(import.meta.dirname, '../../packages/client');
 const DIST = join(CLIENT, 'dist');
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
-/** The file of src/contract that the sources of the client import. Only the server uses the others. */
-const SHARED = 'verbatim-json';
+/** The files that the sources of the client import, by folder of src. Only the server uses the others. */
+const SHARED = { contract: ['verbatim-json', 'ignored'], domain: ['spelling'] };
 
 rmSync(DIST, { recursive: true, force: true });
 for (const config of ['tsconfig.json', 'tsconfig.cjs.json']) {
@@ -48,9 +48,10 @@ for (const format of ['esm', 'cjs']) removeUnused(join(DIST, format));
 write(DIST, 'cjs/package.json', `${JSON.stringify({ type: 'commonjs' })}\n`);
 
 function removeServerCode(folder) {
-  rmSync(join(folder, 'domain'), { recursive: true });
-  for (const file of readdirSync(join(folder, 'contract'))) {
-    if (!file.startsWith(`${SHARED}.`)) rmSync(join(folder, 'contract', file));
+  for (const [room, names] of Object.entries(SHARED)) {
+    for (const file of readdirSync(join(folder, room))) {
+      if (!names.some((name) => file.startsWith(`${name}.`))) rmSync(join(folder, room, file), { recursive: true });
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ApiFetcher, ApiFetcherArgs } from '@ts-rest/core';
-import { contract, ignoredIn } from '../contract/index.ts';
+import { ignoredIn } from '../contract/ignored.ts';
+import { contract } from '../contract/index.ts';
 import { writeJson } from '../contract/verbatim-json.ts';
 import { JobferryApiError, JobferryConnectionError } from './errors.ts';
 import { backoffMs, exchange, RETRIED_STATUSES, retryAfterMs, sleep } from './exchange.ts';

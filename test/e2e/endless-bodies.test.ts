@@ -15,6 +15,8 @@ const AT_ONCE = 100;
  */
 const MAX_GROWTH_BYTES = (Number(process.versions.node.split('.')[0]) < 24 ? 10 : 20) * 2 ** 20;
 const WARM_UP_ROUNDS = 5;
+/** The last of them, in which the worker takes what it takes for any 100 deliveries. */
+const WARM_ROUNDS = 3;
 
 let cluster: Cluster;
 let worker: Jobferry;
@@ -112,12 +114,13 @@ async function deliverRound(done: number): Promise<number> {
 
 it(`cost a worker at most ${MAX_GROWTH_BYTES / 2 ** 20} MB`, { timeout: 60_000 }, async () => {
   // Compiled code, buffers and connections that any 100 deliveries take are not measured here.
-  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) await deliverRound(round * AT_ONCE);
-  const before = residentBytes(worker.pid);
+  const peaks: number[] = [];
+  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) peaks.push(await deliverRound(round * AT_ONCE));
   flood.endless = true;
   const peak = await deliverRound(WARM_UP_ROUNDS * AT_ONCE);
   expect(flood.requests).toBe((WARM_UP_ROUNDS + 1) * AT_ONCE);
-  expect(peak - before).toBeLessThan(MAX_GROWTH_BYTES);
+  // Peak beside peak: what a worker has at rest depends on when Node last gave memory back.
+  expect(peak - Math.max(...peaks.slice(-WARM_ROUNDS))).toBeLessThan(MAX_GROWTH_BYTES);
   // All of them were hung up on.
   await waitFor(() => flood.connections === 0, { message: 'the end of all connections' });
 });
