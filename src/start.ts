@@ -127,7 +127,7 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
   const dashboard = services === null ? null : openDashboard(config, log);
   const signIn = services === null ? null : signInOf(foundations, context, services);
   const metrics = startMetrics(foundations, {
-    ...{ listener, worker, retentionMs: periods.retentionMs, replica: replica?.replica ?? null },
+    ...{ listener, worker, clock, retentionMs: periods.retentionMs, replica: replica?.replica ?? null },
   });
   const onFront = metricsFront === null ? metrics : null;
   const onChange = replica === null ? undefined : (account: Account) => replica.changes.note(account);
@@ -137,6 +137,7 @@ async function startParts(foundations: Foundations, { front, closeFront, metrics
     version: VERSION,
     inFlight: worker?.inFlight() ?? 0,
     capacity: worker === null || release.refusal !== null ? 0 : config.workerCapacity,
+    clockOffsetSeconds: clock.offsetSeconds(),
   }));
   started.add(stopHeartbeat);
   const stopAlerts = startAlertsOf(foundations, (timeoutMs) => openSender(config, started, 0, timeoutMs));

@@ -1,5 +1,13 @@
-import { type Finding, ok, orOk, problem, warning } from './doctor.ts';
-import { olderThan, oldestBeside, processesInWords, type Release, type RunningProcess } from './release.ts';
+import { type Finding, ok, orOk, problem, WRONG_CLOCK_SECONDS, warning } from './doctor.ts';
+import {
+  olderThan,
+  oldestBeside,
+  processesInWords,
+  type Release,
+  ROLES,
+  type RunningProcess,
+  type SeenProcess,
+} from './release.ts';
 
 type SchemaState = 'current' | 'behind' | 'newer';
 
@@ -49,7 +57,7 @@ export function hasWorker(processes: readonly RunningProcess[]): boolean {
  * @param own of this command
  * @param stored of the database
  */
-export function judgeFleet(processes: readonly RunningProcess[], own: Release, stored: Release | null): Finding[] {
+export function judgeFleet(processes: readonly SeenProcess[], own: Release, stored: Release | null): Finding[] {
   const check = 'fleet';
   const { version } = own;
   const versions = [...new Set(processes.map((one) => one.version))].sort();
@@ -73,6 +81,12 @@ export function judgeFleet(processes: readonly RunningProcess[], own: Release, s
         'run the command of their version',
       ),
     );
+  }
+  for (const { role, startedAt, clockOffsetSeconds } of processes) {
+    if (clockOffsetSeconds === null || Math.abs(clockOffsetSeconds) <= WRONG_CLOCK_SECONDS) continue;
+    const off = `${Math.abs(clockOffsetSeconds).toFixed(1)} s ${clockOffsetSeconds > 0 ? 'behind' : 'ahead of'}`;
+    const what = `the clock of a process (${ROLES[role] ?? role}, started at ${startedAt.toISOString()}) is ${off} that of the database`;
+    found.push(warning(check, what, 'synchronise the clock of its machine by NTP; its log has wrong times'));
   }
   return orOk(
     found,

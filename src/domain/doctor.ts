@@ -185,12 +185,15 @@ export function judgeSequence({ last, used }: SequenceFacts): Finding[] {
   return [ok(check, 'claim tokens are new')];
 }
 
+/** A clock that is further off than this is wrong. */
+export const WRONG_CLOCK_SECONDS = 5;
+
 /** @param offsetMs how far the database's clock is ahead of this machine's, in milliseconds */
 export function judgeClock(offsetMs: number): Finding[] {
   const check = 'clock';
   const seconds = Math.abs(offsetMs) / 1000;
   const text = `the database's clock is ${seconds.toFixed(1)} s ${offsetMs < 0 ? 'behind' : 'ahead of'} this machine's`;
-  return seconds > 5
+  return seconds > WRONG_CLOCK_SECONDS
     ? [warning(check, text, 'synchronise both by NTP: the clock of the database decides when jobs are due')]
     : [ok(check, text)];
 }

@@ -99,6 +99,13 @@ export interface RunningProcess {
   version: string;
 }
 
+/** The same, with what `doctor` shows of it. */
+export interface SeenProcess extends RunningProcess {
+  startedAt: Date;
+  /** How far the clock of the database is ahead of that of the process; null if it does not know. */
+  clockOffsetSeconds: number | null;
+}
+
 /** @returns the oldest release whose processes may run on a database both before and after this program migrates it */
 export function oldestBeside(own: Release, stored: Release | null): string {
   if (stored === null || isEarlier(stored.oldestBeside, own.oldestBeside)) return own.oldestBeside;
@@ -109,7 +116,7 @@ export function olderThan<P extends RunningProcess>(processes: readonly P[], old
   return processes.filter(({ version }) => isEarlier(version, oldest));
 }
 
-const ROLES: Readonly<Record<string, string>> = { all: 'API and worker', api: 'API', worker: 'worker' };
+export const ROLES: Readonly<Record<string, string>> = { all: 'API and worker', api: 'API', worker: 'worker' };
 
 /** @returns such as `release 0.1.0 (2 API, 1 worker)` */
 export function processesInWords(processes: readonly RunningProcess[]): string {

@@ -11,6 +11,7 @@ import {
   type QueueMeasures,
   type ServiceMeasures,
 } from '../db/insight/measures.ts';
+import { measuresOfServer, type ServerMeasures } from '../db/insight/server-measures.ts';
 
 /** The page does not wait longer for the database. */
 const ANSWER_MS = 1000;
@@ -19,6 +20,8 @@ const STATEMENT_MS = 1000;
 const TURN = 'metrics';
 /** Facts are read again when they are older. */
 const FRESH_MS = 10_000;
+/** Facts about the server change slowly: they are read again when they are older, and shown for longer. */
+const SERVER = { freshMs: 60_000, staleMs: 180_000 };
 /** Older facts are not shown: an age that no longer grows looks like a queue that is being emptied. */
 const STALE_MS = 30_000;
 /** The process that shows the facts gives them up if nothing has read its page for this long. */
@@ -53,6 +56,7 @@ export class DatabaseFacts {
   /** The queues with series of their own, as last read. */
   #named: readonly MeasuredQueue[] = [];
   #facts: { facts: Facts; readAt: number } | null = null;
+  #server: { measures: ServerMeasures | null; readAt: number } | null = null;
   /** Ends the turn of this process when its page is no longer read. */
   #unread: NodeJS.Timeout | null = null;
 
@@ -86,6 +90,12 @@ export class DatabaseFacts {
     return { ...facts, own: facts.own.filter(({ id }) => shown.has(id)) };
   }
 
+  /** The facts about the server, as for `facts`. They do not need the tables of jobs, which another session may have locked. */
+  get server(): ServerMeasures | null {
+    if (this.#server === null || !this.#options.listener.holds(TELLER)) return null;
+    return performance.now() - this.#server.readAt > SERVER.staleMs ? null : this.#server.measures;
+  }
+
   stop(): void {
     if (this.#unread !== null) clearTimeout(this.#unread);
   }
@@ -96,6 +106,7 @@ export class DatabaseFacts {
     const named = await measuredQueues(this.#db, maxQueues);
     this.#keepTurn();
     if (await listener.lock(TELLER)) {
+      await this.#readServer();
       const readAt = performance.now();
       if (this.#facts === null || readAt - this.#facts.readAt > FRESH_MS) {
         const ids = named.map(({ id }) => id);
@@ -106,9 +117,18 @@ export class DatabaseFacts {
       }
     } else {
       this.#facts = null;
+      this.#server = null;
     }
     this.#named = named;
     return named;
+  }
+
+  async #readServer(): Promise<void> {
+    const readAt = performance.now();
+    if (this.#server !== null && readAt - this.#server.readAt < SERVER.freshMs) return;
+    // A server that refuses one of them to this role shows the other facts nevertheless.
+    const measures = await measuresOfServer(this.#db).catch(() => null);
+    this.#server = { measures, readAt };
   }
 
   #keepTurn(): void {

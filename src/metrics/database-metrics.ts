@@ -1,12 +1,17 @@
 import type { QueueMeasures } from '../db/insight/measures.ts';
+import type { ServerMeasures } from '../db/insight/server-measures.ts';
 import type { Facts } from './database-facts.ts';
 import { OTHER } from './queue-series.ts';
 import type { Definition, Sample } from './registry.ts';
 
 const QUEUE = ['account', 'queue'];
 
-/** @param isUp whether the database answered in time for this page @param facts null in all processes but one */
-export function databaseMetrics(isUp: () => boolean, facts: () => Facts | null): Definition[] {
+/** @param isUp whether the database answered in time for this page @param facts, server null in all processes but one */
+export function databaseMetrics(
+  isUp: () => boolean,
+  facts: () => Facts | null,
+  server: () => ServerMeasures | null,
+): Definition[] {
   return [
     {
       name: 'jobferry_database_up',
@@ -16,6 +21,7 @@ export function databaseMetrics(isUp: () => boolean, facts: () => Facts | null):
     },
     ...queueMetrics(facts),
     ...lagMetrics(facts),
+    ...serverMetrics(server),
     {
       name: 'jobferry_schema_info',
       help: 'Always 1. The label is the last migration of the database. Shown by one process.',
@@ -108,8 +114,42 @@ function lagMetrics(facts: () => Facts | null): Definition[] {
   ];
 }
 
-function of(facts: () => Facts | null, read: (known: Facts) => readonly Sample[]): readonly Sample[] {
-  const known = facts();
+function serverMetrics(server: () => ServerMeasures | null): Definition[] {
+  const gauge = (name: string, help: string, read: (measures: ServerMeasures) => number): Definition => ({
+    name,
+    help: `${help}. Shown by one process.`,
+    type: 'gauge',
+    read: () => of(server, (measures) => [[[], read(measures)]]),
+  });
+  return [
+    gauge('jobferry_database_size_bytes', 'Size of the database', ({ databaseBytes }) => databaseBytes),
+    gauge(
+      'jobferry_job_table_size_bytes',
+      'Size of the table of jobs with its indexes, as of its last vacuum',
+      ({ jobBytes }) => jobBytes,
+    ),
+    {
+      name: 'jobferry_database_oldest_transaction_seconds',
+      help: 'Age of the oldest transaction, by what its session does; 0 without one. Shown by one process.',
+      type: 'gauge',
+      labels: ['state'],
+      read: () =>
+        of(server, ({ idleTransactionSeconds, activeTransactionSeconds }) => [
+          [['idle'], idleTransactionSeconds],
+          [['active'], activeTransactionSeconds],
+        ]),
+    },
+    gauge('jobferry_database_ids_age', 'Age of the oldest transaction id that is not frozen', ({ idsAge }) => idsAge),
+    gauge(
+      'jobferry_database_slot_wal_bytes',
+      'WAL that the replication slot keeps that is furthest behind; 0 without a slot',
+      ({ slotWalBytes }) => slotWalBytes,
+    ),
+  ];
+}
+
+function of<Known>(source: () => Known | null, read: (known: Known) => readonly Sample[]): readonly Sample[] {
+  const known = source();
   return known === null ? [] : read(known);
 }
 

@@ -50,6 +50,7 @@ export class Pages {
       ...databaseMetrics(
         () => this.#isUp,
         () => facts.facts,
+        () => facts.server,
       ),
     ];
   }

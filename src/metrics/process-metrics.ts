@@ -16,6 +16,8 @@ export interface ProcessFacts {
   worker: () => { inFlight: number; capacity: number; delivers: boolean } | null;
   /** Null for a process without a replica. */
   replica: () => { lagSeconds: number | null; inUse: boolean } | null;
+  /** How far the clock of the database is ahead of that of the process; null if that is not known. */
+  clockOffsetSeconds: () => number | null;
 }
 
 const QUEUE = ['account', 'queue'];
@@ -161,7 +163,7 @@ export function countMetrics(counts: Counts, series: QueueSeries, accounts: Acco
 
 /** The present state of the process. Its sums over all processes are right. */
 export function stateMetrics(
-  { version, commit, role, worker, replica }: ProcessFacts,
+  { version, commit, role, worker, replica, clockOffsetSeconds }: ProcessFacts,
   poolUse: () => readonly PoolUse[],
 ): Definition[] {
   const ofWorker = (read: (facts: { inFlight: number; capacity: number; delivers: boolean }) => number): Sample[] => {
@@ -175,6 +177,15 @@ export function stateMetrics(
       type: 'gauge',
       labels: ['version', 'commit', 'node', 'role'],
       read: () => [[[version, commit, process.version, role], 1]],
+    },
+    {
+      name: 'jobferry_clock_offset_seconds',
+      help: 'How far the clock of the database is ahead of that of this process; nothing while that is not known.',
+      type: 'gauge',
+      read: () => {
+        const offset = clockOffsetSeconds();
+        return offset === null ? [] : [[[], offset]];
+      },
     },
     {
       name: 'jobferry_worker_delivers',

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { ClockWatch } from '../db/connection/clock-watch.ts';
 import type { Listener } from '../db/connection/notifications.ts';
 import type { Replica } from '../db/connection/replica.ts';
 import { openMetrics } from '../metrics/index.ts';
@@ -9,6 +10,7 @@ import type { Foundations } from './foundations.ts';
 interface MetricsSources {
   listener: Listener;
   worker: Worker | null;
+  clock: ClockWatch;
   retentionMs: number;
   replica: Replica | null;
 }
@@ -16,7 +18,7 @@ interface MetricsSources {
 /** @returns what serves the metrics of this process */
 export function startMetrics(
   { config, log, database: { db }, started }: Foundations,
-  { listener, worker, retentionMs, replica }: MetricsSources,
+  { listener, worker, clock, retentionMs, replica }: MetricsSources,
 ): RequestListener {
   const { role, workerCapacity: capacity } = config;
   const stateOf = (of: Worker) => ({ inFlight: of.inFlight(), capacity, delivers: of.problem() === null });
@@ -26,6 +28,7 @@ export function startMetrics(
     role,
     worker: () => (worker === null ? null : stateOf(worker)),
     replica: () => replica?.state ?? null,
+    clockOffsetSeconds: () => clock.offsetSeconds(),
   };
   const poolUse = () => [...db.poolUse(), ...(replica === null ? [] : [replica.use()])];
   const metrics = openMetrics({ ...config.metrics, db, log, listener, retentionMs, process, poolUse });

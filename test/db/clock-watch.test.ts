@@ -51,6 +51,17 @@ describe('the clock of the database', () => {
     expect(said).toEqual([]);
   });
 
+  it('is this far ahead of the wall clock, trusted or not, unless it was not read for a minute', () => {
+    const watch = createWatch();
+    expect(watch.offsetSeconds()).toBeNull();
+    pass(watch, MINUTE);
+    wall = -2 * HOUR;
+    pass(watch, MINUTE);
+    expect([watch.now(), watch.offsetSeconds()]).toEqual([null, 7200]);
+    passed += MINUTE + 1;
+    expect(watch.offsetSeconds()).toBeNull();
+  });
+
   it.each([100 * HOUR, -HOUR, HOUR, -6 * MINUTE])('is not trusted after a jump of %i ms, until it is back', (jump) => {
     const watch = createWatch();
     pass(watch, MINUTE);

@@ -15,7 +15,7 @@ beforeAll(async () => {
   setClock = await takeOverClock(fixture.db, START);
 });
 
-const report: InstanceReport = { role: 'all', version: '1.2.3', inFlight: 3, capacity: 1000 };
+const report: InstanceReport = { role: 'all', version: '1.2.3', inFlight: 3, capacity: 1000, clockOffsetSeconds: 0.5 };
 const rows = () => fixture.db.query<{ id: string; in_flight: number }>('select * from instance order by started_at');
 
 it('is one row per process, as its last heartbeat wrote it', async () => {
@@ -31,6 +31,7 @@ it('is one row per process, as its last heartbeat wrote it', async () => {
       last_seen_at: new Date(START + 5000),
       in_flight: 4,
       capacity: 1000,
+      clock_offset_seconds: 0.5,
     },
   ]);
   await removeInstance(fixture.db, identity.id);

@@ -34,7 +34,10 @@ const table = { table: 'job', live: 100_000, dead: 40_000, bytes: 1 };
 const lags = { searchSeconds: null, statisticsSeconds: 0, wakeUpSeconds: null, sweepSeconds: null, oldestDue: null };
 const due = { queueId: 'q1', name: 'mails', seconds: 59 };
 const GIB = 2 ** 30;
-const all = { role: 'all', version: '1.0.0' };
+const all = {
+  ...{ role: 'all', version: '1.0.0' },
+  ...{ startedAt: new Date('2026-11-24T00:00:00Z'), clockOffsetSeconds: 0.1 },
+};
 
 const fine: [what: string, findings: Finding[]][] = [
   ['the usual settings', judgeSettings(settings)],
@@ -194,6 +197,13 @@ const wrong: [what: string, findings: Finding[], status: Finding['status'], said
     /delete nothing in pg_wal/,
   ],
   ['no worker', judgeFleet([{ ...all, role: 'api' }], release('1.0.0'), null), 'problem', /no worker/, /--role worker/],
+  [
+    'a process with a wrong clock',
+    judgeFleet([all, { ...all, role: 'worker', clockOffsetSeconds: -7200 }], release('1.0.0'), null),
+    'warning',
+    /a process \(worker, started at 2026-11-24T00:00:00.000Z\) is 7200\.0 s ahead of that of the database/,
+    /NTP/,
+  ],
   ['no API', judgeFleet([{ ...all, role: 'worker' }], release('1.0.0'), null), 'problem', /no API/, /--role api/],
   [
     'two versions',

@@ -478,7 +478,7 @@ async function sweepTurn(): Promise<void> {
   db.pool.options.max = 1;
 }
 
-const INSTANCE = { role: 'api', version: '0', inFlight: 0, capacity: 0 } as const;
+const INSTANCE = { role: 'api', version: '0', inFlight: 0, capacity: 0, clockOffsetSeconds: null } as const;
 
 function letters(includeReplayed: boolean) {
   return listDeadLetterDocuments(db, { queueId: q.dead.id, from, includeReplayed, periods }, page);

@@ -3,6 +3,8 @@ import type { Database } from './database.ts';
 
 /** A clock that has moved is trusted again when it has been steady for this long. */
 export const CLOCK_SETTLES_MS = 3_600_000;
+/** A distance between the clocks that was measured longer ago is not known any more. */
+const OFFSET_KNOWN_MS = 60_000;
 
 interface ClockWatchOptions {
   /** How far the database's clock may be from the expected time, in milliseconds. */
@@ -35,6 +37,8 @@ export class ClockWatch {
   readonly #wall: () => number;
   /** The trusted distances. At the start, the monotonic distance is as measured, and the wall distance is 0. */
   #expected: Offsets | null = null;
+  /** As last measured, and when (monotonic). */
+  #seen: { offsets: Offsets; at: number } | null = null;
   /** The present distances while they are not trusted, and since when (monotonic); null while the clock is trusted. */
   #elsewhere: { offsets: Offsets; since: number } | null = null;
 
@@ -48,6 +52,7 @@ export class ClockWatch {
   observe(databaseMs: number): void {
     const at = this.#monotonic();
     const seen = { monotonic: databaseMs - at, wall: databaseMs - this.#wall() };
+    this.#seen = { offsets: seen, at };
     this.#expected ??= { monotonic: seen.monotonic, wall: 0 };
     if (this.#isNear(seen, this.#expected)) {
       if (this.#elsewhere !== null) this.#options.log.info({}, "the database's clock is trusted again");
@@ -77,6 +82,15 @@ export class ClockWatch {
   now(): number | null {
     if (this.#expected === null || this.#elsewhere !== null) return null;
     return this.#expected.monotonic + this.#monotonic();
+  }
+
+  /**
+   * @returns how far the database's clock is ahead of this process's wall clock, in seconds, whether it is trusted or not; null if
+   *   the database's clock was not read in the last minute
+   */
+  offsetSeconds(): number | null {
+    if (this.#seen === null || this.#monotonic() - this.#seen.at > OFFSET_KNOWN_MS) return null;
+    return this.#seen.offsets.wall / 1000;
   }
 
   /** Whether a time that was just read from the database can be trusted. */

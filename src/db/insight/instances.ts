@@ -6,6 +6,8 @@ export interface InstanceReport {
   version: string;
   inFlight: number;
   capacity: number;
+  /** How far the clock of the database is ahead of that of the process; null if it does not know. */
+  clockOffsetSeconds: number | null;
 }
 
 // If the row of a process was removed while the process was frozen, this inserts it again with the same identity.
@@ -16,10 +18,11 @@ const REPORT: Statement = {
       delete from instance
        where id is distinct from $1 and last_seen_at < (select jobferry_now()) - interval '5 minutes'
     )
-    insert into instance as i (id, role, version, started_at, in_flight, capacity)
-    values (coalesce($1, jobferry_id()), $3, $4, coalesce($2::timestamptz, jobferry_now()), $5, $6)
+    insert into instance as i (id, role, version, started_at, in_flight, capacity, clock_offset_seconds)
+    values (coalesce($1, jobferry_id()), $3, $4, coalesce($2::timestamptz, jobferry_now()), $5, $6, $7)
     on conflict (id) do update set last_seen_at = jobferry_now(), in_flight = excluded.in_flight,
-                                   capacity = excluded.capacity
+                                   capacity = excluded.capacity,
+                                   clock_offset_seconds = excluded.clock_offset_seconds
     returning i.id, i.started_at`,
 };
 
@@ -37,8 +40,16 @@ export async function reportInstance(
   identity: InstanceIdentity | null,
   report: InstanceReport,
 ): Promise<InstanceIdentity> {
-  const { role, version, inFlight, capacity } = report;
-  const values = [identity?.id ?? null, identity?.startedAt ?? null, role, version, inFlight, capacity];
+  const { role, version, inFlight, capacity, clockOffsetSeconds } = report;
+  const values = [
+    identity?.id ?? null,
+    identity?.startedAt ?? null,
+    role,
+    version,
+    inFlight,
+    capacity,
+    clockOffsetSeconds,
+  ];
   const row = await db.one<{ id: string; started_at: Date }>(REPORT, values);
   if (row === null) throw new Error('the heartbeat of this process returned no row');
   return { id: row.id, startedAt: row.started_at };
@@ -46,9 +57,11 @@ export async function reportInstance(
 
 const REMOVE: Statement = { name: 'remove-instance', text: 'delete from instance where id = $1' };
 
-/** Processes with a heartbeat in the last half minute. */
+/** Processes with a heartbeat in the last half minute. A release before has no column for the clock, and a migration reads this. */
 export const RUNNING = `
-  select role, version from instance where last_seen_at > jobferry_now() - interval '30 s' order by id`;
+  select role, version, started_at as "startedAt",
+         (to_jsonb(instance) ->> 'clock_offset_seconds')::float8 as "clockOffsetSeconds"
+    from instance where last_seen_at > jobferry_now() - interval '30 s' order by id`;
 
 export async function removeInstance(db: Database, id: string): Promise<void> {
   await db.query(REMOVE, [id]);

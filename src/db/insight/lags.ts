@@ -5,7 +5,7 @@ import { OPERATORS_ACCOUNT } from '../operator-account.ts';
 export interface ServiceLags {
   /** Age of the oldest job whose payload is not yet in the search index; null if all are. */
   searchSeconds: number | null;
-  /** Time since which ended attempts are not yet in the statistics. */
+  /** Time since which ended attempts are not yet in the statistics; 0 if there is no job that could have one. */
   statisticsSeconds: number;
   /** Time since which the oldest wake-up has been due; null if none is. */
   wakeUpSeconds: number | null;
@@ -13,7 +13,8 @@ export interface ServiceLags {
 
 /**
  * @param retention SQL: the retention as an interval
- * @returns SQL: the lags at `clock.now`. Reads one row of each index, and all wake-ups, of which graphile-worker has no index by
+ * @returns SQL: the lags at `clock.now`. No attempt is older than the oldest job, so before the first roll-up the statistics are
+ *   not late since the begin of the retention. Reads one row of each index, and all wake-ups, of which graphile-worker has no index by
  *   time alone.
  */
 export function lagColumns(retention: string): string {
@@ -21,7 +22,9 @@ export function lagColumns(retention: string): string {
     (select extract(epoch from now - jobferry_created_at(j.id)) from job j
       where j.id > (select coalesce(max(position), '') from follower where name = 'search')
       order by j.id limit 1)::float8 as "searchSeconds",
-    extract(epoch from now - jobferry_stats_until(${retention}))::float8 as "statisticsSeconds",
+    coalesce((select extract(epoch from now - greatest(jobferry_stats_until(${retention}), jobferry_created_at(j.id)))
+                from job j where j.id > (select coalesce(max(position), '') from follower where name = 'sweep-jobs-front')
+               order by j.id limit 1), 0)::float8 as "statisticsSeconds",
     (select extract(epoch from now - w.run_at) from graphile_worker.jobs w
       where w.run_at < now and w.locked_at is null order by w.run_at limit 1)::float8 as "wakeUpSeconds"`;
 }

@@ -6,7 +6,7 @@ import type {
   TableFacts,
   VacuumFacts,
 } from '../../domain/doctor.ts';
-import type { RunningProcess } from '../../domain/release.ts';
+import type { SeenProcess } from '../../domain/release.ts';
 import type { ReplicationFacts } from '../../domain/replication.ts';
 import { type Database, sqlStateOf } from '../connection/database.ts';
 import { DISK_FULL } from '../connection/full-disk.ts';
@@ -124,8 +124,8 @@ export async function isDiskFull(db: Database): Promise<boolean> {
 }
 
 /** @returns the processes that sent a heartbeat in the last half minute */
-export function processFacts(db: Database): Promise<RunningProcess[]> {
-  return db.query<RunningProcess & Record<string, unknown>>(RUNNING);
+export function processFacts(db: Database): Promise<SeenProcess[]> {
+  return db.query<SeenProcess & Record<string, unknown>>(RUNNING);
 }
 
 function only<Row>(row: Row | null): Row {

@@ -1,0 +1,56 @@
+import type { Database, Statement } from '../connection/database.ts';
+
+/** Facts about the server of the database that announce trouble hours or days before it comes. */
+export interface ServerMeasures {
+  /** Size of the database in bytes. */
+  databaseBytes: number;
+  /** Size of the table `job` with its indexes in bytes, as of its last vacuum. */
+  jobBytes: number;
+  /**
+   * Age in seconds of the oldest transaction whose session has done nothing for a minute, or that is prepared; 0 without one.
+   * Sessions of other users count only if the role of Jobferry is a member of `pg_read_all_stats`.
+   */
+  idleTransactionSeconds: number;
+  /** Age in seconds of the oldest transaction with a running statement; 0 without one. Other users as above. */
+  activeTransactionSeconds: number;
+  /** Age of the oldest transaction id, or of the oldest multixact id if that is more. */
+  idsAge: number;
+  /** Bytes of WAL that the replication slot keeps that is furthest behind; 0 without a slot. */
+  slotWalBytes: number;
+}
+
+const IDLE_MS = 60_000;
+
+// Reads catalogues and statistics only, and takes no lock on a table of Jobferry: pg_total_relation_size would wait for one.
+const OF_SERVER: Statement = {
+  name: 'measures-of-server',
+  text: `
+    with session as materialized (
+      select state, state_change, extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
+        from pg_stat_activity
+       where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()
+    )
+    select pg_database_size(current_database())::float8 as "databaseBytes",
+           (select coalesce(sum(c.relpages), 0) * current_setting('block_size')::integer from pg_class c
+             where c.oid = job.oid or c.oid = job.reltoastrelid
+                or c.oid in (select i.indexrelid from pg_index i where i.indrelid = job.oid))::float8 as "jobBytes",
+           greatest(
+             (select max(seconds) from session
+               where state like 'idle in transaction%' and state_change < clock_timestamp() - $1 * interval '1 ms'),
+             (select max(extract(epoch from clock_timestamp() - prepared)) from pg_prepared_xacts
+               where database = current_database()),
+             0)::float8 as "idleTransactionSeconds",
+           coalesce((select max(seconds) from session where state = 'active'), 0) as "activeTransactionSeconds",
+           greatest(age(own.datfrozenxid), mxid_age(own.datminmxid))::float8 as "idsAge",
+           (select coalesce(max(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)), 0)
+              from pg_replication_slots where not pg_is_in_recovery())::float8 as "slotWalBytes"
+      from pg_class job, pg_database own
+     where job.oid = 'job'::regclass and own.datname = current_database()`,
+};
+
+/** @param idleMs a transaction is idle if its session has done nothing for this long */
+export async function measuresOfServer(db: Database, idleMs = IDLE_MS): Promise<ServerMeasures> {
+  const row = await db.one<ServerMeasures & Record<string, unknown>>(OF_SERVER, [idleMs]);
+  if (row === null) throw new Error('the measures of the server returned no row');
+  return row;
+}

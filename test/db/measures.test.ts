@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { measuresOfService } from '../../src/db/insight/measures.ts';
+import { measuresOfServer } from '../../src/db/insight/server-measures.ts';
+import { openFixture, RETENTION_MS } from '../support/database-fixture.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const fixture = await openFixture();
+const { db } = fixture;
+
+it('knows no lag of the statistics before there is a job, and none older than the first job', async () => {
+  const lag = async () => (await measuresOfService(db, RETENTION_MS)).statisticsSeconds;
+  expect(await lag()).toBe(0);
+  const queue = await fixture.createQueue();
+  await fixture.publishJobs(queue, 1);
+  await waitFor(async () => (await lag()) > 0, { message: 'a lag' });
+  expect(await lag()).toBeLessThan(600);
+});
+
+it('finds the oldest transactions, idle ones apart from those with a statement, and the sizes', async () => {
+  const before = await measuresOfServer(db, 0);
+  expect(before).toMatchObject({ idleTransactionSeconds: 0, activeTransactionSeconds: 0 });
+  expect(before.databaseBytes).toBeGreaterThan(1_000_000);
+  expect(before.jobBytes).toBeGreaterThan(0);
+  expect(before.idsAge).toBeGreaterThan(0);
+  const [idle, active] = await Promise.all([db.sessionPool.connect(), db.sessionPool.connect()]);
+  try {
+    // A table that a session has locked is no obstacle.
+    await idle.query('begin; lock table job');
+    const found = async () => {
+      const now = await measuresOfServer(db, 0);
+      return now.idleTransactionSeconds > 0.05 ? now : null;
+    };
+    const locked = await waitFor(found, { message: 'an idle transaction' });
+    expect(locked.activeTransactionSeconds).toBe(0);
+    expect((await measuresOfServer(db)).idleTransactionSeconds).toBe(0);
+    const waiting = active.query('select from job limit 1').catch(() => undefined);
+    await waitFor(async () => (await measuresOfServer(db, 0)).activeTransactionSeconds > 0.05, {
+      message: 'a running statement',
+    });
+    await idle.query('rollback');
+    await waiting;
+  } finally {
+    idle.release(true);
+    active.release(true);
+  }
+});
