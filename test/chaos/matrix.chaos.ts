@@ -1,6 +1,15 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Evidence, writeEvidence } from './evidence.ts';
-import { crashPostgres, freezeWorker, killApi, killWorker, restartPostgres, soup, strike } from './faults.ts';
+import {
+  connectMany,
+  crashPostgres,
+  freezeWorker,
+  killApi,
+  killWorker,
+  restartPostgres,
+  soup,
+  strike,
+} from './faults.ts';
 import { count, MINUTES, type Phase, runPhase, within } from './phases.ts';
 
 /** Tier 2: the counts of the matrix (docs/invariants.md). Started by `npm run chaos`; each count is a variable. */
@@ -11,6 +20,7 @@ const COUNTS = {
   freezes: count('FREEZES', 200),
   crashes: count('CRASHES', 50),
   restarts: count('RESTARTS', 20),
+  crowds: count('CROWDS', 20),
   soups: count('SOUPS', 3),
   soupSeconds: count('SOUP_SECONDS', 120),
 };
@@ -64,6 +74,14 @@ const PHASES: Omit<Phase, 'perSecond'>[] = [
       await strike(rig, restartPostgres, { times: COUNTS.restarts, atOnce: 1, until });
     },
     least: { 'crash-postgres': COUNTS.crashes, 'restart-postgres': COUNTS.restarts },
+  },
+  {
+    name: 'F-47: 400 connections at once',
+    seed: SEED + 100,
+    workers: 2,
+    apis: 1,
+    faults: (rig) => strike(rig, connectMany, { times: COUNTS.crowds, atOnce: 1, until: within(PATIENCE_MS.crashes) }),
+    least: { 'connect-many': COUNTS.crowds },
   },
   ...Array.from(
     { length: COUNTS.soups },

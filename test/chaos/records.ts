@@ -114,6 +114,8 @@ export type FaultKind =
   | 'clock'
   | 'disk-full'
   | 'standby-hangs'
+  /** F-47. */
+  | 'connect-many'
   /** Not caused by the run: a process that ended by itself. */
   | 'unexpected-exit';
 

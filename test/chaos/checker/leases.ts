@@ -20,7 +20,7 @@ const OF_ONE_WORKER: readonly FaultKind[] = [
   ...(['server-gone', 'client-gone', 'black-hole'] as const),
 ];
 /** Faults that keep no worker from holding its lease lock. */
-const HARMLESS: readonly FaultKind[] = ['kill-api', 'lose-wake-ups', 'name-server', 'unexpected-exit'];
+const HARMLESS: readonly FaultKind[] = ['kill-api', 'lose-wake-ups', 'name-server', 'connect-many', 'unexpected-exit'];
 
 interface TakenBack {
   claim: ChangeRow;
