@@ -9,6 +9,7 @@ import {
   jobsPastLifetime,
   overdueJobs,
   pendingJobs,
+  queuesPastLifetime,
 } from '../../src/db/delivery/stored-job.ts';
 import { nextDeadlineMs, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { dismissCause } from '../../src/db/dismissals.ts';
@@ -111,7 +112,8 @@ const CASES: [string, () => Promise<unknown>][] = [
   ['the next deadline', () => nextDeadlineMs(fixture.db, queue.id)],
   ['claims of a dead worker', () => jobsOfWorkers(fixture.db, [7], 500)],
   ['workers with claims', () => workersWithClaims(fixture.db)],
-  ['ended lifetimes', () => jobsPastLifetime(fixture.db, [queue.id], 500)],
+  ['ended lifetimes', () => queuesPastLifetime(fixture.db, [queue.id])],
+  ['jobs whose lifetime has ended', () => jobsPastLifetime(fixture.db, [queue.id], 500)],
   ['jobs of a deleted queue', () => pendingJobs(fixture.db, queue.id, 500)],
   ['dead letters of a deleted queue', () => sweepDeadLetters(fixture.db, queue.id)],
   ['a batch of a purge', async () => jobsByIds(fixture.db, await nextPending(fixture.db, queue.id, 'g', 500))],

@@ -1,10 +1,11 @@
 import { beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/db/connection/database.ts';
-import { jobsPastLifetime } from '../../src/db/delivery/stored-job.ts';
+import { jobsPastLifetime, queuesPastLifetime } from '../../src/db/delivery/stored-job.ts';
 import { eachQueuePage, queuesWithWork } from '../../src/db/delivery/wake-ups.ts';
 import { NO_CHANGES } from '../../src/live/live.ts';
 import { createLog } from '../../src/log.ts';
 import { Maintenance, type MaintenanceParts } from '../../src/worker/maintenance/maintenance.ts';
+import { endLifetimes } from '../../src/worker/maintenance/recover.ts';
 import { type Fixture, openFixture, type TestQueue } from '../support/database-fixture.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -43,7 +44,8 @@ it.each(['as it was never analysed', 'analysed'])('looks at the heads of queues 
   for (const mode of ['force_generic_plan', 'auto']) {
     await db.query(`set plan_cache_mode = ${mode}`);
     const lifetimes = await fixture.rowsRead(async () => {
-      expect(await jobsPastLifetime(db, ids, 500)).toHaveLength(3);
+      expect(await queuesPastLifetime(db, ids)).toEqual([late.id]);
+      expect(await jobsPastLifetime(db, [late.id], 500)).toHaveLength(3);
     });
     expect(lifetimes, `lifetimes, ${mode}`).toBeLessThan(50);
     const work = await fixture.rowsRead(async () => {
@@ -124,8 +126,34 @@ it('stops between two batches, and uses the database no more once it has stopped
   await stopped[0];
   const usedBefore = used.length;
   const pending = 'select count(*)::integer as count from job where queue_id = any ($1) and status = $2';
-  // Of 1203 one batch of 500 has ended.
-  expect(await db.one(pending, [[many.id, late.id], 'pending'])).toEqual({ count: 703 });
+  // Of 1203 one batch has ended: half of it from each of the two queues, one of which has three jobs only.
+  expect(await db.one(pending, [[many.id, late.id], 'pending'])).toEqual({ count: 950 });
   expect(used.slice(usedBefore)).toEqual([]);
   expect(used.filter((name) => name === 'settle')).toHaveLength(1);
+});
+
+it('ends lifetimes of many queues in turn, and reads about as many jobs as it ends', async () => {
+  const { db } = fixture;
+  const [queues, backlog, batches] = [200, 200, 4];
+  const many: string[] = [];
+  for (let n = 0; n < queues; n += 1) {
+    const queue = await fixture.createQueue();
+    await fixture.insertJobs(queue, backlog, 30);
+    many.push(queue.id);
+  }
+  db.pool.options.max = 1;
+  let begun = 0;
+  const touched = new Set<string>();
+  const rows = await fixture.rowsRead(async () => {
+    for (const id of await endLifetimes(db, NO_CHANGES, many, () => ++begun <= batches)) touched.add(id);
+  });
+  db.pool.options.max = 16;
+  const count = `select count(*)::integer as count from job where queue_id = any ($1) and status = 'dead'`;
+  const { count: ended } = (await db.one<{ count: number }>(count, [many])) ?? { count: 0 };
+  expect(ended).toBe(batches * 500);
+  expect(touched.size).toBe(queues);
+  // A read of each backlog would be 40 000 rows a batch. To settle a job takes some reads of its own.
+  expect(rows).toBeLessThan(queues + 5 * ended);
+  await endLifetimes(db, NO_CHANGES, many);
+  expect(await db.one(count, [many])).toEqual({ count: queues * backlog });
 });

@@ -193,6 +193,9 @@ describe('the deletion of an account', () => {
       // After the last batch of the queue's jobs.
       if (batches !== 4) return;
       expect(await op.db.query('select from job where account_id = $1', [tenant.id])).toEqual([]);
+      await op.db.query(`update queue set deleted_at = deleted_at - interval '1 minute' where account_id = $1`, [
+        tenant.id,
+      ]);
       await sweepQueues(op.db, '');
       expect(await queues()).toHaveLength(2);
     };

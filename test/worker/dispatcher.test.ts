@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Cipher } from '../../src/db/connection/cipher.ts';
 import type { Database } from '../../src/db/connection/database.ts';
 import type { ClaimRequest } from '../../src/db/delivery/claim.ts';
@@ -26,6 +26,9 @@ class FakeDatabase {
   /** Runs before each claim returns; may reject. */
   duringClaim: () => Promise<void> = async () => undefined;
   isApplied = true;
+  /** A queue with more dead letters than the process will remove before it stops. */
+  deletedQueue: string | null = null;
+  sweeps = 0;
   #lastId = 0;
 
   onlyWhile(): this {
@@ -35,6 +38,12 @@ class FakeDatabase {
   async query(statement: { name: string }, values: unknown[]): Promise<unknown[]> {
     const queueIds = values[0] as string[];
     if (statement.name === 'accounts-of-queues') return queueIds.map((id) => ({ id, account_id: accountOf(id) }));
+    if (statement.name === 'stored-jobs-pending') return [];
+    if (statement.name === 'sweep-dead-letters') {
+      this.sweeps += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+      return Array.from({ length: 500 }, () => ({ swept: 1 }));
+    }
     if (statement.name !== 'claim') throw new Error(`the fake database knows no statement ${statement.name}`);
     const jobs = values[1] as ClaimRequest['limits'][number]['jobs'][];
     this.claims.push({ queueIds, jobs });
@@ -56,7 +65,7 @@ class FakeDatabase {
       queue_id: queueId,
       claimed_at: new Date(),
       wait_ms: this.waitAfter(queueId),
-      queue_deleted: false,
+      queue_deleted: queueId === this.deletedQueue,
     };
     if (count === 0) return [{ ...claimed, id: null }];
     return Array.from({ length: count }, () => ({ ...claimed, ...this.#row(queueId) }));
@@ -204,6 +213,29 @@ describe('a wake', () => {
     await until(() => sender.underWay.length === 1, 'the next delivery');
     expect(db.claims).toHaveLength(2);
   });
+
+  it('by the reconciler costs one claim if the queue was polled in vain less than a minute ago', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { db, dispatcher } = setup();
+    db.waitAfter = () => null;
+    const claimsIn = async (ms: number) => {
+      const before = db.claims.length;
+      for (let passed = 0; passed < ms; passed += 50) {
+        await turns(4);
+        await vi.advanceTimersByTimeAsync(50);
+      }
+      return db.claims.length - before;
+    };
+    dispatcher.wake('mails');
+    expect(await claimsIn(20_000)).toBe(8);
+    dispatcher.wake('mails');
+    expect(await claimsIn(50_000)).toBe(1);
+    dispatcher.wake('mails');
+    expect(await claimsIn(61_000)).toBe(1);
+    dispatcher.wake('mails');
+    expect(await claimsIn(20_000)).toBe(8);
+  });
 });
 
 describe('capacity', () => {
@@ -300,5 +332,16 @@ describe('drain', () => {
     await drained;
     expect(db.settled).toHaveLength(1);
     expect(db.claims).toHaveLength(1);
+  });
+
+  it('does not wait until a deleted queue is empty', async () => {
+    const { db, dispatcher } = setup();
+    db.deletedQueue = 'mails';
+    dispatcher.wake('mails');
+    await until(() => db.sweeps >= 3, 'batches of the deleted queue');
+    await dispatcher.drain();
+    const { sweeps } = db;
+    await turns();
+    expect(db.sweeps).toBe(sweeps);
   });
 });

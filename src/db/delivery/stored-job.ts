@@ -75,18 +75,22 @@ const OF_WORKERS: Statement = {
   name: 'stored-jobs-of-workers',
   text: `${SELECT} where j.status = 'processing' and j.worker_id = any ($1) order by j.id limit $2`,
 };
+// A paused queue may have millions of jobs past their lifetime, which do not die and must not be read. So the queues are
+// selected first, and each reads the head of its own part of an index.
+const pastLifetime = (columns: string, limit: string) => `
+    from queue q cross join lateral (
+      select ${columns} from job
+       where job.queue_id || '' = q.id and job.deliver_by <= (select jobferry_now()) and job.status = 'pending'
+       order by job.queue_id || '', job.deliver_by limit ${limit}) j
+   where q.id = any ($1::text[]) and q.deleted_at is null and q.paused_at is null
+     and (q.lifetime_floor is null or q.lifetime_floor <= (select jobferry_now()))`;
+const QUEUES_PAST_LIFETIME: Statement = {
+  name: 'queues-past-lifetime',
+  text: `select q.id ${pastLifetime('1', '1')}`,
+};
 const PAST_LIFETIME: Statement = {
   name: 'stored-jobs-past-lifetime',
-  // A paused queue may have millions of jobs past their lifetime, which do not die and must not be read. So the
-  // queues are selected first, and each reads its own part of an index.
-  text: `${COLUMNS}
-    from queue q cross join lateral (
-      select job.* from job
-       where job.queue_id || '' = q.id and job.deliver_by <= (select jobferry_now()) and job.status = 'pending'
-       order by job.queue_id || '', job.deliver_by limit $2) j
-   where q.id = any ($1::text[]) and q.deleted_at is null and q.paused_at is null
-     and (q.lifetime_floor is null or q.lifetime_floor <= (select jobferry_now()))
-   order by j.deliver_by limit $2`,
+  text: `${COLUMNS} ${pastLifetime('job.*', '$2')}`,
 };
 const PENDING: Statement = {
   name: 'stored-jobs-pending',
@@ -129,7 +133,15 @@ export async function jobsOfWorkers(db: Database, workerIds: number[], limit: nu
   return (await db.query<StoredJobRow>(OF_WORKERS, [workerIds, limit])).map((row) => toStoredJob(db, row));
 }
 
-/** @returns pending jobs of the queues whose delivery lifetime is over (D8) */
+/** @returns those of the queues that have a pending job whose delivery lifetime is over (D8) */
+export async function queuesPastLifetime(db: Database, queueIds: readonly string[]): Promise<string[]> {
+  return (await db.query<{ id: string }>(QUEUES_PAST_LIFETIME, [queueIds])).map(({ id }) => id);
+}
+
+/**
+ * Returns pending jobs of the queues whose delivery lifetime is over (D8).
+ * @param limit of each queue, so the statement reads up to as many times the number of queues
+ */
 export async function jobsPastLifetime(db: Database, queueIds: readonly string[], limit: number): Promise<StoredJob[]> {
   return (await db.query<StoredJobRow>(PAST_LIFETIME, [queueIds, limit])).map((row) => toStoredJob(db, row));
 }

@@ -94,12 +94,14 @@ export function isLastBatch(batch: { looked: number }): boolean {
 }
 
 // The API answers "410 Gone" for a tombstone until its last job is removed (D17). Those of an account that is being deleted
-// stay for its deletion, which first waits for publishes that began before, and counts them in its receipt.
+// stay for its deletion, which first waits for publishes that began before, and counts them in its receipt. The others stay
+// until such publishes have ended: a job that commits after the sweep of its queue could not be found, and would never end.
 const QUEUES: Statement = {
   name: 'sweep-queues',
   text: `
     with looked as materialized (
-      select id, account_id from queue where deleted_at is not null and id > $1 order by id limit ${BATCH}
+      select id, account_id from queue
+       where deleted_at < (select jobferry_now()) - interval '10 s' and id > $1 order by id limit ${BATCH}
     ), swept as (
       delete from queue where id = any (array(
         select looked.id from looked

@@ -118,7 +118,8 @@ function entryOf(event: ReportEvent, { status }: Transition) {
  * still processing in ack mode waits up to this time for the settle.
  */
 const SETTLE_GRACE_MS = 1000;
-const POLL_EVERY_MS = 20;
+/** Doubles each time: most settles take a few milliseconds, and many clients may wait at once for a receiver that hangs. */
+const FIRST_POLL_MS = 20;
 
 /** @throws JobferryError `invalid_request` when another attempt than this one is in flight */
 export async function findReportable(
@@ -128,12 +129,13 @@ export async function findReportable(
   attempt?: number,
 ): Promise<StoredJob> {
   const giveUpAt = performance.now() + SETTLE_GRACE_MS;
-  for (;;) {
+  for (let pollMs = FIRST_POLL_MS; ; pollMs *= 2) {
     const job = await jobs.find(account, jobId);
     if (attempt !== undefined) assertInFlight(job, attempt);
     const mayComeSoon = job.state.status === 'processing' && job.rules.mode === 'ack';
-    if (!mayComeSoon || performance.now() > giveUpAt) return job;
-    await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS));
+    const leftMs = giveUpAt - performance.now();
+    if (!mayComeSoon || leftMs <= 0) return job;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(pollMs, leftMs)));
   }
 }
 

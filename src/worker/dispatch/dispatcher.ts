@@ -24,6 +24,7 @@ import {
 } from './queue-state.ts';
 import { RecentFailure } from './recent-failure.ts';
 import { SettleBatcher, type SettledDelivery } from './settle-batcher.ts';
+import { FIRST_POLL_MS, pollForSlot } from './slot-polls.ts';
 
 export interface DispatcherOptions {
   db: Database;
@@ -52,12 +53,6 @@ const MAX_CLAIMS = 3;
 const RETRY_MS = 250;
 /** Approximate delay before a queue is retried that another transaction had locked, or whose due jobs it had locked. */
 const LOCKED_MS = 25;
-/**
- * If other processes use all slots of a queue, it is polled after this delay, which then doubles each time. The first
- * process that polls while a slot is free gets it. After the last poll, the reconciler finds the queue.
- */
-const FIRST_POLL_MS = 50;
-const LAST_POLL_MS = 3200;
 /** Pace at which deliveries start: each start takes a few tenths of a millisecond, and a claim has up to 320. */
 const PACE = { items: 16, ms: 5 };
 /** `setTimeout` fires at once above 2^31-1 ms, and an edit of the queue may change the moment that a timer waits for. */
@@ -250,7 +245,8 @@ export class Dispatcher {
   async #afterClaim(queueId: string, claimed: Claim | undefined): Promise<number | null> {
     if (claimed === undefined) return RETRY_MS;
     if (claimed.queueDeleted) {
-      await emptyDeletedQueue(this.#options.db, queueId, this.#options.changes);
+      // What is left when the process stops is found by another worker, or after the next start.
+      await emptyDeletedQueue(this.#options.db, queueId, this.#options.changes, () => !this.#draining);
       return null;
     }
     // Random, because processes that retry at the same moment would lock each other out again.
@@ -271,10 +267,9 @@ export class Dispatcher {
   }
 
   #pollForSlot(queue: QueueState): void {
-    if (queue.inFlight > 0 || queue.pollMs > LAST_POLL_MS) return;
-    // Random, because processes that poll at the same moment find the same slot.
-    this.#wakeIn(queue.pollMs * (0.5 + Math.random()), queue);
-    queue.pollMs *= 2;
+    if (queue.inFlight > 0) return;
+    const wake = () => this.wake(queue.id);
+    pollForSlot(queue, wake, () => this.#forgetIdle(queue));
   }
 
   #wakeIn(ms: number, queue: QueueState): void {

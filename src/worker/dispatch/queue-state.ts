@@ -19,6 +19,7 @@ export interface QueueState {
   claiming: boolean;
   /** A wake that arrived during a claim: claim again after it. Null when there was none. */
   again: LocalWakeReason | null;
+  /** Wakes the queue, or forgets it after polls in vain. */
   timer: NodeJS.Timeout | null;
   /** True if the last claim could not take more until, for example, a delivery or a pause ends. */
   isFull: boolean;

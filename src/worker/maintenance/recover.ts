@@ -7,6 +7,7 @@ import {
   jobsPastLifetime,
   overdueJobs,
   pendingJobs,
+  queuesPastLifetime,
   type StoredJob,
 } from '../../db/delivery/stored-job.ts';
 import { nextDeadlineMs } from '../../db/delivery/wake-ups.ts';
@@ -56,9 +57,13 @@ export async function takeBack(
   });
 }
 
+/** Queues whose lifetimes one batch ends. Together they have at most `BATCH` jobs in it. */
+const QUEUES_AT_ONCE = 50;
+
 /**
- * Ends the pending jobs of the queues whose delivery lifetime is over (D8).
- * @param goesOn called before each further batch; false stops
+ * Ends the pending jobs of the queues whose delivery lifetime is over (D8). The queues that have such jobs take turns, and
+ * a batch reads as many jobs as it ends, whatever the number of queues and the backlog of each.
+ * @param goesOn called before each batch; false stops
  */
 export async function endLifetimes(
   db: Database,
@@ -66,27 +71,42 @@ export async function endLifetimes(
   queueIds: readonly string[],
   goesOn: () => boolean = () => true,
 ): Promise<Set<string>> {
-  if (!isClockTrusted(db)) return new Set();
-  return inBatches(db, changes, {
-    next: () => jobsPastLifetime(db, queueIds, BATCH),
-    eventFor: () => ({ type: 'lifetime_ended' }),
-    goesOn,
-  });
+  const touched = new Set<string>();
+  if (!isClockTrusted(db)) return touched;
+  let waiting = await queuesPastLifetime(db, queueIds);
+  while (waiting.length > 0 && goesOn()) {
+    const turn = waiting.slice(0, QUEUES_AT_ONCE);
+    const limit = Math.floor(BATCH / turn.length);
+    const jobs = await jobsPastLifetime(db, turn, limit);
+    const applied = await settleBatch(db, changes, jobs, { eventFor: () => ({ type: 'lifetime_ended' }) });
+    const more = turn.filter((queueId) => {
+      const ofQueue = jobs.filter((job) => job.queueId === queueId);
+      const isApplied = ofQueue.some(({ id }) => applied.has(id));
+      if (isApplied) touched.add(queueId);
+      // If none was applied, another process is settling the queue's jobs; reading them again could loop for ever.
+      return isApplied && ofQueue.length === limit;
+    });
+    waiting = [...waiting.slice(turn.length), ...more];
+  }
+  return touched;
 }
 
-/** Ends the pending jobs of a deleted queue, and deletes its dead letters (D17). */
+/**
+ * Ends the pending jobs of a deleted queue, and deletes its dead letters (D17), of which each may have millions.
+ * @param goesOn called before each further batch; false stops
+ */
 export async function emptyDeletedQueue(
   db: Database,
   queueId: string,
   changes: ChangeFeed = NO_CHANGES,
+  goesOn: () => boolean = () => true,
 ): Promise<void> {
   await inBatches(db, changes, {
     next: () => pendingJobs(db, queueId, BATCH),
     eventFor: () => ({ type: 'queue_deleted' }),
+    goesOn,
   });
-  while (await sweepDeadLetters(db, queueId)) {
-    // Batch by batch, so that no statement takes long.
-  }
+  while (goesOn()) if (!(await sweepDeadLetters(db, queueId))) return;
 }
 
 type Write = (db: Database, settlements: Settlement[]) => Promise<Set<string>>;
@@ -112,42 +132,53 @@ async function writeEach(db: Database, settlements: Settlement[], write: Write):
   return applied;
 }
 
-interface Recovery {
-  next: () => Promise<StoredJob[]>;
+interface Settling {
   eventFor: (job: StoredJob) => JobEvent;
   write?: Write;
-  /** Called before each further batch; false stops. */
-  goesOn?: () => boolean;
   /** Why claims are taken back, for the metrics. */
   interruption?: 'dead_worker' | 'expired_lease';
 }
 
-async function inBatches(
-  db: Database,
-  changes: ChangeFeed,
-  { next, eventFor, write = settle, goesOn = () => true, interruption }: Recovery,
-): Promise<Set<string>> {
+interface Recovery extends Settling {
+  next: () => Promise<StoredJob[]>;
+  /** Called before each further batch; false stops. */
+  goesOn?: () => boolean;
+}
+
+async function inBatches(db: Database, changes: ChangeFeed, recovery: Recovery): Promise<Set<string>> {
+  const { next, goesOn = () => true } = recovery;
   const touched = new Set<string>();
   for (;;) {
     const jobs = await next();
-    const decided = jobs.flatMap((job) => {
-      const event = eventFor(job);
-      const result = transition(job.state, job.rules, event, { now: job.now, random: Math.random() });
-      return result === null ? [] : [{ job, event, transition: result }];
-    });
-    const settlements = decided.map(({ job, transition: result }): Settlement => {
-      return { id: job.id, expected: job.state.status, token: job.token, transition: result, answer: null };
-    });
-    const applied = await writeEach(db, settlements, write);
-    for (const { job, event, transition: result } of decided) {
-      const { id: jobId, accountId, queueId } = job;
-      if (!applied.has(jobId)) continue;
-      touched.add(queueId);
-      changes.changed({ accountId, queueId, jobId });
-      counts.settled(queueId, result);
-      if (event.type === 'interrupted' && interruption !== undefined) counts.takebacks.add(interruption);
-    }
+    const applied = await settleBatch(db, changes, jobs, recovery);
+    for (const { id, queueId } of jobs) if (applied.has(id)) touched.add(queueId);
     // If nothing was applied, another process is settling these jobs; reading them again could loop for ever.
     if (jobs.length < BATCH || applied.size === 0 || !goesOn()) return touched;
   }
+}
+
+/** @returns the ids of the jobs that were settled */
+async function settleBatch(
+  db: Database,
+  changes: ChangeFeed,
+  jobs: readonly StoredJob[],
+  { eventFor, write = settle, interruption }: Settling,
+): Promise<Set<string>> {
+  const decided = jobs.flatMap((job) => {
+    const event = eventFor(job);
+    const result = transition(job.state, job.rules, event, { now: job.now, random: Math.random() });
+    return result === null ? [] : [{ job, event, transition: result }];
+  });
+  const settlements = decided.map(({ job, transition: result }): Settlement => {
+    return { id: job.id, expected: job.state.status, token: job.token, transition: result, answer: null };
+  });
+  const applied = await writeEach(db, settlements, write);
+  for (const { job, event, transition: result } of decided) {
+    const { id: jobId, accountId, queueId } = job;
+    if (!applied.has(jobId)) continue;
+    changes.changed({ accountId, queueId, jobId });
+    counts.settled(queueId, result);
+    if (event.type === 'interrupted' && interruption !== undefined) counts.takebacks.add(interruption);
+  }
+  return applied;
 }

@@ -58,15 +58,11 @@ const STATEMENTS: Readonly<Record<string, (tables: Tables, values: unknown[]) =>
     return first(tables, theirs, () => 0, limit);
   },
 
-  'stored-jobs-past-lifetime': (tables, [queueIds, limit]) => {
-    const now = tables.clock();
-    const past = [...tables.jobs.values()].filter((job) => {
-      const queue = tables.queues.get(job.queueId);
-      const lives = queue?.pausedAt == null && queue?.deletedAt == null && (queueIds as string[]).includes(job.queueId);
-      return job.status === 'pending' && lives && tables.deliverBy(job) <= now;
-    });
-    return first(tables, past, (job) => job.deliverBy, limit);
-  },
+  'queues-past-lifetime': (tables, [queueIds]) =>
+    (queueIds as string[]).filter((id) => pastLifetime(tables, id).length > 0).map((id) => ({ id })),
+
+  'stored-jobs-past-lifetime': (tables, [queueIds, limit]) =>
+    (queueIds as string[]).flatMap((id) => first(tables, pastLifetime(tables, id), (job) => job.deliverBy, limit)),
 
   'stored-jobs-pending': (tables, [queueId, limit]) =>
     first(tables, tables.jobsOf(queueId as string, 'pending'), (job) => job.scheduledFor, limit),
@@ -181,6 +177,13 @@ function pageOf(tables: Tables, deleted: boolean, after: unknown, limit: unknown
   const ids = [...tables.queues.values()].filter((queue) => (queue.deletedAt !== null) === deleted).map(({ id }) => id);
   const rest = ids.filter((id) => id > (after as string)).sort();
   return rest.slice(0, limit as number).map((id) => ({ id }));
+}
+
+function pastLifetime(tables: Tables, queueId: string): JobRow[] {
+  const queue = tables.queues.get(queueId);
+  if (queue === undefined || queue.pausedAt !== null || queue.deletedAt !== null) return [];
+  const now = tables.clock();
+  return tables.jobsOf(queueId, 'pending').filter((job) => tables.deliverBy(job) <= now);
 }
 
 function first(tables: Tables, jobs: JobRow[], by: (job: JobRow) => number, limit: unknown): object[] {
