@@ -17,10 +17,10 @@ language sql immutable
 as $$ select left(md5(p_reason || '|' || coalesce(p_code::text, '') || '|' || jobferry_normalised(p_error)), 16) $$;
 
 -- The first line of a webhook's answer that has a letter or a digit, without ids and numbers. Null for a 2xx answer, which is
--- not why a job died, and for an answer that is stored encrypted.
+-- not why a job died. p_body: null for an answer that is stored encrypted.
 create or replace function jobferry_answer_line(p_code integer, p_body text) returns text
 language sql immutable
 as $$
-  select case when p_code between 200 and 299 or starts_with(p_body, 'enc:v1:') then null
+  select case when p_code between 200 and 299 then null
               else nullif(jobferry_normalised(btrim(substring(left(p_body, 1000) from '[^\n\r]*[[:alnum:]][^\n\r]*'))), '') end
 $$;

@@ -85,7 +85,7 @@ begin
       answer_body = case when d.final = 'awaiting_ack' then d."answerBody" end
     from decided d
     where job.id = d.id and job.status = d.expected and job.claim_token = d.token
-    returning job.id, job.queue_id, job.status, job.last_error, job.history_count, job.claimed_at, d.expected,
+    returning job.id, job.queue_id, job.status, job.last_error, job.history_count, job.claimed_at, job.payload_key, d.expected,
               d.keeps_dead_letters, d.reason,
               case job.status when 'pending' then job.scheduled_for when 'awaiting_ack' then job.deadline end as waits_until,
               d.effect, d."effectMs", d."entryAttempt", d."entryStatus", d."entryError", d."entryCode", d.wait_ms,
@@ -99,7 +99,9 @@ begin
   ), letters as (
     insert into dead_letter (id, job_id, queue_id, reason, error, webhook_status_code, fingerprint, answer, dead_at)
     select jobferry_id(p_now), s.id, s.queue_id, s.reason, s.last_error, s."entryCode",
-           jobferry_fingerprint(s.reason, s."entryCode", s.last_error), jobferry_answer_line(s."entryCode", s.body), p_now
+           jobferry_fingerprint(s.reason, s."entryCode", s.last_error),
+           -- The answer is encrypted if the payload is. Its text proves nothing: a receiver chooses it.
+           jobferry_answer_line(s."entryCode", case when s.payload_key is null then s.body end), p_now
       from settled s
      -- A cancelled job is what its owner wanted, and no delivery that failed.
      where s.status = 'dead' and s.keeps_dead_letters and s.reason <> 'cancelled' order by s.id

@@ -24,7 +24,8 @@ export interface Loaders extends QueueLoaders {
   job: DataLoader<string, JobRow | null>;
   /** Jobs that are loaded next are read together with what is selected of them, which the other loaders then have. */
   selectOfJobs(selection: Selection): void;
-  payload: DataLoader<string, string | null>;
+  /** The text is null if it cannot be decrypted. */
+  payload: DataLoader<string, { text: string | null } | null>;
   /**
    * Sizes of payloads and at least as many of their first characters as the key asks for. The key is the id of the job, a
    * colon, and a number of characters; 0 for the size only.
@@ -59,7 +60,7 @@ export interface Loaders extends QueueLoaders {
   /** The largest groups of a queue that were not replayed. */
   errorGroups: DataLoader<GroupsOfQueue, ErrorGroup[], string>;
   /** Keeps the last attempts that were read with error groups. */
-  keepAttemptsOf(groups: readonly ErrorGroup[]): void;
+  keepAttemptsOf(groups: readonly ErrorGroup[]): Promise<void>;
 }
 
 interface GroupsOfQueue {
@@ -98,14 +99,15 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
     return new Map(rows.map((row) => [row.jobId, row]));
   }, null);
   const waiting = batched((ids) => services.insight.waitings(account, ids), null);
-  const readable = (attempt: Attempt): Attempt => ({ ...attempt, responseBody: stored.answer(attempt) });
+  const readable = (rows: readonly Attempt[]) => stored.answers(accountId, rows);
   const lastAttempt = batched<Attempt, null>(async (ids) => {
-    const rows = await services.jobs.lastAttempts(account, ids);
-    return new Map(rows.map((row) => [row.jobId, readable(row)]));
+    const rows = await readable(await services.jobs.lastAttempts(account, ids));
+    return new Map(rows.map((row) => [row.jobId, row]));
   }, null);
-  const keepAttemptsOf = (groups: readonly ErrorGroup[]) => {
-    for (const { sample, lastAttempt: attempt } of groups)
-      lastAttempt.prime(sample.jobId, attempt === null ? null : readable(attempt));
+  const keepAttemptsOf = async (groups: readonly ErrorGroup[]) => {
+    const rows = await readable(groups.flatMap((group) => group.lastAttempt ?? []));
+    const byJob = new Map(rows.map((row) => [row.jobId, row]));
+    for (const { sample } of groups) lastAttempt.prime(sample.jobId, byJob.get(sample.jobId) ?? null);
   };
   const cancelled = batched<string, null>((keys) => cancelledBy(prisma, accountId, keys), null);
   const nothing = { queue: false, deadLetter: false, waiting: false, cancelledBy: false };
@@ -132,9 +134,14 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
       selected.waiting ||= selection.has('waiting');
       selected.cancelledBy ||= selection.has('cancelledBy');
     },
-    payload: batched<string, null>(async (ids) => {
+    payload: batched<{ text: string | null }, null>(async (ids) => {
       const rows = await stored.payloads(accountId, ids, texts.left);
-      return new Map(rows.map(({ id, payload }) => [id, payload ?? texts.refusal()]));
+      return new Map(
+        rows.map(({ id, payload }) => [
+          id,
+          payload === null || typeof payload === 'string' ? { text: payload } : texts.refusal(),
+        ]),
+      );
     }, null),
     payloadHead: batched(async (keys) => {
       const wanted = keys.map((key) => ({ key, id: key.slice(0, 24), characters: Number(key.slice(25)) }));
@@ -152,10 +159,11 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
     receiptBody: batched<string, null>(async (ids) => {
       const where = { id: { in: ids }, accountId, status: 'awaiting_ack' };
       const rows = await prisma.job.findMany({ where, select: { id: true, queueId: true, answerBody: true } });
-      const readable = rows.map(
-        ({ id, queueId, answerBody }) => [id, stored.answer({ queueId, responseBody: answerBody })] as const,
+      const answers = rows.map(({ id, queueId, answerBody }) => ({ jobId: id, queueId, responseBody: answerBody }));
+      const found = await stored.answers(accountId, answers);
+      return new Map(
+        found.flatMap(({ jobId, responseBody }) => (responseBody === null ? [] : [[jobId, responseBody] as const])),
       );
-      return new Map(readable.filter((entry): entry is readonly [string, string] => entry[1] !== null));
     }, null),
     attempts: batched(async (ids) => {
       const rows = await prisma.attempt.findMany({
@@ -169,12 +177,12 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
           `these jobs have more than ${MAX_ATTEMPTS} attempts: request fewer jobs`,
         );
       }
-      return grouped(rows.map(readable), (row) => row.jobId);
+      return grouped(await readable(rows), (row) => row.jobId);
     }, []),
     attempt: batched<Attempt, null>(async (keys) => {
       const pairs = keys.map((key) => ({ jobId: key.slice(0, 24), ordinal: Number(key.slice(25)) }));
       const rows = await prisma.attempt.findMany({ where: { OR: pairs, job: { accountId } } });
-      return new Map(rows.map((row) => [`${row.jobId}:${row.ordinal}`, readable(row)]));
+      return new Map((await readable(rows)).map((row) => [`${row.jobId}:${row.ordinal}`, row]));
     }, null),
     lastAttempt,
     keepAttemptsOf,
@@ -217,7 +225,7 @@ export function createLoaders({ prisma, stored, services, texts }: Sources, acco
         const limit = Math.max(...keys.map((key) => key.limit));
         const options = { limit, byAnswer: false, withAttempts: keys.some((key) => key.withAttempts) };
         const groups = await services.deadLetters.errorGroups(account, { replayed: false, queueIds }, options);
-        if (options.withAttempts) keepAttemptsOf([...groups.values()].flat());
+        if (options.withAttempts) await keepAttemptsOf([...groups.values()].flat());
         return keys.map((key) => (groups.get(key.queueId) ?? []).slice(0, key.limit));
       },
       { cacheKeyFn: ({ queueId, limit }) => `${queueId} ${limit}` },

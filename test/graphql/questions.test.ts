@@ -17,6 +17,8 @@ let graphql: GraphQL;
 let stranger: GraphQL;
 /** Of an account without jobs. */
 let newcomer: GraphQL;
+/** Of an account whose receivers answer with what looks like a ciphertext of ours. */
+let deceived: GraphQL;
 let orders: TestQueue;
 let mails: TestQueue;
 let theirs: TestQueue;
@@ -67,6 +69,7 @@ beforeAll(async () => {
   const other = await server.newAccount();
   stranger = other.graphql;
   newcomer = (await server.newAccount()).graphql;
+  deceived = (await server.newAccount()).graphql;
   [orders, mails] = [await fixture.createQueue(), await fixture.createQueue()];
   const { createQueue } = await stranger.query(
     `mutation { createQueue(input: { name: "theirs", webhookUrl: "http://127.0.0.1:9/" }) { ... on CreateQueuePayload { queue { id name } } } }`,
@@ -112,6 +115,50 @@ describe('queues', () => {
     expect(await found('a_b')).toEqual(['a_b']);
     expect(await found('-b')).toEqual(['a-b']);
     for (const text of ['%', 'a%b', '\\', 'a\\_b']) expect(await found(text), text).toEqual([]);
+  });
+});
+
+describe('answers that look as if they were encrypted', () => {
+  const LOOKS = 'enc:v1:0123abcd:AAAA out of stock';
+  const [PLAIN, OF_OTHER_KEY] = ['with the marker', 'that this process has no key for'];
+  const jobOf: Record<string, string> = {};
+
+  beforeAll(async () => {
+    const { createQueue } = await deceived.query(
+      `mutation { createQueue(input: { name: "q", webhookUrl: "http://127.0.0.1:9/" }) { ... on CreateQueuePayload { queue { id name } } } }`,
+    );
+    const dead: Omit<JobRow, 'queue'> = { status: 'dead', payload: '{}', answers: [{ code: 500, body: LOOKS }] };
+    for (const name of [PLAIN, OF_OTHER_KEY])
+      jobOf[name] = await fixture.insertJob({ ...dead, queue: createQueue.queue });
+    await fixture.db.query(`update job set payload_key = '0123abcd' where id = $1`, [jobOf[OF_OTHER_KEY]]);
+    await fixture.db.query(
+      `insert into dead_letter (job_id, queue_id, reason, webhook_status_code, error, fingerprint, answer, dead_at)
+       select id, queue_id, 'attempts_exhausted', 500, 'HTTP 500', '0123456789abcdef', 'out of stock', jobferry_now()
+         from job where id = any ($1)`,
+      [Object.values(jobOf)],
+    );
+  });
+
+  it.each([
+    [PLAIN, LOOKS],
+    [OF_OTHER_KEY, null],
+  ])('are shown if they are not: %s', async (name, responseBody) => {
+    const { job } = await deceived.query(
+      'query ($id: ID!) { job(id: $id) { attempts { responseBody } deadLetter { lastAttempt { responseBody } } } }',
+      { id: jobOf[name] },
+    );
+    expect(job).toEqual({ attempts: [{ responseBody }], deadLetter: { lastAttempt: { responseBody } } });
+  });
+
+  it('do not keep a list or a group from being read, and are found by their text', async () => {
+    const { attempts, some, errorGroups } = await deceived.query(`{
+      attempts { nodes { responseBody } }
+      some: attempts(filter: { responseContains: "OUT of stock" }) { nodes { job { id } } }
+      errorGroups(by: ANSWER) { sample { lastAttempt { responseBody } } }
+    }`);
+    expect(attempts.nodes.map(({ responseBody }: { responseBody: string }) => responseBody)).toEqual([null, LOOKS]);
+    expect(some.nodes).toEqual([{ job: { id: jobOf[PLAIN] } }]);
+    expect(errorGroups).toEqual([{ sample: { lastAttempt: { responseBody: null } } }]);
   });
 });
 

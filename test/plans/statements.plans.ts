@@ -46,7 +46,7 @@ import { accountUsage, isLimitReached } from '../../src/db/insight/usage.ts';
 import { jobDocuments, listStart } from '../../src/db/jobs/documents.ts';
 import { listJobDocuments } from '../../src/db/jobs/list.ts';
 import { extendAckDeadline, runJobNow } from '../../src/db/jobs/operations.ts';
-import { payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
+import { encryptedJobs, payloadHeads, payloadsWithin } from '../../src/db/jobs/payloads.ts';
 import { jobRows, lastAttemptsOfJobs } from '../../src/db/jobs/rows.ts';
 import { operatorsAccountId } from '../../src/db/operator-account.ts';
 import { beginReceiverCheck } from '../../src/db/queues/check.ts';
@@ -181,6 +181,7 @@ const CASES: Case[] = [
   ['whether the server takes writes', 0, () => isWritable(db)],
   ['revoke a key', 20, () => revokeApiKey(db, by().actor, by().accountId, NONE)],
   ['payloads within', 500, () => payloadsWithin(db, by().accountId, [job.id], 1e6)],
+  ['jobs that are encrypted', 500, () => encryptedJobs(db, [job.id])],
   ['sizes and heads of payloads', 500, () => payloadHeads(db, by().accountId, [job.id], 200)],
   ['job documents', 500, () => jobDocuments(db, [job.id], periods, 2 ** 20)],
   // A first page and its exact number: all ids, by index alone.

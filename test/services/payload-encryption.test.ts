@@ -89,12 +89,12 @@ async function stored(id: string): Promise<StoredJob> {
 }
 
 /** Delivers everything that is due to a webhook that answers like this; returns what it was sent. */
-async function deliverDue(queueId: string, statusCode: number, by = op) {
+async function deliverDue(queueId: string, statusCode: number, by = op, responseBody = ANSWER) {
   const sent: { body: string; secret: string }[] = [];
   const sender = {
     send: async ({ body, secret }) => {
       sent.push({ body: body.toString(), secret });
-      return { answer: { kind: 'answered', statusCode, retryAfter: null }, durationMs: 1, responseBody: ANSWER };
+      return { answer: { kind: 'answered', statusCode, retryAfter: null }, durationMs: 1, responseBody };
     },
   } as Partial<Sender> as Sender;
   const { jobs, now } = await claimOf(by.db, queueId, 100);
@@ -146,9 +146,19 @@ describe('a queue that encrypts its payloads', () => {
     }
     const { answers } = await stored(id);
     expect(answers?.map((answer) => keyIdOf(answer ?? ''))).toEqual([op.db.cipher.keyId, op.db.cipher.keyId]);
-    const text = createStoredText(op.db);
-    expect(answers?.map((responseBody) => text.answer({ queueId: queue.id, responseBody }))).toEqual([ANSWER, ANSWER]);
-    expect(text.answer({ queueId: queue.id, responseBody: null })).toBeNull();
+    const rows = [...(answers ?? []), null].map((responseBody) => ({ jobId: id, queueId: queue.id, responseBody }));
+    const shown = await createStoredText(op.db).answers(account.id, rows);
+    expect(shown.map(({ responseBody }) => responseBody)).toEqual([ANSWER, ANSWER, null]);
+  });
+
+  it('decides whether an answer is a cause of a death, not the text of the answer', async () => {
+    const causeOf = async (queue: { id: string; name: string }) => {
+      const id = await publish(queue.name);
+      await deliverDue(queue.id, 500, op, 'enc:v1:0123abcd:AAAA\nout of stock');
+      return op.db.one('select answer from dead_letter where job_id = $1', [id]);
+    };
+    expect(await causeOf(await createQueue({ maxAttempts: 1 }))).toEqual({ answer: 'enc:v<n>:<n>:aaaa' });
+    expect(await causeOf(await createEncrypting({ maxAttempts: 1 }))).toEqual({ answer: null });
   });
 
   it('is one statement for a batch, once the process has learned of it', async () => {

@@ -115,6 +115,10 @@ export function sizeBeforeEncryption(stored: number, tail: string): number {
   return (encoded / 4) * 3 - padding - 2 * HALF_NONCE_BYTES - TAG_BYTES;
 }
 
+/**
+ * Whether a stored text has the form of an encrypted one. That proves it only for a text that no client and no receiver can choose: a signing
+ * secret, and a payload, which is an object. The answer of a webhook may have this form, and be stored as it came.
+ */
 export function isEncrypted(stored: string): boolean {
   return stored.startsWith(PREFIX);
 }

@@ -26,6 +26,16 @@ export async function payloadsWithin(
   return db.query<StoredPayload & Record<string, unknown>>(READ, [ids, accountId, Math.max(bytes, 1)]);
 }
 
+const ENCRYPTED: Statement = {
+  name: 'jobs-that-are-encrypted',
+  text: 'select id from job where id = any ($1) and payload_key is not null',
+};
+
+/** @returns ids of those of the jobs whose payload and answers are stored encrypted */
+export async function encryptedJobs(db: Database, ids: readonly string[]): Promise<Set<string>> {
+  return new Set((await db.query<{ id: string }>(ENCRYPTED, [ids])).map(({ id }) => id));
+}
+
 /** An encrypted payload can only be decrypted as a whole, so longer ones have no preview. */
 const MAX_DECRYPTED = 65_536;
 /** Limit of the encrypted payloads of one statement together. */

@@ -123,7 +123,10 @@ function attemptsIn({ filter, queueIds, scope, now, ...jobs }: Search, part: Spa
   add(filter.errorContains, (p) => `position(lower(${p}::text) in lower(a.error)) > 0`);
   add(
     filter.responseContains,
-    (p) => `not starts_with(a.response_body, 'enc:v1:') and position(lower(${p}::text) in lower(a.response_body)) > 0`,
+    // Whether an answer is encrypted is known by its job, and asked for one that looks so only: a receiver chooses its answer.
+    (p) => `position(lower(${p}::text) in lower(a.response_body)) > 0
+            and (not starts_with(a.response_body, 'enc:v1:')
+                 or coalesce((select e.payload_key is null from job e where e.id = a.job_id), false))`,
   );
   const ofJobs = () => `unnest(${values.add(queueIds)}::text[]) as own(id)
       cross join lateral (

@@ -69,7 +69,7 @@ builder.queryFields((t) => ({
             .flat()
             .sort((one, other) => other.count - one.count)
             .slice(0, MAX_GROUPS);
-      if (options.withAttempts) loaders.keepAttemptsOf(groups);
+      if (options.withAttempts) await loaders.keepAttemptsOf(groups);
       return groups;
     },
   }),

@@ -59,7 +59,8 @@ export const Attempt = builder.objectRef<AttemptRow>('Attempt').implement({
     }),
     responseBody: t.string({
       nullable: true,
-      description: 'First 4 KiB of the body of the webhook’s answer; null if none was stored.',
+      description:
+        'First 4 KiB of the body of the webhook’s answer; null if none was stored or it cannot be decrypted.',
       resolve: ({ responseBody }, _args, { texts }) => (responseBody === null ? null : texts.take(responseBody)),
     }),
   }),

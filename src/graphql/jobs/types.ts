@@ -60,7 +60,7 @@ const Receipt = builder.objectRef<JobRow>('Receipt').implement({
     durationMs: t.exposeInt('answerMs', { nullable: true, description: 'Duration of the delivery in milliseconds.' }),
     responseBody: t.string({
       nullable: true,
-      description: 'First 4 KiB of the body of the answer; null if it had none.',
+      description: 'First 4 KiB of the body of the answer; null if it had none or it cannot be decrypted.',
       resolve: async ({ id }, _args, { loaders, texts }) => {
         const body = await loaders.receiptBody.load(id);
         return body === null ? null : texts.take(body);
@@ -122,13 +122,20 @@ Job.implement({
       type: 'JSON',
       nullable: true,
       description:
-        'The payload, parsed. Parsing changes very large numbers and drops duplicate keys; `payloadText` is exact.',
-      resolve: async (job, _args, { loaders, texts }) => texts.parse(existing(await loaders.payload.load(job.id))),
+        'The payload, parsed. Parsing changes very large numbers and drops duplicate keys; `payloadText` is exact. Null if it cannot be decrypted.',
+      resolve: async (job, _args, { loaders, texts }) => {
+        const { text } = existing(await loaders.payload.load(job.id));
+        return text === null ? null : texts.parse(text);
+      },
     }),
     payloadText: t.string({
       nullable: true,
-      description: 'The JSON text of the payload, byte for byte as published and delivered.',
-      resolve: async (job, _args, { loaders, texts }) => texts.take(existing(await loaders.payload.load(job.id))),
+      description:
+        'The JSON text of the payload, byte for byte as published and delivered. Null if it cannot be decrypted.',
+      resolve: async (job, _args, { loaders, texts }) => {
+        const { text } = existing(await loaders.payload.load(job.id));
+        return text === null ? null : texts.take(text);
+      },
     }),
     payloadBytes: t.int({
       description:
@@ -138,7 +145,7 @@ Job.implement({
     payloadPreview: t.string({
       nullable: true,
       description:
-        'First characters of the JSON text of the payload; null if the payload is stored encrypted and larger than 64 KiB.',
+        'First characters of the JSON text of the payload; null if the payload is stored encrypted and larger than 64 KiB, or cannot be decrypted.',
       args: {
         max: t.arg.int({ required: true, defaultValue: 200, description: 'Maximum number of characters; 1 to 2000.' }),
       },
