@@ -61,6 +61,9 @@ const restoring = command({
       help: 'the operator’s account of the file becomes the operator’s here, and the present one a usual account',
     },
     resume: { help: 'deliver at once: jobs that were delivered after the backup are delivered again' },
+    unsigned: {
+      help: 'accept a file without a signature of a key of ENCRYPTION_KEY, because no one else could write it',
+    },
     check: {
       help: 'only read the file, and say whether it can be restored here; ends with 1 if it is damaged, with 2 if it cannot',
     },
@@ -75,8 +78,8 @@ const restoring = command({
         const periods = { retentionMs: config.jobRetentionMs, lifetimeMs: config.jobLifetimeMs };
         const steps = { verifying: progressIn(log, 'verifying the backup'), restoring: progressIn(log, 'restoring') };
         const progress = (step: keyof typeof steps, rows: number, of: number | null) => steps[step](rows, of);
-        const { operator, resume } = options;
-        const here = { accountId, operator, progress };
+        const { operator, resume, unsigned } = options;
+        const here = { accountId, operator, unsigned, maxBodyBytes: config.maxBodyBytes, progress };
         if (options.check) {
           const checked = await checkBackup(db, argument, here);
           return {
@@ -123,8 +126,8 @@ interface Found {
   end: BackupEnd;
 }
 
-function jsonOf({ header: { madeAt, release, account }, end: { rows, keys } }: Found) {
-  return { madeAt, release, account, rows, keys };
+function jsonOf({ header: { madeAt, release, account }, end: { rows, keys, signature } }: Found) {
+  return { madeAt, release, account, rows, keys, signedBy: signature?.key ?? null };
 }
 
 function factsOf({ header, end }: Found): [string, string | number | Date][] {
@@ -132,6 +135,7 @@ function factsOf({ header, end }: Found): [string, string | number | Date][] {
     ['made', new Date(header.madeAt)],
     ['release', header.release],
     ['encryption keys', end.keys.length === 0 ? 'none' : end.keys.join(' ')],
+    ['signed with the key', end.signature?.key ?? 'none'],
     ...Object.entries(end.rows),
   ];
 }

@@ -82,7 +82,14 @@ function statusResult(found: SchemaStatus, processes: readonly RunningProcess[])
     ...failures.map(({ name, reason }) => `\n${name}: ${printable(reason ?? '')}`),
   ].join('\n');
   return {
-    json: { state, version: VERSION, database, program, migrations, olderProcesses: older },
+    json: {
+      state,
+      version: VERSION,
+      database,
+      program,
+      migrations,
+      olderProcesses: older.map(({ role, version }) => ({ role, version })),
+    },
     text,
     isFailure: state !== 'current',
   };

@@ -25,7 +25,7 @@ const serve = command({
     const service = await starting;
     // stdout is for people; the log is on stderr.
     console.log(`Jobferry is listening on ${service.url}\n${listOfPlaces(service)}`);
-    if (mayShowLink(config)) await showLink(service, log);
+    if (mayShowSecrets(config) && config.oidc?.only !== true) await showLink(service, log);
     return null;
   },
 });
@@ -44,9 +44,9 @@ const demo = command({
   },
 });
 
-/** In production the output usually goes to a log that many people can read: `sign-in-link` prints one there on request. */
-function mayShowLink({ environment, oidc }: Config): boolean {
-  return environment !== 'production' && oidc?.only !== true;
+/** In production the output usually goes to a log that many people can read: `sign-in-link` and `key create` print there on request. */
+function mayShowSecrets({ environment }: Config): boolean {
+  return environment !== 'production';
 }
 
 async function showLink(service: Service, log: Logger): Promise<void> {
@@ -59,6 +59,14 @@ async function showLink(service: Service, log: Logger): Promise<void> {
 }
 
 function showKey(key: string, url: string, config: Config): void {
+  if (!mayShowSecrets(config)) {
+    const how =
+      config.databaseUrl === undefined
+        ? `is in ${config.dataDir}/api-key`
+        : 'is kept nowhere: `account list` has the id of the account, and `key create --account ID` makes a key';
+    console.log(`\nThe first account was created. In production its API key is not printed; it ${how}.\n`);
+    return;
+  }
   const curl = url.startsWith('unix:')
     ? `curl -s --unix-socket ${url.slice('unix:'.length)} http://localhost`
     : `curl -s ${(localUrl(url) ?? '').replace(/\/$/, '')}`;

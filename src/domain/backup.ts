@@ -32,6 +32,8 @@ export interface BackupEnd {
   encrypts: boolean;
   /** SHA-256 of all lines before, in hexadecimal digits. */
   sha256: string;
+  /** HMAC of the facts above, and so of the whole file. Missing if there was no ENCRYPTION_KEY, or in an earlier release. */
+  signature?: { readonly key: string; readonly hmac: string };
 }
 
 /** The file or the database does not permit what was asked for. The message is for the operator. */
@@ -59,6 +61,39 @@ export function readHeader(line: string): BackupHeader {
 export function readEnd(line: string): BackupEnd | null {
   if (!line.startsWith('{"end":')) return null;
   return (parsed(line) as { end?: BackupEnd } | null)?.end ?? null;
+}
+
+/** The text that the signature of a backup is made of. */
+export function signedText({ rows, keys, encrypts, sha256 }: BackupEnd): string {
+  return JSON.stringify({ rows, keys, encrypts, sha256 });
+}
+
+/**
+ * Returns why a signature does not show that the backup is one of this installation; null if it does.
+ * @param here `hasKey`: whether there is a key to verify with; `unsigned`: whether a file without a signature of these keys is
+ * accepted; `verify` returns null for an unknown key
+ */
+export function doubtOf(
+  { signature }: BackupEnd,
+  here: {
+    hasKey: boolean;
+    unsigned: boolean;
+    verify: (signature: NonNullable<BackupEnd['signature']>) => boolean | null;
+  },
+): string | null {
+  if (!here.hasKey) return null;
+  const isRight = isSignature(signature) ? here.verify(signature) : undefined;
+  if (isRight === false) return 'its signature is wrong: the file was changed after it was made, use another backup';
+  if (isRight === true || here.unsigned) return null;
+  const accept = 'if no one else could write the file, repeat the command with --unsigned';
+  return isRight === null
+    ? `it is signed with the key ${signature?.key}, which ENCRYPTION_KEY does not have: add that key, or ${accept}`
+    : `it has no signature: it was made without ENCRYPTION_KEY or by an earlier release, or was changed; ${accept}`;
+}
+
+function isSignature(given: unknown): given is NonNullable<BackupEnd['signature']> {
+  const { key, hmac } = (given ?? {}) as { key?: unknown; hmac?: unknown };
+  return typeof hmac === 'string' && typeof key === 'string' && /^[0-9a-f]{8}$/.test(key);
 }
 
 export function rowLine(table: string, json: string): string {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../support/api.ts';
@@ -247,6 +248,32 @@ describe('a backup or a restore that is killed', () => {
     expect(sizes).toEqual(await rowsOf(sourceUrl, 'select sum(octet_length(payload)) as bytes from job'));
     expect(Number(sizes[0]?.bytes)).toBeGreaterThan(80_000_000);
   }, 60_000);
+});
+
+describe('a file that unpacks to much', () => {
+  /** Prints the largest memory of the process, in KiB. */
+  const MEASURED = `--import=data:text/javascript,process.on('exit',()=>console.error(process.resourceUsage().maxRSS))`;
+
+  it('is refused without being held in memory', async () => {
+    const { url } = await createTestDatabase();
+    const check = async (content: Buffer[]) => {
+      const file = newFile();
+      await writeFile(file, Buffer.concat(content));
+      const result = await runJobferry(['restore', file, '--check'], { DATABASE_URL: url, NODE_OPTIONS: MEASURED });
+      expect(result.code).toBe(1);
+      return { said: result.stderr, kib: Number(result.stderr.trim().split('\n').at(-1)) };
+    };
+    const small = await check([gzipSync('\n')]);
+    expect(small.kib).toBeGreaterThan(10_000);
+    // A gigabyte in a megabyte: gzip unpacks the parts of a file one after the other.
+    const zeros = gzipSync(Buffer.alloc(16 * 1024 * 1024), { level: 9 });
+    const header = gzipSync(`${JSON.stringify({ format: 'jobferry-backup', version: 1 })}\n["job",{"payload":"`);
+    for (const begin of [[], [header]]) {
+      const { said, kib } = await check([...begin, ...Array.from({ length: 64 }, () => zeros)]);
+      expect(said).toContain('has a line of more than 16 MiB');
+      expect(kib - small.kib, 'KiB more than for an empty file').toBeLessThan(128 * 1024);
+    }
+  });
 });
 
 describe('for people', () => {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, renameSync } from 'node:fs';
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BACKED_UP, LEFT_OUT } from '../../src/db/operator/backup/tables.ts';
 import { operatorsAccountId } from '../../src/db/operator-account.ts';
@@ -66,19 +67,22 @@ async function backUpTo(op: Opened, accountId: string | null = null): Promise<st
   return file;
 }
 
+const READ = { unsigned: false, maxBodyBytes: 1_048_576 };
+
 const restoreTo = (
   op: Opened,
   file: string,
-  options: { accountId?: string; resume?: boolean; operator?: boolean } = {},
+  options: { accountId?: string; resume?: boolean; operator?: boolean; unsigned?: boolean } = {},
 ) =>
   restore(op.db, file, {
     ...{ url: op.url, actor: OPERATOR, accountId: null, periods: PERIODS, resume: false, operator: false },
+    ...READ,
     progress: () => undefined,
     ...options,
   });
 
 /** Of a check of all accounts. */
-const CHECKED = { accountId: null, operator: false, progress: () => undefined };
+const CHECKED = { ...READ, accountId: null, operator: false, progress: () => undefined };
 
 type Filled = Awaited<ReturnType<typeof fill>>;
 
@@ -269,7 +273,7 @@ describe('a restore', () => {
     const plain = await open();
     const { queueId, rule } = await fill(plain, 'plain');
     const target = await openTarget([KEY]);
-    await restoreTo(target, await backUpTo(plain));
+    await restoreTo(target, await backUpTo(plain), { unsigned: true });
     for (const [table, id] of [['queue', queueId] as const, ['alert_rule', rule.id] as const]) {
       const read = (op: TestServices) =>
         op.db.one<{ s: string }>(`select signing_secret as s from ${table} where id = $1`, [id]);
@@ -403,6 +407,7 @@ describe('a file', () => {
       periods: PERIODS,
       resume: false,
       operator: false,
+      ...READ,
     };
     const progress = (step: string, rows: number) => {
       if (step === 'verifying' && rows === 1) renameSync(other, file);
@@ -418,21 +423,39 @@ function changedAt(bytes: Buffer, at: number): Buffer {
   return copy;
 }
 
-/** Changes the header of a backup, and makes its checksum right. */
-async function withHeader(
-  change: (header: Record<string, unknown>) => void,
-  rows = (line: string) => line,
-): Promise<string> {
-  return rewritten(whole, newFile(), (lines) => {
-    const header = JSON.parse(lines[0] ?? '') as Record<string, unknown>;
-    change(header);
-    const changed = [JSON.stringify(header), ...lines.slice(1, -1).map(rows)];
-    const end = JSON.parse(lines.at(-1) ?? '') as { end: { sha256: string } };
-    end.end.sha256 = createHash('sha256')
+type Row = Record<string, unknown>;
+
+/** Changes the lines of a backup before its end, and makes its end right. The signature remains. */
+async function forged(change: (lines: string[]) => string[], from = whole): Promise<string> {
+  return rewritten(from, newFile(), (lines) => {
+    const changed = change(lines.slice(0, -1));
+    const rows: Record<string, number> = {};
+    for (const line of changed.slice(1)) {
+      const [table] = JSON.parse(line) as [string];
+      rows[table] = (rows[table] ?? 0) + 1;
+    }
+    const sha256 = createHash('sha256')
       .update(`${changed.join('\n')}\n`)
       .digest('hex');
-    return [...changed, JSON.stringify(end)];
+    const { end } = JSON.parse(lines.at(-1) ?? '') as { end: Row };
+    return [...changed, JSON.stringify({ end: { ...end, rows, sha256 } })];
   });
+}
+
+/** The same, without its signature. */
+const unsignedOf = (file: string) =>
+  rewritten(file, newFile(), (lines) => {
+    const { end } = JSON.parse(lines.at(-1) ?? '') as { end: Row };
+    return [...lines.slice(0, -1), JSON.stringify({ end: { ...end, signature: undefined } })];
+  });
+
+async function withHeader(change: (header: Row) => void, rows = (line: string) => line): Promise<string> {
+  const file = await forged(([first = '', ...lines]) => {
+    const header = JSON.parse(first) as Row;
+    change(header);
+    return [JSON.stringify(header), ...lines.map(rows)];
+  });
+  return unsignedOf(file);
 }
 
 describe('a backup of another release', () => {
@@ -454,7 +477,7 @@ describe('a backup of another release', () => {
         return JSON.stringify([table, row]);
       },
     );
-    await restoreTo(target, file, { resume: true });
+    await restoreTo(target, file, { resume: true, unsigned: true });
     expect(await target.db.query('select scopes, queues, expires_at from api_key limit 1')).toEqual([
       { scopes: [], queues: [], expires_at: null },
     ]);
@@ -480,8 +503,121 @@ describe('a backup of another release', () => {
     ['no format', (header) => delete header.format, 'is not a backup of Jobferry'],
   ])('is refused if it has %s', async (_, change, said) => {
     const target = await openTarget();
-    await expect(restoreTo(target, await withHeader(change))).rejects.toThrow(said);
+    await expect(restoreTo(target, await withHeader(change), { unsigned: true })).rejects.toThrow(said);
     expect(await target.db.query('select from account')).toEqual([]);
+  });
+});
+
+describe('a signature', () => {
+  it('is made with the key that encrypts, and verified with any key of ENCRYPTION_KEY', async () => {
+    const target = await openTarget([randomBytes(32), KEY]);
+    expect(await checkBackup(target.db, whole, CHECKED)).toMatchObject({
+      refusal: null,
+      end: { signature: { key: source.db.cipher.keyId } },
+    });
+  });
+
+  it.each<[string, () => Promise<string>, string]>([
+    ['is missing', () => unsignedOf(whole), 'it has no signature'],
+    [
+      'is of other rows',
+      () => forged((lines) => lines.map((line) => line.replace('"plan":"pro"', '"plan":"fre"'))),
+      'wrong',
+    ],
+    ['is of another key', async () => backUpTo(await open([randomBytes(32)])), 'which ENCRYPTION_KEY does not have'],
+    ['is no signature', () => withEnd({ signature: 'x' }), 'it has no signature'],
+  ])('that %s is refused', async (_, make, said) => {
+    const target = await openTarget();
+    const file = await make();
+    await expect(restoreTo(target, file)).rejects.toThrow(said);
+    expect((await checkBackup(target.db, file, CHECKED)).refusal).toContain(said);
+    expect(await target.db.query('select from account')).toEqual([]);
+  });
+
+  it('that is wrong is refused also with --unsigned, and one that is missing is accepted then', async () => {
+    const target = await openTarget();
+    const changed = await forged((lines) => lines.map((line) => line.replace('"plan":"pro"', '"plan":"fre"')));
+    await expect(restoreTo(target, changed, { unsigned: true })).rejects.toThrow('its signature is wrong');
+    await restoreTo(target, await unsignedOf(whole), { unsigned: true });
+    expect(await target.db.query('select from account')).toHaveLength(2);
+  });
+
+  const withEnd = (more: Row) =>
+    rewritten(whole, newFile(), (lines) => {
+      const { end } = JSON.parse(lines.at(-1) ?? '') as { end: Row };
+      return [...lines.slice(0, -1), JSON.stringify({ end: { ...end, ...more } })];
+    });
+});
+
+it('is refused at 16 MiB of a line that does not end, however much the file unpacks to', async () => {
+  const file = newFile();
+  const header = gunzipSync(await readFile(whole))
+    .toString()
+    .split('\n', 1);
+  await writeFile(file, gzipSync(Buffer.concat([Buffer.from(`${header}\n`), Buffer.alloc(80 * 2 ** 20)])));
+  const target = await openTarget();
+  await expect(restoreTo(target, file)).rejects.toThrow(
+    'has a line of more than 16 MiB, so it is damaged or no backup',
+  );
+  expect(await target.db.query('select from account')).toEqual([]);
+});
+
+describe('a file that the customer of one account has written', () => {
+  let target: Opened;
+  let victim: Filled;
+  let file: string;
+
+  beforeAll(async () => {
+    // Without a key there is no signature to verify.
+    const from = await open();
+    const customer = await fill(from, 'customer');
+    file = await backUpTo(from, customer.id);
+    target = await openTarget([]);
+    victim = await fill(target, 'victim');
+  });
+
+  const OWNERS = ['account_id', 'queue_id', 'job_id'];
+  const FOREIGN = TABLES.filter((name) => !['account', 'account_deletion'].includes(name)).concat(RECENT);
+
+  it.each(FOREIGN)('puts no row of %s into another account', async (table) => {
+    const theirs: Row = { account_id: victim.id, queue_id: victim.queueId, job_id: victim.done };
+    let found = 0;
+    const change = (line: string) => {
+      const [name, row] = JSON.parse(line) as [string, Row];
+      if (name !== table || found > 0) return [];
+      found += 1;
+      const owned = Object.fromEntries(
+        OWNERS.filter((column) => column in row).map((column) => [column, theirs[column]]),
+      );
+      // As it was made by others, it has an id of its own.
+      const own = 'id' in row ? { id: UNKNOWN_ID } : {};
+      const key = 'hash' in row ? { hash: 'f'.repeat(64) } : {};
+      return [JSON.stringify([name, { ...row, ...owned, ...own, ...key }])];
+    };
+    const hostile = await forged((lines) => [...lines, ...lines.slice(1).flatMap(change)], file);
+    expect(found, `the backup has rows of ${table}`).toBe(1);
+    const before = await rowsOf(target.db, TABLES);
+    await expect(restoreTo(target, hostile)).rejects.toThrow(/has rows of \w+ that do not belong to the account/);
+    expect(await rowsOf(target.db, TABLES)).toEqual(before);
+  });
+
+  it('refers to no queue and no action of another account', async () => {
+    for (const [table, column, theirs] of [
+      ['alert_rule', 'queue_id', victim.queueId],
+      ['bulk_action', 'queue_id', victim.queueId],
+      ['bulk_action_job', 'action_id', victim.action],
+    ] as const) {
+      const hostile = await forged(
+        (lines) =>
+          lines.map((line, n) => {
+            if (n === 0) return line;
+            const [name, row] = JSON.parse(line) as [string, Row];
+            return name === table ? JSON.stringify([name, { ...row, [column]: theirs }]) : line;
+          }),
+        file,
+      );
+      await expect(restoreTo(target, hostile), table).rejects.toThrow(`has rows of ${table} that do not belong`);
+    }
   });
 });
 
@@ -545,11 +681,11 @@ describe('the operator', () => {
     const target = await openTarget();
     // Not marked yet, as before the first `serve`.
     await target.db.query(`insert into account (name, plan) values ('operator', 'pro')`);
-    await restoreTo(target, file);
+    await restoreTo(target, file, { unsigned: true });
     expect(await operatorOf(target)).toBe('operator');
     await deleteAccount(target, OPERATOR, old.id, { progress: () => undefined, quietMs: 0 });
     await target.db.query(`update follower set position = (position::bigint + 200000)::text where name = 'stats'`);
-    await restoreTo(target, file, { operator: true });
+    await restoreTo(target, file, { operator: true, unsigned: true });
     expect(await operatorOf(target)).toBe('old operator');
   });
 
@@ -559,7 +695,7 @@ describe('the operator', () => {
     const second = await fill(from, 'the operator');
     await from.db.query('update account set is_operator = true where id = $1', [second.id]);
     const target = await openTarget();
-    await restoreTo(target, await backUpTo(from));
+    await restoreTo(target, await backUpTo(from), { unsigned: true });
     expect(await operatorOf(target)).toBe('the operator');
   });
 });

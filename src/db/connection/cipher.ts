@@ -6,6 +6,7 @@ import {
   createSecretKey,
   type KeyObject,
   randomBytes,
+  timingSafeEqual,
 } from 'node:crypto';
 
 /**
@@ -28,6 +29,14 @@ const MAX_CACHED = 10_000;
 
 /** The kind of a text, and the id of its queue or alert rule. */
 export type Scope = `${'signing-secret' | 'payload' | 'answer'}:${string}`;
+
+/** That a text was written by a holder of the key. */
+export interface Signature {
+  /** Id of the key. */
+  readonly key: string;
+  /** HMAC-SHA256 in hexadecimal digits. */
+  readonly hmac: string;
+}
 
 /** This process cannot decrypt a stored text. The message is for operators and contains no secret. */
 export class UnreadableError extends Error {
@@ -92,6 +101,27 @@ export class Cipher {
     if (this.#cached.size >= MAX_CACHED) this.#cached.clear();
     this.#cached.set(stored, { scope, text });
     return text;
+  }
+
+  /** Signs a text with the key that encrypts. @returns null without a key */
+  sign(text: string): Signature | null {
+    return this.keyId === null ? null : { key: this.keyId, hmac: this.#hmac(this.keyId, text) ?? '' };
+  }
+
+  /** @returns null if the signature's key is not known here */
+  verify(text: string, { key, hmac }: Signature): boolean | null {
+    const own = this.#hmac(key, text);
+    if (own === null) return null;
+    const [expected, given] = [Buffer.from(own), Buffer.from(hmac)];
+    return expected.length === given.length && timingSafeEqual(expected, given);
+  }
+
+  /** The label derives a key for signatures only, as the nonce of a text derives the key of that text. */
+  #hmac(keyId: string, text: string): string | null {
+    const key = this.#keys.get(keyId);
+    if (key === undefined) return null;
+    const derived = createHmac('sha256', key).update('jobferry signature v1').digest();
+    return createHmac('sha256', derived).update(text).digest('hex');
   }
 
   /** @throws UnreadableError */

@@ -14,14 +14,16 @@ import {
   readHeader,
   readRow,
   rowLine,
+  signedText,
 } from '../../domain/backup.ts';
 
 /** Rows have few repetitions beyond those that the lowest levels find, and a backup should not wait for a processor. */
 const LEVEL = 3;
 /** Text that is collected before it is compressed. */
 const CHUNK = 256 * 1024;
-/** A row has a payload of a few MiB at most, each byte of which can take six characters. */
-const MAX_LINE = 256 * 1024 * 1024;
+/** Kinds of rows in a file that are counted. A backup has fewer. */
+const MAX_TABLES = 100;
+const MIB = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** What a file has between its header and its end. */
@@ -31,6 +33,8 @@ export interface BackupContent {
   /** Ids of keys beside those of the rows. */
   keys: readonly string[];
   encrypts: boolean;
+  /** @returns null if there is no key to sign with */
+  sign: (text: string) => NonNullable<BackupEnd['signature']> | null;
 }
 
 /**
@@ -93,6 +97,8 @@ class Lines {
     }
     yield flushed();
     Object.assign(this.end, { rows: counts, keys: [...keys].sort(), sha256: hash.digest('hex') });
+    const signature = this.#content.sign(signedText(this.end));
+    if (signature !== null) this.end.signature = signature;
     yield Buffer.from(`${JSON.stringify({ end: this.end })}\n`);
   }
 }
@@ -113,6 +119,8 @@ async function syncFolder(folder: string): Promise<void> {
 export interface BackupReader {
   /** Called with each row, in order; the next one follows when it has resolved. */
   row(table: string, json: string): Promise<void> | void;
+  /** Largest payload of a job in bytes. A line of the file has little more than twice as many. */
+  maxBodyBytes: number;
 }
 
 /**
@@ -122,14 +130,14 @@ export interface BackupReader {
  */
 export async function readBackupFile(
   path: string,
-  { row }: BackupReader,
+  { row, maxBodyBytes }: BackupReader,
 ): Promise<{ header: BackupHeader; end: BackupEnd }> {
   await assertFile(path);
   const hash = createHash('sha256');
-  const counts: Record<string, number> = {};
+  const counts = new Map<string, number>();
   let header: BackupHeader | null = null;
   let end: BackupEnd | null = null;
-  for await (const bytes of linesOf(path)) {
+  for await (const bytes of linesOf(path, longestLine(maxBodyBytes))) {
     const line = bytes.toString('utf8');
     if (end !== null) throw damaged(path, 'it goes on after its end');
     if (header === null) header = readHeader(line);
@@ -138,13 +146,15 @@ export async function readBackupFile(
       if (end !== null) continue;
       const found = readRow(line);
       if (found === null) throw damaged(path, 'a line has another form');
-      counts[found.table] = (counts[found.table] ?? 0) + 1;
+      counts.set(found.table, (counts.get(found.table) ?? 0) + 1);
+      if (counts.size > MAX_TABLES) throw damaged(path, 'it has too many kinds of rows');
       await row(found.table, found.json);
     }
     hash.update(bytes).update('\n');
   }
   if (header === null || end === null) throw damaged(path, 'its end is missing');
-  const isWhole = hash.digest('hex') === end.sha256 && JSON.stringify(counts) === JSON.stringify(end.rows);
+  const isWhole =
+    hash.digest('hex') === end.sha256 && JSON.stringify(Object.fromEntries(counts)) === JSON.stringify(end.rows);
   if (!isWhole) throw damaged(path, 'its checksum is wrong');
   return { header, end };
 }
@@ -162,7 +172,13 @@ function damaged(path: string, why: string): BackupError {
   return new BackupError(`${path} is damaged or incomplete (${why}): use another backup`);
 }
 
-async function* linesOf(path: string): AsyncGenerator<Buffer> {
+/** JSON takes two characters for a quotation mark, a backslash or a newline of a payload. */
+function longestLine(maxBodyBytes: number): number {
+  return Math.max(16 * MIB, 2 * maxBodyBytes + 2 * MIB);
+}
+
+/** @param longest bound of a line in bytes: a small file could otherwise unpack to a line that needs all memory */
+async function* linesOf(path: string, longest: number): AsyncGenerator<Buffer> {
   const unpacked = pipeline(createReadStream(path), createGunzip(), () => undefined);
   let begun: Buffer[] = [];
   let length = 0;
@@ -178,12 +194,19 @@ async function* linesOf(path: string): AsyncGenerator<Buffer> {
       }
       begun.push(chunk.subarray(from));
       length += chunk.length - from;
-      if (length > MAX_LINE) throw damaged(path, 'a line is too long');
+      if (length > longest) throw tooLong(path, longest);
     }
   } catch (error) {
     throw translated(path, error);
   }
   if (length > 0) throw damaged(path, 'its last line is not complete');
+}
+
+function tooLong(path: string, longest: number): BackupError {
+  return new BackupError(
+    `${path} has a line of more than ${Math.floor(longest / MIB)} MiB, so it is damaged or no backup; ` +
+      'if MAX_BODY_BYTES is larger where the backup was made, set it so here',
+  );
 }
 
 function translated(path: string, error: unknown): unknown {

@@ -38,7 +38,8 @@ export async function backUp(
     });
     const encryption = await snapshot.encryption(accountId);
     let rows = 0;
-    const end = await writeBackupFile(path, { header, rows: snapshot.rows(accountId), ...encryption }, () => {
+    const sign = (text: string) => db.cipher.sign(text);
+    const end = await writeBackupFile(path, { header, rows: snapshot.rows(accountId), ...encryption, sign }, () => {
       rows += 1;
       progress(rows);
     });

@@ -7,15 +7,16 @@ import { rollUp } from '../../db/insight/statistics.ts';
 import {
   analyzeRestored,
   areStatisticsPast,
+  foreignRows,
   type PresentAccount,
   presentAccount,
   Restoration,
 } from '../../db/operator/backup/restoration.ts';
-import { BACKED_UP } from '../../db/operator/backup/tables.ts';
+import { BACKED_UP, OF_ACCOUNT } from '../../db/operator/backup/tables.ts';
 import { resumeAccount } from '../../db/operator/suspension.ts';
 import { ownMigrations } from '../../db/schema/migrations.ts';
 import type { Actor } from '../../domain/audit.ts';
-import { type BackupEnd, BackupError, type BackupHeader, refusalOf } from '../../domain/backup.ts';
+import { type BackupEnd, BackupError, type BackupHeader, doubtOf, refusalOf, signedText } from '../../domain/backup.ts';
 import type { Periods } from '../../domain/periods.ts';
 import { readBackupFile } from './backup-file.ts';
 
@@ -38,6 +39,10 @@ interface RestoreOptions {
   resume: boolean;
   /** Whether the operator's account of the file becomes the operator's here. */
   operator: boolean;
+  /** Whether a file is accepted that has no signature of a key of ENCRYPTION_KEY. */
+  unsigned: boolean;
+  /** Largest payload of a job in bytes, for the bound of a line of the file. */
+  maxBodyBytes: number;
   /** Called with the part of the file that was read, from 0 to 1. */
   progress: (step: 'verifying' | 'restoring', rows: number, of: number | null) => void;
 }
@@ -61,6 +66,11 @@ export interface RestoreResult {
   accounts: RestoredAccount[];
 }
 
+type CheckOptions = Pick<RestoreOptions, 'accountId' | 'operator' | 'unsigned' | 'maxBodyBytes' | 'progress'>;
+
+/** Tables whose rows name their account. The owner of the others is known when they are inserted. */
+const OWNED = new Set(['queue', 'job', ...OF_ACCOUNT.map(({ name }) => name)]);
+
 /**
  * Reads a backup to its end, and finds out whether it can be restored. Writes nothing.
  * @returns `refusal`: why it cannot be restored here; null if it can
@@ -69,10 +79,12 @@ export interface RestoreResult {
 export async function checkBackup(
   db: Database,
   path: string,
-  { accountId, operator, progress }: Pick<RestoreOptions, 'accountId' | 'operator' | 'progress'>,
+  { accountId, operator, unsigned, maxBodyBytes, progress }: CheckOptions,
 ): Promise<{ header: BackupHeader; end: BackupEnd; refusal: string | null }> {
   let ids: string[] = [];
   let isFound = false;
+  let owner = '';
+  let foreign: string | null = null;
   let hasOperators = false;
   let rows = 0;
   let present: PresentAccount | null = null;
@@ -81,11 +93,14 @@ export async function checkBackup(
     ids = [];
   };
   const { header, end } = await readBackupFile(path, {
+    maxBodyBytes,
     row: async (table, json) => {
       rows += 1;
       progress('verifying', rows, null);
+      if (OWNED.has(table) && ownerOf(json) !== owner) foreign ??= table;
       if (table !== 'account') return;
       const id = idOf(json);
+      owner = id;
       if (accountId !== null && id !== accountId) return;
       ids.push(id);
       isFound = true;
@@ -100,11 +115,17 @@ export async function checkBackup(
     knowsKey: (id) => cipher.knows(id),
     hasKey: cipher.keyId !== null,
   });
+  const doubt = doubtOf(end, {
+    hasKey: cipher.keyId !== null,
+    unsigned,
+    verify: (signature) => cipher.verify(signedText(end), signature),
+  });
+  const mixed = foreign === null ? null : foreignRows(foreign);
   const missing = accountId === null || isFound ? null : `the backup does not have the account ${accountId}`;
   const conflicting = present === null ? null : conflict(present);
   const useless =
     operator && !hasOperators ? 'no account to be restored is the one of an operator: leave out --operator' : null;
-  const refusal = unreadable ?? missing ?? conflicting ?? useless;
+  const refusal = unreadable ?? doubt ?? mixed ?? missing ?? conflicting ?? useless;
   return { header, end, refusal };
 }
 
@@ -112,6 +133,14 @@ export async function checkBackup(
 function idOf(json: string): string {
   try {
     return String((JSON.parse(json) as { id?: unknown }).id);
+  } catch {
+    return '';
+  }
+}
+
+function ownerOf(json: string): string {
+  try {
+    return String((JSON.parse(json) as { account_id?: unknown }).account_id);
   } catch {
     return '';
   }
@@ -150,7 +179,8 @@ export async function restore(db: Database, path: string, options: RestoreOption
     const load = new Load(db, restoration, options, header);
     let rows = 0;
     let isWanted = true;
-    await readBackupFile(path, {
+    const again = await readBackupFile(path, {
+      maxBodyBytes: options.maxBodyBytes,
       row: async (table, json) => {
         rows += 1;
         progress('restoring', rows, total);
@@ -159,6 +189,8 @@ export async function restore(db: Database, path: string, options: RestoreOption
         if (isWanted) await load.add(table, json);
       },
     });
+    // Its signature was verified at the first reading.
+    if (again.end.sha256 !== end.sha256) throw new BackupError(`${path} was exchanged meanwhile: nothing was restored`);
     await load.finish();
     return load;
   });
@@ -198,6 +230,8 @@ class Load {
   readonly #options: RestoreOptions;
   readonly #header: BackupHeader;
   readonly #collected = new Map<string, string[]>();
+  /** Ids of the accounts that the collected rows must belong to: the rows of an account follow the row of the account. */
+  #owners: string[] = [];
   #count = 0;
   #characters = 0;
   readonly accounts = new Map<string, RestoredAccount>();
@@ -248,6 +282,7 @@ class Load {
       suspended_at: since,
     } = JSON.parse(json) as Record<string, string> & { suspended_at?: string };
     const account = { id: id ?? '', name: name ?? '', plan: plan ?? '' };
+    this.#owners.push(account.id);
     this.accounts.set(account.id, { ...account, wasSuspended: since != null, interrupted: 0, awaitingAck: 0 });
     await this.#restoration.forgetDeletion(account.id);
   }
@@ -268,7 +303,7 @@ class Load {
     for (const { name } of BACKED_UP) {
       const rows = this.#collected.get(name);
       if (rows === undefined) continue;
-      for (const { accountId, interrupted, awaitingAck } of await this.#restoration.insert(name, rows)) {
+      for (const { accountId, interrupted, awaitingAck } of await this.#restoration.insert(name, rows, this.#owners)) {
         const account = this.accounts.get(accountId);
         if (account === undefined) continue;
         account.interrupted += interrupted.length;
@@ -281,6 +316,7 @@ class Load {
     const unknown = [...this.#collected.keys()];
     if (unknown.length > 0)
       throw new BackupError(`the backup has rows of ${unknown.join(', ')}, which this release does not know`);
+    this.#owners = this.#owners.slice(-1);
     this.#count = 0;
     this.#characters = 0;
   }

@@ -8,7 +8,7 @@ import { KEEP_ALIVE, UNLIMITED } from '../../connection/keep-alive.ts';
 import { MARK_OPERATORS_ACCOUNT, OPERATORS_ACCOUNT } from '../../operator-account.ts';
 import { inSession } from '../session.ts';
 import { PAUSED_BY } from '../suspension.ts';
-import { BACKED_UP, JOBS } from './tables.ts';
+import { BACKED_UP, JOBS, RECEIPTS } from './tables.ts';
 
 /** Column of an inserted row, as SQL; `r` is the row of the backup. All other columns are as they were. */
 type Changes = Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ type Changes = Readonly<Record<string, string>>;
 /** The pauses of `account suspend`, so that `account resume` ends them. Queues that were paused before stay paused. */
 const isToPause = 'r.paused_at is null and r.deleted_at is null';
 const isInterrupted = `r.status = 'processing'`;
-// $2 is the time of the backup.
+// $3 is the time of the backup.
 const CHANGES: Readonly<Record<string, Changes>> = {
   account: {
     suspended_at: 'coalesce(r.suspended_at, jobferry_now())',
@@ -37,7 +37,7 @@ const CHANGES: Readonly<Record<string, Changes>> = {
     wait_reason: `case when ${isInterrupted} then null else r.wait_reason end`,
     // The receiver gets the time that it had left.
     deadline: `case when r.status = 'awaiting_ack'
-                    then jobferry_now() + greatest(r.deadline - $2::timestamptz, interval '0') end`,
+                    then jobferry_now() + greatest(r.deadline - $3::timestamptz, interval '0') end`,
     worker_id: 'null',
     // Tokens and worker numbers come from sequences of the other database.
     claim_token: '0',
@@ -73,6 +73,38 @@ const TARGETS: Readonly<Record<string, string>> = { recent_stats: 'queue_stats',
 const CONDITIONS: Readonly<Record<string, string>> = {
   account_deletion: 'where not exists (select from account a where a.id = r.account_id)',
 };
+
+const ofQueue = 'exists (select from queue q where q.id = r.queue_id and q.account_id = any ($2))';
+const ofJob = `exists (select from job j join queue q on q.account_id = j.account_id
+                        where j.id = r.job_id and q.id = r.queue_id and j.account_id = any ($2))`;
+// A queue that was removed is in no account.
+const ofNoOtherQueue = 'not exists (select from queue q where q.id = r.queue_id and q.account_id <> r.account_id)';
+/**
+ * Which rows belong to the accounts $2, whose rows they follow; in other tables that is decided by `account_id`. A file that
+ * was not made by `backup` could have rows of accounts that are here already.
+ */
+const OWN: Readonly<Record<string, string>> = {
+  account: 'r.id = any ($2)',
+  queue_stats: ofQueue,
+  queue_completed: ofQueue,
+  recent_stats: ofQueue,
+  recent_completed: ofQueue,
+  job: `r.account_id = any ($2) and exists (select from queue q where q.id = r.queue_id and q.account_id = r.account_id)`,
+  attempt: ofJob,
+  dead_letter: ofJob,
+  bulk_action_job: `exists (select from job j where j.id = r.job_id and j.account_id = any ($2) and not exists (
+                      select from bulk_action a where a.id = r.action_id and a.account_id <> j.account_id))`,
+  bulk_action: `r.account_id = any ($2) and ${ofNoOtherQueue}`,
+  alert_rule: `r.account_id = any ($2) and ${ofNoOtherQueue}`,
+};
+
+/** @returns why a backup with rows of other accounts is refused */
+export function foreignRows(table: string): string {
+  return (
+    `the backup has rows of ${table} that do not belong to the account whose rows they follow, ` +
+    'so `backup` has not made it: use another backup'
+  );
+}
 
 /** Jobs that were in flight when the backup was made. */
 export interface InFlight {
@@ -125,13 +157,25 @@ export class Restoration {
     });
   }
 
-  /** @param rows of one table, as JSON @returns jobs in flight; empty for other tables */
-  async insert(table: string, rows: readonly string[]): Promise<InFlight[]> {
+  /**
+   * @param rows of one table, as JSON
+   * @param owners ids of the accounts that the rows must belong to
+   * @returns jobs in flight; empty for other tables
+   * @throws BackupError if a row belongs to another account
+   */
+  async insert(table: string, rows: readonly string[], owners: readonly string[]): Promise<InFlight[]> {
     const text = this.#statements.get(table);
     if (text === undefined) throw new BackupError(`the backup has rows of ${table}, which this release does not know`);
-    const values = [`[${rows.join(',')}]`, ...(table === JOBS.name ? [this.#madeAt] : [])];
-    const result = await this.#client.query<InFlight>(text, values);
-    return table === JOBS.name ? result.rows : [];
+    const given = `[${rows.join(',')}]`;
+    if (table === RECEIPTS.name) {
+      await this.#client.query(text, [given]);
+      return [];
+    }
+    const values = [given, owners, ...(table === JOBS.name ? [this.#madeAt] : [])];
+    const result = await this.#client.query<{ inserted: number; inFlight?: InFlight[] }>(text, values);
+    const { inserted, inFlight = [] } = result.rows[0] ?? {};
+    if (inserted !== rows.length) throw new BackupError(foreignRows(table));
+    return inFlight;
   }
 
   /**
@@ -193,20 +237,26 @@ function statementFor(name: string, given: readonly string[]): string {
   // A backup of an earlier release may lack a column that is changed.
   const columns = [...new Set([...given, ...Object.keys(changes)])];
   const values = columns.map((column) => changes[column] ?? `r.${column}`);
+  const condition = CONDITIONS[name] ?? `where ${OWN[name] ?? 'r.account_id = any ($2)'}`;
   const insert = `
-    insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from given r ${CONDITIONS[name] ?? ''}
+    insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from given r ${condition}
     ${ON_CONFLICT[name] ?? ''}`;
   const rows = `given as materialized (select * from json_populate_recordset(null::${table}, $1::json))`;
-  if (name !== JOBS.name) return `with ${rows} ${insert}`;
+  if (name === RECEIPTS.name) return `with ${rows} ${insert}`;
+  const made = `with ${rows}, made as (${insert} returning 1)`;
+  const inserted = '(select count(*) from made)::integer as inserted';
+  if (name !== JOBS.name) return `${made} select ${inserted}`;
   // Payloads wait to be made searchable, as those of an account that is in the way of others: in turn.
   return `
-    with ${rows}, made as (${insert}), searchable as (
+    ${made}, searchable as (
       insert into job_search (job_id, queue_id, waiting_account) select id, queue_id, account_id from given
+    ), in_flight as (
+      select account_id as "accountId",
+             coalesce(array_agg(id order by id) filter (where status = 'processing'), '{}') as interrupted,
+             (count(*) filter (where status = 'awaiting_ack'))::integer as "awaitingAck"
+        from given where status in ('processing', 'awaiting_ack') group by 1
     )
-    select account_id as "accountId",
-           coalesce(array_agg(id order by id) filter (where status = 'processing'), '{}') as interrupted,
-           (count(*) filter (where status = 'awaiting_ack'))::integer as "awaitingAck"
-      from given where status in ('processing', 'awaiting_ack') group by 1`;
+    select ${inserted}, (select coalesce(json_agg(f), '[]') from in_flight f) as "inFlight"`;
 }
 
 /** unique_violation */
