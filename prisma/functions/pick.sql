@@ -14,6 +14,9 @@
 -- what the previous holder committed. The lock of the queue's row orders claims against edits, holds and deletion. A claim
 -- never blocks on either lock, or one locked queue would delay all queues of the same claim. A locked queue gives no job,
 -- and wait_ms is 0: the caller retries.
+--
+-- If the database's clock goes back into the rate window before, the later window goes on. Otherwise each of the two would
+-- count from 0 again, and the queue would release three times its limit within a window.
 create or replace function jobferry_pick(
   p_queue text, p_capacity integer, p_bytes integer,
   out picked_at timestamptz, out is_deleted boolean, out account_id text, out ids text[], out is_probe boolean,
@@ -38,8 +41,7 @@ begin
     if not is_deleted then wait_ms := 0; end if;
     return;
   end if;
-  account_id := q.account_id;
-  is_deleted := q.deleted_at is not null;
+  account_id := q.account_id; is_deleted := q.deleted_at is not null;
   if is_deleted then return; end if;
   if q.probe_job_id is not null or q.next_signing_secret_at <= picked_at then q := jobferry_refresh_queue(q, picked_at); end if;
 
@@ -57,6 +59,7 @@ begin
   end if;
   if q.rate_limit_max is not null then
     v_window := jobferry_rate_window(q.rate_limit_window, picked_at);
+    if q.rate_window_start = v_window.ends then v_window := jobferry_rate_window(q.rate_limit_window, v_window.ends); end if;
     if q.rate_window_start is distinct from v_window.starts then q.rate_window_used := 0; end if;
     q.rate_window_start := v_window.starts;
     v_room := least(v_room, q.rate_limit_max - q.rate_window_used);

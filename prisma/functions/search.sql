@@ -38,6 +38,10 @@ $$;
 -- The id of a job has the time of its creation, but the job becomes visible when its transaction ends. So the index stays
 -- p_lag behind, which is longer than a statement may take, and behind every transaction that writes, because a commit can
 -- stall. It stays at most a minute behind, so a forgotten session cannot stop it.
+--
+-- When the clock goes back, new jobs get ids below the position. The position, which is never ahead of the clock less p_lag,
+-- then is, and goes back by a minute more than that, for the jobs that were created before this was noticed. Jobs that are
+-- indexed already are read again and change nothing.
 create or replace function jobferry_index_payloads(
   p_max integer, p_pause interval default '0', p_lag interval default '5 s', p_parse boolean default true
 ) returns integer
@@ -55,6 +59,10 @@ begin
   -- A later statement than the lock, so that it sees what the previous holder committed.
   select position, updated_at into v_after, v_updated from follower where name = 'search';
   if clock_timestamp() - v_updated between -p_pause and p_pause then return 0; end if;
+  if v_after > jobferry_first_id(jobferry_now() - p_lag + interval '1 ms') then
+    v_after := jobferry_first_id(jobferry_now() - p_lag - interval '60 s');
+    update follower set position = v_after where name = 'search';
+  end if;
   select max(clock_timestamp() - xact_start) into v_oldest from pg_stat_activity
    where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid();
   v_until := jobferry_first_id(

@@ -1,4 +1,23 @@
--- Statistics of the attempts in [p_from, p_to), for each queue and five minutes; p_queues null means all queues. Both the
+-- Attempts that are in the sums already although the position of the roll-up is before them, because the database's clock
+-- went back (jobferry_stats_follow_clock): pairs of a moment in milliseconds and a transaction id. Attempts before the moment
+-- that an earlier transaction wrote are counted. Null if there are none.
+create or replace function jobferry_stats_counted() returns jsonb
+language sql stable
+as $$ select nullif(position, '[]')::jsonb from follower where name = 'stats-counted' $$;
+
+-- Whether the attempt at p_at, written by the transaction p_writer (its xmin), is one of these. The transactions of pairs and
+-- of attempts that are compared are at most a few days old, so the 32 bits of xmin are completed from the present.
+create or replace function jobferry_is_counted(p_at timestamptz, p_writer xid, p_counted jsonb) returns boolean
+language sql stable
+as $$
+  select exists (
+    select from jsonb_array_elements(p_counted) pair,
+                (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1000000 as value) top
+     where p_at < to_timestamp((pair ->> 0)::float8 / 1000)
+       and top.value - ((top.value - p_writer::text::bigint) & 4294967295) < (pair ->> 1)::bigint)
+$$;
+
+-- Statistics of the attempts in [p_from, p_to) that are not counted yet, for each queue and five minutes; p_queues null means all queues. Both the
 -- roll-up and its readers use this function, so they count alike. It is stable, so it has the snapshot of the calling
 -- statement.
 create or replace function jobferry_attempt_stats(p_from timestamptz, p_to timestamptz, p_queues text[] default null)
@@ -7,6 +26,8 @@ language plpgsql stable
 set enable_seqscan = off -- the planner expects a third of the table for an unknown bound of time
 set plan_cache_mode = force_custom_plan -- a generic plan sorts the rows, which took three times as long
 as $$
+declare
+  v_counted jsonb := jobferry_stats_counted();
 begin
   return query
     -- Equal attempts are counted together first: computing ten counts and two arrays for each attempt took twice as long.
@@ -24,6 +45,7 @@ begin
                   from job j where j.id = a.job_id) end))::integer as deaths
         from attempt a
        where a."timestamp" >= p_from and a."timestamp" < p_to and (p_queues is null or a.queue_id = any (p_queues))
+         and (v_counted is null or not jobferry_is_counted(a."timestamp", a.xmin, v_counted))
        group by 1, 2, 3, 4, 5, 6, 7
     )
     select of_queue, span,
@@ -55,12 +77,15 @@ language plpgsql stable
 set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
 as $$
+declare
+  v_counted jsonb := jobferry_stats_counted();
 begin
   return query
     select a.queue_id, count(*) filter (where a.job_id < p_id), count(*) filter (where a.job_id >= p_id)
       from attempt a
      where a."timestamp" >= p_from and a.status = 'success' and a.queue_id = any (p_queues)
        and (a.job_id >= p_first) is true
+       and (v_counted is null or not jobferry_is_counted(a."timestamp", a.xmin, v_counted))
      group by 1;
 end
 $$;
@@ -115,6 +140,32 @@ as $$
                   (select to_timestamp(position::float8 / 1000)::timestamptz(3) from follower where name = 'stats'))
 $$;
 
+-- When the database's clock goes back, new attempts get times before the position. The position, which is never ahead of the
+-- clock less p_lag, then is. It goes back by a minute more than that, for the attempts that were written before this was
+-- noticed. What is in the sums already stays there: until the position has passed the former one again, attempts before that
+-- which transactions before the last roll-up wrote are left out (jobferry_is_counted). An earlier pair that has no later
+-- moment excludes nothing more.
+create or replace function jobferry_stats_follow_clock(p_lag interval) returns void
+language plpgsql
+as $$
+declare
+  v_latest constant bigint := floor(extract(epoch from jobferry_now() - p_lag) * 1000);
+  v_position bigint;
+  v_before bigint;
+begin
+  select position::bigint into v_position from follower where name = 'stats';
+  -- The first roll-up after an upgrade notes no transaction yet.
+  select position::bigint into v_before from follower where name = 'stats-before';
+  if v_position <= v_latest or v_position is null or v_before is null then return; end if;
+  insert into follower as f (name, position)
+  values ('stats-counted', jsonb_build_array(jsonb_build_array(v_position, v_before))::text)
+  on conflict (name) do update set updated_at = jobferry_now(), position = (
+    select coalesce(jsonb_agg(pair) filter (where (pair ->> 0)::bigint > v_position), '[]') || excluded.position::jsonb
+      from jsonb_array_elements(f.position::jsonb) pair)::text;
+  update follower set position = (v_latest - 60000)::text, updated_at = jobferry_now() where name = 'stats';
+end
+$$;
+
 -- Adds the attempts since the last roll-up to the statistics, and returns whether more are left. The position and the sums
 -- change in one transaction, and an advisory lock admits one caller at a time, so each attempt counts exactly once, also if
 -- a process dies.
@@ -135,9 +186,12 @@ declare
   v_to timestamptz(3);
   v_oldest interval;
   v_rows integer;
+  v_counted jsonb;
 begin
   if not pg_try_advisory_xact_lock(hashtextextended('jobferry statistics', 0)) then return false; end if;
+  perform jobferry_stats_follow_clock(p_lag);
   v_from := jobferry_stats_until(p_retention);
+  v_counted := jobferry_stats_counted();
   select max(clock_timestamp() - xact_start) into v_oldest from pg_stat_activity
    where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid();
   v_until := date_trunc('milliseconds', jobferry_now()
@@ -169,10 +223,18 @@ begin
   select a.queue_id, jobferry_bucket(jobferry_created_at(a.job_id))::timestamptz(3), count(*)::integer
     from attempt a
    where a."timestamp" >= v_from and a."timestamp" < v_to and a.status = 'success'
+     and (v_counted is null or not jobferry_is_counted(a."timestamp", a.xmin, v_counted))
    group by 1, 2
   on conflict (queue_id, created_bucket) do update set completed = c.completed + excluded.completed;
-  insert into follower (name, position) values ('stats', (extract(epoch from v_to) * 1000)::bigint::text)
+  insert into follower (name, position)
+  values ('stats', (extract(epoch from v_to) * 1000)::bigint::text),
+         ('stats-before', pg_snapshot_xmax(pg_current_snapshot())::text)
   on conflict (name) do update set position = excluded.position, updated_at = jobferry_now();
+  if v_counted is not null then
+    update follower set position = (
+      select coalesce(jsonb_agg(pair), '[]') from jsonb_array_elements(v_counted) pair
+       where to_timestamp((pair ->> 0)::float8 / 1000) > v_to)::text where name = 'stats-counted';
+  end if;
   return v_to < v_until;
 end
 $$;

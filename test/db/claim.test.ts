@@ -153,6 +153,23 @@ describe('rate window (D16)', () => {
     expect((await fixture.claim(queue)).jobs).toHaveLength(3);
   });
 
+  it('goes on when the clock goes back into the window before, and not when it goes back further', async () => {
+    const queue = await fixture.createQueue({ rate_limit_max: 3, rate_limit_window: 60 });
+    await pass(Math.ceil(now / 60_000) * 60_000 + 1000 - now);
+    await fixture.publishJobs(queue, 9);
+    await fixture.db.query(`update job set scheduled_for = scheduled_for - interval '1 hour' where queue_id = $1`, [
+      queue.id,
+    ]);
+    expect((await fixture.claim(queue)).jobs).toHaveLength(3);
+    await pass(-2000);
+    expect(await fixture.claim(queue)).toMatchObject({ jobs: [], waitMs: 61_000 });
+    await pass(2000);
+    expect((await fixture.claim(queue)).jobs).toEqual([]);
+    await pass(-600_000);
+    expect((await fixture.claim(queue)).jobs).toHaveLength(3);
+    await pass(600_000);
+  });
+
   it('holds over racing claims', async () => {
     const queue = await fixture.createQueue({ rate_limit_max: 20, rate_limit_window: 60 });
     await fixture.publishJobs(queue, 100);

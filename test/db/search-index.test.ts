@@ -53,6 +53,27 @@ describe('indexing payloads', () => {
     expect((await documents()).has(young)).toBe(true);
   });
 
+  it('goes back with the clock, so that it misses no job, and searches find each once', async () => {
+    const insert = async (at: number) =>
+      fixture.insertJob({ queue, payload: '{"is":"here"}', ageMs: fixture.now - at });
+    const fast = fixture.now + 60_000;
+    await fixture.setClock(fast);
+    const all = [await insert(fast - 6000), await insert(fast - 5500)];
+    expect(await fixture.indexAll()).toBe(2);
+    await fixture.setClock(fixture.now);
+    all.push(await insert(fixture.now - 7000), await insert(fixture.now));
+    await fixture.indexAll();
+    const filter = { payload: { kind: 'test', path: 'is', op: 'EQ', value: 'here' } } as const;
+    expect([...(await fixture.findEveryWay(filter))].sort()).toEqual([...all].sort());
+    await fixture.setClock(fixture.now + 30_000);
+    all.push(await insert(fixture.now + 20_000));
+    await fixture.indexAll();
+    expect([...(await fixture.findEveryWay(filter))].sort()).toEqual([...all].sort());
+    await fixture.setClock(fast + 1);
+    await fixture.indexAll();
+    expect([...(await documents()).keys()].sort()).toEqual([...all].sort());
+  });
+
   it('waits for transactions that began before a job and may have written one too', async () => {
     await fixture.insertJob({ queue, ageMs: 200 });
     const index = async () =>

@@ -73,6 +73,65 @@ describe('the roll-up', () => {
     }
   });
 
+  describe('after the clock went back', () => {
+    /** So many completed jobs now. */
+    async function complete(count: number): Promise<void> {
+      await fixture.publishJobs(queue, count);
+      for (const job of (await fixture.claim(queue)).jobs) await fixture.settle(job, DELIVERED, now);
+    }
+
+    /** Successes and completed jobs: those of the roll-up, and as a reader adds the others. */
+    async function counted() {
+      const row = await fixture.db.one<{ stored: number[]; read: number[] }>(
+        `with until as materialized (select jobferry_stats_until($1 * interval '1 ms') as at)
+         select array[(select coalesce(sum(success), 0) from queue_stats),
+                      (select coalesce(sum(completed), 0) from queue_completed)]::integer[] as stored,
+                array[(select coalesce(sum(success), 0) from queue_stats)
+                        + (select coalesce(sum(s.success), 0) from until, jobferry_attempt_stats(at, 'infinity') s),
+                      (select coalesce(sum(completed), 0) from queue_completed)
+                        + (select coalesce(sum(since), 0)
+                             from until, jobferry_completed_since(at, '', '', array[$2]))]::integer[] as read`,
+        [RETENTION_MS, queue.id],
+      );
+      return row ?? { stored: [], read: [] };
+    }
+
+    it.each([6000, 60_000, 2 * HOUR])('by %i ms, counts every attempt once', async (back) => {
+      await complete(2);
+      await pass(6000);
+      await step();
+      await complete(1);
+      await pass(-back);
+      await complete(3);
+      await step();
+      expect(await counted()).toMatchObject({ read: [6, 6] });
+      // In the same milliseconds as attempts from before, and over the former position.
+      await pass(back - 6000);
+      await complete(4);
+      await step();
+      expect(await counted()).toMatchObject({ read: [10, 10] });
+      for (let passed = 0; passed < 30_000; passed += 4000) {
+        await pass(4000);
+        await step();
+        expect(await counted()).toMatchObject({ read: [10, 10] });
+      }
+      expect(await counted()).toEqual({ stored: [10, 10], read: [10, 10] });
+      expect(await fixture.db.one(`select jobferry_stats_counted() as counted`)).toEqual({ counted: null });
+    });
+
+    it('several times, counts every attempt once', async () => {
+      let all = 0;
+      for (const change of [6000, -20_000, 9000, -9000, 16_000, -90_000, 40_000, -7000, 60_000, 70_000, 6000]) {
+        await complete(2);
+        all += 2;
+        await pass(change);
+        await step();
+        expect(await counted()).toMatchObject({ read: [all, all] });
+      }
+      expect(await counted()).toMatchObject({ stored: [all, all] });
+    });
+  });
+
   it('counts every attempt once, however many roll up at once', async () => {
     for (let round = 0; round < 5; round += 1) {
       await fail(4);

@@ -217,15 +217,19 @@ function payloadIndex(scope: SearchScope, values: Values, queues: string): strin
   const { payload } = scope.filter;
   const probe = payload === undefined ? null : payloadProbe(payload, 's.doc', 'q.id', values);
   if (probe === null) return null;
+  const indexed = `${values.add(scope.indexed)}::text`;
+  // After the database's clock went back, jobs behind the position may be indexed, too. They are read once, as jobs.
   return `
     select s.job_id as id from ${queues} cross join lateral (select s.job_id from job_search s where ${probe} offset 0) s
+     where s.job_id <= ${indexed}
     union all
     select s.job_id from ${queues} cross join lateral (
       select s.job_id from job_search s
        where s.waiting_account = (select account_id from queue where queue.id = q.id) and s.queue_id = q.id offset 0) s
+     where s.job_id <= ${indexed}
     union all
     select j.id from ${queues} cross join lateral (
-      select j.id from job j where ${withinQueue(`${values.add(scope.indexed)}::text || '0'`, `'g'`, false)('j.queue_id', 'j.id')} offset 0) j`;
+      select j.id from job j where ${withinQueue(`${indexed} || '0'`, `'g'`, false)('j.queue_id', 'j.id')} offset 0) j`;
 }
 
 /**

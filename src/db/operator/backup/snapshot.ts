@@ -196,6 +196,8 @@ const RECENT_STATISTICS: readonly (readonly [table: string, text: string])[] = [
     RECENT_COMPLETED.name,
     `select row_to_json(c)::text as json
        from (select queue_id, jobferry_bucket(jobferry_created_at(job_id)) as created_bucket, count(*)::integer as completed
-               from attempt where "timestamp" >= $1 and queue_id = $2 and status = 'success' group by 1, 2) c`,
+               from attempt, jobferry_stats_counted() counted
+              where "timestamp" >= $1 and queue_id = $2 and status = 'success'
+                and (counted is null or not jobferry_is_counted("timestamp", attempt.xmin, counted)) group by 1, 2) c`,
   ],
 ];
